@@ -137,31 +137,6 @@ async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
         refused(await t.olga.command("owner pair approve", {"code": again}), "no open request with this code")
 
 
-async def test_the_terminal_lets_in_with_and_without_a_service(tmp_path: Path) -> None:
-    async with started(tmp_path, PAIR) as t:
-        bea, run = t.member("Bea"), t.service.run
-        first, second = await told(t, t.ana), await told(t, bea)
-        _, out, _ = await run("pair", "list", "--json")
-        assert {each["person"] for each in json.loads(out)} == {f"discord:{t.ana.id}", f"discord:{bea.id}"}
-        assert first not in out
-        code, _, error = await run("pair", "approve", "nothing")
-        assert (code, "no open request with this code" in error) == (1, True)
-        code, out, _ = await run("pair", "approve", first)
-        assert (code, "is now allowed" in out) == (0, True)
-        await t.ana.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
-        await t.service.stop()
-        code, out, _ = await run("pair", "approve", second)
-        assert (code, "is now allowed" in out) == (0, True)
-        _, out, _ = await run("people", "list", "--json")
-        assert {each["subject"] for each in json.loads(out)} == {f"discord:{t.ana.id}", f"discord:{bea.id}"}
-        code, _, error = await run("people", "deny", "bea")
-        assert (code, "is not a person, role or server" in error) == (1, True)
-        await t.service.start()
-        await bea.direct.wait_for_bot(lambda m: "You can talk to me now" in m.text)
-        t.model.script(Answer("Hello Bea."))
-        assert (await t.ask(bea, bea.direct, "hello")).text == "Hello Bea."
-
-
 async def test_who_is_shut_out_is_told_and_heard_nothing(tmp_path: Path) -> None:
     async with started(tmp_path, PAIR) as t:
         refused(await t.ana.command("owner people deny", {"person": t.olga}), "Only the owner may")

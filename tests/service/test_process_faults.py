@@ -1,7 +1,6 @@
 """The process itself: its configuration, its data folder, its signals, and the exit code of each end."""
 
 import asyncio
-import json
 import sqlite3
 import time
 from contextlib import closing
@@ -60,17 +59,6 @@ async def test_a_wrong_setting_is_named_and_the_exit_code_is_2(tmp_path: Path, t
         assert not t.service.home.exists()
 
 
-async def test_a_file_that_is_not_there_and_a_wrong_variable_are_named_too(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        t.service.file.unlink()
-        t.service.environment |= {"CARINA_MODLE": "offline", "DISCORD_OWNER_ID": "olga", "CARINA_MODEL": "gpt"}
-        code, _out, error = await t.service.run("run")
-        assert code == 2
-        for name in ("CARINA_CONFIG", "CARINA_MODLE", "CARINA_MODEL", "DISCORD_OWNER_ID"):
-            assert name in error
-        assert t.server.token not in error
-
-
 async def test_a_second_process_on_the_same_folder_says_so_and_ends_with_1(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
         code, _out, error = await t.service.run("run", "--log-json")
@@ -78,52 +66,6 @@ async def test_a_second_process_on_the_same_folder_says_so_and_ends_with_1(tmp_p
         assert "is already using the data folder" in error
         assert "Traceback" not in error
         assert (await t.ask(t.ana, t.general, "<@bot> hello")).text, "the first one goes on"
-
-
-async def test_a_killed_process_leaves_a_folder_that_the_next_one_takes_over(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        for _ in range(2):
-            await t.service.start()
-            assert (await t.ask(t.ana, t.general, "<@bot> hello")).text
-            await t.service.kill()
-        await t.service.start()
-        await t.service.stop()
-
-
-async def test_a_database_of_a_newer_version_is_refused_with_the_version(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await started_once(t)
-        for path in databases(t):
-            set_version(path, 999)
-        code, _out, error = await t.service.run("run", "--log-json")
-        assert code == 1
-        assert "version 999" in error
-        assert "install a Carina that knows version 999" in error
-        assert "Traceback" not in error
-
-
-async def test_a_database_of_an_older_version_asks_for_migration_with_3(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await started_once(t)
-        path = next(path for path in databases(t) if path.name == "carina.db")
-        needed = set_version(path, 0)
-        code, _out, error = await t.service.run("run", "--log-json")
-        assert code == 3
-        assert f"has version 0 and this program needs {needed}: run `carina db migrate`" in error
-        assert (await t.service.run("db", "status"))[0] == 3
-
-
-async def test_a_file_that_is_no_database_is_refused_and_left_alone(tmp_path: Path) -> None:
-    async with live_service(tmp_path) as t:
-        await started_once(t)
-        path = t.service.home / "global.db"
-        for more in ("-wal", "-shm"):
-            Path(f"{path}{more}").unlink(missing_ok=True)
-        path.write_bytes(b"this is no database\n" * 500)
-        code, _out, error = await t.service.run("run", "--log-json")
-        assert code == 1
-        assert "cannot be read as a database" in error
-        assert path.read_bytes() == b"this is no database\n" * 500
 
 
 async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
@@ -246,17 +188,6 @@ async def test_sigterm_while_it_still_connects_ends_it(tmp_path: Path) -> None:
         await t.service.stop(within=15)
 
 
-async def test_the_terminal_and_the_inbox_are_there_while_it_runs(tmp_path: Path) -> None:
-    async with started(tmp_path, scripted=False) as t:
-        await t.ask(t.olga, t.olga.direct, "remember that my safe is under the stairs")
-        code, out, _error = await t.service.run("chat", "--once", "where is my safe?")
-        assert code == 0
-        assert "under the stairs" in out
-        code, out, _error = await t.service.run("inbox", "list", "--json")
-        assert code == 0
-        assert {row["status"] for row in json.loads(out)} == {"done"}
-
-
 async def test_many_messages_in_many_channels_are_all_answered_in_order(tmp_path: Path) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         t.model.default = lambda request: Answer(request.last_user.rsplit("number ", 1)[1])
@@ -275,14 +206,3 @@ async def test_many_messages_in_many_channels_are_all_answered_in_order(tmp_path
 
 def databases(t: Live) -> list[Path]:
     return [t.service.home / "global.db", *t.service.home.glob("constellations/*/carina.db")]
-
-
-def set_version(path: Path, version: int) -> int:
-    """Gives the version it had."""
-    connection = sqlite3.connect(path)
-    try:
-        before = int(connection.execute("PRAGMA user_version").fetchone()[0])
-        connection.execute(f"PRAGMA user_version = {version}")
-    finally:
-        connection.close()
-    return before

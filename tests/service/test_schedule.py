@@ -120,21 +120,3 @@ async def test_a_backup_that_is_put_back_brings_nobody_back_who_was_erased(tmp_p
         assert rows(t, "SELECT id FROM messages WHERE content LIKE '%Quetzal%'") == []
         assert rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Quetzal%'") == []
         assert len(rows(t, "SELECT id FROM archival_entries WHERE content LIKE '%Tiger%'")) == 1
-
-
-async def test_a_reminder_is_taken_back_by_words_and_who_gives_none_that_fit_is_told_which_there_are(
-    tmp_path: Path,
-) -> None:
-    async with started(tmp_path, scripted=False) as t:
-        for text in ("water the fern", "water the rose"):
-            await t.ana.command("remind me", {"text": text, "when": "tomorrow at 9"})
-        unknown = await t.ana.command("remind cancel", {"reminder": "call mum"})
-        assert "There is no open reminder 'call mum' here" in unknown.text
-        assert "water the fern" in unknown.text
-        assert "Choose one by its number" in (await t.ana.command("remind cancel", {"reminder": "water"})).text
-        assert "Canceled: water the fern" in (await t.ana.command("remind cancel", {"reminder": "the fern"})).text
-        assert "fern" not in (await t.olga.command("remind cancel", {"reminder": "water"})).text
-        assert statuses(t) == ["cancelled", "waiting"]
-        await t.service.run("remind", "me", "feed the cat", "tomorrow at 9")
-        code, out, _ = await t.service.run("remind", "cancel", "cat")
-        assert (code, "Canceled: feed the cat" in out) == (0, True)

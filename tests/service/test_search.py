@@ -3,16 +3,9 @@
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from memory.knowledge import summaries
-from memory.knowledge.summaries import Compaction
-from memory.queue import messages
-from memory.store.clock import utc_now
-from memory.store.database import Tx
-from memory.store.ids import AgentId
 from tests.service.approvals import keep
 from tests.service.live_service import Live, live_service
 from tests.wire.discord import Channel, Person
@@ -43,36 +36,6 @@ async def searched(t: Live, *words: str) -> list[str]:
     code, out, error = await t.service.run("search", *words, "--json")
     assert code == 0, error
     return [hit["text"].removeprefix("<@bot> ") for hit in json.loads(out)["hits"]]
-
-
-async def test_the_terminal_finds_what_meets_every_condition(tmp_path: Path) -> None:
-    async with birds(tmp_path) as t:
-        assert await searched(t, "stork", "--place", "pond", "--role", "user") == ["the stork of the pond"]
-        assert await searched(t, "stork", "--author", "bea") == ["the stork of the pond"]
-        assert await searched(t, "--author", "Bea", "--domain", "conversations") == ["the stork of the pond"], (
-            "without words"
-        )
-        assert set(await searched(t, "--place", "pond")) == {"the stork of the pond", "I see."}
-        assert await searched(t, "--place", "pond", "--role", "assistant", "--limit", "1") == ["I see."]
-        for given in (("--category", "birds"), ("--tag", "nest", "--tag", "ROOF"), ("--domain", "archival_memory")):
-            assert await searched(t, *given) == ["The stork nests."]
-        assert await searched(t, "--tag", "nest, ROOF") == ["The stork nests."]
-        assert await searched(t, "stork", "--author", "Carina", "--domain", "archival_memory") == ["The stork nests."]
-        today, far = f"{utc_now():%Y-%m-%d}", f"{utc_now() + timedelta(days=2):%Y-%m-%d}"
-        for since, found in (
-            ("1h", 3),
-            (f"{utc_now() - timedelta(days=2):%Y-%m-%d}", 3),
-            (far, 0),
-            (f"{far} 08:00", 0),
-        ):
-            assert len(await searched(t, "stork", "--since", since)) == found, since
-        for until, found in (("2d", 0), ("2026-01-01", 0), (f"{utc_now() + timedelta(days=1):%Y-%m-%d}", 3)):
-            assert len(await searched(t, "stork", "--until", until)) == found, until
-        assert len(await searched(t, "stork", "--since", "2d", "--until", far)) == 3
-        assert "direct message" not in str(await searched(t, "--limit", "100")), today
-        for words, newest in (((), True), (("stork",), False)):
-            code, out, _ = await t.service.run("search", *words)
-            assert (code, "these are the newest" in out) == (0, newest)
 
 
 async def offered(person: Person, option: str, typed: str, channel: Channel) -> list[str]:
@@ -118,13 +81,3 @@ async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_
             ({"tag": "nest", "role": "user"}, "Nothing was searched: role is of messages alone, tags are of entries"),
         ):
             assert told in await found(cid, t.general, **options)
-
-
-def short(tx: Tx, heard: messages.Message) -> None:
-    agent, end = AgentId(str(tx.all("SELECT id FROM agents")[0][0])), summaries.position(heard)
-    made = Compaction(
-        agent, heard.place, "recursive_summarization",
-        f"in short: {heard.text.removeprefix('<@bot> ').partition('> ')[2] or heard.text}", frozenset(), end, end, 1, 1,
-        None, "", heard.audience, heard.trust, utc_now(),
-    )  # fmt: skip
-    summaries.add(tx, made)
