@@ -80,7 +80,6 @@ def require_sound(config: Config, agents: Sequence[Agent], groups: Sequence[Grou
 
 
 def write_exchange(agents: Sequence[Mapping[str, Any]] = (), groups: Sequence[Mapping[str, Any]] = ()) -> str:
-    """Tables as TOML text."""
     tables = {"agents": list(agents), "groups": list(groups)}
     return tomlkit.dumps({name: [_plain(each) for each in given] for name, given in tables.items() if given})
 

@@ -128,7 +128,6 @@ class Config(FileSettings):
 
     @property
     def serves_bluesky(self) -> bool:
-        """Whether there is an account on Bluesky to serve."""
         return bool(self.bluesky_handle) and self.bluesky_password is not None
 
     @property
@@ -155,7 +154,6 @@ class Config(FileSettings):
         return found
 
     def secrets(self) -> tuple[str, ...]:
-        """Every secret's value, for redaction."""
         alone = self.discord_token, self.discord_client_secret, self.bluesky_password, self.embedding_key
         held = [*self.keys.values(), *filter(None, alone)]
         urls = self.openai_base_url, self.embedding_base_url, *(server.url for server in self.mcp.values())
@@ -201,7 +199,6 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
 
 
 def problems_of(config: Config) -> list[str]:
-    """What is wrong with agents, groups and models that stand together."""
     foreign = agent_problems(config.file.name, config.mcp, {agent.name: agent.tools for agent in config.agents})
     return [*_check_groups(config), *_check_models(config), *foreign]
 

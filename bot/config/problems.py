@@ -122,7 +122,6 @@ def _name(entry: Any, position: int) -> str:
 
 
 def _inner(model: type[BaseModel], key: str) -> type[BaseModel] | None:
-    """The model of the table (or list of tables) that stands under a key."""
     field = model.model_fields.get(key)
     candidates = (field.annotation, *get_args(field.annotation)) if field else ()
     return next((each for each in candidates if isinstance(each, type) and issubclass(each, BaseModel)), None)

@@ -217,7 +217,6 @@ class Group(Section):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The names of its agents, in order."""
         return tuple(member.agent for member in self.members)
 
     @property

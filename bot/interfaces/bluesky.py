@@ -79,7 +79,6 @@ class _Here:
             return await services.database.write(point, work)
 
     async def resume(self) -> None:
-        """See to what was queued."""
         async with self.open() as services:
             services.runtime.resume()
 
@@ -196,12 +195,10 @@ async def _seen(here: _Here, ids: Sequence[str]) -> set[str]:
 
 
 async def _pass_over(here: _Here, clock: Clock, found: Mapping[str, str]) -> None:
-    """Remember what is not taken in, and why."""
     await here.write(_PASS_OVER, lambda tx: skipped.note(tx, NAME, found, clock()))
 
 
 async def _held(here: _Here, limit: int) -> Sequence[RememberedPost]:
-    """The posts whose words memory holds, newest first."""
     found = await here.read(lambda rows: messages.held_of(rows, NAME, limit))
     return [RememberedPost(*each) for each in found]
 

@@ -229,7 +229,6 @@ class Chat:
         return [[value, words] for value, words in found]
 
     async def ask(self, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
-        """Ask a group, as `GroupRequests` does."""
         return await self._requests.ask(group, text, seconds)
 
     @reads

@@ -117,7 +117,6 @@ def _bind(folder: DataFolder) -> tuple[socket.socket, Path]:
 
 
 def _remove_stale(folder: DataFolder) -> None:
-    """Remove what a killed service left behind."""
     path = folder.control_address()
     if not path.is_socket():
         folder.control_path.unlink(missing_ok=True)
@@ -140,7 +139,6 @@ def _remove(folder: DataFolder, path: Path) -> None:
 async def _converse(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handlers: Mapping[str, Handler]
 ) -> None:
-    """One request and its replies."""
     try:
         await _perform(await _read_request(reader, handlers), reader, writer)
     except _BadRequest as error:
@@ -169,7 +167,6 @@ async def _perform(
 
 
 async def _read_request(reader: asyncio.StreamReader, handlers: Mapping[str, Handler]) -> functools.partial[Any]:
-    """The operation that is asked for, with its arguments."""
     try:
         async with asyncio.timeout(_REQUEST_SECONDS):
             line = await reader.readline()

@@ -86,7 +86,6 @@ def _log_end(error: BaseException) -> int:
 
 
 def _innermost(error: BaseException) -> BaseException:
-    """The first single error inside groups of errors."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error

@@ -47,7 +47,6 @@ class View(BaseModel):
 
 
 def handlers(registry: Registry) -> dict[str, Callable[..., AsyncIterator[Reply]]]:
-    """What the control socket offers, by name."""
     offered = (each for each in registry.operations.values() if Via.TERMINAL in each.via)
     return {each.name: partial(replies, registry, each.name) for each in offered}
 
@@ -55,7 +54,6 @@ def handlers(registry: Registry) -> dict[str, Callable[..., AsyncIterator[Reply]
 async def replies(
     registry: Registry, name: str, arguments: Mapping[str, Any], view: Mapping[str, Any]
 ) -> AsyncIterator[Reply]:
-    """Do an operation for the owner at the terminal."""
     shown = View.model_validate(view)
     if shown.locale:
         speak(shown.locale)
@@ -79,7 +77,6 @@ async def replies(
 
 
 def printed(result: Result, ink: Plain, view: View) -> str:
-    """A result as a command prints it."""
     if view.as_json:
         return json.dumps(result.data(), ensure_ascii=view.ascii, indent=2)
     text = result.terminal(ink, view.width)

@@ -19,7 +19,6 @@ def services() -> tuple[type, ...]:
 
 
 def titles() -> dict[str, str]:
-    """What each group of commands is for, by its name."""
     return {name: title for service in services() for name, title in vars(service).get("titles", {}).items()}
 
 

@@ -65,12 +65,10 @@ _log = structlog.get_logger("bot.services.access")
 
 
 def new_code() -> str:
-    """A code that nobody can guess, without its dash."""
     return "".join(secrets.choice(_SIGNS) for _ in range(_LENGTH))
 
 
 def shown_code(code: str) -> str:
-    """A code as people read it: two halves with a dash."""
     return f"{code[: _LENGTH // 2]}-{code[_LENGTH // 2 :]}"
 
 

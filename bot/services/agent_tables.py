@@ -51,7 +51,6 @@ Changes: TypeAlias = Lines[Changed]
 
 
 def changed(kind: str, name: str, did: str) -> Changes:
-    """One of them."""
     return Lines(rows=(Changed(kind=kind, name=name, did=did),), empty="")
 
 
@@ -160,5 +159,4 @@ def _short(value: Any) -> str:
 
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Collection[str]:
-    """The keys under which two tables say different things."""
     return [key for key in dict.fromkeys((*one, *other)) if one.get(key) != other.get(key)]

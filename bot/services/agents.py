@@ -291,7 +291,6 @@ class Agents(UsesApprovals):
 
     @reads
     def differences(self, rows: Rows, tables: Sequence[Section]) -> list[Difference]:
-        """How the agents of these tables stand in the database."""
         known = {each.name: agent_section(each) for each in agents.every_agent(rows)}
         found: list[Difference] = []
         for table in tables:
@@ -349,7 +348,6 @@ class Agents(UsesApprovals):
         patrols.plan(tx, self.config.schedule.zone_name(), now)
 
     def _beside_file(self, agent: Agent) -> str:
-        """How it stands to its table in the configuration, in words."""
         table = next((each for each in self.config.agents if each.name == agent.name), None)
         usual = None if table is None else agent_section(agent_row(table, show_name=False))
         return beside(self.config.file.name, agent_section(agent), usual)

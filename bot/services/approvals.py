@@ -76,7 +76,6 @@ class Approvals:
         return self.broker.terms.people
 
     async def answer(self, request: int, who: Approver, verdict: Verdict) -> Ruling:
-        """Give an answer; the words of the ruling are for who gave it."""
         now = self.clock()
 
         def work(tx: Tx) -> Ruling:

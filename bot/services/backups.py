@@ -74,11 +74,9 @@ class Backups:
     """Held while one is made: what is unfinished then is deleted."""
 
     def add(self, kinds: Kinds) -> None:
-        """Make the daily job known."""
         kinds.add(Working(BACKUP, self.daily))
 
     async def daily(self, _database: Database, _firing: Firing) -> str:
-        """Make one, and delete what is too old."""
         made = await self._make()
         return f"{made.name}, {made.size:,} bytes, verified"
 

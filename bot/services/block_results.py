@@ -51,7 +51,6 @@ class BlockList(Listing[BlockRow]):
 
 
 def state_of(block: str, version: int) -> str:
-    """What a block and its version are called together."""
     return f"{block}.{version}"
 
 
@@ -118,7 +117,6 @@ class ChangeRow(Row):
 
     @classmethod
     def of_step(cls, step: Step, before: str, names: Names) -> "ChangeRow":
-        """The change that a step made in a text."""
         change = step.change
         return cls(
             version=change.seq,
@@ -314,7 +312,6 @@ class Widened(Result):
 
     @property
     def question(self) -> str:
-        """What the caller is asked, with all that would be told."""
         text = gettext_noop(
             "{named} is known in {before}, and would be known in {after} too. This is what would be told:\n\n{text}\n\n"
             "Make it known?"

@@ -153,7 +153,6 @@ def _together(bills: tuple[BillRow, ...]) -> BillRow:
 
 
 def configured_budgets(config: Config) -> Budgets:
-    """The budgets of the configuration."""
     given = config.budgets
     limits = [Limit(each.subject, each.period, each.usd, each.tokens) for each in given.limits]
     ladder = BudgetThresholds(given.cheaper_model, given.cheaper_at, given.short_at, given.when_spent)
@@ -237,14 +236,12 @@ class Spending:
 
 
 async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) -> Spending:
-    """Make it for one constellation, with what was decided before."""
     made = Spending(approvals.database, approvals.clock, kept)
     await made.load(at_start=at_start)
     return made
 
 
 def _whole(limit: Limit) -> str:
-    """A limit for a person."""
     said = [] if limit.usd is None else [f"${limit.usd:,.2f}"]
     said += [] if limit.tokens is None else [ngettext("{count} token", "{count} tokens", limit.tokens)]
     text = _("{of}, per day: {limit}") if limit.period == "day" else _("{of}, per month: {limit}")

@@ -82,7 +82,6 @@ class Upkeep:
     """By whose clocks groups have quiet hours."""
 
     def add(self, kinds: Kinds) -> None:
-        """Make the kinds known."""
         kinds.add(Working(OPTIMISE, self.optimise))
         kinds.add(Queueing(TIDY, self.tidy))
         kinds.add(Queueing(SWEEP, self.sweep))
@@ -128,7 +127,6 @@ def open_reminders(
 
 
 def open_backups(config: Config, approvals: Approvals, schedule: Schedule) -> Backups:
-    """The backups of the data folder, made daily by the schedule."""
     made = Backups(config.home, approvals.clock, config.schedule.backups_kept)
     made.add(schedule.kinds)
     return made

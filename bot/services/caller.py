@@ -116,7 +116,6 @@ class Caller:
             raise Unconfirmed(question)
 
     def command(self, words: str) -> str:
-        """A command as they would give it."""
         given = words.split()
         name = next((" ".join(given[:n]) for n in range(len(given), 0, -1) if " ".join(given[:n]) in self.commands), "")
         words = f"{self.commands.get(name, '')}{words.removeprefix(name)}"

@@ -163,7 +163,6 @@ class ServedConstellations:
 
     @asynccontextmanager
     async def at(self, bindings: Iterable[str]) -> AsyncIterator[Services]:
-        """The services of the constellation of a place, which has these names."""
         async with self.use(self.shared.constellations.of_place(bindings, self.shared.configured)) as services:
             yield services
 
@@ -197,13 +196,11 @@ class ServedConstellations:
 
     @asynccontextmanager
     async def jobs(self, identifier: ConstellationId) -> AsyncIterator[Opened]:
-        """What runs the jobs of one constellation."""
         async with self.use(identifier) as services:
             yield Opened(services.database, services.schedule.kinds)
 
     @asynccontextmanager
     async def make(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
-        """Open a constellation with all that belongs to it."""
         shared, constellation = self.shared, self.shared.constellations.of(identifier)
         async with shared.constellations.use(identifier) as database:
             with ExitStack() as stack:
@@ -229,7 +226,6 @@ class _Maker:
         return self.served.shared
 
     async def services(self) -> Services:
-        """All of it, with what was decided before read from the store."""
         shared, config, clock = self.shared, self.shared.config, self.shared.clock
         answers = await self._answers()
         runtime, deps, places = answers.runtime, answers.turn_deps, answers.places
@@ -279,7 +275,6 @@ class _Maker:
         )
 
     async def _answers(self) -> "_Answers":
-        """What answers here."""
         shared, config = self.shared, self.shared.config
         routing, embedding = await self._routing(), shared.embedder.of(self.database)
         terminal = TerminalSource(config.constellation.owner, shared.clock), TerminalEndpoint(shared.journal)
@@ -336,7 +331,6 @@ class _Maker:
             self.stack.enter_context(self.events.listen(watch))
 
     def _go_on(self, runtime: ConstellationRuntime, name: str, work: Work) -> None:
-        """Have it done for as long as the constellation is open."""
         runtime.keep(f"{name} of {self.constellation.name}" if self._origin else name, work)
 
     def _status(self, front_ends: FrontEnds, embedding: Embedding) -> Status:

@@ -100,7 +100,6 @@ class _Writing:
 
 
 def write_demo(tx: Tx, now: datetime) -> None:
-    """Fill a fresh constellation that was made from `CONFIGURATION`."""
     data = _data()
     writing = _Writing(tx, now, random.Random(7))  # the same demo every time
     for number, each in enumerate(data["talk"]):
@@ -132,7 +131,6 @@ def _moment(now: datetime, told: Mapping[str, Any]) -> datetime:
 
 
 def _say(writing: _Writing, number: int, told: Mapping[str, Any]) -> None:
-    """A message with its answer, and the stages between."""
     tx, dice = writing.tx, writing.dice
     at = _moment(writing.now, told)
     agent = writing.agent(told.get("to", "Carina"))

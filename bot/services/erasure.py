@@ -126,7 +126,6 @@ class Eraser:
             self._settle(erasure.id, done)
 
     async def run(self) -> None:
-        """Do what is asked for until cancelled."""
         self._serving = True
         try:
             while True:

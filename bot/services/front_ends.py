@@ -69,7 +69,6 @@ class Gaps:
             _log.warning("gap_noted", places=[span.place for span in spans], reason=reason)
 
     async def due(self) -> list[Gap]:
-        """Those that are to be read now."""
         now = self._clock()
         return await self._database.read(lambda rows: gaps.due(rows, self._source, now, _AT_ONCE))
 
@@ -183,7 +182,6 @@ class FrontEnds:
 
     @reads
     def blocks(self, rows: Rows, asker: Asker) -> list[tuple[Agent, list[Block]]]:
-        """Every agent's blocks that the asker may see here."""
         every = tuple(BlockType)
         return [
             (agent, blocks.visible_blocks(rows, agent.id, asker.scope, types=every)) for agent in agents.agents(rows)
@@ -191,7 +189,6 @@ class FrontEnds:
 
     @reads
     def agent_names(self, rows: Rows) -> list[str]:
-        """What the agents are called."""
         return [agent.name for agent in agents.agents(rows)]
 
     async def cursors(self, source: str) -> dict[PlaceId, str]:

@@ -269,7 +269,6 @@ class Imports(MemoryService):
 
 
 def _foreseen(rows: Rows, batch: Sequence[Record], target: _Target) -> list[Outcome]:
-    """What would become of records."""
     return [_known(rows, each, target) or _outcome(each, "") for each in batch]
 
 

@@ -272,7 +272,6 @@ class StageRow(Row):
 
     @property
     def milliseconds(self) -> int:
-        """How long it took."""
         return max(0, round((self.ended - self.at) / timedelta(milliseconds=1)))
 
     def line(self, ink: Ink) -> str:

@@ -161,7 +161,6 @@ class AccountSettings:
                 self.hold(setting)
 
     def hold(self, setting: Setting) -> None:
-        """It holds from now on."""
         self.held[setting.kind, setting.subject] = setting
         if setting.kind == "mode":
             self.modes[setting.subject] = setting.value
@@ -169,7 +168,6 @@ class AccountSettings:
             self.paused[setting.subject] = setting
 
     def forget(self, kind: Kind, subject: str) -> None:
-        """It holds no more."""
         del self.held[kind, subject]
         (self.modes if kind == "mode" else self.paused).pop(subject, None)
 
@@ -318,7 +316,6 @@ class Places:
 
     @reads
     def groups(self, rows: Rows) -> list[Group]:
-        """Every group, by name."""
         return agents.groups(rows)
 
     def _known(self, source: str) -> str:
@@ -416,7 +413,6 @@ def _source_row(source: str, paused: Setting | None) -> SourceRow:
 async def open_places(
     config: Config, approvals: Approvals, answering: RoutingTable, accounts: AccountSettings, resume: Callable[[], None]
 ) -> Places:
-    """Make it for one constellation, with what was decided before."""
     modes = {f"discord:{place}": mode for place, mode in config.discord.modes.items()}
     made = Places(
         approvals.database,

@@ -80,7 +80,6 @@ class Choices:
         return self.withheld(person) or any(since <= at < until for since, until in spans)
 
     def of(self, person: PersonId) -> tuple[Choice, str] | None:
-        """A person's choice, and since when; None when they made none. An opt-out comes before a pause."""
         found = [self._held[each] for each in self.selves(person) if each in self._held]
         return next((each for each in found if each[0] is Choice.OPTED_OUT), found[0] if found else None)
 
@@ -311,7 +310,6 @@ class Community:
         guards: tuple[Choices, AudienceResolver],
         running: Running,
     ) -> "Community":
-        """For one data folder."""
         (constellations, folder), (choices, audience), people = data, guards, broker.terms.people
         accounts = Accounts(constellations, people, audience, clock, running.settle, running.moved)
 
@@ -330,7 +328,6 @@ class Community:
 
     @property
     def services(self) -> tuple[object, ...]:
-        """What people call of them."""
         return self.accounts, self.privacy
 
     async def follow(self, constellation: ConstellationId, database: Database) -> None:

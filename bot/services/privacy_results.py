@@ -226,7 +226,6 @@ class Seen(Result):
         return bool(kept or self.identities or self.choice or self.erasures)
 
     def held(self, ink: Ink) -> list[str]:
-        """What is kept."""
         who, totals = self._who(ink), dict.fromkeys(WORDS, 0)
         for counts in self.stores.values():
             for store, count in counts.items():

@@ -301,7 +301,6 @@ def operations_of(services: Iterable[type]) -> dict[str, Operation]:
 
 
 def sources_of(services: Iterable[type]) -> set[str]:
-    """The names of their sources of suggestions."""
     return {_suggesting[each][0] for service in services for each in _methods(service) if each in _suggesting}
 
 
@@ -378,7 +377,6 @@ class Registry:
             raise UserError(error_sentence(error)) from error
 
     async def plain(self, caller: Caller) -> Plain:
-        """How a caller at a terminal is written to: on their clocks."""
         return Plain(await self._clocks.zone_of(caller.person), self._clocks.now())
 
     async def suggest(self, name: str, argument: str, caller: Caller, given: Mapping[str, Any]) -> Suggested:
@@ -390,7 +388,6 @@ class Registry:
         return [(each, each) if isinstance(each, str) else each for each in found]
 
     async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:
-        """Those of them that this caller may call."""
         return [each for each in operations if policy.may(self._guard.people, caller.approver, each.needs)]
 
     def _permitted(self, name: str, caller: Caller) -> Operation:

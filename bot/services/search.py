@@ -132,14 +132,12 @@ class HitRow(Row):
 
     @property
     def name(self) -> str:
-        """The name by which it is looked at."""
         return shown_name(self.label, "") if self.kind == "entry" else self.label
 
     def data(self) -> dict[str, Any]:
         return {**self.model_dump(mode="json"), **self.matched}
 
     def line(self, ink: Ink) -> str:
-        """As a quotation."""
         name = f" {ink.text(one_line(self.name))}" if self.name else ""
         by = f" {_('by {by}', by=ink.text(one_line(self.by)))}" if self.by else ""
         why = f"; {ink.text(self.why)}" if self.why else ""
@@ -179,7 +177,6 @@ class Found(Result):
 
     @property
     def nothing(self) -> str:
-        """What is said without a hit."""
         where = ", ".join(ngettext(*_SEARCHED[domain], count) for domain, count in self.searched.items())
         return self.unmet or _("Nothing was found. Searched: {where}.", where=where)
 

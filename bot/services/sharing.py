@@ -146,23 +146,19 @@ class ServedRegistry(Registry):
         self.operations = operations
 
     async def results(self, name: str, caller: Caller, given: Mapping[str, Any]) -> AsyncIterator[Result]:
-        """Do it and give the results as they come."""
         async with self._of(caller) as registry:
             async for result in registry.results(name, caller, given):
                 yield result
 
     async def plain(self, caller: Caller) -> Plain:
-        """How a caller at a terminal is written to: on their clocks."""
         async with self._of(caller) as registry:
             return await registry.plain(caller)
 
     async def suggest(self, name: str, argument: str, caller: Caller, given: Mapping[str, Any]) -> Suggested:
-        """What can be given for an argument beside those that are given, as far as the caller may call at all."""
         async with self._of(caller) as registry:
             return await registry.suggest(name, argument, caller, given)
 
     async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:
-        """Those of them that this caller may call."""
         async with self._of(caller) as registry:
             return await registry.permitted(operations, caller)
 

@@ -71,7 +71,6 @@ class Findings(Lines[FindingRow]):
 
 
 def finding_text(found: Finding | FindingRow) -> str:
-    """What was found, for a terminal."""
     remedy = f"\n{'':<{_WIDTH}}-> {found.remedy}" if found.remedy else ""
     return f"{_(_WORDS[found.state]):<{_WIDTH}}{found.about}: {found.words}{remedy}"
 
@@ -172,11 +171,9 @@ class ServiceStatus(Result):
 
     @property
     def heading(self) -> str:
-        """The first line."""
         return _("{constellation}: running", constellation=self.constellation)
 
     def parts(self, ink: Ink) -> list[str]:
-        """A line for each part."""
         since = "" if self.halted is None else _(" since {halted}", halted=ink.time(self.halted))
         halted = (
             [_("HALTED{since}; `carina halt release` or `/admin halt release` resumes", since=since)]
@@ -258,7 +255,6 @@ class Status:
         return await self.status()
 
     async def status(self) -> ServiceStatus:
-        """How things stand."""
         database, sources = self.front_ends.database, self.sources
         since = self.front_ends.clock() - _DAMAGE_SHOWN
         found, counts, damage, embedding, unread = await database.read(

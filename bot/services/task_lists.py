@@ -172,7 +172,6 @@ def as_tree(rows: Sequence[TaskRow]) -> list[tuple[int, TaskRow]]:
 
 
 def tree_lines(rows: Sequence[TaskRow], ink: Ink) -> list[str]:
-    """The same on lines for a person."""
     return [f"{'  ' * depth}- {row.line(ink)}" for depth, row in as_tree(rows)]
 
 

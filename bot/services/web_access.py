@@ -63,7 +63,6 @@ class OneSession(Arguments):
 
 
 def sign_in_words() -> str:
-    """What is said with the address of a sign-in link."""
     return _("Open this address to see the dashboard. It signs in one browser, once, within five minutes.")
 
 
@@ -273,7 +272,6 @@ class WebAccess:
         return found
 
     async def drop(self, identifier: str) -> bool:
-        """End a session or a token."""
         return await self.registry.write(_DROP, lambda tx: web_keys.drop(tx, identifier), durable=True)
 
     async def _add(self, new: NewKey) -> str:

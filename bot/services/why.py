@@ -121,7 +121,6 @@ class MemoryRow(Row):
         return self.quoted(ink, _SHORT)
 
     def quoted(self, ink: Ink, limit: int) -> str:
-        """With so many characters of its words."""
         who = _(" by {speaker}", speaker=ink.text(self.speaker)) if self.speaker and self.kind != "block" else ""
         where = _(" in {place}", place=ink.text(self.place)) if self.place else ""
         when = _(_WHEN[self.kind], when=ink.time(self.at))
@@ -398,7 +397,6 @@ def _link(memory: Memory) -> str:
 
 
 def _readers(audience: Audience, asker: PersonId) -> str:
-    """Who can read a memory, in words."""
     if audience == PUBLIC:
         return _("everyone can read it")
     if audience == OWNER:

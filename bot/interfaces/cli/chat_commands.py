@@ -24,7 +24,6 @@ _SHOWN = 30  # suggestions for an argument
 
 
 def offered() -> dict[str, Any]:
-    """The operations that can be typed, as a tree of their words."""
     tree: dict[str, Any] = {}
     for entry in manifest()["operations"]:
         if entry["name"] in _NOT_HERE:

@@ -304,7 +304,6 @@ class PromptChat:
 
 
 def _hint(config: Config) -> str:
-    """What is said where no language model answers."""
     return (
         _("No language model is configured: set CARINA_MODEL, or run `carina init`.")
         if (config.model.default == OFFLINE)

@@ -199,7 +199,6 @@ def _worded(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
 
 
 def _stopped(text: str) -> str:
-    """A text as a sentence."""
     return text + ("" if text.endswith((".", "。", "…", "?")) else "。" if language() == "ja" else ".")
 
 

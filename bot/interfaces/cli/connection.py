@@ -40,15 +40,12 @@ class Line:
         return self.call("chat", history=history, typed=typed, constellation=self.constellation)
 
     def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
-        """Say something, and what answers it."""
         return self.call("once", text=text, external_id=external_id, constellation=self.constellation)
 
     async def say(self, text: str) -> dict[str, Any]:
-        """Pass on what somebody typed."""
         return dict(await self._ask("say", text=text, external_id=new_id()))
 
     async def stop(self) -> int:
-        """End the answers that are being made; gives how many were."""
         return int((await self._ask("chat.stop"))["stopped"])
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:

@@ -240,7 +240,6 @@ def _constellation(path: Path, expected: bool) -> File:
 
 
 def _registry(folder: DataFolder) -> tuple[File, list[Path]]:
-    """The registry, and the files that it names."""
     file = _examined(folder.global_db, Kind.GLOBAL)
     if not file.version:
         return file, []
@@ -279,7 +278,6 @@ def _migrated(file: File, home: Path) -> MigratedFile:
 
 
 def _nothing(folder: DataFolder) -> str:
-    """Why there is no data, and what to do."""
     if not folder.path.exists():
         return _(
             "There is no data folder {path}. `carina run` or `carina chat` creates it, or set CARINA_HOME to another "

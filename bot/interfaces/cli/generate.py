@@ -31,20 +31,18 @@ listed here.
 
 
 def main() -> None:
-    """Write both files."""
     MANIFEST.write_text(manifest_text(), "utf-8")
     REFERENCE.write_text(reference_text(), "utf-8")
 
 
 def manifest_text() -> str:
-    """What the command line needs to know, as JSON."""
     told = found()
     told["operations"] = [sparse(each) for each in told["operations"]]
     return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
 
 
 def found() -> dict[str, Any]:
-    """The same as data, with the names of what is written by hand and its modules."""
+    """What the command line needs to know, with what is written by hand and its modules."""
     offered = [_entry(each) for each in _operations() if Via.TERMINAL in each.via]
     by_hand = {name: ("long_running", each) for name, each in long_running.commands.commands.items()}
     return {
@@ -58,7 +56,6 @@ def found() -> dict[str, Any]:
 
 
 def reference_text() -> str:
-    """Every operation as a table of the documentation."""
     return "\n".join([_HEAD, *_reference()])
 
 

@@ -41,7 +41,6 @@ class Answers:
     embedder: str = ""
 
     def environment(self) -> dict[str, str]:
-        """The lines of `.env`."""
         provider = self.model.partition(":")[0].upper()
         said = {
             f"{provider}_API_KEY": self.api_key if provider else "",
@@ -110,7 +109,6 @@ def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -
 
 
 def _beside(path: Path, text: str, mode: int) -> Path:
-    """A new file beside it, whole and on disk."""
     part = path.with_name(f".{path.name}.new")
     part.unlink(missing_ok=True)
     with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "w", encoding="utf-8") as written:
@@ -213,5 +211,4 @@ def _require_usable(toml: str, environment: Mapping[str, str]) -> None:
 
 
 def starter_text(starter: Starter) -> str:
-    """The file of a starter."""
     return resources.files("bot.config.templates").joinpath(f"{starter}.toml").read_text("utf-8")

@@ -36,13 +36,11 @@ class Failed(Exception):
 
 
 def main() -> None:
-    """Run the command line."""
     streams.be_lenient()
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command; gives the exit code."""
     if arguments == ["--version"]:
         click.echo(f"carina {version()}")
         return 0

@@ -156,7 +156,6 @@ class CarFiles:
         return Contents.of(done, verified, tuple(taken.notes))
 
     async def _take(self, taken: Import, rename: str) -> str:
-        """Import a file; gives what was done."""
         if taken.manifest.about.kind == "constellation":
             if placed(taken, rename):
                 await asyncio.to_thread(become_constellation, taken, taken.staging, PERSON, rename)

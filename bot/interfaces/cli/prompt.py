@@ -28,7 +28,6 @@ _LEAVING = ("exit", "quit")
 
 
 def own_help() -> str:
-    """The chat's own commands, and what becomes of everything else."""
     width = max(len(typed) for typed, _does in _OWN) + 2
     rest = _("Everything else is said to the agent. To say a line that begins with a slash, put a space before it.")
     return "\n".join([*(f"{typed:<{width}}{_(does)}" for typed, does in _OWN), rest])

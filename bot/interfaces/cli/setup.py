@@ -25,7 +25,6 @@ def configured(*, beginning: bool = False) -> Config:
 
 
 def log_to(config: Config, *, as_json: bool = False, level: str = "info") -> None:
-    """Log to standard error, without secrets."""
     redactor = Redactor(config.secrets())
     logs.setup_logs(redactor, as_json=as_json, level=level, no_color=config.no_color)
 

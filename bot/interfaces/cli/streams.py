@@ -6,7 +6,6 @@ import sys
 
 
 def typed() -> bool:
-    """Whether somebody types what is read."""
     return sys.stdin is not None and sys.stdin.isatty()
 
 

@@ -49,7 +49,6 @@ class Wizard:
     """Servers on this machine, with their models."""
 
     async def run(self) -> dict[str, Any]:
-        """All answers, as the arguments of the operation."""
         click.echo(_("Press Enter to keep what is in brackets. Ctrl-C stops; nothing is written until the end.\n"))
         await self._ask("name", _("Name of this installation"), "home")
         await self._ask("owner", _("What the agents call you"), local_name())
@@ -167,7 +166,6 @@ def invitation(application: int) -> str:
 
 
 async def models_of(url: str, provider: str = "openai", key: str = "") -> list[str]:
-    """The models that a server offers; none where it does not answer."""
     if not url:
         return []
     headers = {"Authorization": f"Bearer {key}"} if provider == "openai" else {"x-api-key": key}

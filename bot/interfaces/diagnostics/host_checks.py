@@ -19,7 +19,6 @@ _OLD = timedelta(days=3)
 
 
 def examine_folder(folder: DataFolder) -> Iterator[Finding]:
-    """The data folder and the room that is left for it."""
     if not folder.path.is_dir():
         words = f"{folder.path} does not exist yet: the first start makes it"
         yield Finding("data folder", State.GOOD, words)
@@ -55,7 +54,6 @@ def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
 
 
 def examine_backups(folder: DataFolder, now: datetime) -> Finding:
-    """How old the newest backup is."""
     damaged = backups.damaged(folder.path) if folder.path.is_dir() else {}
     if damaged:
         name, reason = next(iter(damaged.items()))

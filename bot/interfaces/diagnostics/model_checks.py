@@ -51,7 +51,6 @@ async def _asked(thinking: ModelSelection, name: str) -> Finding:
 
 
 async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Finding:
-    """The embedder, with one sentence."""
     choice = config.embedder()
     if choice.model == "none":
         return Finding("embedder", State.UNSET, missing_words(choice.model))

@@ -27,7 +27,6 @@ _FIELD = re.compile(r"carina:memory:edit:f:(?P<mark>[0-9a-f]{8}):(?P<field>[0-9a
 
 
 def block_form(registry: Registry, settings: DiscordSettings) -> Opening:
-    """Opens with a block, or with the field that is named."""
 
     async def opened(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
         found = cast("Writable", await registry.call("memory.form", await caller_of(interaction, settings), given))
@@ -61,7 +60,6 @@ def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, se
 
 
 def _too_long(size: int, field: str) -> str:
-    """What to do where a form holds less than there is to edit."""
     ways = "" if field else "name one `field` of it, if it has fields; else "
     return _(
         "A form holds {longest:,} characters, and this has {size:,}: {ways}ask the agent for the change, or use a "

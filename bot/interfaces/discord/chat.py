@@ -61,7 +61,6 @@ _HELP = (
 
 
 def install(tree: Tree) -> None:
-    """Put the command into the tree."""
 
     @app_commands.command(name="help", description=gettext_noop("Learn how to talk to me and what I keep"))
     async def command(interaction: Interaction) -> None:
@@ -78,7 +77,6 @@ _SHOWN = 1_700  # characters of what was said that are repeated in the place
 def install_talking(
     tree: app_commands.CommandTree[Any], served: ServedConstellations, settings: DiscordSettings
 ) -> None:
-    """Put `/chat` into the tree."""
     group = app_commands.Group(name="chat", description="Talk to one agent or group by name, here")
     for kind in ("agent", "group"):
         group.add_command(_chat(kind, served, settings))

@@ -79,7 +79,6 @@ class Commands:
     questions: Questions = field(default_factory=Questions)
 
     def install(self, tree: app_commands.CommandTree[Any]) -> None:
-        """Put every operation that Discord offers into the tree."""
         groups: dict[str, Group] = {}
         for words, shown in names_of(self.registry.operations.values()).items():
             declared = self.registry.operations[words.replace(" ", ".")]
@@ -102,7 +101,6 @@ class Commands:
         return groups[path]
 
     def command(self, name: str, declared: Operation) -> Command:
-        """One operation as Discord offers it."""
         form = self.forms.get(declared.name)
         options = [each for each in offered(declared) if form is None or each.name in form.options]
         default = {each.name: _default(each) for each in options}
@@ -139,7 +137,6 @@ class Commands:
         await tell(interaction, words, **more)
 
     async def open(self, interaction: Interaction, name: str, given: Mapping[str, Any]) -> None:
-        """Open the form that stands for an operation."""
         await open_form(interaction, self.forms[name], given)
 
     async def page(self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int) -> None:
@@ -154,7 +151,6 @@ class Commands:
     async def _result(
         self, interaction: Interaction, name: str, given: Mapping[str, Any], shown: str = "", number: int = 1
     ) -> tuple[str, dict[str, Any]]:
-        """What is said of what came of it, and what stands beside it."""
         caller = replace(await caller_of(interaction, self.settings), sure=bool(shown), shown=shown)
         declared = self.registry.operations[name]
         try:
@@ -238,7 +234,6 @@ def _listed(declared: Operation, given: Mapping[str, Any]) -> dict[str, list[str
 
 
 def offered(declared: Operation) -> list[Parameter]:
-    """The arguments that Discord offers."""
     return [each for each in declared.parameters if Via.DISCORD in each.via]
 
 

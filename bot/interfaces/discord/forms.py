@@ -92,7 +92,6 @@ def hear_form(tree: app_commands.CommandTree[Any], pattern: re.Pattern[str], sen
 
 
 def _fields(components: Sequence[dict[str, Any]]) -> Iterator[tuple[str, str]]:
-    """What was written, in whatever frames Discord sends the fields back."""
     for frame in components:
         for part in (frame, frame.get("component") or {}, *frame.get("components", ())):
             if "value" in part:
@@ -118,7 +117,6 @@ class Door(ABC):
         """What it does."""
 
     async def callback(self, interaction: Interaction) -> Any:
-        """Called by discord.py."""
         await _stored(interaction, self.pressed(interaction))
 
     async def interaction_check(self, interaction: Interaction, /) -> bool:
@@ -127,12 +125,10 @@ class Door(ABC):
 
 
 def hear_button(pattern: re.Pattern[str], work: Pressed) -> Buttons:
-    """What hears every button with such an id."""
     return _heard(pattern, discord.ui.Button, lambda interaction, named, _item: work(interaction, named))
 
 
 def hear_choice(pattern: re.Pattern[str], work: Chosen) -> Choices:
-    """What hears every menu with such an id, of which one thing is chosen."""
     return _heard(
         pattern, discord.ui.Select, lambda interaction, named, item: work(interaction, named, (item.values or [""])[0])
     )

@@ -134,7 +134,6 @@ def _install(
 
 
 def _persons(rules: Mapping[str, Rule], rule: Rule) -> list[int]:
-    """The people on Discord about whom this was decided."""
     numbers = ((subject.partition(":")[2], found) for subject, found in rules.items() if subject.startswith("discord:"))
     return [int(number) for number, found in numbers if number.isdecimal() and found is rule]
 

@@ -48,7 +48,6 @@ class Questions:
     _open: dict[str, tuple[float, Asked]] = field(default_factory=dict, init=False)
 
     def ask(self, asked: Asked) -> list[discord.ui.Button[Any]]:
-        """The buttons under a question."""
         now, token = self.clock(), secrets.token_hex(8)
         for old in [each for each, (until, _asked) in self._open.items() if until <= now]:
             del self._open[old]

@@ -54,7 +54,6 @@ _LANGUAGES = {"en": "English", "de": "Deutsch", "ja": "日本語"}
 
 
 def install_settings(tree: Tree, commands: Commands) -> None:
-    """Put `/settings` into the tree, and have its menus and its form heard."""
     pages = SettingsPages(commands)
 
     @app_commands.command(name="settings", description=_ABOUT)
@@ -115,7 +114,6 @@ class SettingsPages:
         return replace(declared, needs=needs or self.commands.registry.operations["agent.show"].needs)
 
     async def _choices(self, caller: Caller, declared: Operation, argument: str) -> list[discord.ui.Item[Any]]:
-        """The menu for one argument: its choices, or what is suggested for it."""
         told = next(each for each in declared.parameters if each.name == argument)
         setting = self._setting(declared.name, argument)
         if told.needs is not None and not await self.commands.registry.permitted([setting], caller):
@@ -132,7 +130,6 @@ class SettingsPages:
         return [discord.ui.Select(custom_id=identifier, placeholder=title, options=options)]
 
     async def turn(self, interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
-        """Show another page."""
         if chosen in PAGES and await defer(interaction, quietly=True):
             await self._show(interaction, *await self.page(interaction, chosen))
 
@@ -151,7 +148,6 @@ class SettingsPages:
         await self._show(interaction, *await self.page(interaction, place, done, looks))
 
     async def clocks(self, interaction: Interaction, _named: re.Match[str]) -> None:
-        """Ask for zone and quiet hours."""
         await open_form(interaction, Opening(_clocks_form), {})
 
     async def clocks_sent(self, interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:

@@ -65,7 +65,6 @@ def steps_of(operations: Mapping[str, Operation], declared: Operation) -> list[O
 
 
 async def menu(registry: Registry, caller: Caller, declared: Operation) -> list[discord.ui.Item[Any]]:
-    """The choice of one of the things that a list shows."""
     if not (steps := await registry.permitted(steps_of(registry.operations, declared), caller)):
         return []
     found = [
@@ -101,7 +100,6 @@ class Steps:
     answers: Answers
 
     def heard(self) -> tuple[Buttons | Choices, ...]:
-        """The menus and buttons, by their ids."""
         return hear_button(_PAGE, self._turn), hear_choice(_PICK, self._pick), hear_button(_STEP, self._do)
 
     async def _turn(self, interaction: Interaction, named: re.Match[str]) -> None:

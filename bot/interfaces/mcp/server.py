@@ -105,7 +105,6 @@ class Tools:
 
 
 def over_the_socket(folder: DataFolder) -> Ask:
-    """Asks the service that holds a data folder."""
 
     async def ask(operation: str, within: float = ANSWER_SECONDS, **arguments: Any) -> Any:
         if (holder := holder_of(folder)) is None:
@@ -149,7 +148,6 @@ def _problem(found: Mapping[str, Any]) -> str:
 
 
 def tools_server(ask: Ask, version: str) -> MCPServer:
-    """A server of these tools."""
     tools = Tools(ask)
     server = _Server("carina", version=version, instructions=_INSTRUCTIONS, log_level="ERROR")
     server.add_tool(tools.list_groups, annotations=_LOOKS, structured_output=False)

@@ -46,7 +46,6 @@ async def chat(ctx: Context) -> Response:
 
 
 async def answer(ctx: Context) -> Response:
-    """How something that was said is answered, as a stream of events."""
     to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
     return ctx.stream(_events(ctx, to, ctx.query("id")))
 
@@ -105,7 +104,6 @@ async def _lines(ctx: Context, to: Conversation) -> list[Line]:
 
 
 def event(name: str, data: str) -> str:
-    """An event of a stream; the data is JSON, so that it stays on one line."""
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
 
 

@@ -36,7 +36,6 @@ class Question:
 
 
 def owner_on_the_web() -> Caller:
-    """The owner in a browser, or a program of theirs."""
     return replace(owner_at_terminal(), via=Via.WEB, approver=Approver(PERSON, door="dashboard"))
 
 
@@ -82,16 +81,14 @@ class Context:
         return "hx-request" in self.request.headers
 
     def query(self, name: str, default: str = "") -> str:
-        """A value of the address."""
         return self.request.query_params.get(name, default)
 
     def number(self, name: str) -> int | None:
-        """The same as a number; None where there is none."""
+        """A value of the address as a number; None where there is none."""
         text = self.query(name)
         return int(text) if text.isdecimal() and len(text) < 19 else None
 
     async def form(self) -> dict[str, str]:
-        """What a form sent."""
         body = (await self.request.body()).decode("utf-8", "replace")
         return dict(parse_qsl(body, keep_blank_values=True))
 
@@ -128,13 +125,11 @@ class Context:
             return error_text(error)
 
     async def words(self, result: Result | Question | str) -> str:
-        """What came of it, as a person is told."""
         if isinstance(result, Result):
             return "\n".join(result.lines(await self.web.services.registry.plain(self.caller())))
         return result.words if isinstance(result, Question) else result
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
-        """An answer from a template."""
         state = self.request.state
         shared = {
             "path": self.request.url.path,
@@ -152,14 +147,12 @@ _OURS = frozenset({"csrf", "op", "sure", "shown"})
 
 
 def offered(ctx: Context) -> dict[str, Operation]:
-    """What a browser can have done, by name."""
     found = ctx.web.services.registry.operations.values()
     there = (each for each in found if is_offered(Via.WEB, each.via) and not _needs_path(each))
     return {each.name: each for each in there if each.offered}
 
 
 def fields_of(declared: Operation, via: Via = Via.WEB) -> list[Parameter]:
-    """The arguments that a browser can give."""
     return [each for each in declared.parameters if is_offered(via, each.via) and each.kind != "path"]
 
 
@@ -195,7 +188,6 @@ async def outcome(ctx: Context, offers: Collection[str] | None = None) -> dict[s
 
 
 async def told(ctx: Context, result: Result | Question | str) -> dict[str, Any]:
-    """What a page says of a result."""
     if isinstance(result, Question):
         return {"question": result}
     failed = isinstance(result, str)

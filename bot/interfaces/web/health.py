@@ -13,7 +13,6 @@ _BUCKETS = (0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
 async def alive(_request: Request) -> Response:
-    """The process answers."""
     return PlainTextResponse("ok\n")
 
 

@@ -15,7 +15,6 @@ from texts import error_text
 
 
 async def serve(ctx: Context) -> Response:
-    """One request of a client; nothing is kept between two of them."""
     # Only here: loading it takes a second.
     tools: Any = await asyncio.to_thread(importlib.import_module, "bot.interfaces.mcp.server")
 

@@ -21,7 +21,6 @@ _JOURNAL_HOURS = 24 * 30
 
 
 async def memory(ctx: Context) -> Response:
-    """Everything that is remembered, by kind."""
     done = await outcome(ctx)
     tab = ctx.query("show") if ctx.query("show") in _TABS else "blocks"
     agent = ctx.query("agent")
@@ -73,7 +72,6 @@ async def block(ctx: Context) -> Response:
 
 
 async def at_version(ctx: Context) -> Response:
-    """The part of a block's page that the slider moves."""
     label, version = ctx.query("label"), ctx.number("version") or 0
     shown = await ctx.call("memory.show", label=label)
     return ctx.page(
@@ -164,7 +162,6 @@ async def messages(ctx: Context) -> Response:
 
 
 async def message(ctx: Context) -> Response:
-    """One message from hearing to delivery."""
     done = await outcome(ctx)
     trace = await ctx.call("inbox.trace", row=ctx.request.path_params["row"])
     begun = min(each.at for each in trace.stages)

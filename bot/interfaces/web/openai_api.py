@@ -42,13 +42,11 @@ class Unusable(Exception):
 
 
 async def models(ctx: Context) -> Response:
-    """Whom one can talk to."""
     names = await _names(ctx)
     return JSONResponse({"object": "list", "data": [_model(name) for name in names]})
 
 
 async def model(ctx: Context) -> Response:
-    """One of them."""
     name = ctx.request.path_params["name"].removeprefix(PREFIX)
     found = next((each for each in await _names(ctx) if each.casefold() == name.casefold()), None)
     if found is None:
@@ -294,7 +292,6 @@ async def _json(ctx: Context) -> dict[str, Any]:
 
 
 async def _names(ctx: Context) -> list[str]:
-    """Whom this token can talk to."""
     return await ctx.web.talk.names(ctx.key.agent if ctx.key is not None else None)
 
 

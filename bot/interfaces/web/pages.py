@@ -82,14 +82,12 @@ async def agents(ctx: Context) -> Response:
 
 
 async def agent(ctx: Context) -> Response:
-    """One agent with its settings."""
     done = await outcome(ctx)
     found = await ctx.call("agent.show", agent=ctx.request.path_params["name"])
     return ctx.page("agent.html", title=found.agent, agent=found, **done)
 
 
 async def group(ctx: Context) -> Response:
-    """One group: its members and what its pattern remembers."""
     name = ctx.request.path_params["name"]
     found, settings = await ctx.call("group.status", group=name), await ctx.call("group.show", group=name)
     return ctx.page("group.html", title=found.group, group=found, toml=settings.toml)
@@ -112,7 +110,6 @@ async def people(ctx: Context) -> Response:
 
 
 async def costs(ctx: Context) -> Response:
-    """By day, agent and model, beside the budgets."""
     days = ctx.number("days")
     days = days if days in _DAYS else 30
     by_day, by_agent, by_model = [await ctx.call("cost", days=days, by=by) for by in ("day", "agent", "model")]
@@ -146,7 +143,6 @@ async def nights(ctx: Context) -> Response:
 
 
 async def schedule(ctx: Context) -> Response:
-    """Jobs, reminders, events and tasks, on a calendar."""
     done = await outcome(ctx)
     jobs, reminders, events, tasks, shared = [
         await ctx.call(name, **given)
@@ -200,7 +196,6 @@ async def graph(ctx: Context) -> Response:
 
 
 async def logs(ctx: Context) -> Response:
-    """The newest lines of the log."""
     level, words = ctx.query("level"), ctx.query("text")
     return ctx.page("logs.html", title="Logs", lines=tail(level, words, 300), level=level, text=words)
 
@@ -220,14 +215,12 @@ async def settings(ctx: Context) -> Response:
 
 
 async def commands(ctx: Context) -> Response:
-    """Everything that can be done, as forms."""
     found = sorted(offered(ctx).values(), key=lambda each: each.name)
     groups = {name: list(each) for name, each in groupby(found, key=lambda each: each.words[0])}
     return ctx.page("commands.html", title="Commands", groups=groups)
 
 
 async def command(ctx: Context) -> Response:
-    """One operation as a form, with what came of it."""
     declared = _operation(ctx, ctx.request.path_params["name"])
     form = await ctx.form() if ctx.request.method == "POST" else dict(ctx.request.query_params)
     done: dict[str, Any] = {}
@@ -271,7 +264,6 @@ _ACTIONS = frozenset(
 
 
 async def own_page(ctx: Context) -> Response:
-    """All of it."""
     done = await outcome(ctx, _ACTIONS)
     kept = await ctx.call("privacy.see")
     return ctx.page(
@@ -286,7 +278,6 @@ async def own_page(ctx: Context) -> Response:
 
 
 async def export(ctx: Context) -> Response:
-    """Everything that is kept of them, as a file."""
     if ctx.request.method != "POST":
         raise Refusal(405, "This takes the button of your page.")
     try:

@@ -66,7 +66,6 @@ def markdown(text: str) -> Markup:
 
 
 def colors(writers: Iterable[str]) -> dict[str, int]:
-    """A color for each writer, by number, in the order in which they come."""
     return {each: number_ % _WRITERS for number_, each in enumerate(dict.fromkeys(filter(None, writers)))}
 
 
@@ -76,13 +75,11 @@ def named(text: str) -> str:
 
 
 def words(name: str) -> str:
-    """The name of a field or an operation, as words."""
     return re.sub(r"[._-]", " ", name)
 
 
 @cache
 def icons() -> Mapping[str, Markup]:
-    """The shapes of the packaged icons, by name."""
     shapes = re.findall(r'<symbol id="([\w-]+)"[^>]*>(.*?)</symbol>', (STATIC / "icons.svg").read_text(), re.DOTALL)
     return {name: Markup(shape) for name, shape in shapes}
 
@@ -95,7 +92,6 @@ def icon(name: str, label: str = "") -> Markup:
 
 @cache
 def environment() -> Environment:
-    """The templates, with what they use."""
     made = Environment(
         loader=FileSystemLoader(HERE / "templates"),
         autoescape=True,
@@ -119,5 +115,4 @@ def environment() -> Environment:
 
 
 def render(template: str, **values: Any) -> str:
-    """A page, or a part of one."""
     return environment().get_template(template).render(**values)

@@ -127,7 +127,6 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
 
 
 async def describe(ctx: Context) -> Response:
-    """The whole API for programs that read descriptions."""
     paths = {f"/api/v1/{name}": _path(declared) for name, declared in sorted(offered(ctx).items())}
     chat = {"summary": "Talk to an agent or a group", "operationId": "chat.completions", "responses": _responses()}
     newer = {**chat, "operationId": "responses.create"}
@@ -156,7 +155,6 @@ def _path(declared: Operation) -> dict[str, Any]:
 
 
 def _schema(declared: Operation) -> JsonSchemaValue:
-    """Of the arguments that can be given here."""
     whole = declared.arguments.model_json_schema(schema_generator=GenerateJsonSchema)
     help_of = {each.name: each.help for each in fields_of(declared)}
     there = {name: each for name, each in whole.get("properties", {}).items() if name in help_of}

@@ -62,7 +62,6 @@ class Attempts:
         return failed is not None and len(failed) >= _TRIES
 
     def note(self, client: str) -> None:
-        """One more failed."""
         if len(self._failed) >= _MOST_CLIENTS:
             self._failed.clear()
         self._failed[client].append(self.now())
@@ -225,7 +224,6 @@ def require(key: WebKey | None, path: str, method: str) -> None:
 
 
 def client_of(scope: Scope) -> str:
-    """The address that asks."""
     client = scope.get("client")
     return str(client[0]) if client else ""
 

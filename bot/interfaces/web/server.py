@@ -40,7 +40,6 @@ class Listening:
     up: asyncio.Event = field(default_factory=asyncio.Event)
 
     def words(self) -> str:
-        """For the status."""
         return f"at {self.address}" if self.address else self.problem or "starting"
 
 
@@ -54,7 +53,6 @@ class WebParts:
 
     @classmethod
     def open(cls, config: Config, clock: Clock) -> "WebParts":
-        """For one service."""
         listening = Listening(problem="" if config.web.server.listen else "off ([web.server] listen is empty)")
         source = ApiSource(PERSON, config.constellation.owner or local_name(), clock)
         return cls(Front(source, ApiEndpoint()), source, listening)

@@ -108,7 +108,6 @@ def _signed_in(ctx: Context, secret: str) -> Response:
 
 
 async def logout(ctx: Context) -> Response:
-    """End this session, here and in the store."""
     if ctx.request.method != "POST":
         raise Refusal(405, "Sign out with the button.")
     await ctx.web.access.drop(ctx.request.state.key.id)
@@ -132,7 +131,6 @@ def _page(
 
 
 def _browser(ctx: Context) -> str:
-    """What a browser is called in the list of sessions."""
     agent = ctx.request.headers.get("user-agent", "")
     name = next((_NAMES.get(each, each) for each in _BROWSERS if re.search(rf"\b{each}/", agent)), "A browser")
     system = next((each for each in _SYSTEMS if each in agent), "")

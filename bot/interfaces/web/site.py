@@ -51,8 +51,6 @@ PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUT
 
 
 def application(web: WebServer) -> ASGIApp:
-    """Everything that is served."""
-
     logs.attach()
 
     def served(handler: Handler) -> Callable[[Request], Awaitable[Response]]:

@@ -199,7 +199,6 @@ class Talk:
 
     @reads
     def history(self, rows: Rows, place: PlaceId, limit: int) -> list[Line]:
-        """The newest lines of a conversation, oldest first."""
         found = messages.conversation(rows, place, Scope(OWNER), limit)
         return [_line(rows, each) for each in found if each.text and each.role in ("user", "assistant")]
 
