@@ -354,15 +354,6 @@ class Readiness:
     words: str = ""
 
 
-def _always() -> Readiness:
-    """For a front end that nothing stands between."""
-    return Readiness(ready=True)
-
-
-def _nothing() -> None:
-    """For a source that needs no pausing."""
-
-
 async def _at_once(_seconds: float) -> None:
     """For a source where nobody waits for anything but what turns say."""
 
@@ -376,8 +367,8 @@ class Front:
 
     source: Source
     endpoint: Endpoint
-    pause: Callable[[], None] = _nothing
+    pause: Callable[[], None] = lambda: None
     finish: Callable[[float], Awaitable[None]] = _at_once
-    readiness: Callable[[], Readiness] = _always
+    readiness: Callable[[], Readiness] = lambda: Readiness(ready=True)
     handlers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     """What the owner can ask it by command, by the names that the control socket knows."""

@@ -127,8 +127,6 @@ class LiveMoment:
 
 
 class ChatView:
-    """Draws a chat."""
-
     def __init__(self, console: Console, moment: Moment | None = None) -> None:
         self._console = console
         self._moment: Moment = LiveMoment(console) if moment is None else moment
@@ -151,7 +149,6 @@ class ChatView:
             self._next_draw = time.monotonic() + _DRAW_SECONDS
 
     def show(self, shown: Shown) -> None:
-        """Draw what the endpoint tells."""
         match shown:
             case Said():
                 self._finish(shown)

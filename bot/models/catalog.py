@@ -83,7 +83,6 @@ class ModelCatalog:
             return ModelHealth(name, State.UNUSABLE, reason=str(error))
 
     async def aclose(self) -> None:
-        """Close every connection."""
         for model in self._lazy.values():
             await model.aclose()
 

@@ -169,8 +169,6 @@ CAPPED = "the run has used what it may (dreams.tokens_per_run)"
 
 @dataclass(frozen=True)
 class Means:
-    """What upkeep thinks with."""
-
     background: Background
     settings: Settings
     directives: Path
@@ -197,7 +195,6 @@ class Asking:
     calls: int = field(default=0, init=False)
 
     def chosen(self, agent: Agent) -> Agent:
-        """The agent with the model that upkeep uses for it."""
         return chosen(agent, self.means.settings, self.means.background.budgets)
 
     def has_model(self, agent: Agent) -> bool:

@@ -58,7 +58,6 @@ class ConsentRequests:
     reminding: ReminderJob
 
     def add(self, kinds: Kinds) -> None:
-        """Make the kind known to the scheduler."""
         kinds.add(Queueing(ASK, self.ask))
 
     def ask(self, tx: Tx, firing: Firing) -> Done:

@@ -41,7 +41,6 @@ class EvaluationJob:
         kinds.add(Working(EVALUATE, self.fire))
 
     async def fire(self, database: Database, _firing: Firing) -> str:
-        """Judge those that are due; what came of it, in words."""
         if not self.means.settings.sessions:
             return "switched off (dreams.sessions)"
         now = self.means.background.clock()

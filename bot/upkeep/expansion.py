@@ -80,7 +80,6 @@ class ExpansionJob:
         kinds.add(Working(EXPAND, self.fire))
 
     async def fire(self, database: Database, firing: Firing) -> str | Done:
-        """Write one entry out; what came of it, in words."""
         if not self.means.settings.expand:
             return "switched off (dreams.expand)"
         await people_first(self.busy)

@@ -35,7 +35,6 @@ class IntegrityMonitor:
     resume: Callable[[], None]
 
     async def run(self) -> None:
-        """Tell the owner, once of each, until cancelled."""
         while True:
             await until_stored("words on damage", self.look)
             await asyncio.sleep(_LOOK_SECONDS_INTEGRITY)
@@ -84,7 +83,6 @@ class IdleMonitor:
     asked: Callable[[], None] = lambda: None
 
     async def run(self) -> None:
-        """Look again and again, until cancelled."""
         while True:
             await until_stored("the activity of agents", self.look)
             await asyncio.sleep(_LOOK_SECONDS)

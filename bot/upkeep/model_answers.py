@@ -61,8 +61,6 @@ class RefineWish(Form):
 
 
 class Consolidation(Form):
-    """What is to become of entries."""
-
     merge: list[MergeWish] = Field(default=[], max_length=_MOST)
     retire: list[str] = Field(default=[], max_length=_MOST)
     refine: list[RefineWish] = Field(default=[], max_length=_MOST)
@@ -77,8 +75,6 @@ class Lesson(Form):
 
 
 class Lessons(Form):
-    """What corrections teach."""
-
     lessons: list[Lesson] = Field(default=[], max_length=_MOST)
 
 
@@ -90,8 +86,6 @@ class Preference(Form):
 
 
 class Preferences(Form):
-    """What people seem to want."""
-
     preferences: list[Preference] = Field(default=[], max_length=_MOST)
 
 
@@ -150,8 +144,6 @@ Line = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max
 
 
 class Did(Form):
-    """What an agent did lately."""
-
     summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=800)]
 
 

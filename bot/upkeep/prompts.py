@@ -113,12 +113,10 @@ def system(folder: Path, of: Pass) -> str:
 
 
 def judging(folder: Path) -> str:
-    """What the model is told that judges a talk."""
     return f"{directive(folder, SESSIONS)}\n{_QUOTED}\nThe form: {_JUDGEMENT}"
 
 
 def writing_out(folder: Path) -> str:
-    """What the model is told that writes out what was saved."""
     return f"{directive(folder, MEMORY_RULES)}\n{_QUOTED}\nThe form: {_ENTRIES}"
 
 

@@ -60,7 +60,6 @@ class UpkeepRun:
         return self.means.background.clock
 
     def add(self, kinds: Kinds) -> None:
-        """Make the job known."""
         kinds.add(Working(DREAM, self.fire))
 
     async def fire(self, _database: Database, firing: Firing) -> str:

@@ -236,7 +236,6 @@ class SummaryJob:
     enabled: bool = True
 
     def add(self, kinds: Kinds) -> None:
-        """Make the jobs known to the scheduler."""
         kinds.add(Working(OF_AGENTS, lambda database, firing: self.agents(database, firing.now)))
         kinds.add(Working(OF_DAYS, lambda database, firing: self.days(database, firing.now)))
 

@@ -94,8 +94,6 @@ _ACTS = {
 
 
 class BlueskyEndpoint(Endpoint):
-    """Speaks for the Bluesky source."""
-
     max_length = richtext.MOST_GRAPHEMES
     nonce_seconds = 1_800.0
     """A record's key is good for ever; after this long it is looked up whether the record is there."""

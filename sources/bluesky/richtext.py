@@ -36,7 +36,6 @@ def graphemes(text: str) -> int:
 
 
 def fits(text: str, room: int = MOST_GRAPHEMES) -> bool:
-    """Whether a text is short enough for one post."""
     return graphemes(text) <= room and len(text.encode("utf-8")) <= MOST_BYTES
 
 

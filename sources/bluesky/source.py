@@ -139,7 +139,6 @@ class BlueskySource:
 
     @property
     def readiness(self) -> Readiness:
-        """Whether people are heard there at the moment."""
         words = _(self.trouble) if self.trouble else "" if self.connected else _("connecting")
         return Readiness(self.connected and not self.trouble, words)
 

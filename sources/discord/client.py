@@ -60,8 +60,6 @@ class Commands:
 
 
 class PlainClient(discord.Client):
-    """One connection."""
-
     def __init__(self, hear: Hear, commands: Commands | None, **options: Any) -> None:
         super().__init__(**options)
         self.tree = plant(self, commands)

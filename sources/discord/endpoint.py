@@ -121,8 +121,6 @@ def allowed_mentions(persons: Iterable[PersonId]) -> discord.AllowedMentions:
 
 
 class DiscordEndpoint(Endpoint):
-    """Speaks for the Discord source."""
-
     max_length = 2000
     has_previews = True
     nonce_seconds = 60.0

@@ -195,7 +195,6 @@ def to_notification(message: Heard, around: Surroundings, *, answer: bool) -> No
 
 
 def to_edit(message: Heard, edited_at: datetime, around: Surroundings, *, answer: bool) -> Notification:
-    """The message's new text."""
     same = to_notification(message, around, answer=answer)
     return replace(same, kind=Kind.EDIT, external_id=f"{message.id}@{edited_at.isoformat()}", at=edited_at, position="")
 

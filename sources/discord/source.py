@@ -142,7 +142,6 @@ class DiscordSource:
 
     @property
     def readiness(self) -> Readiness:
-        """Whether people are heard there at the moment."""
         return Readiness(self._connection.stands, self._connection.state.words)
 
     def pause(self) -> None:

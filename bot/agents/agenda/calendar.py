@@ -172,7 +172,6 @@ class EventJob:
     reminding: ReminderJob
 
     def add(self, kinds: Kinds) -> None:
-        """Make the kind known to the scheduler."""
         kinds.add(Queueing(EVENT, self.announce))
 
     def announce(self, tx: Tx, firing: Firing) -> Done:

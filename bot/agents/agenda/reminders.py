@@ -249,7 +249,6 @@ class ReminderJob:
     selves: Callable[[PersonId], tuple[PersonId, ...]]
 
     def add(self, kinds: Kinds) -> None:
-        """Make the kinds known to the scheduler."""
         kinds.add(Queueing(REMIND, self.remind))
         kinds.add(Queueing(ESCALATE, self.escalate))
 
