@@ -173,8 +173,8 @@ _READ = 2_000
 _EARLY = timedelta(seconds=40)
 """A job that comes a little before its time is not too early."""
 _TALK = timedelta(hours=24)
-_FRESH = timedelta(hours=24)  # what a tool said before that says nothing of now
 """How far back talk without a pause is followed."""
+_FRESH = timedelta(hours=24)
 _log = structlog.get_logger("bot.agents.groups.sleeptime")
 
 
@@ -210,7 +210,7 @@ def offered() -> dict[str, Predicate]:
 
 
 def look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Predicate], zone: str = "UTC") -> Tick:
-    """The same inside a transaction."""
+    """Look after one group."""
     found = team(tx, group_id)
     settings, state = found.settings, groups.state(tx, group_id)
     if not isinstance(settings, Sleeptime):
@@ -287,46 +287,26 @@ def _metrics(
     rows: Rows, found: Team, settings: Sleeptime, here: tuple[datetime, Scope]
 ) -> dict[tuple[str, str], float]:
     """The numbers that triggers are about, from blocks and newest results of the members that the scope may know."""
-    _now, scope = here
-    triggers = [each for each in settings.triggers if each.on == "threshold_exceeded"]
-    wanted = {(each.block, each.field) for each in triggers if each.block}
-    numbers = _emitted(rows, found, triggers, here)
-    if not wanted:
-        return numbers
-    for agent in found.speakers:
-        for block in blocks.visible_blocks(rows, agent, scope, tuple(BlockType)):
-            for label, name in wanted:
-                number = number_in(block.content, name) if block.label == label else None
-                if number is not None:
-                    numbers[label, name] = max(number, numbers.get((label, name), number))
-    return numbers
-
-
-def _emitted(
-    rows: Rows, found: Team, triggers: Sequence[Trigger], here: tuple[datetime, Scope]
-) -> dict[tuple[str, str], float]:
-    """The numbers that tools gave the members lately."""
     now, scope = here
+    triggers = [each for each in settings.triggers if each.on == "threshold_exceeded"]
+    members = found.speakers if any(each.block for each in triggers) else ()
+    shown = [block for agent in members for block in blocks.visible_blocks(rows, agent, scope, tuple(BlockType))]
     numbers = {}
-    for each in (trigger for trigger in triggers if trigger.tool):
-        text = messages.newest_result(rows, each.tool, found.speakers, now - _FRESH, scope)
-        number = None if text is None else number_of(text, each.field)
-        if number is not None:
-            numbers[of_metric(each), each.field] = number
+    for each in triggers:
+        texts = [block.content for block in shown if block.label == each.block]
+        if each.tool:  # what it said a day ago says nothing of now
+            texts = [messages.newest_result(rows, each.tool, found.speakers, now - _FRESH, scope) or ""]
+        known = [number for text in texts if (number := number_of(text, each.field)) is not None]
+        if known:
+            numbers[of_metric(each), each.field] = max(known)
     return numbers
 
 
-def number_of(result: str, name: str) -> float | None:
-    """The number of a field in what a tool gave, which is JSON or lines such as "name: value"."""
+def number_of(text: str, name: str) -> float | None:
+    """The number of a field in a block or in what a tool gave: in JSON, or in a line such as "name: value"."""
     key = rf'(?:"{re.escape(name)}"|(?m:^[ \t]*(?:- )?){re.escape(name)})'
-    found = re.search(rf"{key}[ \t]*:[ \t]*(-?\d+(?:\.\d+)?)(?![\w.:])", result)
+    found = re.search(rf"{key}[ \t]*:[ \t]*(-?\d+(?:\.\d+)?)(?![\w.:])", text)
     return None if found is None else float(found[1])
-
-
-def number_in(content: str, name: str) -> float | None:
-    """The number of a field in the text of a block of fields, whose lines are "name: value"."""
-    line = re.search(rf"(?m)^(?:- )?{re.escape(name)}: (-?\d+(?:\.\d+)?)(?:\s|$)", content)
-    return None if line is None else float(line[1])
 
 
 def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[Fired], now: datetime) -> None:

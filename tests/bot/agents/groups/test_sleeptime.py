@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.agents.groups.settings import Trigger
-from bot.agents.groups.sleeptime import Facts, exceeding, holding, look_all, number_in
+from bot.agents.groups.sleeptime import Facts, exceeding, holding, look_all, number_of
 from memory.people.audience import OWNER, Audience, Trust
 from memory.queue import messages
 from memory.queue.messages import Spoken
@@ -115,9 +115,9 @@ def test_words_count_since_the_last_run_and_own_predicates_are_asked() -> None:
 
 
 def test_a_number_is_read_from_the_lines_of_a_block() -> None:
-    assert number_in("mood: calm\nstress: 8\n", "stress") == 8
-    assert number_in("stress: -2.5", "stress") == -2.5
-    assert number_in("stress:\ndistress: 3", "stress") is None
+    assert number_of("mood: calm\nstress: 8\n", "stress") == 8
+    assert number_of("stress: -2.5", "stress") == -2.5
+    assert number_of("stress:\ndistress: 3", "stress") is None
 
 
 async def ticked(service: Service) -> list[str]:
@@ -193,7 +193,7 @@ async def test_in_its_quiet_hours_a_group_waits_unless_it_is_critical(
         assert platform.texts(DEN.id).count("I looked after you.") == 1
 
 
-async def test_a_number_in_a_block_wakes_the_group_once_and_silence_says_nothing(tmp_path: Path) -> None:
+async def test_a_number_of_a_block_wakes_the_group_once_and_silence_says_nothing(tmp_path: Path) -> None:
     shape = 'schema = { type = "map", fields = [{ name = "stress", type = "number" }] }, values = { stress = 9 }'
     mood = f'blocks = [{{ label = "mood", description = "m", audience = "owner", {shape} }}]'
     toml = agents("Ant", "Bee").replace("blocks = []", mood, 1) + NIGHT.replace("discord:77", "terminal:local") + MOOD
