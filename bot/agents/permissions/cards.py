@@ -12,7 +12,7 @@ from memory.people.audience import PUBLIC
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.requests import Given, Request, Status, Verdict
 from memory.store.ids import PersonId, PlaceId, place_source
-from sources.text import times_of
+from sources.text import one_line, times_of
 from texts import _, gettext_noop, ngettext
 
 _INLINE = 1_000  # characters of arguments that a card shows; longer ones are an attachment as well
@@ -182,7 +182,9 @@ def named(person: PersonId, source: str, handle: str = "") -> str:
 def which(asking: Sequence[Request], among: Iterable[int]) -> str:
     """What somebody is asked who did not say clearly enough which of their questions they answer."""
     ids = list(among)
-    found = [f"{requests.code(each.id, ids)} ({each.tool}: {_short_reason(each)})" for each in asking[:_LISTED]]
+    found = [
+        f"{requests.code(each.id, ids)} ({each.tool}: {one_line(each.reason, _REASON)})" for each in asking[:_LISTED]
+    ]
     if len(asking) > _LISTED:
         found.append(ngettext("{count} more", "{count} more", len(asking) - _LISTED))
     return ngettext(
@@ -191,10 +193,6 @@ def which(asking: Sequence[Request], among: Iterable[int]) -> str:
         len(asking),
         found=", ".join(found),
     )
-
-
-def _short_reason(request: Request) -> str:
-    return request.reason if len(request.reason) <= _REASON else f"{request.reason[: _REASON - 1]}…"
 
 
 def told_agent(request: Request, words: str) -> str:
