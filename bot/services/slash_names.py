@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Standing
 from bot.services import services
 from bot.services.caller import Via
@@ -136,9 +135,8 @@ def operation_words(command: str) -> str:
 
 def _standing(declared: Operation) -> Standing:
     """The least that somebody is who may do all of it."""
-    least, order = dict(policy.table()), list(Standing)
     taken = (each.needs for each in declared.parameters if each.needs is not None and Via.DISCORD in each.via)
-    return min((least[each] for each in (declared.needs, *taken)), key=order.index)
+    return min((each.least for each in (declared.needs, *taken)), key=list(Standing).index)
 
 
 def _name(declared: Operation, noun: Iterable[Operation]) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.agents.permissions.policy import Action, Approver, People, may, table
+from bot.agents.permissions.policy import Action, Approver, People, may
 from memory.store.ids import PersonId
 from tests.processes import ROOT
 from tests.service.live_service import NO_MERGING, Live, live_service
@@ -80,9 +80,9 @@ def commands_of(words: str) -> Iterator[str]:
 
 
 def test_the_documents_show_which_commands_take_a_right() -> None:
-    least, shown = dict(table()), (ROOT / "docs" / "permissions.md").read_text("utf-8")
+    shown = (ROOT / "docs" / "permissions.md").read_text("utf-8")
     for action, words in RIGHTS.items():
-        line = f"| {', '.join(f'`/{name}`' for name in commands_of(words))} | {least[action].value} |"
+        line = f"| {', '.join(f'`/{name}`' for name in commands_of(words))} | {action.least.value} |"
         assert line in shown.splitlines()
 
 

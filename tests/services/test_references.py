@@ -9,7 +9,6 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Standing
 from bot.config import load_config
 from bot.errors import CallError, UserError
@@ -50,11 +49,10 @@ HAS = (
 )
 """What the victim has of everything that can be referred to; one message of theirs was given up as well, and a request
 asks the owner."""
-LEAST = dict(policy.table())
 PROBES = [
     (declared, each)
     for declared in operations_of(services()).values()
-    if LEAST[declared.needs] is Standing.PERSON
+    if declared.needs.least is Standing.PERSON
     for each in declared.parameters
     if each.suggests and each.suggests not in KNOWN_TO_ALL | NOT_PROBED
 ]

@@ -10,7 +10,6 @@ import pytest
 from discord import app_commands
 from pydantic import Field, SecretStr
 
-from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Standing
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import generate
@@ -96,7 +95,7 @@ async def test_nobody_calls_what_they_may_not() -> None:
     stands = registry(Never())
     for name, declared in OPERATIONS.items():
         stands.operations = {name: declared}
-        if dict(policy.table())[declared.needs] is not Standing.PERSON and Via.DISCORD in declared.via:
+        if declared.needs.least is not Standing.PERSON and Via.DISCORD in declared.via:
             with pytest.raises(UserError, match="Only"):
                 await stands.call(name, ann(), {})
         stands.operations = {name: dataclasses.replace(declared, via=frozenset({Via.WEB}))}

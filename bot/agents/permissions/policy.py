@@ -154,11 +154,6 @@ def require(people: People, who: Approver, action: Action) -> None:
         raise UserError(_("Only {value} may {action}.", value=_(action.least.value), action=_(action.value)))
 
 
-def table() -> list[tuple[Action, Standing]]:
-    """Every action with the least standing that it takes, for the docs."""
-    return [(action, action.least) for action in Action]
-
-
 def approvers(people: People, need: Need, turn: Turn) -> tuple[tuple[str, ...], int]:
     """Who may answer, and how many must say yes.
 

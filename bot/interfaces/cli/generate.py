@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Standing
 from bot.interfaces.cli import long_running
 from bot.interfaces.cli.commands import sparse
 from bot.interfaces.cli.local import LOCAL
@@ -104,7 +102,6 @@ def _told(declared: Parameter) -> dict[str, Any]:
 
 
 def _reference() -> Iterator[str]:
-    least: dict[Any, Standing] = dict(policy.table())
     told, group = _titles(), None
     slash = names_of(_operations())
     for declared in _operations():
@@ -113,7 +110,7 @@ def _reference() -> Iterator[str]:
             about = f"{told[head]}." if head in told else ""
             yield f"\n## {head}\n\n{about}\n\n| command | what it does | where | who |\n|---|---|---|---|"
         where = ", ".join(_shown(declared, each, slash) for each in Via if each in declared.via)
-        yield f"| `{_usage(declared)}` | {declared.summary} | {where} | {least[declared.needs].value} |"
+        yield f"| `{_usage(declared)}` | {declared.summary} | {where} | {declared.needs.least.value} |"
         for each in declared.parameters:
             about = "; ".join(filter(None, (each.help, ", ".join(each.choices))))
             yield f"| &nbsp;&nbsp;`{each.called(Via.TERMINAL)}` | {about.replace('|', chr(92) + '|')} | | |"
