@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from bot.agents.context.quotes import NOTHING, Quoted, joined, say
 from bot.agents.groups.selectors import Candidate, fit, shuffled
-from bot.agents.groups.settings import Dynamic, Pipeline, Stage, Table, Voting
+from bot.agents.groups.settings import Pipeline, Stage, Table, Voting
 from memory.groups import Kind, Part
 from memory.store.ids import AgentId, TurnId
 
@@ -138,7 +138,6 @@ class Wanted:
     attempt: int = 1
     words: Quoted = NOTHING
     heard: tuple[tuple[str, str], ...] = ()
-    seconds: float = 300
 
 
 @dataclass(frozen=True)
@@ -189,16 +188,16 @@ def next_step(now: Situation) -> Step:
 def _answers(now: Situation) -> Step:
     """Everybody who was chosen answers; first somebody chooses, where the plan wants a choice."""
     chosen = [AgentId(agent) for agent in now.plan.get("agents", ())]
-    chooser, seconds = now.plan.get("chooser"), now.settings.timeout if isinstance(now.settings, Dynamic) else 300
+    chooser = now.plan.get("chooser")
     if chooser and not chosen:
         made = next((part for part in now.parts if part.kind == "choice"), None)
         if made is None:
-            return Ask((Wanted(AgentId(chooser), "choice", words=_choice_task(now), seconds=seconds),))
+            return Ask((Wanted(AgentId(chooser), "choice", words=_choice_task(now)),))
         picked = [each.agent for each in now.candidates if each.agent in made.detail.get("agents", ())]
         chosen = picked or [AgentId(chooser)]  # who chose nobody answers
     asked = [part for part in now.parts if part.kind == "answer"]
     if not asked:
-        return Ask(tuple(Wanted(agent, "answer", words=_answer_task(now, chosen), seconds=seconds) for agent in chosen))
+        return Ask(tuple(Wanted(agent, "answer", words=_answer_task(now, chosen)) for agent in chosen))
     given = [part for part in asked if part.status == "done"]
     if not given:
         return Fail("; ".join(f"{now.name(part.agent)}: {part.output or part.status}" for part in asked))
@@ -274,7 +273,7 @@ def _asked(
     goes = "is what people read" if last else "goes to the next stage, not to people"
     of = say('You are the stage "{name}" of a pipeline that answers the message above.', name=stage.name)
     words = say("{of} Your final text {goes}.", of=of, goes=goes)
-    wanted = (Wanted(AgentId(each), "stage", number, attempt, words, heard, stage.timeout) for each in agents)
+    wanted = (Wanted(AgentId(each), "stage", number, attempt, words, heard) for each in agents)
     return Ask(tuple(wanted))
 
 
@@ -296,7 +295,7 @@ def _vote(now: Situation, settings: Voting) -> Step:
     asked = [part for part in now.parts if part.kind == "ballot"]
     if not asked:
         words = _ballot_task(options)
-        return Ask(tuple(Wanted(c.agent, "ballot", words=words, seconds=settings.timeout) for c in now.candidates))
+        return Ask(tuple(Wanted(c.agent, "ballot", words=words) for c in now.candidates))
     ballots = [_ballot(now, settings, part) for part in asked]
     # The quorum is of those who were asked: who cannot be asked now does not make it easier.
     counted = tally(settings, options, ballots, now.run)

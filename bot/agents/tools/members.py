@@ -74,7 +74,7 @@ def hand_over(tx: Tx, task: Task, now: datetime) -> Assignment | DirectReply:
         name=name,
         task=passage(task.text),
     )
-    wanted = Wanted(chosen.agent, "task", words=words, seconds=settings.timeout)
+    wanted = Wanted(chosen.agent, "task", words=words)
     member = begin_part(tx, turn, run, wanted, now, call=task.call)
     used = {**state.get("used", {}), chosen.agent: to_text(now)}
     groups.set_state(tx, found.group.id, {**state, "used": used}, now)
