@@ -12,9 +12,6 @@ from memory.store.patterns import UnicodePattern
 from sources.base import MESSAGES, Form
 from texts import _
 
-MAX_PIECES = MESSAGES.most_pieces
-"""More messages than this in a row are a flood; the text goes out as a file instead."""
-
 _SPOKEN = r"\[[^\n]{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n]{0,60}\]"
 _AROUND = (
     r"\[(?:now in [^\n]{1,200}; your answer is heard by: [^\n]{1,60}"

@@ -6,7 +6,7 @@ is kept for people (`bot.agents.budgets`).
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -192,7 +192,6 @@ class Asking:
     scope: Scope = _OWNER
     tokens: int = 0
     refused: str = ""
-    calls: int = field(default=0, init=False)
 
     def chosen(self, agent: Agent) -> Agent:
         return chosen(agent, self.means.settings, self.means.background.budgets)
@@ -216,13 +215,9 @@ class Asking:
         try:
             answer = await self.means.background.ask(self.database, errand, request)
         except NoAnswer as error:
-            self._spent(estimate, asked=error.why != "budget")
+            self.tokens += estimate if error.why != "budget" else 0
             self.refused = NO_BUDGET if error.why == "budget" else "no language model answered"
             _log.warning("dream_unanswered", agent=agent.name, reason=error.reason)
             return None
-        self._spent(estimate, asked=True)
+        self.tokens += estimate
         return self.means.background.redact(answer.text)
-
-    def _spent(self, estimate: int, *, asked: bool) -> None:
-        self.tokens += estimate if asked else 0
-        self.calls += asked

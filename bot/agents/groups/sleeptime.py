@@ -178,15 +178,6 @@ _FRESH = timedelta(hours=24)
 _log = structlog.get_logger("bot.agents.groups.sleeptime")
 
 
-@dataclass(frozen=True)
-class Tick:
-    """What one look came to: `due` is False when it was too early; `fired` are names of triggers that held."""
-
-    due: bool
-    fired: tuple[str, ...] = ()
-    place: PlaceId | None = None
-
-
 def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
     """Look after every sleeptime group for which it is time; what fired, as "group: trigger".
 
@@ -195,7 +186,7 @@ def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
     """
     predicates = offered()
     sleeping = [group for group in agents.groups(tx) if group.pattern == "sleeptime"]
-    return [f"{group.name}: {name}" for group in sleeping for name in look(tx, group.id, now, predicates, zone).fired]
+    return [f"{group.name}: {name}" for group in sleeping for name in _look(tx, group.id, now, predicates, zone)]
 
 
 def offered() -> dict[str, Predicate]:
@@ -209,27 +200,27 @@ def offered() -> dict[str, Predicate]:
     return found
 
 
-def look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Predicate], zone: str = "UTC") -> Tick:
-    """Look after one group."""
+def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Predicate], zone: str) -> list[str]:
+    """Look after one group when it is time for that; the names of triggers that held."""
     found = team(tx, group_id)
     settings, state = found.settings, groups.state(tx, group_id)
     if not isinstance(settings, Sleeptime):
         raise ValueError(f'the group "{found.group.name}" has the pattern {found.group.pattern}, not sleeptime')
     checked = _moment(state.get("checked"))
     if checked is not None and now - checked < timedelta(minutes=settings.check_minutes) - _EARLY:
-        return Tick(due=False)
+        return []
     place = _place(tx, PlaceId(settings.place))
     facts = _facts(tx, found, settings, state, (now, _scope(tx, place)))
     fired = [] if checked is None else holding(settings.triggers, facts, predicates)
     if fired and _is_quiet(settings, fired, zone, now):
-        return Tick(due=False)  # nothing is noted: what holds still holds when the quiet hours end
+        return []  # nothing is noted: what holds still holds when the quiet hours end
     changed: dict[str, Any] = {"checked": to_text(now), "above": exceeding(settings.triggers, facts)}
     changed["since"] = to_text(now if fired else facts.since)
     if fired:
         changed["fired"] = {**state.get("fired", {}), **{each.trigger.name: to_text(now) for each in fired}}
         _give_turn(tx, found, place, fired, now)
     groups.set_state(tx, group_id, {**state, **changed}, now)
-    return Tick(True, tuple(each.trigger.name for each in fired), place if fired else None)
+    return [each.trigger.name for each in fired]
 
 
 def _is_quiet(settings: Sleeptime, fired: Sequence[Fired], zone: str, now: datetime) -> bool:

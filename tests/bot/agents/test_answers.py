@@ -2,8 +2,8 @@
 
 import pytest
 
-from bot.agents.answers import MAX_PIECES, Piece, package, without_our_lines
-from sources.base import Form
+from bot.agents.answers import Piece, package, without_our_lines
+from sources.base import MESSAGES, Form
 from sources.bluesky import richtext
 
 
@@ -11,7 +11,7 @@ def split(text: str) -> list[str]:
     return [text[start : start + 10] for start in range(0, len(text), 10)]
 
 
-@pytest.mark.parametrize("length", [1, 10, 11, 10 * MAX_PIECES])
+@pytest.mark.parametrize("length", [1, 10, 11, 10 * MESSAGES.most_pieces])
 def test_pieces_say_the_whole_in_order(length: int) -> None:
     text = "".join(chr(97 + number % 26) for number in range(length))
     pieces = package(text, split)
@@ -20,7 +20,7 @@ def test_pieces_say_the_whole_in_order(length: int) -> None:
 
 
 def test_a_flood_is_a_beginning_and_a_file_with_the_whole() -> None:
-    text = "x" * (10 * MAX_PIECES + 1)
+    text = "x" * (10 * MESSAGES.most_pieces + 1)
     first, second = package(text, split)
     assert first == Piece("x" * 10)
     assert second.text == "(My answer is 51 characters long. All of it is in the file.)"
