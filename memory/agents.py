@@ -4,16 +4,14 @@ Configuration seeds them; afterwards the database is the truth. Seeding again ch
 owns and nobody edited since: an agent that exists keeps its row, a new one is added, none is removed.
 """
 
-import functools
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, new_id
 from memory.store.migrations import unreadable_tables
@@ -96,18 +94,19 @@ def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
     found = agent_named(tx, agent.name)
     if found is not None:
         return found
-    moment = to_text(now)
-    row: dict[str, Value] = {"id": agent.id, "name": agent.name, "created_at": moment, "updated_at": moment}
-    tx.insert("agents", {**row, **_settings(agent)})
+    tx.insert("agents", {**_agent.values(agent), "created_at": now, "updated_at": now})
     return agent
 
 
 def change_agent(tx: Tx, agent: Agent, now: datetime) -> None:
     """Let the agent of that id have other settings; its name, status and memory stay."""
-    values = {**_settings(agent), "updated_at": to_text(now)}
-    tx.run(
-        f"UPDATE agents SET {', '.join(f'{name} = ?' for name in values)} WHERE id = ?", (*values.values(), agent.id)
-    )
+    _change(tx, "agents", _agent.values(agent), now)
+
+
+def _change(tx: Tx, table: str, values: Mapping[str, Value], now: datetime) -> None:
+    """Write the columns of what stands there already, but for its name and status."""
+    settings = ", ".join(f"{name} = :{name}" for name in values if name not in ("id", "name", "status"))
+    tx.run(f"UPDATE {table} SET {settings}, updated_at = :now WHERE id = :id", {**values, "now": now})
 
 
 def set_status(tx: Tx, identifier: AgentId, status: Status, now: datetime) -> None:
@@ -115,26 +114,12 @@ def set_status(tx: Tx, identifier: AgentId, status: Status, now: datetime) -> No
     tx.run("UPDATE agents SET status = ?, updated_at = ? WHERE id = ?", (status, now, identifier))
 
 
-def _settings(agent: Agent) -> dict[str, Value]:
-    return {
-        "description": agent.description,
-        "model": agent.model,
-        "system_prompt": agent.system_prompt,
-        "config": json.dumps(agent.config),
-        "enabled_tools": json.dumps(agent.tools),
-        "usual_tools": int(agent.usual_tools),
-        "tool_rules": json.dumps([dict(rule) for rule in agent.rules]),
-    }
-
-
 def seed_group(tx: Tx, group_: Group, now: datetime) -> Group:
     """Add the group if none has its name; gives the row that stands."""
     row = tx.one("SELECT id FROM agent_groups WHERE name = ?", (group_.name,))
     if row is not None:
         return group(tx, GroupId(row["id"]))
-    moment = to_text(now)
-    base: dict[str, Value] = {"id": group_.id, "name": group_.name, "created_at": moment, "updated_at": moment}
-    tx.insert("agent_groups", {**base, **_group_settings(group_)})
+    tx.insert("agent_groups", {**_group.values(group_), "created_at": now, "updated_at": now})
     for position, member in enumerate(group_.members):
         add_member(tx, group_.id, member, position, now)
     return group_
@@ -142,23 +127,10 @@ def seed_group(tx: Tx, group_: Group, now: datetime) -> Group:
 
 def change_group(tx: Tx, group_: Group, now: datetime) -> None:
     """Let the group of that id have other settings and members; its name, and what its pattern remembers, stay."""
-    values = {**_group_settings(group_), "updated_at": to_text(now)}
-    names = ", ".join(f"{name} = ?" for name in values)
-    tx.run(f"UPDATE agent_groups SET {names} WHERE id = ?", (*values.values(), group_.id))
+    _change(tx, "agent_groups", _group.values(group_), now)
     tx.run("DELETE FROM group_members WHERE group_id = ?", (group_.id,))
     for position, member in enumerate(group_.members):
         add_member(tx, group_.id, member, position, now)
-
-
-def _group_settings(group_: Group) -> dict[str, Value]:
-    return {
-        "description": group_.description,
-        "pattern_type": group_.pattern,
-        "pattern_config": json.dumps(dict(group_.config), ensure_ascii=False),
-        "keywords": json.dumps(group_.keywords, ensure_ascii=False),
-        "states": json.dumps([dict(state) for state in group_.states], ensure_ascii=False),
-        "mention": int(group_.mention),
-    }
 
 
 def add_member(tx: Tx, group_id: GroupId, member: Member, position: int, now: datetime) -> None:
@@ -177,10 +149,7 @@ _AGENTS = """SELECT *, (SELECT max(access) FROM folder_attachments f WHERE f.age
 
 def agent(rows: Rows, identifier: AgentId) -> Agent:
     """The agent of that id; raises KeyError when there is none."""
-    row = rows.one(f"{_AGENTS} id = ?", (identifier,))
-    if row is None:
-        raise KeyError(identifier)
-    return _agent(row)
+    return _agent.one(rows, f"{_AGENTS} id = ?", (identifier,))
 
 
 def agent_named(rows: Rows, name: str) -> Agent | None:
@@ -199,21 +168,9 @@ def every_agent(rows: Rows) -> list[Agent]:
 
 def group(rows: Rows, identifier: GroupId) -> Group:
     """The group of that id with its members in order; raises KeyError when there is none."""
-    row = rows.one("SELECT * FROM agent_groups WHERE id = ?", (identifier,))
-    if row is None:
-        raise KeyError(identifier)
-    members = rows.all("SELECT * FROM group_members WHERE group_id = ? ORDER BY position", (identifier,))
-    return Group(
-        id=identifier,
-        name=row["name"],
-        members=tuple(_member(member) for member in members),
-        pattern=row["pattern_type"],
-        config=_parsed(row["pattern_config"]),
-        description=row["description"],
-        keywords=tuple(_parsed(row["keywords"])),
-        states=tuple(_parsed(row["states"])),
-        mention=bool(row["mention"]),
-    )
+    found = _group.one(rows, "SELECT * FROM agent_groups WHERE id = ?", (identifier,))
+    sql = "SELECT * FROM group_members WHERE group_id = ? ORDER BY position"
+    return replace(found, members=tuple(_member.all(rows, sql, (identifier,))))
 
 
 def pattern(rows: Rows, identifier: GroupId) -> str:
@@ -272,13 +229,8 @@ def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> list[str]:
 
 
 _membership = RowMapper(Membership)
+_group = RowMapper(Group, members=lambda _row: (), pattern="pattern_type", config="pattern_config")
 _agent = RowMapper(Agent, tools="enabled_tools", rules="tool_rules", files=lambda row: row["files"] or "")
-
-
-@functools.lru_cache(maxsize=1024)
-def _parsed(text: str) -> Any:
-    """Stored settings, parsed once: every turn reads them several times, and nobody changes what was read."""
-    return json.loads(text)
 
 
 def models_named(path: Path) -> list[tuple[str, str]]:

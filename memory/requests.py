@@ -15,7 +15,6 @@ from typing import Any
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.turns import answering
-from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
 from memory.store.ids import (
@@ -240,8 +239,7 @@ def due(rows: Rows, now: datetime) -> list[Request]:
 def votes(rows: Rows, identifier: RequestId) -> list[Vote]:
     """What was said to a request, in order."""
     sql = "SELECT person_id, verdict, at FROM permission_votes WHERE request_id = ? ORDER BY at, person_id"
-    found = rows.all(sql, (identifier,))
-    return [Vote(PersonId(row["person_id"]), Verdict(row["verdict"]), from_text(row["at"])) for row in found]
+    return _vote.all(rows, sql, (identifier,))
 
 
 def vote(tx: Tx, request: Request, person: PersonId, verdict: Verdict, now: datetime) -> Status:
@@ -293,6 +291,7 @@ def may_answer(request: Request, identities: Iterable[str]) -> bool:
     return not set(identities).isdisjoint(request.approvers)
 
 
+_vote = RowMapper(Vote)
 _request = RowMapper(Request, kind="scope", call="call_id", hearers=RowMapper(Scope))
 
 

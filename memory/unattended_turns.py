@@ -8,6 +8,7 @@ from memory.people.audience import Audience, Scope
 from memory.store.clock import from_text
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId
+from memory.store.row_mapper import RowMapper
 
 NIGHT_UNDONE = "night_undone"
 """In the details of the event that a night was taken back: its name."""
@@ -56,24 +57,14 @@ def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> l
     sql = f"""SELECT t.*, coalesce(a.name, t.agent_id) AS agent_name, coalesce(g.name, '') AS group_name FROM turns t
               LEFT JOIN agents a ON a.id = t.agent_id LEFT JOIN agent_groups g ON g.id = t.group_id
               WHERE t.started_at >= ? AND t.started_at < ? AND {condition} AND t.id IN ({_ROOT}) ORDER BY t.id"""
-    found = rows.all(sql, (start, end, *parameters))
-    return [
-        NightTurn(
-            id=TurnId(row["id"]),
-            agent=AgentId(row["agent_id"]),
-            agent_name=row["agent_name"],
-            group_name=row["group_name"],
-            place=PlaceId(row["place_id"]),
-            audience=Audience(row["audience"]),
-            status=row["status"],
-            started_at=from_text(row["started_at"]),
-            why=_why(rows, TurnId(row["id"]), scope),
-            said=_said(rows, TurnId(row["id"]), scope),
-            arranged=_arranged(rows, TurnId(row["id"]), scope),
-            parts=_parts(rows, TurnId(row["id"])),
-        )
-        for row in found
-    ]
+    night = RowMapper(
+        NightTurn,
+        why=lambda row: _why(rows, row["id"], scope),
+        said=lambda row: _said(rows, row["id"], scope),
+        arranged=lambda row: _arranged(rows, row["id"], scope),
+        parts=lambda row: _parts(rows, row["id"]),
+    )
+    return night.all(rows, sql, (start, end, *parameters))
 
 
 def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
@@ -87,8 +78,7 @@ def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
 def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[NightTurn]) -> int:
     """How many more there were that the scope of those may not know."""
     sql = f"SELECT count(*) FROM turns t WHERE t.started_at >= ? AND t.started_at < ? AND t.id IN ({_ROOT})"
-    row = rows.one(sql, (start, end))
-    return (0 if row is None else int(row[0])) - len(known)
+    return rows.number(sql, (start, end)) - len(known)
 
 
 def undone(rows: Rows, name: str, scope: Scope) -> list[tuple[datetime, str]]:

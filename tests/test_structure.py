@@ -27,9 +27,9 @@ LAYERS = ("bot.interfaces", "bot.services", "bot.runtime", "bot.upkeep", "bot.ag
 MEMORY_LAYERS = (
     {"portability"},
     {"arrangements", "coordination", "erasure", "why", "wider_audience"},
-    {"blocks", "knowledge", "presence"},
-    {"activity", "agenda", "groups", "internal_events", "requests", "search", "usage"},
-    {"budgets", "data_sources", "folders", "jobs", "queue", "unattended_turns"},
+    {"blocks", "knowledge"},
+    {"activity", "agenda", "budgets", "groups", "requests", "search"},
+    {"data_sources", "folders", "jobs", "queue", "unattended_turns"},
     {"agents", "people"},
     {"store"},
 )
@@ -37,7 +37,7 @@ MEMORY_LAYERS = (
 STARTS = ("bot/interfaces/cli/", "bot/__main__.py")
 """The command line starts the program, so it alone may import composition."""
 
-DOCUMENTS = ("changes", "containers", "document", "history", "merge", "replay", "schemas", "sequence", "targets")
+DOCUMENTS = ("changes", "containers", "document", "history", "replay", "schemas", "sequence", "targets")
 DOCUMENTS_KNOW = (
     *("memory.store.plurals", "memory.store.clock", "memory.store.errors", "memory.store.fulltext", "memory.store.ids"),
 )

@@ -37,7 +37,7 @@ from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.embedding import Embedding
 from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob
-from memory import agents, presence
+from memory import activity, agents
 from memory.agents import Agent
 from memory.knowledge import archival, graph
 from memory.knowledge.graph import Entity, Kind, Triple
@@ -302,7 +302,7 @@ class Run:
         """Agents, days and weeks are told in short, as the service's own jobs do."""
         service, self.service.clock.now = self.service, NOON + timedelta(days=2)
         turn_deps = service.runtime.turn_deps
-        await service.write(lambda tx: presence.deactivate_idle(tx, NOON + timedelta(hours=3)))
+        await service.write(lambda tx: activity.deactivate_idle(tx, NOON + timedelta(hours=3)))
         told = SummaryJob(Background.of(turn_deps), "UTC")
         await told.agents(service.database, NOON + timedelta(hours=3))
         await told.days(service.database, service.clock.now)

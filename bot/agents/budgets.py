@@ -17,13 +17,12 @@ from bot.models.base import Request, Trouble, Unanswered
 from bot.models.prices import price
 from memory import agents, budgets
 from memory.agents import Agent
-from memory.budgets import Filter, Limit, Period, Spender, Sum
+from memory.budgets import Filter, Limit, Period, Spender, Sum, guild_of
 from memory.knowledge.working import PATROL
 from memory.queue import outbox
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import place_source
-from memory.usage import guild_of
 from sources.text import times_of
 from texts import _, gettext_noop
 

@@ -13,10 +13,11 @@ from functools import partial
 from pathlib import Path
 
 from bot.agents.patrols import speaking_group
-from memory import agents, data_sources, internal_events, jobs
+from memory import agents, data_sources, jobs
 from memory.data_sources import DataSource, DataSourceId, Subscription
 from memory.jobs import NewJob
 from memory.people.audience import Scope, Trust
+from memory.queue import inbox
 from memory.queue.payloads import SourceNews
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
@@ -134,7 +135,7 @@ class DataSources:
         group = None if agent is None else speaking_group(tx, agent)
         if agent is None or group is None:
             return False
-        event = internal_events.Event(
+        event = inbox.Event(
             source=KIND,
             external_id=f"{source.id}/{agent.id}/{_digest(source, changed)}",
             place=self.place,
@@ -145,7 +146,7 @@ class DataSources:
             trust=Trust.WEB,
             payload=SourceNews(agent.id),
         )
-        return internal_events.add(tx, event, now) is not None
+        return inbox.add_event(tx, event, now) is not None
 
     async def _seen(
         self, database: Database, source: DataSource, found: Sequence[Item], changed: News, now: datetime

@@ -14,7 +14,7 @@ from pathlib import Path
 from bot.errors import ToolError
 from memory import folders
 from memory.folders import Attached, File, disk
-from memory.folders.paths import parts_of
+from memory.folders.disk import parts_of
 from memory.folders.rows import type_of
 from memory.folders.windows import Match, Pattern, TooSlow, Window, binary, blocks_of, compiled, matching, until, window
 from memory.people.audience import OWNER, Trust, may_write_down

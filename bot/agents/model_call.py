@@ -15,9 +15,9 @@ from bot.agents.turn_control import TurnControl
 from bot.models.base import Answer, Model, Request, Restarted, TextDelta, Usage
 from bot.models.catalog import OFFLINE
 from memory import budgets
+from memory.budgets import Spent, record
 from memory.store.database import Database, Tx
 from memory.store.faults import call_point, commit_point, outside
-from memory.usage import Spent, record
 
 _RELEASE = commit_point("budget.release")
 _IN_VAIN = commit_point("turn.call_in_vain")

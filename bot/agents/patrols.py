@@ -15,7 +15,7 @@ from typing import Any
 from bot.agents.agenda.reminders import quiet_of
 from bot.agents.context.quotes import passage
 from bot.agents.permissions.policy import People
-from memory import agents, internal_events, jobs
+from memory import agents, jobs
 from memory.agents import Agent
 from memory.jobs import NewJob
 from memory.knowledge.working import PATROL
@@ -121,7 +121,7 @@ class Patrols:
         task = self._task(settings)
         if not task:
             return Done(f"not run: {FOLDER}/{settings['file']} in the data folder is not there, or no text")
-        event = internal_events.Event(
+        event = inbox.Event(
             source=PATROL,
             external_id=f"{name}/{to_text(firing.due)}",
             place=place,
@@ -132,7 +132,7 @@ class Patrols:
             trust=Trust.AGENT,  # nobody watches: what needs the owner's word is asked for
             payload=PatrolDue(agent.id, task[:_LONGEST], firing.asked),
         )
-        internal_events.add(tx, event, now)
+        inbox.add_event(tx, event, now)
         left_out = f" with the first {_LONGEST:,} of the {len(task):,} characters of its file"
         return Done(f"begun{left_out if len(task) > _LONGEST else ''}")
 

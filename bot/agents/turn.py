@@ -47,6 +47,7 @@ from bot.models.base import Answer, ContextTooLong, Request, Trouble
 from bot.models.catalog import OFFLINE
 from memory import budgets, coordination, groups
 from memory.agents import Agent
+from memory.budgets import Spent, record
 from memory.groups import Status
 from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
@@ -57,7 +58,6 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point
 from memory.store.ids import TurnId, place_source
-from memory.usage import Spent, record
 from texts import _
 
 _JOIN = commit_point("turn.join")

@@ -13,7 +13,7 @@ from bot.agents import feedback
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Call
-from memory import activity, presence
+from memory import activity
 from memory.blocks.logs import EVENTS, TOOLS, Logged, append_log
 from memory.blocks.store import CheckpointPolicy
 from memory.queue.inbox import InRow
@@ -29,7 +29,7 @@ def write(tx: Tx, material: PromptInputs, now: datetime, policy: CheckpointPolic
     logged = Logged(material.agent.id, turn.scope.audience, turn.id, policy)
     append_log(tx, TOOLS, logged, _used(material, tools), now)
     append_log(tx, EVENTS, logged, _met(material), now)
-    presence.stayed(tx, turn, now)
+    activity.stayed(tx, turn, now)
 
 
 def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None:

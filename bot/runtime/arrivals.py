@@ -5,9 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
-from memory import internal_events
 from memory.people.audience import Scope, Trust
-from memory.queue import messages, outbox
+from memory.queue import inbox, messages, outbox
 from memory.queue.follow_ups import FollowUp
 from memory.queue.inbox import Arrival, Heard
 from memory.queue.payloads import Attachment, BlockNote, Brought, Edited, Quotation
@@ -93,7 +92,7 @@ def ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
         raise RowUnreadable(ask.why)
     if ask is None or edited is None or edited.deleted_at is not None:
         return False
-    event = internal_events.Event(
+    event = inbox.Event(
         source="edit",
         external_id=ask.event,
         place=edited.place,
@@ -104,7 +103,7 @@ def ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
         trust=edited.trust,
         payload=Edited(edited.id, edited.id, edited.external_id),
     )
-    return internal_events.add(tx, event, now) is not None
+    return inbox.add_event(tx, event, now) is not None
 
 
 def without_secrets(notification: Notification, redact: Callable[[str], str]) -> Notification:

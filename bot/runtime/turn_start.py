@@ -14,7 +14,7 @@ from bot.agents.permissions import broker
 from bot.agents.seeds import ensure_blocks
 from bot.agents.steps import next_step
 from bot.agents.turn import Standing, standing
-from memory import agents, presence
+from memory import activity, agents
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import agent_messages, attempts, messages, turns
 from memory.queue.inbox import InRow, Status
@@ -95,10 +95,10 @@ def _with_surroundings(
     asking = turns.get(tx, request.turn) if request is not None else None
     brought = [] if asking is not None else brought_blocks(turn, rows)
     made = ensure_blocks(tx, agent, turn.scope.audience, turn.person, now, brought)
-    seen = presence.seen(tx, turn.agent, turn.scope)
+    seen = activity.seen(tx, turn.agent, turn.scope)
     newest = max((at for at, _ in seen.values()), default=None)
     turn = replace(turn, away_since=newest, blocks=made if asking is None else asking.blocks)
     if not is_patrol(turn.place):  # who goes on patrol is away from people all the same
-        presence.came(tx, turn, seen.get(turn.scope.audience), now)
+        activity.came(tx, turn, seen.get(turn.scope.audience), now)
         turn_log.note_asked(tx, turn, rows, now)
     return turn

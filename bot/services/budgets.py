@@ -17,12 +17,11 @@ from bot.services.named import find_agent
 from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, rows_text
 from bot.services.transactions import reads
-from memory import budgets, usage
-from memory.budgets import Limit
+from memory import budgets
+from memory.budgets import Bill, By, Limit
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.usage import Bill, By
 from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _DECIDE = commit_point("budget.decide")
@@ -180,7 +179,7 @@ class Spending:
     @operation("cost", "Show what models cost", Action.COST, Options(file_name="cost.md"))
     async def cost(self, caller: Caller, arguments: ShowCost) -> Cost:
         since = self.clock() - timedelta(days=arguments.days)
-        found: list[Bill] = await self.database.read(lambda rows: usage.bills(rows, since, arguments.by))
+        found: list[Bill] = await self.database.read(lambda rows: budgets.bills(rows, since, arguments.by))
         bills = tuple(BillRow(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)}) for bill in found)
         return Cost(days=arguments.days, by=arguments.by, bills=bills, budgets=await self._listed(caller))
 

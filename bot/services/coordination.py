@@ -19,7 +19,7 @@ from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.task_lists import TaskRow, tree_lines
 from bot.services.transactions import reads, writes
-from memory import activity, coordination, presence
+from memory import activity, coordination, activity
 from memory.activity import Event, Importance, Kind, Wanted
 from memory.agenda import tasks
 from memory.agents import Agent
@@ -190,7 +190,7 @@ class Coordination:
                     description=each.description,
                     last_active="" if each.last_active is None else ago(now - each.last_active),
                 )
-                for each in presence.others(rows, AgentId(""), scope)
+                for each in activity.others(rows, AgentId(""), scope)
             ),
             tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
             handoffs=tuple(

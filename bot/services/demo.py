@@ -8,11 +8,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from memory import activity, agents, requests, usage
+from memory import activity, agents, budgets, requests
 from memory.agents import Agent, Group
 from memory.blocks import NewBlock, edits
 from memory.blocks.changes import agent_writer
 from memory.blocks.records import Author
+from memory.budgets import Spent
 from memory.knowledge import archival, graph
 from memory.knowledge.archival import NewEntry, Origin
 from memory.knowledge.consolidation.run_records import begin_run
@@ -26,7 +27,6 @@ from memory.queue.turns import Turn
 from memory.requests import Kind, Request
 from memory.store.database import Tx
 from memory.store.ids import InboxId, MessageId, PersonId, PlaceId
-from memory.usage import Spent
 from sources.api import SOURCE, place_of
 from sources.terminal import PERSON
 
@@ -169,7 +169,7 @@ def _work(writing: _Writing, turn: Turn, agent: Agent, tools: list[str]) -> date
         written = dice.randint(30, 240)
         price = (0.25, 2.0) if model == _MODELS[0] else (1.25, 10.0)
         cost = (size * price[0] + written * price[1]) / 1e6
-        usage.record(tx, turn, Spent(model, size, written, size * 2 // 3, 0, cost * 4), at)
+        budgets.record(tx, turn, Spent(model, size, written, size * 2 // 3, 0, cost * 4), at)
         size += dice.randint(150, 900)
         if tool:
             at += timedelta(milliseconds=dice.randint(8, 1_900))
@@ -261,4 +261,4 @@ def _keep_up(writing: _Writing, ago: int) -> None:
             size, written = dice.randint(3_000, 16_000), dice.randint(200, 1_100)
             cost = (size * 0.25 + written * 2) / 1e6 * dice.uniform(2, 5)
             spent = Spent(_MODELS[0], size, written, size // 3, 0, cost)
-            usage.record_upkeep(writing.tx, writing.agent(name).id, None, spent, at)
+            budgets.record_upkeep(writing.tx, writing.agent(name).id, None, spent, at)

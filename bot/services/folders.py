@@ -21,7 +21,7 @@ from bot.services.results import Entry, Ink, Listing, Result, Row
 from bot.services.transactions import reads, writes
 from memory import agents, folders
 from memory.folders import Access, File, Folder, NewFolder, disk
-from memory.folders.paths import flat_name, parts_of
+from memory.folders.disk import flat_name, parts_of
 from memory.folders.rows import NewFile
 from memory.people.audience import OWNER, Audience, Scope
 from memory.store.clock import Clock

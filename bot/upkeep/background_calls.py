@@ -22,12 +22,11 @@ from bot.models.catalog import OFFLINE
 from bot.upkeep.model_answers import Form, schema_of
 from memory import budgets
 from memory.agents import Agent
-from memory.budgets import Spender
+from memory.budgets import Spender, Spent, guild_of, record_upkeep
 from memory.people.audience import OWNER, Scope
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import Point, call_point, commit_point, outside
-from memory.usage import Spent, guild_of, record_upkeep
 
 _RESERVE = commit_point("background.reserve")
 _SETTLE = commit_point("background.settle")

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from bot.agents.notices import Notices
 from bot.storage_retry import until_stored
 from bot.upkeep.summaries import OF_AGENTS
-from memory import activity, jobs, presence
+from memory import activity, jobs
 from memory.blocks.repair import Damage, damage_since
 from memory.knowledge import sessions
 from memory.queue import outbox
@@ -94,7 +94,7 @@ class IdleMonitor:
 
         def due(rows: Rows) -> tuple[bool, bool, list[SessionId]]:
             old = oldest is not None and activity.any_before(rows, oldest)
-            return presence.any_idle(rows, now), old, sessions.over(rows, now)
+            return activity.any_idle(rows, now), old, sessions.over(rows, now)
 
         idle, old, over = await self.database.read(due)
         if idle:
@@ -108,5 +108,5 @@ class IdleMonitor:
 
 
 def _deactivate(tx: Tx, now: datetime) -> None:
-    presence.deactivate_idle(tx, now)
+    activity.deactivate_idle(tx, now)
     jobs.prompt(tx, OF_AGENTS, now)

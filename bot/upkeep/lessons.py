@@ -12,7 +12,7 @@ from bot.upkeep.prompts import corrections_text, sayings_text
 from memory.agents import Agent
 from memory.knowledge.archival import NewEntry, Origin, is_category
 from memory.knowledge.consolidation import Learned, Mark, Part, Pass, unsaid
-from memory.knowledge.consolidation.statements import Saying
+from memory.knowledge.consolidation.candidates import Saying
 from memory.knowledge.feedback import Given
 from memory.people.audience import Scope
 from memory.store.fulltext import content_words

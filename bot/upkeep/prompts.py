@@ -27,7 +27,7 @@ from bot.agents.context.quotes import (
 from bot.upkeep.model_answers import Did, Happened
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Pass
-from memory.knowledge.consolidation.statements import Saying
+from memory.knowledge.consolidation.candidates import Saying
 from memory.knowledge.evaluations import Line
 from memory.knowledge.feedback import Given
 from memory.knowledge.graph import Kind

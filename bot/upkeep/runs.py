@@ -20,7 +20,7 @@ from memory import activity, agents
 from memory.agents import Agent
 from memory.knowledge import archival, consolidation, feedback, items
 from memory.knowledge.consolidation import Broken, Choice, Pass, Plan, Run, run_records
-from memory.knowledge.consolidation.statements import sayings
+from memory.knowledge.consolidation.candidates import sayings
 from memory.knowledge.items import Kind
 from memory.people.audience import Audience, Trust
 from memory.queue import turns

@@ -1,6 +1,6 @@
 """Events in somebody's calendar: what happens when. When the next time is the scheduler works out.
 
-(`memory.internal_events` are what happens in the service and an agent acts on.)
+(`memory.queue.inbox` are what happens in the service and an agent acts on.)
 """
 
 from dataclasses import dataclass
@@ -61,8 +61,7 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
         raise Refused("an event has a title of 1 to {longest} characters", longest=LONGEST)
     if new.ends_at is not None and new.ends_at <= new.starts_at:
         raise Refused("an event cannot end before it begins")
-    row = tx.one("SELECT count(*) AS n FROM events WHERE person_id IS ? AND status = 'planned'", (new.person,))
-    if row is not None and row["n"] >= _MOST:
+    if tx.number("SELECT count(*) FROM events WHERE person_id IS ? AND status = 'planned'", (new.person,)) >= _MOST:
         raise Refused("{most:,} events are planned already: cancel some of them first", most=_MOST)
     identifier = EventId(snowflakes.next())
     tx.insert("events", {**_new.values(new), "id": identifier, "title": title, "created_at": now, "updated_at": now})

@@ -83,11 +83,8 @@ def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
     text = new.text.strip()
     if not text or len(text) > LONGEST:
         raise Refused("a reminder has 1 to {longest:,} characters", longest=LONGEST)
-    row = tx.one(
-        "SELECT count(*) AS n FROM reminders WHERE person_id IS ? AND status IN ('waiting', 'told', 'escalated')",
-        (new.person,),
-    )
-    if row is not None and row["n"] >= MOST_OPEN:
+    sql = "SELECT count(*) FROM reminders WHERE person_id IS ? AND status IN ('waiting', 'told', 'escalated')"
+    if tx.number(sql, (new.person,)) >= MOST_OPEN:
         raise Refused("{most_open} reminders are open already: cancel some of them first", most_open=MOST_OPEN)
     identifier = ReminderId(snowflakes.next())
     tx.insert("reminders", {**_new.values(new), "id": identifier, "text": text, "created_at": now, "updated_at": now})

@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.blocks import Block, containers
 from memory.blocks.document import BlockDocument
-from memory.blocks.merge import known_at, set_seen
+from memory.blocks.edits import known_at, set_seen
 from memory.blocks.revert import Edit
 from memory.blocks.rows import load_block
 from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from memory.folders.paths import checked_folder
+from memory.folders.disk import checked_folder
 from memory.folders.windows import binary, blocks_of, lines
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.clock import to_text
@@ -186,20 +186,12 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
             description=_DESCRIPTION,
             described=len(described),
         )
-    values: dict[str, Value] = {
-        "id": new.id,
-        "name": new.name,
-        "description": described,
-        "path_type": new.kind,
-        "path_value": new.path,
-        "audience": new.audience,
-        "created_at": now,
-    }
-    if not tx.insert("folders", values, ignore=True):
+    made = Folder(new.id, new.name, described, new.kind, new.path, new.audience, now)
+    if not tx.insert("folders", _folder.values(made), ignore=True):
         raise Refused(
             "there is already a folder {name!r}: choose another name, or remove that one first", name=new.name
         )
-    return Folder(new.id, new.name, described, new.kind, new.path, new.audience, now)
+    return made
 
 
 def folders(rows: Rows, scope: Scope) -> list[Folder]:
@@ -223,10 +215,10 @@ def named(rows: Rows, name: str, scope: Scope) -> Folder:
 
 def as_it_is(rows: Rows, folder: Folder) -> Folder:
     """A folder that was read before, as it is now. Raises `Refused` when it was removed meanwhile."""
-    row = rows.one("SELECT * FROM folders WHERE id = ?", (folder.id,))
-    if row is None:
+    found = _folder.first(rows, "SELECT * FROM folders WHERE id = ?", (folder.id,))
+    if found is None:
         raise Refused("the folder {name} was removed meanwhile", name=folder.name)
-    return _folder(row)
+    return found
 
 
 def set_audience(tx: Tx, folder: FolderId, audience: Audience) -> None:
@@ -292,10 +284,8 @@ def files(rows: Rows, folder: FolderId, scope: Scope, limit: int = _MOST_LISTED,
 def file(rows: Rows, folder: FolderId, name: str, scope: Scope) -> File | None:
     """A file by its path."""
     heard, hearers = scope.sql("audience")
-    row = rows.one(
-        f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND name = ? AND {heard}", (folder, name, *hearers)
-    )
-    return None if row is None else _file(row)
+    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND name = ? AND {heard}"
+    return _file.first(rows, sql, (folder, name, *hearers))
 
 
 def content(rows: Rows, identifier: FileId, scope: Scope) -> bytes | None:
@@ -309,9 +299,10 @@ def sizes(rows: Rows, folder: FolderId, scope: Scope) -> tuple[int, int, int]:
     """How many files and bytes a folder has, and how many passages."""
     heard, hearers = scope.sql("audience")
     where = f"folder_id = ? AND {heard}"
-    row = rows.one(f"SELECT count(*), coalesce(sum(size_bytes), 0) FROM folder_files WHERE {where}", (folder, *hearers))
-    passages = rows.one(f"SELECT count(*) FROM file_passages WHERE {where}", (folder, *hearers))
-    return (row[0], row[1], passages[0]) if row is not None and passages is not None else (0, 0, 0)
+    given = (folder, *hearers)
+    count = rows.number(f"SELECT count(*) FROM folder_files WHERE {where}", given)
+    size = rows.number(f"SELECT coalesce(sum(size_bytes), 0) FROM folder_files WHERE {where}", given)
+    return count, size, rows.number(f"SELECT count(*) FROM file_passages WHERE {where}", given)
 
 
 def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:
@@ -363,8 +354,7 @@ def _require_room(rows: Rows, folder: Folder, new: NewFile) -> None:
             max_content=MAX_CONTENT,
         )
     sql = "SELECT coalesce(sum(size_bytes), 0) FROM folder_files WHERE folder_id = ? AND name <> ?"
-    row = rows.one(sql, (folder.id, new.name))
-    if row is not None and row[0] + new.size > MAX_FOLDER:
+    if rows.number(sql, (folder.id, new.name)) + new.size > MAX_FOLDER:
         raise Refused(
             "the folder {name} would have more than {max_folder:,} bytes: remove files first",
             name=folder.name,

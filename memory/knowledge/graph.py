@@ -142,21 +142,20 @@ def shown(rows: Rows, about: str, scope: Scope, limit: int) -> tuple[list[Row], 
     condition, parameters = scope.sql("t.audience")
     joined = f"""FROM graph_triples t JOIN archival_entries e ON e.id = t.entry_id
                  LEFT JOIN agents a ON a.id = t.agent_id WHERE {condition} AND {_OPEN}"""
-    total = rows.one(f"SELECT count(*) {joined}", parameters)
+    total = rows.number(f"SELECT count(*) {joined}", parameters)
     near, more = "", list[Value]()
     if key := key_of(about):
         ends = "SELECT subject_key FROM graph_triples WHERE object_key = ?"
         ends += " UNION SELECT object_key FROM graph_triples WHERE subject_key = ? UNION SELECT ?"
         near, more = f"AND (t.subject_key IN ({ends}) OR t.object_key IN ({ends}))", [key] * 6
     sql = f"SELECT t.*, e.content, a.name AS agent {joined} {near} ORDER BY t.id DESC LIMIT ?"
-    return rows.all(sql, (*parameters, *more, limit)), int(total[0]) if total else 0
+    return rows.all(sql, (*parameters, *more, limit)), total
 
 
 def _is_hub(rows: Rows, agent: AgentId, key: str) -> bool:
     sql = """SELECT count(*) FROM (SELECT 1 FROM graph_triples
              WHERE agent_id = ? AND (subject_key = ? OR object_key = ?) LIMIT ?)"""
-    row = rows.one(sql, (agent, key, key, _HUB + 1))
-    return row is not None and int(row[0]) > _HUB
+    return rows.number(sql, (agent, key, key, _HUB + 1)) > _HUB
 
 
 def _names(words: str) -> Iterable[str]:

@@ -48,8 +48,7 @@ def links(rows: Rows) -> dict[PersonId, frozenset[PersonId]]:
 def offer(tx: Tx, person: PersonId, code: str, now: datetime, other: PersonId | None = None) -> bool:
     """Tell somebody a code instead of the one they have; False when there are too many, or somebody has that one."""
     tx.run("DELETE FROM link_codes WHERE person_id = ? OR expires_at <= ?", (person, now))
-    row = tx.one("SELECT count(*) AS n FROM link_codes")
-    if row is None or row["n"] >= MOST_OPEN:
+    if tx.number("SELECT count(*) FROM link_codes") >= MOST_OPEN:
         return False
     values: dict[str, Value] = {"person_id": person, "code": code, "other_id": other}
     return tx.insert("link_codes", {**values, "expires_at": now + CODE_LIFE}, ignore=True)

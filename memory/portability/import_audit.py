@@ -7,9 +7,9 @@ from datetime import datetime
 from memory import agents
 from memory.knowledge.archival import writes
 from memory.people.audience import OWNER
-from memory.store.clock import from_text
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, EntryId, snowflakes
+from memory.store.row_mapper import RowMapper
 
 UNDOABLE_TABLES = ("agents", "archival_entries", "messages")
 """Tables of which an import can be taken back."""
@@ -39,17 +39,8 @@ class Past:
 
 def note(tx: Tx, source: str, origin: str, outcome: Outcome, now: datetime) -> None:
     """Write down what became of a record."""
-    values: dict[str, Value] = {
-        "id": snowflakes.next(),
-        "source": source,
-        "origin": origin,
-        "audience": OWNER,
-        "at": now,
-    }
-    tx.insert("import_audit", {
-        **values, "record": outcome.record[:300], "outcome": outcome.outcome, "reason": outcome.reason,
-        "became": outcome.became,
-    })  # fmt: skip
+    values = {**_outcome.values(outcome), "record": outcome.record[:300], "source": source, "origin": origin}
+    tx.insert("import_audit", {**values, "id": snowflakes.next(), "audience": OWNER, "at": now})
 
 
 def carried(rows: Rows, source: str, record: str) -> bool:
@@ -63,17 +54,16 @@ def past(rows: Rows) -> list[Past]:
     sql = """SELECT source, origin, max(at) AS at, sum(outcome = 'carried') AS carried,
              sum(outcome = 'changed') AS changed, sum(outcome = 'refused') AS refused
              FROM import_audit GROUP BY source, origin ORDER BY max(id) DESC"""
-    return [
-        Past(row["source"], row["origin"], from_text(row["at"]), row["carried"], row["changed"], row["refused"])
-        for row in rows.all(sql)
-    ]
+    return _past.all(rows, sql)
 
 
 def outcomes(rows: Rows, origin: str, limit: int) -> Iterator[Outcome]:
     """What became of the records of one import, in their order."""
     sql = "SELECT record, outcome, reason, became FROM import_audit WHERE origin = ? ORDER BY id LIMIT ?"
-    for row in rows.all(sql, (origin, limit)):
-        yield Outcome(row["record"], row["outcome"], row["reason"], row["became"])
+    yield from _outcome.all(rows, sql, (origin, limit))
+
+
+_past, _outcome = RowMapper(Past), RowMapper(Outcome)
 
 
 def undo(tx: Tx, origin: str, now: datetime) -> int:

@@ -14,8 +14,7 @@ from typing import NamedTuple, TypeAlias
 from memory.search import neighbors
 from memory.search.domains import Lookup
 from memory.search.neighbors import Spoken, Stretch, Talk
-from memory.search.query import Close, Near, Nearness, Surroundings, Usual
-from memory.search.question import Asked
+from memory.search.query import Asked, Close, Near, Nearness, Surroundings, Usual
 from memory.store.fulltext import Term, index_text
 from memory.store.ids import PersonId
 

@@ -12,8 +12,7 @@ from typing import Any
 
 from memory.people.audience import Scope
 from memory.people.unshown import shown
-from memory.search.query import Among, Domain, Embedded, Kind, Query
-from memory.search.question import COLOURED
+from memory.search.query import COLOURED, Among, Domain, Embedded, Kind, Query
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.ids import AgentId
@@ -342,16 +341,14 @@ class Lookup:
         """How many rows there are, whatever their words; up to `COUNTED_ROWS`."""
         condition, parameters = where(self.conditions)
         sql = f"SELECT count(*) FROM (SELECT 1 FROM {self.table.name} t WHERE {condition} LIMIT {COUNTED_ROWS})"
-        row = self.rows.one(sql, parameters)
-        return 0 if row is None else int(row[0])
+        return self.rows.number(sql, parameters)
 
     def count_things(self) -> int:
         """The same for saying what was searched: a long entry, or a file, is one, however many passages it has."""
         condition, parameters = where(self.conditions)
         table = self.table
         sql = f"SELECT {table.thing} AS thing FROM {table.name} t WHERE {condition} LIMIT {COUNTED_ROWS}"
-        row = self.rows.one(f"SELECT count(DISTINCT thing) FROM ({sql})", parameters)
-        return 0 if row is None else int(row[0])
+        return self.rows.number(f"SELECT count(DISTINCT thing) FROM ({sql})", parameters)
 
     def newest(self, limit: int) -> list[Row]:
         condition, parameters = where(self.conditions)

@@ -7,8 +7,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search.candidates import GUESSES, Scored, ranked
 from memory.search.domains import Lookup, asked, narrowing, unmet
-from memory.search.query import MAX_HITS, Domain, Hit, Query, Results
-from memory.search.question import symbols, understood
+from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, symbols, understood
 from memory.store import fulltext
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows

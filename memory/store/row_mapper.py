@@ -43,10 +43,10 @@ class RowMapper(Generic[T]):
         return None if row is None else self(row)
 
     def one(self, rows: Rows, sql: str, parameters: Parameters = ()) -> T:
-        """The same of a row that is there: it was just written, or another one names it."""
+        """The same of a row that is there: it was just written, or another one names it. Raises KeyError otherwise."""
         found = self.first(rows, sql, parameters)
         if found is None:
-            raise LookupError(f"there is no row for {self._of.__name__}")
+            raise KeyError(f"there is no row for {self._of.__name__}")
         return found
 
     def all(self, rows: Rows, sql: str, parameters: Parameters = ()) -> list[T]:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.folders import disk, windows
-from memory.folders.paths import checked_folder, parts_of
+from memory.folders.disk import checked_folder, parts_of
 from memory.folders.rows import passages
 from memory.store.errors import Refused
 

@@ -19,7 +19,7 @@ from memory.blocks import (
     write_block,
 )
 from memory.blocks.document import person_writer
-from memory.blocks.merge import lines_now
+from memory.blocks.edits import lines_now
 from memory.blocks.rows import load_block
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, MapSchema, Section
 from memory.blocks.store import CheckpointPolicy, Limits

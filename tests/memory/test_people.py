@@ -6,13 +6,14 @@ from typing import Any
 
 import pytest
 
-from memory import activity, blocks, budgets, coordination, folders, groups, jobs, presence, requests, usage
+from memory import activity, blocks, budgets, coordination, folders, groups, jobs, requests
 from memory.agenda import calendar, reminders, tasks
 from memory.agenda.calendar import NewEvent
 from memory.agenda.reminders import NewReminder
 from memory.agenda.tasks import NewTask
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
+from memory.budgets import Spent
 from memory.erasure import stores
 from memory.jobs import NewJob
 from memory.knowledge import (
@@ -47,7 +48,6 @@ from memory.search import vectors
 from memory.search.vector_texts import texts_of
 from memory.store.database import Tx, as_dict
 from memory.store.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
-from memory.usage import Spent
 from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, taken
 from tests.memory.vector_parts import embed_all, pointing
 
@@ -160,7 +160,7 @@ def answered(tx: Tx, turn: Turn, text: str) -> None:
     )
     outbox.add(tx, row, NOON)
     turns.note_use(tx, turn, "message", str(message))
-    usage.record(tx, turn, Spent("scripted:one", 1, 1, 0, 0, None), NOON)
+    budgets.record(tx, turn, Spent("scripted:one", 1, 1, 0, 0, None), NOON)
 
 
 def asked(tx: Tx, turn: Turn) -> None:
@@ -179,7 +179,7 @@ def asked(tx: Tx, turn: Turn) -> None:
 
 def arranged(tx: Tx, turn: Turn) -> None:
     """What agents arranged and kept in short of her words, alone with her and in the hall."""
-    presence.came(tx, turn, None, NOON)
+    activity.came(tx, turn, None, NOON)
     activity.note_received(tx, turn, [], NOON)
     for scope in (turn.scope, Scope(GUILD)):
         by = By(scope, Trust.APPROVED, NOON, STAR, ANN, turn.place, turn.id)

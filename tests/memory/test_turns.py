@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from memory import usage
+from memory import budgets
+from memory.budgets import Spent
 from memory.erasure import stores
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import messages, steps, turns
@@ -30,7 +31,6 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import RowUnreadable
 from memory.store.ids import BlockId, MessageId, RequestId, TurnId
-from memory.usage import Spent
 from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, row_of, taken
 
 
@@ -150,7 +150,7 @@ def test_forgetting_a_person_ends_their_turns_and_keeps_the_numbers(tx: Tx) -> N
     spent = Spent("scripted:one", 10, 5, 0, 0, None)
     for turn in (mine, other):
         turns.note_use(tx, turn, "entry", "ent_1")
-        usage.record(tx, turn, spent, NOON)
+        budgets.record(tx, turn, spent, NOON)
     assert stores.of("turns").count(tx, ANN) == len(stores.of("turns").export(tx, ANN)) == 2  # it, and its step
     assert (stores.of("usage").count(tx, ANN), len(stores.of("usage").export(tx, ANN))) == (1, 1)
     stores.of("turns").erase(tx, ANN)

@@ -9,12 +9,11 @@ from datetime import datetime, timedelta
 
 from bot.agents.context.quotes import Quoted, display_name, line, say
 from memory import activity, coordination
-from memory.activity import Kind, Wanted
+from memory.activity import Kind, Neighbour, Wanted
 from memory.agenda import tasks
 from memory.coordination import Note
 from memory.knowledge import summaries
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
-from memory.presence import Neighbour
 from memory.queue.turns import Turn
 from memory.store.database import Rows
 

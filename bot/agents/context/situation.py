@@ -10,13 +10,12 @@ from datetime import datetime, timedelta
 
 from bot.agents.context.catch_up import CatchUp, catch_up, catch_up_lines
 from bot.agents.context.quotes import NOTHING, Quoted, display_name, joined, line, place_name, say
-from memory import activity, coordination, presence
-from memory.activity import Event, Kind, Wanted
+from memory import activity, coordination
+from memory.activity import Event, Kind, Neighbour, Wanted
 from memory.agenda import tasks
 from memory.agenda.tasks import Priority, Status, Task
 from memory.coordination import Handoff
 from memory.people.audience import Trust
-from memory.presence import Neighbour
 from memory.queue.turns import Turn
 from memory.store.database import Rows
 from scheduler.zones import zone_of
@@ -50,7 +49,7 @@ class Surroundings:
 
 def around(rows: Rows, turn: Turn) -> Surroundings:
     """Read what is around a turn."""
-    others = tuple(presence.others(rows, turn.agent, turn.scope))
+    others = tuple(activity.others(rows, turn.agent, turn.scope))
     return Surroundings(
         at=turn.started_at,
         others=others,

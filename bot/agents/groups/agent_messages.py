@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 
 from bot.agents.context.quotes import Quoted, display_name, say
 from bot.errors import ToolError
-from memory import agents, groups, internal_events
+from memory import agents, groups
 from memory.agents import Agent, Group
-from memory.queue import agent_messages, outbox, payloads
+from memory.queue import agent_messages, inbox, outbox, payloads
 from memory.queue.agent_messages import Sent
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
@@ -117,7 +117,7 @@ def write(tx: Tx, letter: Letter, to: To, now: datetime) -> str:
     if pair_rests(tx, turn, to.group.id if to.agent is None else to.agent.id, now):
         return f"{_NOBODY}: {to.name} and you have written to each other too often. Answer with what you have."
     agent = None if to.agent is None else to.agent.id
-    event = internal_events.Event(
+    event = inbox.Event(
         source=agent_messages.SOURCE,
         external_id=f"{turn.id}/{snowflakes.next()}",
         place=turn.place,
@@ -129,7 +129,7 @@ def write(tx: Tx, letter: Letter, to: To, now: datetime) -> str:
         payload=payloads.Letter(to.name, agent, letter.about),
         by=(letter.by.id, letter.by.name),
     )
-    row = internal_events.add(tx, event, now)
+    row = inbox.add_event(tx, event, now)
     if row is not None:
         agent_messages.add(tx, Sent(row, root_of(tx, turn), turn.id, turn.agent, agent, to.group.id), now)
     return ""

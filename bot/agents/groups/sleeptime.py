@@ -16,7 +16,7 @@ import structlog
 from bot.agents.groups.mentions import mentioned_words
 from bot.agents.groups.settings import Sleeptime, Trigger
 from bot.agents.groups.team import Team, team
-from memory import agents, blocks, groups, internal_events
+from memory import agents, blocks, groups
 from memory.blocks import BlockType
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
 from memory.queue import inbox, messages
@@ -308,7 +308,7 @@ def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[Fired], now:
         "one stays silent, which is right unless somebody has to hear of it now."
     )
     scope = _scope(tx, place)
-    event = internal_events.Event(
+    event = inbox.Event(
         source="sleeptime",
         external_id=f"{found.group.id}/{to_text(now)}",
         place=place,
@@ -319,7 +319,7 @@ def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[Fired], now:
         trust=Trust.AGENT,  # nobody watches: what needs the owner's word is asked for
         payload=TriggerFired(found.leader, fired[0].trigger.priority),
     )
-    internal_events.add(tx, event, now)
+    inbox.add_event(tx, event, now)
 
 
 def _moment(text: str | None) -> datetime | None:

@@ -14,7 +14,7 @@ from bot.agents.permissions import cards, policy
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
-from memory import groups, internal_events, requests
+from memory import groups, requests
 from memory.knowledge.working import PATROL
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.queue import inbox, messages, outbox, turns
@@ -248,7 +248,7 @@ class Broker:
             return
         origin = _answered(tx, request)
         reply_to, about = ("", None) if origin is None else (origin.external_id, origin.id)
-        event = internal_events.Event(
+        event = inbox.Event(
             source=SOURCE,
             external_id=str(request.id),
             place=request.place,
@@ -259,7 +259,7 @@ class Broker:
             trust=request.trust,
             payload=Decided(request.id, request.status.value, reply_to, about),
         )
-        internal_events.add(tx, event, now)
+        inbox.add_event(tx, event, now)
 
     # ------------------------------------------------------------------ cards
 

@@ -22,7 +22,7 @@ from bot.agents.tools.base import Arguments, Outcome, OutsideTool, StoreTool, To
 from bot.errors import ToolError
 from memory import folders
 from memory.folders import disk
-from memory.folders.paths import parts_of
+from memory.folders.disk import parts_of
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import messages, outbox
 from memory.requests import Kind, Need, require

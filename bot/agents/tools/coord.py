@@ -11,7 +11,7 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.agenda import AgendaTool, Fields, moved
 from bot.agents.tools.base import Arguments, Outcome, ToolContext
 from bot.errors import ToolError
-from memory import agents, coordination, presence
+from memory import activity, agents, coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status, Task
 from memory.agents import Agent
@@ -135,7 +135,7 @@ def find_agent(rows: Rows, name: str) -> Agent | None:
 
 def _status(rows: Rows, context: ToolContext) -> Outcome:
     turn = context.turn
-    others = presence.others(rows, context.agent.id, turn.scope)
+    others = activity.others(rows, context.agent.id, turn.scope)
     given = tasks.shared(rows, turn.scope, _LISTED)
     notes = coordination.notes(rows, turn.scope, _LISTED)
     handoffs = coordination.handoffs(rows, turn.scope, _LISTED)

@@ -17,7 +17,7 @@ from bot.agents.folder_access import FolderAccess, Located, Matches, Shown
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.agents.tools.search_results import GUESSES
-from memory.folders.paths import clean
+from memory.folders.disk import clean
 from memory.folders.windows import MOST_LINES, WINDOW_LINES
 from memory.people.audience import Trust
 from memory.store.errors import Refused

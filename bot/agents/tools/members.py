@@ -15,7 +15,7 @@ from bot.agents.groups.team import Team, team
 from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Call
-from memory import groups, internal_events
+from memory import groups
 from memory.queue import agent_messages, inbox, turns
 from memory.queue.agent_messages import Sent
 from memory.queue.payloads import TaskLeft
@@ -131,7 +131,7 @@ def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: d
     if hops >= MOST_HOPS:
         say_once(tx, turn, f"hops/{turn.id}", now)
         return DirectReply("This task was put off too often. It is not done: say so in your answer.", ok=False)
-    event = internal_events.Event(
+    event = inbox.Event(
         source="task",
         external_id=f"{turn.id}/{task.call}",
         place=turn.place,
@@ -142,7 +142,7 @@ def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: d
         trust=turn.trust,
         payload=TaskLeft(member.agent, hops + 1),
     )
-    row = internal_events.add(tx, event, now)
+    row = inbox.add_event(tx, event, now)
     if row is not None:
         sent = Sent(row, root_of(tx, turn), turn.id, turn.agent, member.agent, found.group.id)
         agent_messages.add(tx, sent, now)

@@ -13,7 +13,7 @@ from bot.runtime.router import Router
 from bot.services.composition import Services
 from bot.services.front_ends import Addressee
 from bot.services.transactions import reads
-from memory import agents, usage
+from memory import agents, budgets
 from memory.people.audience import OWNER, Scope
 from memory.queue import inbox, messages, outbox
 from memory.queue.inbox import InRow, Status
@@ -195,7 +195,7 @@ class Talk:
     def tokens(self, rows: Rows, external_id: str) -> tuple[int, int]:
         """How many tokens the turn that answered something sent to models, and how many they wrote."""
         row = inbox.by_external(rows, SOURCE, external_id)
-        return (0, 0) if row is None or row.turn is None else usage.of_turn(rows, row.turn)
+        return (0, 0) if row is None or row.turn is None else budgets.of_turn(rows, row.turn)
 
     @reads
     def history(self, rows: Rows, place: PlaceId, limit: int) -> list[Line]:

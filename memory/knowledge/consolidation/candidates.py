@@ -10,15 +10,18 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from itertools import islice
 
 from memory.knowledge.archival import Entry, to_entry
 from memory.knowledge.consolidation.plan import Kin, Part, Pass, kin_of
+from memory.knowledge.consolidation.run_records import mark_of
+from memory.knowledge.feedback import unquoted
 from memory.people.audience import Audience, Scope, Trust
 from memory.search import vectors
 from memory.store.database import Row, Rows
 from memory.store.fulltext import word_set
-from memory.store.ids import AgentId
+from memory.store.ids import AgentId, MessageId, PersonId
 
 NEAR_WORDS = 0.6
 NEAR_COSINE = 0.88
@@ -230,3 +233,44 @@ def _clusters(new: Sequence[_New], others: Mapping[str, Entry]) -> list[tuple[En
         for start in range(0, len(group), _MOST_CLUSTER)
     ]
     return [cluster for cluster in cut if len(cluster) > 1]
+
+
+# ---------------------------------------------------------------------------------------------------- what people said
+
+
+REACH = timedelta(days=30)
+"""How far back something may have been said to count as an occurrence."""
+_MOST_READ, _MOST_SHOWN = 1_000, 120
+
+
+@dataclass(frozen=True)
+class Saying:
+    """A message of a person that an agent answered."""
+
+    id: MessageId
+    person: PersonId
+    speaker: str
+    text: str
+
+
+def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[Saying]]:
+    """What was said lately to an agent, by part, the oldest first; only parts in which something is new."""
+    found = rows.all(
+        """SELECT m.id, m.person_id, m.speaker, m.content, m.audience, m.trust
+           FROM messages m JOIN turns t ON t.id = m.batch_id
+           WHERE t.agent_id = ? AND m.role = 'user' AND m.person_id IS NOT NULL AND m.deleted_at IS NULL
+           AND m.created_at >= ? ORDER BY m.id DESC LIMIT ?""",
+        (agent, now - REACH, _MOST_READ),
+    )
+    parts: dict[Part, list[Saying]] = {}
+    for row in found:
+        text = unquoted(row["content"])
+        part = Part(agent, Audience(row["audience"]), Trust(row["trust"]))
+        said = parts.setdefault(part, [])
+        if text and len(said) < _MOST_SHOWN:
+            said.append(Saying(MessageId(row["id"]), PersonId(row["person_id"]), row["speaker"], text))
+    return {
+        part: list(reversed(said))
+        for part, said in parts.items()
+        if said and said[0].id > mark_of(rows, Pass.PREFERENCES, part)
+    }

@@ -71,9 +71,7 @@ def allowance(rows: Rows, agent: AgentId, now: datetime) -> int:
     standing = living(rows, agent)
     sql = """SELECT coalesce(sum(t.retired), 0) FROM dream_tallies t JOIN dream_runs r ON r.id = t.run_id
              WHERE t.agent_id = ? AND r.at > ? AND r.outcome = 'done'"""
-    row = rows.one(sql, (agent, now - WEEK))
-    gone = 0 if row is None else int(row[0])
-    in_week = max(LEAST, standing * _WEEK_PERCENT // 100) - gone
+    in_week = max(LEAST, standing * _WEEK_PERCENT // 100) - rows.number(sql, (agent, now - WEEK))
     return max(0, min(max(LEAST, standing * _PASS_PERCENT // 100), in_week))
 
 
@@ -156,8 +154,7 @@ def reported(rows: Rows, run: str, scope: Scope, limit: int) -> tuple[list[Item]
     condition, parameters = scope.sql("i.audience")
     found = rows.all(f"{_ITEMS} WHERE i.run_id = ? AND {condition} ORDER BY i.n LIMIT ?", (run, *parameters, limit))
     sql = f"SELECT count(*) FROM dream_items i WHERE i.run_id = ? AND NOT {condition}"
-    hidden = rows.one(sql, (run, *parameters))
-    return [_item(row) for row in found], 0 if hidden is None else int(hidden[0])
+    return [_item(row) for row in found], rows.number(sql, (run, *parameters))
 
 
 _ITEMS = """SELECT i.*, e.content, e.category, e.tags,

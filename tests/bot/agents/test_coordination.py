@@ -10,7 +10,7 @@ from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
 from bot.services.coordination import Coordination
 from bot.upkeep.idle import IdleMonitor
 from memory import activity, agents, coordination
-from memory.activity import Kind, Wanted
+from memory.activity import Kind, Neighbour, Wanted
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
 from memory.agents import Agent
@@ -18,7 +18,6 @@ from memory.knowledge import summaries
 from memory.knowledge.items import By
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
 from memory.people.audience import OWNER, Scope, Trust
-from memory.presence import Neighbour
 from memory.queue import messages
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId

@@ -27,7 +27,7 @@ from bot.agents.tools.more import ALIASES
 from bot.errors import ToolError
 from bot.models.base import Call, Request, ToolMessage, UserMessage
 from bot.runtime.arrivals import to_arrival
-from memory import data_sources, internal_events
+from memory import data_sources
 from memory.agents import Agent
 from memory.people import audience
 from memory.people.audience import Scope, Trust
@@ -319,7 +319,7 @@ async def told_of(folder: Path, items: Sequence[Item], gone: Sequence[str]) -> R
         ((agent, group),) = await service.rows("SELECT a.id, g.id FROM agents a, agent_groups g LIMIT 1")
         feed = data_sources.new("news", "folder", "/srv/news", 30, audience.OWNER)
         brought = notification(TEMPLATE, feed, News(tuple(items), tuple(gone)))
-        event = internal_events.Event(
+        event = inbox.Event(
             source=SOURCES,
             external_id="1",
             place=HALL.id,
@@ -331,7 +331,7 @@ async def told_of(folder: Path, items: Sequence[Item], gone: Sequence[str]) -> R
             payload=SourceNews(AgentId(agent)),
         )
         await service.write(lambda tx: inbox.note_place(tx, to_arrival(said("hello", 1), GroupId(group)), NOON))
-        await service.write(lambda tx: internal_events.add(tx, event, NOON))
+        await service.write(lambda tx: inbox.add_event(tx, event, NOON))
         service.resume()
         await service.settled()
     return service.model.requests[0]

@@ -10,11 +10,11 @@ import pytest
 from bot.agents.context.known_facts import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
 from bot.agents.context.recovery import recovery_text, state_of
 from bot.agents.context.situation import roster_lines
+from memory.activity import Neighbour
 from memory.knowledge import facts, projects, sessions
 from memory.knowledge.facts import Category, Fact, Relation, Source, Statement, Step, actions
 from memory.knowledge.items import By, Kind
 from memory.people.audience import Scope, Trust
-from memory.presence import Neighbour
 from memory.store.database import Tx
 from memory.store.ids import AgentId, SessionId
 from tests.bot.agents.test_recovery import SESSION, STATE
