@@ -19,7 +19,7 @@ from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.task_lists import TaskRow, tree_lines
 from bot.services.transactions import reads, writes
-from memory import activity, coordination, activity
+from memory import activity, coordination
 from memory.activity import Event, Importance, Kind, Wanted
 from memory.agenda import tasks
 from memory.agents import Agent
