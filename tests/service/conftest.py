@@ -1,6 +1,7 @@
 """The program running once for the tests of a module; each test uses channels and people of its own."""
 
 from collections.abc import AsyncIterator, Iterator
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -11,47 +12,32 @@ from tests.service.live_service import NO_MERGING, Live, live_service
 IMPATIENT = "[model]\ntimeout_seconds = 4\nstall_seconds = 3\nretries = 1\nmax_steps = 4\n[limits]\nturn_seconds = 20\n"
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def offline_service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
-    """The program with the offline model, connected."""
-    async with live_service(tmp_path_factory.mktemp("offline")) as made:
-        await made.service.start()
-        yield made
-        await made.service.stop()
+def running(name: str, discord: str = NO_MERGING, toml: str = "", *, scripted: bool = True) -> Any:
+    """A fixture: the program, connected, for all tests of a module."""
+
+    @pytest_asyncio.fixture(scope="module", loop_scope="module")
+    async def service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
+        async with live_service(tmp_path_factory.mktemp(name), scripted=scripted) as made:
+            made.configure(discord, toml)
+            await made.service.start()
+            yield made
+            await made.service.stop()
+
+    return service
 
 
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def scripted_service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
-    """The program with the scripted model, connected."""
-    async with live_service(tmp_path_factory.mktemp("scripted"), scripted=True) as made:
-        await made.service.start()
-        yield made
-        await made.service.stop()
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def impatient_service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
-    """The same for a model that goes wrong: short patience, one more try, few steps."""
-    async with live_service(tmp_path_factory.mktemp("impatient"), scripted=True) as made:
-        made.configure(toml=IMPATIENT)
-        await made.service.start()
-        yield made
-        await made.service.stop()
-
-
-@pytest_asyncio.fixture(scope="module", loop_scope="module")
-async def named_service(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
-    """The same with an agent that speaks under a name of its own."""
-    async with live_service(tmp_path_factory.mktemp("named"), scripted=True) as made:
-        made.configure(f"{NO_MERGING}\nshow_names = true", '[[agents]]\nname = "Vega"')
-        await made.service.start()
-        yield made
-        await made.service.stop()
+offline_service = running("offline", scripted=False)
+"""With the offline model."""
+scripted_service = running("scripted")
+impatient_service = running("impatient", toml=IMPATIENT)
+"""For a model that goes wrong: short patience, one more try, few steps."""
+named_service = running("named", f"{NO_MERGING}\nshow_names = true", '[[agents]]\nname = "Vega"')
+"""With an agent that speaks under a name of its own."""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def asking_first(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Live]:
-    """The same with an agent that has to ask before it keeps anything."""
+    """With an agent that has to ask before it keeps anything."""
     async with asking_service(tmp_path_factory.mktemp("asking")) as made:
         yield made
 

@@ -298,24 +298,22 @@ async def test_a_running_service_takes_a_change_and_stops_who_is_archived(tmp_pa
         await t.service.stop()
 
 
-@pytest.mark.parametrize("point", ["staff.save", "staff.archive", "staff.sleep", "grouping.save"])
+@pytest.mark.parametrize(
+    ("point", "command", "found"),
+    [
+        ("staff.save", "agent create Nova --set model=offline", '"Nova"'),
+        ("staff.archive", "agent archive Carina", '"archived"'),
+        ("staff.sleep", "agent hibernate Carina", '"hibernated"'),
+        ("grouping.save", "group create Night --member Carina", '"Night"'),
+    ],
+)
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_command_that_is_killed_did_all_or_nothing(tmp_path: Path, point: str, when: str) -> None:
-    command = {
-        "staff.save": ("agent", "create", "Nova", "--set", "model=offline"),
-        "staff.archive": ("agent", "archive", "Carina"),
-        "staff.sleep": ("agent", "hibernate", "Carina"),
-        "grouping.save": ("group", "create", "Night", "--member", "Carina"),
-    }[point]
-    look = {
-        "staff.save": ("agent", "list", '"Nova"'),
-        "staff.archive": ("agent", "list", '"archived"'),
-        "staff.sleep": ("agent", "list", '"hibernated"'),
-        "grouping.save": ("group", "list", '"Night"'),
-    }[point]
+def test_a_command_that_is_killed_did_all_or_nothing(
+    tmp_path: Path, point: str, command: str, found: str, when: str
+) -> None:
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
-    assert carina(tmp_path, *command, CARINA_FAULT=f"{point}:{when}").returncode < 0
-    assert (look[2] in carina(tmp_path, look[0], look[1], "--json").stdout) == (when == "after")
+    assert carina(tmp_path, *command.split(), CARINA_FAULT=f"{point}:{when}").returncode < 0
+    assert (found in carina(tmp_path, command.split()[0], "list", "--json").stdout) == (when == "after")
 
 
 # ---------------------------------------------------------------------------------------------------------- questions
