@@ -126,7 +126,7 @@ class Person(User):
         """Wait a moment for the bot's commands, which it may sync after it is connected."""
         world = self.world
         with contextlib.suppress(TimeoutError):
-            await world.changes.until(lambda: bool(world.commands or world.guild_commands), SYNC_SECONDS, "commands")
+            await world.changes.until(lambda: bool(world.commands), SYNC_SECONDS, "commands")
 
     async def menu(self, name: str, target: Message | User, channel: Channel | None = None) -> Answered:
         """Use a context menu on a message, or on a person seen in a channel."""

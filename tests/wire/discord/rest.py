@@ -24,8 +24,6 @@ Route = Callable[[World, Request], Answer]
 
 _CHANNEL = "/channels/{channel_id}"
 _MESSAGE = _CHANNEL + "/messages/{message_id}"
-_REACTION = _MESSAGE + "/reactions/{emoji_name}"
-_MEMBER = _CHANNEL + "/thread-members"
 _APP = "/applications/{application_id}"
 _HOOK = "/webhooks/{webhook_id}/{webhook_token}"
 
@@ -36,47 +34,19 @@ ROUTES: list[tuple[str, str, Route]] = [
     ("GET", "/oauth2/applications/@me", places.application),
     ("GET", "/users/@me", places.me),
     ("GET", "/users/@me/guilds", places.my_guilds),
-    ("DELETE", "/users/@me/guilds/{guild_id}", places.leave_guild),
     ("POST", "/users/@me/channels", places.open_direct),
     ("GET", "/users/{user_id}", places.user),
-    ("GET", "/guilds/{guild_id}", places.guild),
-    ("GET", "/guilds/{guild_id}/channels", places.guild_channels),
-    ("GET", "/guilds/{guild_id}/roles", places.guild_roles),
-    ("GET", "/guilds/{guild_id}/members", places.members),
     ("GET", "/guilds/{guild_id}/members/{user_id}", places.member),
-    ("GET", "/guilds/{guild_id}/threads/active", places.active_threads),
-    ("GET", "/guilds/{guild_id}/webhooks", webhooks.of_guild),
     ("GET", _CHANNEL, places.channel),
-    ("PATCH", _CHANNEL, places.edit_channel),
-    ("DELETE", _CHANNEL, places.delete_channel),
     ("POST", _CHANNEL + "/typing", messages.typing),
     ("GET", _CHANNEL + "/messages", messages.history),
     ("POST", _CHANNEL + "/messages", messages.create),
-    ("POST", _CHANNEL + "/messages/bulk-delete", messages.bulk_delete),
     ("GET", _MESSAGE, messages.get),
     ("PATCH", _MESSAGE, messages.edit),
     ("DELETE", _MESSAGE, messages.delete),
     ("POST", _MESSAGE + "/threads", places.thread_from_message),
-    ("DELETE", _MESSAGE + "/reactions", messages.clear_reactions),
-    ("GET", _REACTION, messages.list_reactions),
-    ("PUT", _REACTION + "/@me", messages.add_reaction),
-    ("DELETE", _REACTION + "/@me", messages.remove_own_reaction),
-    ("DELETE", _REACTION + "/{user_id}", messages.remove_reaction),
-    ("POST", _CHANNEL + "/threads", places.thread),
-    ("GET", _CHANNEL + "/threads/archived/public", places.archived_threads),
-    ("GET", _CHANNEL + "/threads/archived/private", places.archived_threads),
-    ("GET", _MEMBER, places.thread_members),
-    ("PUT", _MEMBER + "/@me", places.join_thread),
-    ("DELETE", _MEMBER + "/@me", places.leave_thread),
-    ("GET", _MEMBER + "/{user_id}", places.thread_member),
-    ("PUT", _MEMBER + "/{user_id}", places.add_to_thread),
-    ("DELETE", _MEMBER + "/{user_id}", places.remove_from_thread),
     ("GET", _CHANNEL + "/webhooks", webhooks.of_channel),
     ("POST", _CHANNEL + "/webhooks", webhooks.create),
-    ("GET", "/webhooks/{webhook_id}", webhooks.get),
-    ("DELETE", "/webhooks/{webhook_id}", webhooks.delete),
-    ("GET", _HOOK, webhooks.get),
-    ("DELETE", _HOOK, webhooks.delete),
     ("POST", _HOOK, answers.execute),
     ("GET", _HOOK + "/messages/@original", answers.get_message),
     ("PATCH", _HOOK + "/messages/@original", answers.edit_message),
@@ -84,10 +54,7 @@ ROUTES: list[tuple[str, str, Route]] = [
     ("GET", _HOOK + "/messages/{message_id}", answers.get_message),
     ("PATCH", _HOOK + "/messages/{message_id}", answers.edit_message),
     ("DELETE", _HOOK + "/messages/{message_id}", answers.delete_message),
-    ("GET", _APP + "/commands", answers.list_commands),
     ("PUT", _APP + "/commands", answers.set_commands),
-    ("GET", _APP + "/guilds/{guild_id}/commands", answers.list_guild_commands),
-    ("PUT", _APP + "/guilds/{guild_id}/commands", answers.set_guild_commands),
     ("POST", "/interactions/{interaction_id}/{interaction_token}/callback", answers.callback),
 ]
 

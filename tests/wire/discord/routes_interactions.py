@@ -11,7 +11,7 @@ from tests.wire.discord.messages import Json
 from tests.wire.discord.world import World
 
 
-def _registered(world: World, command: Json, guild_id: int | None, known: list[Json]) -> Json:
+def _registered(world: World, command: Json, known: list[Json]) -> Json:
     """A command as Discord gives it back: with ids, defaults and without nulls in its options."""
     same = [c for c in known if c["name"] == command["name"] and c["type"] == (command.get("type") or 1)]
     registered: Json = {
@@ -23,15 +23,12 @@ def _registered(world: World, command: Json, guild_id: int | None, known: list[J
         "description": "",
         "nsfw": False,
         "integration_types": [0],
+        "contexts": None,
+        "dm_permission": True,
     }
     registered |= {key: value for key, value in command.items() if value is not None}
     if registered["default_member_permissions"] is not None:
         registered["default_member_permissions"] = str(registered["default_member_permissions"])
-    if guild_id is None:
-        registered.setdefault("contexts", None)
-        registered.setdefault("dm_permission", True)
-    else:
-        registered["guild_id"] = str(guild_id)
     if "options" in registered:
         registered["options"] = [_option(option) for option in registered["options"]]
     return registered
@@ -58,25 +55,9 @@ def _check_unique(commands: list[Json]) -> None:
 
 def set_commands(world: World, request: Request) -> Answer:
     _check_unique(request.json or [])
-    world.commands = [_registered(world, c, None, world.commands) for c in request.json or []]
+    world.commands = [_registered(world, c, world.commands) for c in request.json or []]
     world.changes.notify()
     return world.commands
-
-
-def list_commands(world: World, request: Request) -> Answer:
-    return world.commands
-
-
-def set_guild_commands(world: World, request: Request) -> Answer:
-    guild = world.find_guild(request.id("guild_id"))
-    known = world.guild_commands.get(guild.id, [])
-    _check_unique(request.json or [])
-    world.guild_commands[guild.id] = [_registered(world, c, guild.id, known) for c in request.json or []]
-    return world.guild_commands[guild.id]
-
-
-def list_guild_commands(world: World, request: Request) -> Answer:
-    return world.guild_commands.get(request.id("guild_id"), [])
 
 
 def callback(world: World, request: Request) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.wire.discord import message_payloads, payloads, posting
+from tests.wire.discord import message_payloads, posting
 from tests.wire.discord.calls import NO_CONTENT, Answer, Request
 from tests.wire.discord.channels import Channel
 from tests.wire.discord.drafts import changed_draft, new_draft
@@ -83,55 +83,6 @@ def delete(world: World, request: Request) -> Answer:
     return NO_CONTENT
 
 
-def bulk_delete(world: World, request: Request) -> Answer:
-    channel = _visible(world, request)
-    posting.require(channel, world.bot, "manage_messages")
-    found = [channel.posts[int(n)] for n in request.body["messages"] if int(n) in channel.posts]
-    if living := [message for message in found if not message.deleted]:
-        posting.bulk_delete(world, living)
-    return NO_CONTENT
-
-
 def typing(world: World, request: Request) -> Answer:
     posting.type_in(world, _visible(world, request), world.bot)
-    return NO_CONTENT
-
-
-def _emoji(request: Request) -> str:
-    emoji = request.params["emoji_name"]
-    name, _, number = emoji.partition(":")
-    if (emoji.isascii() and not number.isdecimal()) or not name:
-        raise refuse(10014)
-    return emoji
-
-
-def add_reaction(world: World, request: Request) -> Answer:
-    posting.react(world, _message(world, request), world.bot, _emoji(request))
-    return NO_CONTENT
-
-
-def remove_own_reaction(world: World, request: Request) -> Answer:
-    posting.unreact(world, _message(world, request), world.bot, _emoji(request))
-    return NO_CONTENT
-
-
-def remove_reaction(world: World, request: Request) -> Answer:
-    message = _message(world, request)
-    posting.require(message.channel, world.bot, "manage_messages")
-    posting.unreact(world, message, world.find_user(request.id("user_id")), _emoji(request))
-    return NO_CONTENT
-
-
-def list_reactions(world: World, request: Request) -> Answer:
-    return [payloads.user(user) for user in _message(world, request).reactions.get(_emoji(request), [])]
-
-
-def clear_reactions(world: World, request: Request) -> Answer:
-    message = _message(world, request)
-    posting.require(message.channel, world.bot, "manage_messages")
-    message.reactions.clear()
-    data: Json = {"channel_id": str(message.channel.id), "message_id": str(message.id)}
-    if message.channel.guild is not None:
-        data["guild_id"] = str(message.channel.guild.id)
-    world.emit("MESSAGE_REACTION_REMOVE_ALL", data, message.channel.guild, message.channel)
     return NO_CONTENT

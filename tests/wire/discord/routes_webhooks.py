@@ -61,11 +61,6 @@ def of_channel(world: World, request: Request) -> Answer:
     return [_payload(world, hook) for hook in world.webhooks.values() if hook.channel is channel]
 
 
-def of_guild(world: World, request: Request) -> Answer:
-    guild = world.find_guild(request.id("guild_id"))
-    return [_payload(world, hook) for hook in world.webhooks.values() if hook.channel.guild is guild]
-
-
 def _hook(world: World, request: Request) -> Webhook:
     hook = world.webhooks.get(request.id("webhook_id"))
     if hook is None:
@@ -73,17 +68,6 @@ def _hook(world: World, request: Request) -> Webhook:
     if "webhook_token" in request.params and request.params["webhook_token"] != hook.token:
         raise refuse(50027)
     return hook
-
-
-def get(world: World, request: Request) -> Answer:
-    return _payload(world, _hook(world, request))
-
-
-def delete(world: World, request: Request) -> Answer:
-    hook = _hook(world, request)
-    del world.webhooks[hook.id]
-    _updated(world, hook.channel)
-    return NO_CONTENT
 
 
 def _place(hook: Webhook, request: Request) -> Channel:

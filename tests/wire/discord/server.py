@@ -149,10 +149,6 @@ class DiscordServer:
         """Whether the bot has a session with a living connection."""
         return bool(self.gateway.live)
 
-    def guild_commands(self, guild: Guild) -> list[Json]:
-        """The commands the bot synced to one guild."""
-        return self.world.guild_commands.get(guild.id, [])
-
     def guild(self, name: str, *, with_bot: bool = True) -> Guild:
         """A new guild, with the bot in it; without it only user-installed commands work there."""
         return self.world.guild(name, with_bot=with_bot)

@@ -21,8 +21,7 @@ class Impossible(Exception):
 def _find(world: World, user: User, channel: Channel, name: str, kind: int) -> Json:
     """The synced command, if this person can use it here."""
     guild = channel.guild
-    own = world.guild_commands.get(guild.id, []) if guild else []
-    known = [c for c in (*own, *world.commands) if c["type"] == kind]
+    known = [c for c in world.commands if c["type"] == kind]
     command = next((c for c in known if c["name"] == name), None)
     if command is None:
         raise Impossible(f"no command {name!r} among {sorted(c['name'] for c in known)}")
@@ -73,8 +72,6 @@ def command_data(
     data: Json = {"id": command["id"], "name": name, "type": 1, "options": filled}
     if resolved:
         data["resolved"] = resolved
-    if "guild_id" in command:
-        data["guild_id"] = command["guild_id"]
     return data
 
 
@@ -178,16 +175,8 @@ def menu_data(world: World, user: User, channel: Channel, name: str, target: Mes
         resolved["messages"] = {str(target.id): message_payloads.message(target, world.bot)}
     else:
         resolve(channel, target, resolved)
-    data: Json = {
-        "id": command["id"],
-        "name": name,
-        "type": command["type"],
-        "target_id": str(target.id),
-        "resolved": resolved,
-    }
-    if "guild_id" in command:
-        data["guild_id"] = command["guild_id"]
-    return data
+    kind, number = command["type"], command["id"]
+    return {"id": number, "name": name, "type": kind, "target_id": str(target.id), "resolved": resolved}
 
 
 def _component(user: User, message: Message, kinds: set[int], name: str) -> Json:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tests.wire.discord import message_payloads
-from tests.wire.discord.channels import Channel, DirectChannel, GuildChannel, Thread
+from tests.wire.discord.channels import Channel, DirectChannel, GuildChannel
 from tests.wire.discord.errors import refuse
 from tests.wire.discord.guild import Guild
 from tests.wire.discord.messages import Attachment, Json, Message, Webhook
@@ -61,7 +61,6 @@ class World:
         self.hidden: dict[int, Message] = {}
         self.files: dict[int, Attachment] = {}
         self.commands: list[Json] = []
-        self.guild_commands: dict[int, list[Json]] = {}
         self.interactions: dict[str, Interaction] = {}
         self.cdn_url = self.rest_url = self.gateway_url = ""
         self.publish: Callable[[Event], None] = lambda _: None
@@ -105,12 +104,6 @@ class World:
         channel = self.find_channel(number)
         if not isinstance(channel, GuildChannel):
             raise refuse(50003 if isinstance(channel, DirectChannel) else 50024)
-        return channel
-
-    def find_thread(self, number: int) -> Thread:
-        channel = self.find_channel(number)
-        if not isinstance(channel, Thread):
-            raise refuse(50024)
         return channel
 
     def find_message(self, channel: Channel, number: int) -> Message:
