@@ -15,8 +15,7 @@ from bot.interfaces import control, socket
 from bot.interfaces.chat import chat_handlers
 from bot.interfaces.frontends import connect_fronts
 from bot.interfaces.group_requests import GroupRequests
-from bot.interfaces.web.pulse import Pulse
-from bot.interfaces.web.server import WebParts, WebServer
+from bot.interfaces.web.server import Pulse, WebParts, WebServer
 from bot.interfaces.web.talk import Talk
 from bot.runtime.supervision import Supervisor, Work, failure_words
 from bot.services.composition import ServedConstellations, Services

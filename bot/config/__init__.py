@@ -5,49 +5,8 @@ from TOML. Every problem is reported at once, by the name of its key, with what 
 secret's value is never shown. Every setting is explained in docs/configuration.md.
 """
 
-from bot.config.blocks import Block
-from bot.config.bluesky import BlueskySettings
-from bot.config.loader import Config, Environment, load_config, load_here
-from bot.config.tables import (
-    Agent,
-    Approvals,
-    Constellation,
-    DiscordSettings,
-    FileSettings,
-    Group,
-    Limits,
-    Memory,
-    ModelSettings,
-    People,
-    ScheduleSettings,
-    TerminalSettings,
-    Web,
-    default_blocks,
-)
-from bot.config.values import KEY_OF_PROVIDER, OFFLINE, Mode
+from bot.config.loader import Config, load_config, load_here
+from bot.config.tables import Agent, Group
+from bot.config.values import OFFLINE
 
-__all__ = [
-    "KEY_OF_PROVIDER",
-    "OFFLINE",
-    "Agent",
-    "Approvals",
-    "Block",
-    "BlueskySettings",
-    "Config",
-    "Constellation",
-    "DiscordSettings",
-    "Environment",
-    "FileSettings",
-    "Group",
-    "Limits",
-    "Memory",
-    "Mode",
-    "ModelSettings",
-    "People",
-    "ScheduleSettings",
-    "TerminalSettings",
-    "Web",
-    "default_blocks",
-    "load_config",
-    "load_here",
-]
+__all__ = ["OFFLINE", "Agent", "Config", "Group", "load_config", "load_here"]

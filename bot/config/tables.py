@@ -3,9 +3,10 @@
 The texts of the errors raised here say what is expected; `bot.config.problems` puts the key and what was found before.
 """
 
+import re
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 from pydantic import model_validator as validate_model
@@ -16,7 +17,6 @@ from bot.agents.rule_conflicts import contradiction
 from bot.agents.rules import ToolRule
 from bot.config.blocks import Block, CommonBlock
 from bot.config.bluesky import BlueskySettings
-from bot.config.budgets import Budgets
 from bot.config.mcp import McpServer, ServerName, is_foreign
 from bot.config.values import (
     OFFLINE,
@@ -44,6 +44,47 @@ from bot.upkeep.compaction_strategies import RecursiveSummarization, Strategy
 from memory.blocks import store
 from memory.blocks.store import CheckpointPolicy
 from scheduler.zones import local_zone
+
+EXPECTED_SUBJECT = (
+    '"constellation", "agent:<name>", "person" or "guild" for each of them, or of one alone, such as '
+    '"person:discord:1234" and "guild:discord:1234"'
+)
+
+
+def check_subject(text: str) -> str:
+    """Of whom or what a budget is; an id of digits alone is Discord's. Raises ValueError."""
+    text = re.sub(r"(person|guild):(\d+)", r"\1:discord:\2", text.strip())
+    if re.fullmatch(r"constellation|person|guild|agent:\S.{0,63}|(person|guild):\S{1,100}", text):
+        return text
+    raise ValueError(EXPECTED_SUBJECT)
+
+
+Subject: TypeAlias = Annotated[str, AfterValidator(check_subject)]
+
+
+class Budget(Section):
+    """What may be spent on one subject in each day or month."""
+
+    subject: Subject = "constellation"
+    period: Literal["day", "month"] = "day"
+    usd: float | None = Field(default=None, ge=0, le=1_000_000)
+    tokens: int | None = Field(default=None, ge=0, le=10**12)
+
+    @validate_model(mode="after")
+    def _limits_something(self) -> "Budget":
+        if self.usd is None and self.tokens is None:
+            raise ValueError("usd or tokens, or both")
+        return self
+
+
+class Budgets(Section):
+    """Budgets, and what is done as they run out: `cheaper_at` and `short_at` are shares of one."""
+
+    limits: tuple[Budget, ...] = ()
+    cheaper_model: str = ""
+    cheaper_at: float = Field(default=0.8, gt=0, le=1)
+    short_at: float = Field(default=0.95, gt=0, le=1)
+    when_spent: Literal["offline", "refuse"] = "offline"
 
 
 class Patrol(Section):

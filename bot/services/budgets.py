@@ -9,7 +9,7 @@ from pydantic import Field
 from bot.agents.budgets import Budgets, BudgetState, BudgetThresholds
 from bot.agents.permissions.policy import Action
 from bot.config import Config
-from bot.config.budgets import Budget, check_subject
+from bot.config.tables import Budget, check_subject
 from bot.errors import UserError
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller

@@ -1,6 +1,7 @@
 """Configuration through its front door: real files in a real folder, an environment handed in."""
 
 import itertools
+import logging
 import re
 import tomllib
 from collections.abc import Iterator
@@ -10,8 +11,10 @@ from typing import get_args
 import pytest
 from pydantic import BaseModel
 
-from bot.config import Config, Environment, FileSettings, load_config
+from bot.config import Config, load_config
+from bot.config.loader import Environment
 from bot.config.mcp import missing_programs
+from bot.config.tables import FileSettings
 from bot.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]
@@ -255,7 +258,10 @@ def test_a_broken_dotenv_is_named(tmp_path: Path, content: bytes) -> None:
     assert ".env: " in problems(tmp_path)
 
 
-def test_a_line_of_dotenv_that_cannot_be_read_is_named_and_not_left_out(tmp_path: Path) -> None:
+def test_a_line_of_dotenv_that_cannot_be_read_is_named_and_not_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(logging.getLogger(), "level", logging.ERROR)
     (tmp_path / ".env").write_text(f"CARINA_MODEL=offline\nDISCORD_TOKEN: {SECRET}\n")
     text = problems(tmp_path)
     assert ".env: what begins at line 2 cannot be read; expected NAME=value on each line" in text

@@ -5,6 +5,8 @@
 
 import importlib
 import os
+import tomllib
+from importlib import metadata
 from pathlib import Path
 
 
@@ -29,3 +31,14 @@ def _of_file(path: Path) -> str:
         return ""
     dotenv = importlib.import_module("dotenv")  # only where it is needed
     return str(dotenv.dotenv_values(path).get("CARINA_HOME") or "")
+
+
+_PROJECT = Path(__file__).parents[3] / "pyproject.toml"
+
+
+def version() -> str:
+    """As the installed package says; started from a checkout that is not installed, as the checkout says."""
+    try:
+        return metadata.version("carina")
+    except metadata.PackageNotFoundError:
+        return str(tomllib.loads(_PROJECT.read_text("utf-8"))["project"]["version"])

@@ -14,9 +14,8 @@ import click
 from bot import logs
 from bot.errors import CallError
 from bot.interfaces.cli import serve, streams
-from bot.interfaces.cli.home import data_folder
+from bot.interfaces.cli.home import data_folder, version
 from bot.interfaces.cli.setup import configured, log_to
-from bot.interfaces.cli.version import version
 from bot.interfaces.exit_codes import explained, logged
 from bot.interfaces.service_client import holder_of
 from bot.secrets import Redactor

@@ -18,8 +18,7 @@ import click
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import client, streams
 from bot.interfaces.cli.commands import Commands, manifest
-from bot.interfaces.cli.home import data_folder, locale
-from bot.interfaces.cli.version import version
+from bot.interfaces.cli.home import data_folder, locale, version
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
 from texts import _, error_text, speak, speak_click

@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from bot.errors import UserError
 from bot.interfaces import socket
-from bot.interfaces.cli.version import version
+from bot.interfaces.cli.home import version
 from bot.interfaces.web.context import Context
 from texts import error_text
 

@@ -8,6 +8,7 @@ import asyncio
 import importlib
 import ipaddress
 import socket
+import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -16,16 +17,37 @@ import structlog
 
 from bot.config import Config
 from bot.interfaces.group_requests import GroupRequests
-from bot.interfaces.web.pulse import Pulse
 from bot.interfaces.web.talk import Talk
 from bot.services.composition import Services
 from bot.services.web_access import OnceRequests, WebAccess
 from memory.people.audience import Audience
+from memory.queue import metrics
 from memory.store.clock import Clock
+from memory.store.database import Database
 from memory.store.ids import PersonId
 from sources.api import ApiEndpoint, ApiSource
 from sources.base import Front
 from sources.terminal import PERSON, local_name
+
+
+@dataclass
+class Pulse:
+    """Marks of what pages show, by topic; read at most every two seconds, however many ask."""
+
+    database: Database
+    seconds: float = 2.0
+    _marks: dict[str, str] = field(default_factory=dict)
+    _read_at: float = float("-inf")
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    async def current(self) -> dict[str, str]:
+        """By topic, with how many requests wait under "waiting"."""
+        async with self._lock:
+            if time.monotonic() - self._read_at >= self.seconds / 2:
+                self._marks = await self.database.read(metrics.marks)
+                self._read_at = time.monotonic()
+            return dict(self._marks)
+
 
 _AGAIN_SECONDS = 30.0
 _log = structlog.stdlib.get_logger("carina.web")
