@@ -3,9 +3,7 @@
 import asyncio
 import itertools
 import json
-import tomllib
 from pathlib import Path
-from typing import Any
 
 from tests.processes import START_SECONDS
 from tests.service.approvals import started
@@ -161,22 +159,6 @@ async def test_without_a_service_there_is_nothing_to_start_again(tmp_path: Path)
         code, _, error = await t.service.run("restart")
         assert code == 1
         assert "`carina run` starts it" in error
-
-
-async def test_settings_are_taken_away_as_toml_that_is_taken_in_again(tmp_path: Path) -> None:
-    async with started(tmp_path, NO_MERGING, FULL, scripted=False) as t:
-        taken: dict[str, Any] = {}
-        for kind in ("agent", "group"):
-            shown = await t.olga.command(f"admin {kind} export")
-            assert shown.ephemeral
-            assert shown.message is not None
-            (file,) = shown.message.attachments
-            taken |= tomllib.loads(t.server.world.files[file.id].data.decode())
-            assert "Only the owner may" in (await t.ana.command(f"admin {kind} export")).text
-        assert taken["agents"][0]["system_prompt"] == "You are Carina."
-        assert taken["groups"][0]["name"] == "Main"
-        assert [each.value for each in await t.olga.autocomplete("admin agent show", "agent", "car")] == ["Carina"]
-        assert "no agent" in (await t.olga.command("admin agent export", {"names": "Nobody"})).text
 
 
 async def test_a_secret_in_the_configuration_is_not_shown_by_a_command(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from mcp_types import TextContent
 
 from tests.processes import ROOT
 from tests.service.approvals import rows, started
-from tests.service.live_service import NO_MERGING, Live, live_service, until
+from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.model import Answer, Slow
 
 GROUPS = """\
@@ -125,19 +125,6 @@ async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
             text, ok = await called(client, "read_block", block="nonsense")
             assert not ok
             assert "There is no block 'nonsense' that you can see here. There are:" in text
-
-
-async def test_an_answer_that_takes_too_long_is_said_at_the_terminal(tmp_path: Path) -> None:
-    async with started(tmp_path) as t:
-        t.model.script(Slow(2, Answer("Here is the answer.")), Answer("And this."))
-        async with calling(t) as client:
-            text, ok = await called(client, "route_to_group", group="Main", message="Think hard", seconds=0.5)
-            assert not ok
-            assert "gave no answer within 0.5 seconds" in text
-            await until(lambda: rows(t, "SELECT 1 FROM outbox WHERE content = 'Here is the answer.'"))
-        assert rows(t, "SELECT status FROM outbox WHERE content = 'Here is the answer.'") == [("pending",)]
-        _, out, _ = await t.service.run("chat", "--once", "Thanks")
-        assert "Here is the answer." in out
 
 
 async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Path) -> None:

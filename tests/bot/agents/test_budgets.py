@@ -109,20 +109,6 @@ async def test_a_guild_has_its_own(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------- reservations
 
 
-async def test_what_is_reserved_counts_until_the_answer_is_there(tmp_path: Path) -> None:
-    kept = limited(Limit("constellation", DAY, tokens=1_000_000))
-    async with serving(tmp_path, kept) as service:
-        seen: list[int] = []
-
-        async def look(request: Request) -> Answer:
-            seen.append(await reserved(service))
-            return spending(10)
-
-        service.model.otherwise = look
-        await service.heard(said("hello", 1))
-        assert (seen, await reserved(service)) == ([1], 0)
-
-
 async def test_a_call_that_fails_reserves_nothing_for_longer(tmp_path: Path) -> None:
     kept = limited(Limit("constellation", DAY, tokens=1_000_000))
     async with serving(tmp_path, kept) as service:

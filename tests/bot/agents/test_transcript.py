@@ -5,7 +5,7 @@ from pathlib import Path
 from memory.people.audience import Scope
 from memory.queue import messages
 from memory.store.ids import TurnId
-from tests.bot.parts import ANN, HALL, HeldReply, Platform, ScriptedModel, call, said, says, words_of
+from tests.bot.parts import HALL, HeldReply, Platform, ScriptedModel, call, said, says
 from tests.bot.stage import Service, Setting, running
 
 SHOWN = '[[agents]]\nname = "Star"\nsystem_prompt = "Shine."\n[discord]\nshow_names = true\n'
@@ -40,21 +40,6 @@ async def test_a_turn_becomes_messages_in_the_order_in_which_it_happened(tmp_pat
         )
         assert positions == sorted(set(positions))
         assert await service.column("SELECT count(*) FROM turn_steps") == [0]
-
-
-async def test_an_answer_is_queued_in_pieces_of_which_the_first_replies(tmp_path: Path) -> None:
-    setting = Setting(ScriptedModel(says("a" * 25)))
-    setting.platform = Platform(setting.clock, max_length=10)
-    async with running(tmp_path, setting) as service:
-        await service.heard(said("one", 1))
-        rows = await service.outbox()
-        assert [row.content for row in rows] == ["a" * 10, "a" * 10, "a" * 5]
-        assert [words_of(row).reply_to for row in rows] == ["1", "", ""]
-        assert [bool(words_of(row).preview) for row in rows] == [True, False, False]
-        assert [words_of(row).mentions for row in rows] == [(ANN.id,)] * 3
-        assert {row.audience for row in rows} == {HALL.audience}
-        (message,) = await service.column("SELECT id FROM messages WHERE role = 'assistant'")
-        assert {row.message for row in rows} == {message}
 
 
 async def test_a_very_long_answer_goes_out_as_a_file(tmp_path: Path) -> None:

@@ -58,25 +58,6 @@ def answers(shown: list[dict[str, Any]]) -> list[str]:
     return [each["text"] for each in shown if each["kind"] == "Said"]
 
 
-async def test_two_chats_see_the_same_conversation(tmp_path: Path) -> None:
-    async with service(tmp_path) as app:
-        first, ready = list[str](), asyncio.Event()
-
-        async def listen() -> None:
-            async with aclosing(chat_of(app).chat()) as chat:
-                async for each in chat:
-                    ready.set()
-                    first.extend(answers([each]))
-                    if each["kind"] == "Idle":
-                        return
-
-        listening = asyncio.create_task(listen())
-        await ready.wait()
-        shown = await told(app, "hello")
-        await asyncio.wait_for(listening, 10)
-        assert first == answers(shown[1]) != []
-
-
 async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> None:
     async with service(tmp_path) as app:
         async with aclosing(chat_of(app).chat()) as chat, asyncio.timeout(10):

@@ -298,30 +298,3 @@ def test_long_texts_are_listed_on_one_line_at_a_terminal_and_whole_for_programs(
         assert max(map(len, lines)) <= columns
         assert any(way in line for line in lines)
         assert not any("frogs to come. It waits" in line for line in lines if line != row), "nothing is folded"
-
-
-def test_commands_that_only_read_write_nothing_in_a_folder_of_another_configuration(folder: Path) -> None:
-    """The folder belongs to who runs a service on it: what another file names comes there when a service starts."""
-    before = contents(folder)
-    (folder / "carina.toml").write_text(
-        '[[agents]]\nname = "Carina"\n[[agents]]\nname = "Intruder"\n'
-        '[[groups]]\nname = "Intruders"\nmembers = ["Intruder"]\nplaces = ["discord:1"]\n'
-        '[[groups]]\nname = "main"\nmembers = ["Carina"]\ndefault = true\n'
-    )
-    reading = (("memory", "list"), ("agent", "list"), ("group", "list"), ("outbox", "list"), ("inbox", "list"))
-    for command in reading:
-        done = carina(folder, *command, "--json")
-        assert (done.returncode, done.stderr) == (0, ""), command
-        assert "Intruder" not in done.stdout
-    assert contents(folder) == before
-
-
-def contents(folder: Path) -> dict[str, list[Any]]:
-    """The rows of every table of ours, in all databases of the folder."""
-    found: dict[str, list[Any]] = {}
-    for path in sorted(folder.rglob("*.db")):
-        with closing(sqlite3.connect(path)) as raw:
-            tables = raw.execute("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")
-            for (table,) in tables.fetchall():
-                found[f"{path.name} {table}"] = raw.execute("SELECT * FROM ".join(("", table))).fetchall()
-    return found

@@ -79,22 +79,3 @@ async def test_all_tries_share_one_time_limit() -> None:
 
     with pytest.raises(ModelBusy, match="test:scripted did not answer in the time"):
         await events(retrying(Silent(), Waits(), seconds=0.05))
-
-
-async def test_cancelling_is_not_a_failure() -> None:
-    started = asyncio.Event()
-
-    class Waiting(ScriptedModel):
-        async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
-            self.requests.append(request)
-            started.set()
-            await asyncio.Event().wait()
-            yield TextDelta("never")
-
-    inner = Waiting()
-    asking = asyncio.create_task(events(retrying(inner, Waits())))
-    await started.wait()
-    asking.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asking
-    assert len(inner.requests) == 1

@@ -15,8 +15,6 @@ from structlog.testing import capture_logs
 from bot.agents.permissions.policy import Approver
 from bot.config import load_config
 from bot.errors import CallError, UserError
-from bot.models.base import Model
-from bot.models.selection import ModelSelection
 from bot.runtime.arrivals import to_arrival
 from bot.runtime.supervision import Supervisor
 from bot.services.caller import Caller, Location, Spoken, Via
@@ -24,7 +22,6 @@ from bot.services.composition import ServedConstellations, Services
 from bot.services.halt import Restart
 from bot.services.sharing import ServedRegistry, open_shared
 from memory import jobs
-from memory.agents import Agent
 from memory.jobs import NewJob
 from memory.people.audience import OWNER, Scope, Trust
 from memory.queue import inbox, outbox
@@ -39,16 +36,13 @@ from sources.base import Notification, Place
 from sources.discord.buttons import PATTERN, custom_id
 from sources.terminal import PERSON
 from tests.bot.parts import (
-    HeldReply,
     MovableClock,
     Platform,
-    ScriptedModel,
     channel,
     deleted,
     edited,
     place_id,
     said,
-    says,
 )
 from tests.bot.stage import SETUP, until
 
@@ -135,13 +129,6 @@ async def serving(folder: Path) -> AsyncIterator[Side]:
             running.cancel()
 
 
-def scripted(monkeypatch: pytest.MonkeyPatch, model: ScriptedModel) -> None:
-    async def choose(_self: ModelSelection, _agent: Agent) -> Model:
-        return model
-
-    monkeypatch.setattr(ModelSelection, "choose", choose)
-
-
 async def test_a_place_is_answered_in_its_constellation_and_all_others_in_the_configured_one(tmp_path: Path) -> None:
     async with serving(tmp_path) as side:
         boat = await side.create("boat", "discord:guild:2")
@@ -190,27 +177,6 @@ async def test_an_agent_of_one_constellation_recalls_nothing_of_another(tmp_path
         assert "tangerine" not in " ".join(await side.answered(DECK))
         await side.heard(said("what is my locker?", 3, HALL))
         assert "tangerine" in (await side.answered(HALL, 2))[-1]
-
-
-async def test_twenty_constellations_answer_at_the_same_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    held = [HeldReply(says(f"Answer {number}.")) for number in range(20)]
-    scripted(monkeypatch, ScriptedModel(*held))
-    async with serving(tmp_path) as side:
-        side.served.opened.most = 4
-        halls = [channel(f"room{number}", of=f"9{number:02}") for number in range(20)]
-        ids = [await side.create(f"number {number}", f"discord:guild:9{number:02}") for number in range(20)]
-        await side.heard(*(said(f"question {number}", number, hall) for number, hall in enumerate(halls)))
-        for each in held:
-            await asyncio.wait_for(each.begun.wait(), 20)  # all of them at once
-        for each in held:
-            each.free.set()
-        for number, (identifier, hall) in enumerate(zip(ids, halls, strict=True)):
-            assert len(await side.answered(hall)) == 1
-            found = await side.texts(identifier)
-            assert (f"question {number}" in found, len(found)) == (True, 2)
-        await side.all_idle()
-        await side.served.opened.close_idle()
-        assert len(list(side.served.opened)) <= 4
 
 
 async def test_what_waits_in_an_idle_constellation_is_answered_after_a_restart(tmp_path: Path) -> None:

@@ -67,25 +67,6 @@ async def put_away(of: Entries, agent: Agent) -> None:
     await of.database.write(SETUP, lambda tx: set_status(tx, agent.id, "archived", NOON))
 
 
-async def test_what_every_agent_keeps_is_listed_found_shown_and_deleted(tmp_path: Path) -> None:
-    async with archive(tmp_path) as of:
-        first = await of.add("The stork is back.", agent="Ada", category="birds/storks", tag=["bird"])
-        second = await of.add("The crane is back.", agent="bee")
-        assert [(first["agent"], first["category"], first["tags"]), second["agent"]] == [
-            ("Ada", "birds/storks", ["bird"]),
-            "Bee",
-        ]
-        await put_away(of, BEE)
-        assert [each["agent"] for each in await of.call("archival.list")] == ["Bee", "Ada"]
-        assert [each["agent"] for each in await of.call("archival.list", limit=1)] == ["Bee"]
-        assert [each["id"] for each in await of.call("archival.list", agent="Ada")] == [first["id"]]
-        assert [hit["id"] for hit in (await of.call("search", text="crane"))["hits"]] == [second["id"]]
-        assert (await of.call("archival.search", text="crane", agent="Ada"))["hits"] == []
-        assert (await of.call("archival.show", entry=second["id"]))["text"] == "The crane is back."
-        await of.call("archival.delete", entry=second["id"])
-        assert (await of.call("search", text="crane"))["hits"] == []
-
-
 async def test_words_that_are_kept_already_say_what_was_not_taken_on(tmp_path: Path) -> None:
     async with archive(tmp_path) as of:
         told = {"label": "stork", "agent": "Ada", "category": "birds/storks", "tag": ["bird"]}

@@ -59,21 +59,6 @@ async def test_a_talk_that_goes_on_is_not_judged_and_one_that_is_over_once(tmp_p
         assert "Conversations in that week: 1 good." not in await g.report(), "there was no run yet"
 
 
-@pytest.mark.parametrize(
-    ("texts", "quality"),
-    [
-        (("when is the match?", "thanks"), "good"),
-        (("when is the match?", "no, that's wrong"), "fair"),
-        (("when is the match?", "no, that's wrong", "Actually, it was Monday"), "poor"),
-    ],
-)
-async def test_without_a_model_what_was_set_right_decides(tmp_path: Path, texts: tuple[str, ...], quality: str) -> None:
-    async with ground(tmp_path) as g:
-        await over(g, *texts)
-        await judge(g)
-        assert [row[0] for row in await kept(g)] == [quality]
-
-
 async def test_a_model_grades_and_notices_corrections_that_no_rule_knows(tmp_path: Path) -> None:
     reply = answers(quality="poor", worked=[], failed=[], corrections=["m3"])
     async with ground(tmp_path, reply) as g:

@@ -84,7 +84,6 @@ async def test_a_wrong_relation_takes_no_right_one_with_it_and_is_counted(tmp_pa
 
 
 ROME, PARIS = "Ann lives in the city of Rome", "Ann lives in the city of Paris"
-LIVES = [triple("e1", "Ann", "lives in", "Rome", "place"), triple("e2", "Ann", "lives in", "Paris", "place")]
 
 
 async def moved(g: Ground) -> list[Entry]:
@@ -144,18 +143,3 @@ async def test_entries_that_share_few_words_meet_by_the_graph(tmp_path: Path) ->
         shown = [told(request) for request in g.model.requests if "contradict" in request.system]
         assert shown
         assert await g.standing() == {other}
-
-
-async def test_what_is_mended_in_the_same_run_is_linked_and_put_away_all_the_same(tmp_path: Path) -> None:
-    model = passes(triples=LIVES, contradictions=[{"wrong": "e1", "right": "e2"}])
-
-    def mending(request: Request) -> Any:
-        if "You tidy" in request.system:
-            return answers(refine=[{"id": "e1", "category": "homes"}, {"id": "e2", "category": "homes"}])
-        return model(request)
-
-    async with ground(tmp_path, otherwise=mending, graph=True, contradictions=True) as g:
-        await moved(g)
-        await g.run()
-        assert await g.standing() == {PARIS}
-        assert ("Ann", "lives in", "Paris") in await triples(g)

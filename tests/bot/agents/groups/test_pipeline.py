@@ -186,3 +186,23 @@ async def test_when_words_of_others_are_erased_members_are_asked_again(tmp_path:
         assert service.platform.texts() == ["Bee here."]
         assert await service.column("SELECT count(*) FROM turns WHERE status = 'running'") == [0]
     assert model.asked() == ["Ant", "Bee", "Ant", "Bee"]
+
+
+async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path) -> None:
+    held = HeldReply(says("Checked."))
+
+    class Two(Cast):
+        def _answer(self, request: Request) -> Any:
+            return held(request) if who(request) == "Bee" else super()._answer(request)
+
+    model = Two(Ant=[says("", call("send_message", target_type="channel", target="hall", content="On it.")), "Sent."])
+    toml = stages(("act", "Ant", ""), ("check", "Bee", "")).replace("tools = []", 'tools = ["send_message"]')
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        service.hear(said("tell them", 1))
+        await held.begun.wait()
+        service.hear(edited("tell them all", 1))
+        await service.router._intake.emptied()
+        held.free.set()
+        await service.settled()
+        assert service.platform.texts().count("On it.") == 1
+        assert model.asked().count("Ant") == 2
