@@ -1,7 +1,7 @@
 """The terminal as a place: "terminal:local", where only the owner reads.
 
 A chat session *attaches* itself to the endpoint and is told what is said. With nobody attached a delivery fails for
-the time being and waits in the outbox; `on_attach` lets the outbox try at once when somebody comes.
+the time being and waits in the outbox.
 
 What was shown is kept in a journal: one line with the outbox id, on disk before the text goes to the screen. So a
 text is shown at most once, and after a crash `find` says what the journal holds. Between journal and screen there
@@ -218,21 +218,15 @@ class TerminalEndpoint(Endpoint):
 
     max_length = 1_000_000
 
-    def __init__(self, journal: Journal, on_attach: Callable[[], None] = lambda: None) -> None:
+    def __init__(self, journal: Journal) -> None:
         self._journal = journal
-        self._on_attach = on_attach
         self._listeners: list[Listener] = []
-
-    @property
-    def attached(self) -> bool:
-        return bool(self._listeners)
 
     @contextmanager
     def attach(self, listener: Listener) -> Iterator[None]:
-        """Be told what is shown, until the context ends; what waited in the outbox comes first."""
+        """Be told what is shown, until the context ends."""
         self._listeners.append(listener)
         try:
-            self._on_attach()
             yield
         finally:
             self._listeners.remove(listener)

@@ -220,8 +220,6 @@ class ProviderModel:
         access: Access,
         model: TheirModel,
         provider: AbstractAsyncContextManager[Any],
-        *,
-        sees: bool | None = None,
     ) -> None:
         profile = model.profile
         self.name = access.name
@@ -229,7 +227,7 @@ class ProviderModel:
         self.provider = provider
         self._access = access
         self._model = model
-        self._sees = profile.get("supports_image_input", True) if sees is None else sees
+        self._sees = profile.get("supports_image_input", True)
         self._can_force = profile.get("supports_forced_tool_choice", True) and (
             not profile.get("thinking_enabled_by_default", False)
             or profile.get("supports_forced_tool_choice_with_thinking", True)

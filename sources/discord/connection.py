@@ -186,17 +186,15 @@ class AllHere:
             self._tell(ALL_HERE, ())
 
 
-def waits(
-    first: float = FIRST_WAIT, longest: float = LONGEST_WAIT, chance: Callable[[], float] = random.random
-) -> Iterator[float]:
+def waits(chance: Callable[[], float] = random.random) -> Iterator[float]:
     """Pauses between tries: doubled up to the longest, each shortened by up to half at random.
 
     After an outage of Discord's all bots come back; what is random keeps them from coming at the same moment.
     """
-    wait = first
+    wait = FIRST_WAIT
     while True:
         yield wait * (1 - chance() / 2)
-        wait = min(2 * wait, longest)
+        wait = min(2 * wait, LONGEST_WAIT)
 
 
 class StartsUsedUp(Exception):
@@ -267,12 +265,10 @@ class Watch:
         client: discord.Client,
         spawn: Callable[[Coroutine[Any, Any, None]], object],
         quiet: float = QUIET_SECONDS,
-        patience: float = PROBE_SECONDS,
     ) -> None:
         self._client = client
         self._spawn = spawn
         self._quiet = quiet
-        self._patience = patience
         self._watching = False
         self._last = 0.0
 
@@ -297,7 +293,7 @@ class Watch:
         if not guilds or me is None or self._client.is_closed():
             return
         try:
-            await outside(PROBE, guilds[0].query_members(user_ids=[me.id], limit=1, cache=False), self._patience)
+            await outside(PROBE, guilds[0].query_members(user_ids=[me.id], limit=1, cache=False), PROBE_SECONDS)
         except (TimeoutError, discord.DiscordException, OSError):
             log.warning("discord_silent", seconds=self._quiet)
             try:

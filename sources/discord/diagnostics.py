@@ -9,7 +9,7 @@ from pydantic import SecretStr
 
 from memory.store.faults import call_point, outside
 from sources.diagnostics import Finding, State
-from sources.discord.invite import invite_url, permissions
+from sources.discord.invite import PERMISSIONS, invite_url
 from sources.discord.shared_state import REFUSED
 from sources.text import one_line
 
@@ -87,7 +87,7 @@ def _missing(given: int) -> list[str]:
     held = discord.Permissions(given)
     if held.administrator:
         return []
-    wanted = discord.Permissions(permissions())
+    wanted = discord.Permissions(PERMISSIONS)
     return [name.replace("_", " ") for name, needed in wanted if needed and not getattr(held, name)]
 
 

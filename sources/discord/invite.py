@@ -14,19 +14,17 @@ _CREATE_PUBLIC_THREADS = 1 << 35
 _SEND_MESSAGES_IN_THREADS = 1 << 38
 
 
-def permissions(*, names: bool = True, threads: bool = True) -> int:
-    """What the bot needs: to see, read and answer; `names` for agents' own names, `threads` to open threads."""
-    least = _VIEW_CHANNEL | _READ_MESSAGE_HISTORY | _SEND_MESSAGES | _SEND_MESSAGES_IN_THREADS
-    least |= _ATTACH_FILES | _ADD_REACTIONS
-    return least | (_MANAGE_WEBHOOKS if names else 0) | (_CREATE_PUBLIC_THREADS if threads else 0)
+PERMISSIONS = _VIEW_CHANNEL | _READ_MESSAGE_HISTORY | _SEND_MESSAGES | _SEND_MESSAGES_IN_THREADS
+PERMISSIONS |= _ATTACH_FILES | _ADD_REACTIONS
+PERMISSIONS |= _MANAGE_WEBHOOKS | _CREATE_PUBLIC_THREADS  # for agents' own names, and to open threads
 
 
-def invite_url(application_id: int, *, names: bool = True, threads: bool = True) -> str:
+def invite_url(application_id: int) -> str:
     """Where an administrator of a guild adds the bot to it."""
     query = {
         "client_id": application_id,
         "scope": "bot applications.commands",
-        "permissions": permissions(names=names, threads=threads),
+        "permissions": PERMISSIONS,
     }
     return f"https://discord.com/oauth2/authorize?{urlencode(query)}"
 

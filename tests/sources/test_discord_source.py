@@ -16,7 +16,7 @@ from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source
 from sources.discord.client import Commands, Tree, intents
 from sources.discord.connection import GatewayRefused, Watch, WrongToken
-from sources.discord.invite import application_of, invite_url, permissions
+from sources.discord.invite import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
 from sources.discord.settings import Mode
 from tests.sources.running import Ear, as_given, connected, home, nobody_barred
@@ -230,7 +230,6 @@ def test_the_invitation_asks_for_the_least() -> None:
         add_reactions=True,
         manage_webhooks=True,
     )
-    assert permissions(names=False, threads=False) < permissions()
 
 
 def test_the_application_is_read_off_the_token() -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import stat
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -117,7 +118,6 @@ async def test_those_who_are_attached_are_shown_what_is_sent(endpoint: TerminalE
     seam: Endpoint = endpoint
     one, two = list[Shown](), list[Shown]()
     with endpoint.attach(one.append), endpoint.attach(two.append):
-        assert endpoint.attached
         await seam.show(Activity(PLACE, busy=True))
         assert await seam.send(delivery(7, "hi", speaker="Carina")) == "terminal-7"
         await seam.edit(PLACE, "terminal-7", "hi!")
@@ -126,7 +126,6 @@ async def test_those_who_are_attached_are_shown_what_is_sent(endpoint: TerminalE
         await seam.show(Activity(PlaceId("discord:1"), busy=True))
     said = Said("terminal-7", "hi", "Carina")
     assert one == two == [Busy(True), said, Changed("terminal-7", "hi!"), Withdrawn("terminal-7"), Busy(False)]
-    assert not endpoint.attached
 
 
 async def test_with_nobody_there_a_delivery_waits(endpoint: TerminalEndpoint) -> None:
@@ -136,14 +135,6 @@ async def test_with_nobody_there_a_delivery_waits(endpoint: TerminalEndpoint) ->
         assert caught.value.retry_after is not None
     await endpoint.withdraw(PLACE, "terminal-7")
     assert await endpoint.find((delivery(7),)) == {}
-
-
-async def test_whoever_attaches_wakes_the_outbox(path: Path) -> None:
-    woken = list[bool]()
-    endpoint: TerminalEndpoint
-    endpoint = TerminalEndpoint(Journal(path), on_attach=lambda: woken.append(endpoint.attached))
-    with endpoint.attach(lambda _: None):
-        assert woken == [True]
 
 
 async def test_another_place_is_refused_for_good(endpoint: TerminalEndpoint) -> None:
@@ -183,14 +174,13 @@ async def test_who_leaves_while_the_disk_works_was_not_shown_it(
     endpoint: TerminalEndpoint, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shown = list[Shown]()
-    attached = endpoint.attach(shown.append)
-    attached.__enter__()
+    attached = ExitStack()
+    attached.enter_context(endpoint.attach(shown.append))
     real = os.fsync
 
     def leave(descriptor: int) -> None:
         real(descriptor)
-        if endpoint.attached:
-            attached.__exit__(None, None, None)
+        attached.close()
 
     monkeypatch.setattr(os, "fsync", leave)
     with pytest.raises(DeliveryFailed, match="nobody"):

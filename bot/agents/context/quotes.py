@@ -77,12 +77,12 @@ def display_name(text: str, limit: int = MAX_NAME) -> Quoted:
     return line(flatten(text, limit))
 
 
-def place_name(text: str, limit: int = 160) -> Quoted:
+def place_name(text: str) -> Quoted:
     """What a place is called, with the sign of a channel before it."""
     if _PLACE_ID.fullmatch(text):
         return line(text)
     sign = "#" if text.startswith("#") else ""
-    return Quoted(sign + display_name(text.removeprefix("#"), limit))
+    return Quoted(sign + display_name(text.removeprefix("#"), 160))
 
 
 def attribute(text: str) -> Quoted:

@@ -49,9 +49,8 @@ class OfflineModel:
     name = "offline"
     context_window = 1_000_000
 
-    def __init__(self, clock: Clock, setting: str = "CARINA_MODEL", zone: str = "UTC") -> None:
+    def __init__(self, clock: Clock, zone: str = "UTC") -> None:
         self._clock = clock
-        self._setting = setting
         self._zone = zone
 
     async def complete(self, request: Request) -> AsyncIterator[Event]:
@@ -101,9 +100,9 @@ class OfflineModel:
         if not request.owner:
             return speaks.say("limited") if request.failed else ""
         if not request.failed:
-            return speaks.say("no_model", setting=f"`{self._setting}`")
+            return speaks.say("no_model", setting="`CARINA_MODEL`")
         first: Unanswered = request.failed[0]
-        setting = key_setting(first.model) if first.trouble is Trouble.KEY else self._setting
+        setting = key_setting(first.model) if first.trouble is Trouble.KEY else "CARINA_MODEL"
         return speaks.say(f"model_{first.trouble}", model=first.model, setting=f"`{setting}`")
 
     def _reasons(self, request: Request) -> set[str]:
