@@ -141,9 +141,8 @@ class Unsupported(Exception):
 class EventStream:
     """Connections to one address; entered and left by whoever opens it."""
 
-    def __init__(self, access: Access, url: str, headers: Mapping[str, str], optional: frozenset[str]) -> None:
+    def __init__(self, access: Access, url: str, headers: Mapping[str, str]) -> None:
         self._access = access
-        self._optional = optional
         self._url = url
         self._headers = {**headers, "Content-Type": "application/json"}
         self._session: aiohttp.ClientSession | None = None
@@ -174,7 +173,7 @@ class EventStream:
                     said = _read(await response.content.read(_LONGEST_ERROR))
                     wait = retry_after(response.headers)
                     error = refusal(response.status, said, wait, model, secret)
-                    if option := unsupported(error, said, self._optional.intersection(document)):
+                    if option := unsupported(error, said, OPTIONAL.intersection(document)):
                         raise Unsupported(option, error)
                     raise error
                 if response.content_type == "application/json":
@@ -277,7 +276,7 @@ class HttpModel:
     def __init__(self, access: Access, url: str, headers: Mapping[str, str], dialect: Dialect) -> None:
         self.name = access.name
         self.context_window = prices.context_window(access.name) or access.context_window
-        self.provider = EventStream(access, url, headers, OPTIONAL)
+        self.provider = EventStream(access, url, headers)
         self._access = access
         self._dialect = dialect
         self._left_out: set[str] = set()

@@ -43,16 +43,6 @@ class Period:
     name: str
 
 
-def days_before(now: datetime, zone: str, count: int) -> list[Period]:
-    """The newest days that are over, oldest first."""
-    return _periods(now, zone, count, timedelta(days=1))
-
-
-def weeks_before(now: datetime, zone: str, count: int) -> list[Period]:
-    """The newest weeks that are over, from Monday on, oldest first."""
-    return _periods(now, zone, count, timedelta(days=7))
-
-
 def night(date: datetime, zone: str) -> Period:
     """The night that begins on the date of a moment there: from noon to noon."""
     day = date.astimezone(zone_of(zone)).date()
@@ -77,6 +67,7 @@ def night_named(text: str, zone: str) -> Period:
 
 
 def _periods(now: datetime, zone: str, count: int, span: timedelta) -> list[Period]:
+    """The newest days, or weeks from Monday on, that are over, oldest first."""
     where = zone_of(zone)
     day = now.astimezone(where).date()
     if span.days == 7:
@@ -159,7 +150,7 @@ def due_agents(rows: Rows, now: datetime) -> list[Due]:
 def due_days(rows: Rows, now: datetime, zone: str) -> list[Due]:
     """Days that are over and in which somebody said something that was not told: all, or what came to be known late."""
     found: list[Due] = []
-    for period in days_before(now, zone, _DAYS):
+    for period in _periods(now, zone, _DAYS, timedelta(days=1)):
         for talk in summaries.talk_between(rows, period.start, period.end):
             due = DueDay(period, talk.audience)
             if all(talk.newest > told.covers[1] for told in standing_of(rows, due)):
@@ -175,7 +166,7 @@ def standing_of(rows: Rows, due: DueDay) -> list[ConstellationSummary]:
 def due_weeks(rows: Rows, now: datetime, zone: str) -> list[Due]:
     """Weeks that are over and of which days were told since the week was."""
     found: list[Due] = []
-    for period in weeks_before(now, zone, _WEEKS):
+    for period in _periods(now, zone, _WEEKS, timedelta(days=7)):
         for audience in summaries.audiences_of_days(rows, period.start, period.end):
             days = days_of(rows, audience, period)
             told = summaries.standing_between(rows, audience, "week", period.start, period.end)
