@@ -22,7 +22,6 @@ SHORTEST = timedelta(seconds=1)
 _MOST_COUNTED = 1_000  # due times that were missed and are counted one by one
 _UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
 _GAP = timedelta(hours=3)  # more than any clock is ever moved by
-_PARTS = "FREQ INTERVAL COUNT UNTIL BYDAY BYMONTHDAY BYMONTH BYHOUR BYMINUTE BYSETPOS BYYEARDAY BYWEEKNO WKST"
 
 
 @dataclass(frozen=True)

@@ -28,8 +28,6 @@ _ANSWER = commit_point("approval.answer")
 _EXPIRE = commit_point("approval.expire")
 
 _LOOK_SECONDS = 15.0  # between looks for requests whose time is over
-_OWNER = Approver(PERSON, door="command line")
-_OWNERS = Scope(OWNER)
 _OPEN = (Status.WAITING, Status.APPROVED)
 
 

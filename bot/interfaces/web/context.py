@@ -143,9 +143,6 @@ class Context:
         return HTMLResponse(render(template, **{**shared, **values}), status)
 
 
-_OURS = frozenset({"csrf", "op", "sure", "shown"})
-
-
 def offered(ctx: Context) -> dict[str, Operation]:
     found = ctx.web.services.registry.operations.values()
     there = (each for each in found if is_offered(Via.WEB, each.via) and not _needs_path(each))

@@ -32,9 +32,6 @@ class Pass(StrEnum):
     """What says otherwise than something newer, or than a correction."""
 
 
-PASS_ORDER = tuple(Pass)
-
-
 class Part(NamedTuple):
     """Entries of one agent, audience and trust: what a pass looks at together, and never beyond."""
 
