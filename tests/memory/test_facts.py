@@ -192,6 +192,16 @@ def test_a_correction_is_known_as_one(text: str) -> None:
     assert not facts.statements("I prefer the light theme", own=True)[0].corrects
 
 
+def test_something_new_is_added_and_the_same_reinforced_in_another_session(tx: Tx) -> None:
+    for number, text in enumerate(["use TERM_HOVER for all buttons", "Use term_hover for all buttons!"], 1):
+        facts.learn(tx, [said(text)], source(number), NOON)
+    facts.learn(tx, [said("run the tests before committing")], source(2), NOON)
+    assert {(fact.text, fact.reinforcements) for fact in facts.listing(tx, Scope(GUILD))} == {
+        ("use TERM_HOVER for all buttons", 2),
+        ("run the tests before committing", 1),
+    }
+
+
 # ------------------------------------------------------------------------------------------------- what is learned
 
 
