@@ -22,8 +22,7 @@ from bot.runtime.arrivals import ByState, no_states, settled, to_arrival, with_r
 from bot.runtime.conversation import ConversationWorker, OpenPlaces, Patience, Written
 from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
 from bot.runtime.follow_ups import follow, followed, take_up_follow_ups
-from bot.runtime.intake import Gate, Intake
-from bot.runtime.late_arrivals import LateArrivals, tell_lost
+from bot.runtime.intake import Gate, Intake, LateArrivals, tell_lost
 from bot.runtime.supervision import Work
 from bot.runtime.workers import Workers
 from bot.storage_retry import until_stored

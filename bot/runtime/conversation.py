@@ -24,8 +24,7 @@ from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
 from bot.agents.turn import run_part
 from bot.agents.turn_control import TurnControl
-from bot.runtime.parked import unattended
-from bot.runtime.turn_start import Begun, begin_turn
+from bot.runtime.turn_start import Begun, begin_turn, unattended
 from memory import groups
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.people.identities import place_named

@@ -1,16 +1,25 @@
-"""What was heard and is not stored yet, and what guards it: each guard protects somebody, so none has a default."""
+"""What was heard and is not stored yet, and what guards it: each guard protects somebody, so none has a default.
+
+What could not be stored is tried again, with the edits and deletions that follow it, or given up. The database refusing
+is no reason to give anything up (`bot.storage_retry`); that is about whatever else goes wrong.
+"""
 
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from bot.agents.notices import Notices
 from bot.agents.permissions.policy import People
 from bot.runtime.halt import HaltState
 from memory.people.audience import OWNER, Audience, person_audience
+from memory.store.database import Database
+from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
-from sources.base import Notification, Place
+from sources.base import Kind, Notification, Place
+from texts import _
 
+_LOST = commit_point("inbox.lost")
 _BATCH = 64  # notifications that share one durable commit at most
 
 
@@ -75,9 +84,45 @@ class Intake:
 
     def stored(self, count: int) -> None:
         """So many of them are stored, or kept elsewhere."""
-        for _ in range(count):
+        for _each in range(count):
             self._queue.task_done()
 
     async def emptied(self) -> None:
         """Wait until all that was put in so far is stored."""
         await self._queue.join()
+
+
+class LateArrivals:
+    """What waits to be stored, and the changes to it that arrived meanwhile: they follow it, in their order."""
+
+    def __init__(self) -> None:
+        self._changes: dict[tuple[str, str], list[Notification]] = {}
+
+    def add(self, notification: Notification) -> None:
+        """It could not be stored."""
+        self._changes.setdefault((notification.source, notification.subject), [])
+
+    def follows(self, notification: Notification) -> bool:
+        """Whether it changes what waits here; then it is kept until that is stored."""
+        waiting = self._changes.get((notification.source, notification.subject))
+        if waiting is None or notification.kind not in (Kind.EDIT, Kind.DELETE):
+            return False
+        waiting.append(notification)
+        return True
+
+    def pop(self, notification: Notification) -> list[Notification]:
+        """It waits no more; gives what is to follow it."""
+        return self._changes.pop((notification.source, notification.subject), [])
+
+
+async def tell_lost(database: Database, notices: Notices, notification: Notification, now: datetime) -> None:
+    """Tell the owner what was given up."""
+    words = _(
+        "Something that arrived from {source} (ID there: {external_id}) could not be stored "
+        "after several attempts, so I cannot answer it. The log has the details; please report "
+        "it.",
+        source=notification.source,
+        external_id=notification.external_id,
+    )
+    key = f"lost/{notification.source}/{notification.external_id}"
+    await database.write(_LOST, lambda tx: notices.tell_owner(tx, key, words, now))

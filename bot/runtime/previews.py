@@ -1,42 +1,61 @@
-"""Showing an answer while it is written, by a message that is edited until the answer replaces it.
+"""Showing an answer while it is written, and how far a group has come: one message each, edited as there is more.
 
-Only where it helps: not for answers that are quick, not through webhooks, at most one edit a second, never the
-same text twice. The preview is an outbox row before its first send, so that a crash leaves nothing behind that
-nobody takes away.
+Only where it helps: not for what is quick, not through webhooks, at most one edit a second, never the same text twice.
+Its outbox row is a preview's, made before its first send: a crash leaves nothing behind that nobody takes away, and a
+run that is taken up after one goes on with the same message. An answer replaces its preview; how far a group has come
+is taken away after the answer. Of that only who and how far is shown, nothing of what members say to each other.
 """
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from bot.agents.events import Complete, Failed, TextChunk, TurnEvent
+from bot.agents.events import (
+    AgentCompleted,
+    AgentStarted,
+    Complete,
+    Failed,
+    OfMember,
+    Started,
+    TextChunk,
+    TurnEvent,
+)
+from bot.agents.groups.settings import Pipeline, stored
+from bot.agents.transcript import progress_key, queue_progress
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.workers import Workers
-from memory.store.ids import PlaceId, TurnId, place_source
+from memory import agents, groups
+from memory.groups import Part, Run
+from memory.queue import outbox
+from memory.store.database import Rows
+from memory.store.ids import AgentId, PlaceId, TurnId, place_source
 from sources.base import DeliveryFailed, DeliveryUnclear, Endpoint
+from texts import _
 
-BEGIN_SECONDS = 2.5
-"""An answer that is still being written after so long is shown."""
+BEGIN_SECONDS, RUN_BEGIN_SECONDS = 2.5, 5.0
+"""An answer that is still being written after so long is shown, and a run that is not over."""
 EDIT_SECONDS = 1.2
+"""Between two changes of the message at least."""
 _MOST_EDITS = 60  # then the rest waits for the answer itself
 _WRITING = " …"
+_MARKS = {"running": "…", "done": "✓", "failed": "✗", "late": "✗"}
+_COUNTED = {"ballot": "ballots", "answer": "answers", "task": "tasks"}
 
 
 @dataclass
 class _Shown:
-    """One answer that is being written."""
+    """One answer that is being written, or one run that goes on."""
 
     place: PlaceId
     begun: float
     text: str = ""
-    grown: asyncio.Event = field(default_factory=asyncio.Event)
+    changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
-    over: bool = False
 
 
-class Previews:
-    """Watches the turns of one constellation and shows what takes long."""
+class _Watcher:
+    """Watches the turns of one constellation."""
 
     def __init__(self, runtime: ConstellationRuntime, endpoints: Mapping[str, Endpoint], workers: Workers) -> None:
         self._runtime = runtime
@@ -44,26 +63,49 @@ class Previews:
         self._workers = workers
         self._shown: dict[TurnId, _Shown] = {}
 
+    def _endpoint(self, place: PlaceId) -> Endpoint | None:
+        endpoint = self._endpoints.get(place_source(place))
+        return endpoint if endpoint is not None and endpoint.has_previews else None
+
+    def _over(self, turn: TurnId) -> None:
+        shown = self._shown.pop(turn, None)
+        if shown is not None and shown.task is not None:
+            shown.task.cancel()
+
+    @staticmethod
+    async def _edit(
+        endpoint: Endpoint, shown: _Shown, external: str, said: str, words: Callable[[], Awaitable[str]]
+    ) -> None:
+        """Keep a message at what `words` gives."""
+        for _edit in range(_MOST_EDITS if external else 0):
+            await asyncio.sleep(EDIT_SECONDS)
+            await shown.changed.wait()
+            shown.changed.clear()
+            text = await words()
+            if text in (said, ""):
+                continue
+            try:
+                await endpoint.edit(shown.place, external, text)
+            except (DeliveryFailed, DeliveryUnclear):
+                return  # the answer itself will come in its own way
+            said = text
+
+
+class Previews(_Watcher):
+    """Shows answers that take long."""
+
     def __call__(self, event: TurnEvent) -> None:
-        match event:
-            case TextChunk():
-                self._grow(event)
-            case Complete() | Failed():
-                shown = self._shown.pop(event.turn, None)
-                if shown is not None:
-                    shown.over = True
-                    if shown.task is not None:
-                        shown.task.cancel()
-            case _:
-                pass
+        if isinstance(event, TextChunk):
+            self._grow(event)
+        elif isinstance(event, Complete | Failed):
+            self._over(event.turn)
 
     def _grow(self, event: TextChunk) -> None:
-        endpoint = self._endpoints.get(place_source(event.place))
-        if endpoint is None or not endpoint.has_previews:
+        if (endpoint := self._endpoint(event.place)) is None:
             return
         shown = self._shown.setdefault(event.turn, _Shown(event.place, time.monotonic()))
         shown.text = event.text
-        shown.grown.set()
+        shown.changed.set()
         late = time.monotonic() - shown.begun >= BEGIN_SECONDS
         if shown.task is None and late and shown.text.strip():
             work = self._show(event.turn, shown, endpoint)
@@ -73,27 +115,108 @@ class Previews:
         if not await self._runtime.showing(turn, shown.place):
             return
         while not shown.text.strip():  # it was begun anew meanwhile
-            shown.grown.clear()
-            await shown.grown.wait()
-        said = self._cut(shown.text, endpoint)
-        external = await self._runtime.preview(turn, shown.place, said)
-        for _ in range(_MOST_EDITS):
-            if not external or shown.over:
-                return
-            shown.grown.clear()
-            await asyncio.sleep(EDIT_SECONDS)
-            await shown.grown.wait()
-            text = self._cut(shown.text, endpoint)
-            if text == said:
-                continue
-            try:
-                await endpoint.edit(shown.place, external, text)
-            except (DeliveryFailed, DeliveryUnclear):
-                return  # the answer itself will come in its own way
-            said = text
+            shown.changed.clear()
+            await shown.changed.wait()
 
-    @staticmethod
-    def _cut(text: str, endpoint: Endpoint) -> str:
-        """As much as one message takes."""
-        room = endpoint.max_length - len(_WRITING)
-        return (text if len(text) <= room else endpoint.split(text)[0][:room]) + _WRITING
+        async def words() -> str:
+            """As much as one message takes."""
+            room = endpoint.max_length - len(_WRITING)
+            return (shown.text if len(shown.text) <= room else endpoint.split(shown.text)[0][:room]) + _WRITING
+
+        said = await words()
+        external = await self._runtime.preview(turn, shown.place, said)
+        await self._edit(endpoint, shown, external, said, words)
+
+
+class Progress(_Watcher):
+    """Shows runs that take long."""
+
+    def __call__(self, event: TurnEvent) -> None:
+        match event:
+            case Started():
+                self._shown[event.turn] = _Shown(event.place, time.monotonic())
+            case AgentStarted() | AgentCompleted():
+                self._moved(event.turn)
+            case OfMember():
+                self(event.event)  # a member gives tasks too
+            case Complete() | Failed():
+                self._over(event.turn)
+            case _:
+                pass
+
+    def _moved(self, turn: TurnId) -> None:
+        shown = self._shown.get(turn)
+        if shown is None or (endpoint := self._endpoint(shown.place)) is None:
+            return
+        shown.changed.set()
+        if shown.task is None:
+            work = self._show(turn, shown, endpoint)
+            shown.task = self._workers.once(f"progress of run {turn}", work)
+
+    async def _show(self, turn: TurnId, shown: _Shown, endpoint: Endpoint) -> None:
+        await asyncio.sleep(max(0.0, RUN_BEGIN_SECONDS - (time.monotonic() - shown.begun)))
+        said, known = await self._look(turn)
+        external = await self._runtime.preview(turn, shown.place, said, queue_progress) if said else ""
+
+        async def words() -> str:
+            return (await self._look(turn))[0]
+
+        # What stands there from before says what was so then.
+        await self._edit(endpoint, shown, external, "" if known else said, words)
+
+    async def _look(self, turn: TurnId) -> tuple[str, bool]:
+        """What there is to say of a run, nothing when there is nothing; and whether it has a message already."""
+
+        def work(rows: Rows) -> tuple[str, bool]:
+            run, parts = groups.run(rows, turn), groups.parts(rows, turn)
+            if run is None:
+                return "", False
+            members = {part.agent: agents.agent(rows, part.agent).name for part in parts}
+            known = outbox.of_key(rows, progress_key(turn)) is not None
+            return progress_words(run, agents.group(rows, run.group).name, parts, members), known
+
+        return await self._runtime.database.read(work)
+
+
+def progress_words(run: Run, group: str, parts: Sequence[Part], names: Mapping[AgentId, str]) -> str:
+    """How far a run has come, a line for each member that was asked; empty when nobody was."""
+    asked = [part for part in parts if part.kind != "observe"]
+    if not asked:
+        return ""
+    lines = [f"{_MARKS[part.status]} {names[part.agent]}{_doing(run, part)}" for part in asked]
+    return "\n".join([_("{group} is working on this: {how_far}.", group=group, how_far=_how_far(run, asked)), *lines])
+
+
+def _how_far(run: Run, asked: Sequence[Part]) -> str:
+    kind = asked[-1].kind
+    if kind == "stage":
+        total, now = len(_stages(run)), max(part.stage for part in asked) + 1
+        if _side_by_side(run):
+            working = {part.stage for part in asked if part.status == "running"}
+            return _("{total} of {total2} stages done", total=total - len(working), total2=total)
+        return _("stage {now} of {total}", now=now, total=total)
+    if kind == "choice":
+        return _("choosing who answers")
+    ended = sum(part.status != "running" for part in asked if part.kind == kind)
+    return _(
+        "{ended} of {sum} {COUNTED} done",
+        ended=ended,
+        sum=sum(part.kind == kind for part in asked),
+        COUNTED=_COUNTED[kind],
+    )
+
+
+def _doing(run: Run, part: Part) -> str:
+    stages = _stages(run)
+    stage = f": {stages[part.stage]}" if part.kind == "stage" and part.stage < len(stages) else ""
+    return _("{stage} (try {attempt})", stage=stage, attempt=part.attempt) if part.attempt > 1 else stage
+
+
+def _side_by_side(run: Run) -> bool:
+    settings = stored(run.pattern, run.settings)
+    return isinstance(settings, Pipeline) and settings.parallel_stages
+
+
+def _stages(run: Run) -> list[str]:
+    settings = stored(run.pattern, run.settings)
+    return [stage.name for stage in settings.stages] if isinstance(settings, Pipeline) else []

@@ -1,4 +1,7 @@
-"""The beginning of a turn: waiting rows of one speaker are given to an agent of the group, in one unit of work."""
+"""The beginning of a turn: waiting rows of one speaker are given to an agent of the group, in one unit of work.
+
+What nobody answers, because no agent of the group is active, waits for one, and people are told once.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -6,24 +9,28 @@ from datetime import datetime
 
 from bot.agents import turn_log
 from bot.agents.context import prompt
-from bot.agents.context.working_blocks import brought_blocks
 from bot.agents.groups.speaker import beginning
 from bot.agents.groups.team import Team
+from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions import broker
 from bot.agents.seeds import ensure_blocks
 from bot.agents.steps import next_step
 from bot.agents.turn import Standing, standing
 from memory import activity, agents
-from memory.people.audience import Audience, Scope, Trust
-from memory.queue import agent_messages, attempts, messages, turns
+from memory.agents import Group
+from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.queue import agent_messages, attempts, inbox, messages, outbox, turns
 from memory.queue.inbox import InRow, Status
-from memory.queue.payloads import PAYLOAD
+from memory.queue.payloads import PAYLOAD, Brought, PatrolDue
 from memory.queue.steps import Joined, Step
 from memory.queue.turns import Turn
 from memory.requests import Request
 from memory.store.database import Tx
-from memory.store.ids import TurnId
+from memory.store.ids import TurnId, place_source
+from sources.terminal import SOURCE
+from texts import _
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,7 @@ def _with_surroundings(
     """The turn with the blocks that it refers to, made where they are missing; its agent is active from now on."""
     agent = found.agents.get(turn.agent) or agents.agent(tx, turn.agent)
     asking = turns.get(tx, request.turn) if request is not None else None
-    brought = [] if asking is not None else brought_blocks(turn, rows)
+    brought = [] if asking is not None else _brought_blocks(turn, rows)
     made = ensure_blocks(tx, agent, turn.scope.audience, turn.person, now, brought)
     seen = activity.seen(tx, turn.agent, turn.scope)
     newest = max((at for at, _ in seen.values()), default=None)
@@ -102,3 +109,81 @@ def _with_surroundings(
         activity.came(tx, turn, seen.get(turn.scope.audience), now)
         turn_log.note_asked(tx, turn, rows, now)
     return turn
+
+
+def _brought_blocks(turn: Turn, rows: list[InRow]) -> list[NewBlock]:
+    """The ephemeral blocks that came with these rows, as they are now, for the turn to refer to.
+
+    They belong to the constellation, so that every agent finds the same notes, and have the audience of the
+    place: notes about a person made in one guild are not read in another.
+    """
+    return [
+        NewBlock(
+            owner=CONSTELLATION_OWNER,
+            label=spec.label,
+            description=spec.description,
+            audience=turn.scope.audience,
+            trust=turn.trust,
+            permission=Permission.READ_WRITE,
+            about=spec.about or None,
+            profile=spec.profile,
+        )
+        for row in rows
+        if isinstance(row.payload, Brought)
+        for spec in row.payload.blocks
+    ]
+
+
+# ------------------------------------------------------------------------------------------------- nobody is there
+
+
+def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, now: datetime) -> bool:
+    """Whether nobody of the team is there to answer these rows; then they wait until somebody is.
+
+    Who asks is told when the first of a conversation waits, at the terminal each time, and never in public; the
+    owner once a day.
+    """
+    if isinstance(patrol := rows[0].payload, PatrolDue):  # nobody goes on another's patrol
+        agent = patrol.agent
+        gone = agents.statuses(tx, [agent]).get(agent) != "active"
+        if gone:
+            inbox.set_aside(tx, rows, "its agent is not active", now)
+        return gone
+    if found.candidates or found.observers:
+        return False
+    told = inbox.keep_for_an_agent(tx, rows, now)
+    _tell_owner(tx, rows[0], found.group, notices, now, told=told)
+    if rows[0].source == place_source(rows[0].place) and not (told or rows[0].audience == PUBLIC):
+        _tell_asker(tx, rows[0], notices, now)
+    return True
+
+
+def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetime, *, told: bool) -> None:
+    text = _(
+        "Nobody answers in {place}: every agent of the group {group_name} is archived or "
+        "hibernated. `carina agent restore NAME` or `carina agent wake NAME` brings one back, and what was "
+        "said in the last {count} days is answered then.",
+        place=row.place,
+        group_name=group.name,
+        count=inbox.KEPT.days,
+    )
+    if row.source == "discord":
+        text = f"{text} {_('`/admin route` there lets another group answer.')}"
+    if row.audience == OWNER:  # the owner asks, and is told there
+        notices = Notices(row.place, row.source)
+    here = row.place == notices.place
+    if here and told and row.source != SOURCE:
+        return
+    key = str(row.id) if here else f"{row.place}/{now:%Y-%m-%d}"
+    notices.tell_owner(tx, f"unattended/{group.id}/{key}", text, now)
+
+
+def _tell_asker(tx: Tx, row: InRow, notices: Notices, now: datetime) -> None:
+    if row.audience == OWNER or row.place == notices.place:
+        return
+    text = _(
+        "Nobody answers here at the moment. I keep what you write for {count} days and answer it if that changes.",
+        count=inbox.KEPT.days,
+    )
+    key = f"unattended/{row.id}"
+    outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, person=row.person), now)

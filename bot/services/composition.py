@@ -28,8 +28,7 @@ from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundi
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver
 from bot.runtime.open_constellations import OpenConstellations
-from bot.runtime.previews import Previews
-from bot.runtime.progress import Progress
+from bot.runtime.previews import Previews, Progress
 from bot.runtime.router import Router
 from bot.runtime.supervision import Work
 from bot.runtime.turn_watchers import Broadcast, Typing

@@ -58,7 +58,7 @@ def _forget_nonces(module: Any) -> None:
 
 def _hurry_previews(module: Any) -> None:
     if _PREVIEW:
-        module.BEGIN_SECONDS = module.EDIT_SECONDS = float(_PREVIEW)
+        module.BEGIN_SECONDS = module.RUN_BEGIN_SECONDS = module.EDIT_SECONDS = float(_PREVIEW)
 
 
 def _look_often(module: Any) -> None:
@@ -163,7 +163,6 @@ _CHANGES = {
     "memory.store.faults": _note_points,
     "sources.discord.endpoint": _forget_nonces,
     "bot.runtime.previews": _hurry_previews,
-    "bot.runtime.progress": _hurry_previews,
     "bot.services.approvals": _look_often,
 }
 
