@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     StringConstraints,
@@ -76,13 +77,15 @@ class Field(_Part):
         return self
 
 
-Fields: TypeAlias = Annotated[tuple[Field, ...], Limits(max_length=MOST_FIELDS)]
-
-
-def _require_different(names: list[str]) -> None:
+def _different(parts: tuple[Any, ...]) -> tuple[Any, ...]:
+    names = [each.name for each in parts]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise ValueError(f"different names, not {', '.join(twice)} twice")
+    return parts
+
+
+Fields: TypeAlias = Annotated[tuple[Field, ...], Limits(max_length=MOST_FIELDS), AfterValidator(_different)]
 
 
 class Viewport(_Part):
@@ -99,12 +102,7 @@ class TextSchema(_Part):
 
 class MapSchema(_Part):
     type: Literal["map"] = "map"
-    fields: Annotated[tuple[Field, ...], Limits(min_length=1, max_length=MOST_FIELDS)]
-
-    @model_validator(mode="after")
-    def _different(self) -> "MapSchema":
-        _require_different([field.name for field in self.fields])
-        return self
+    fields: Annotated[Fields, Limits(min_length=1)]
 
 
 class ListSchema(_Part):
@@ -114,11 +112,6 @@ class ListSchema(_Part):
     fields: Fields = ()
     max_items: int = Limits(default=MOST_ITEMS, ge=1, le=MOST_ITEMS)
 
-    @model_validator(mode="after")
-    def _different(self) -> "ListSchema":
-        _require_different([field.name for field in self.fields])
-        return self
-
 
 class LogSchema(_Part):
     """Entries that are only added; the newest `display_limit` are in context, the oldest beyond `max_entries` go."""
@@ -127,11 +120,6 @@ class LogSchema(_Part):
     fields: Fields = ()
     display_limit: int = Limits(default=10, ge=1, le=200)
     max_entries: int = Limits(default=200, ge=1, le=MOST_ITEMS)
-
-    @model_validator(mode="after")
-    def _different(self) -> "LogSchema":
-        _require_different([field.name for field in self.fields])
-        return self
 
 
 SectionSchema: TypeAlias = Annotated[TextSchema | MapSchema | ListSchema, Limits(discriminator="type")]
@@ -148,12 +136,7 @@ class Section(_Part):
 
 class CompositeSchema(_Part):
     type: Literal["composite"] = "composite"
-    sections: Annotated[tuple[Section, ...], Limits(min_length=1, max_length=MOST_FIELDS)]
-
-    @model_validator(mode="after")
-    def _different(self) -> "CompositeSchema":
-        _require_different([section.name for section in self.sections])
-        return self
+    sections: Annotated[tuple[Section, ...], Limits(min_length=1, max_length=MOST_FIELDS), AfterValidator(_different)]
 
 
 Schema: TypeAlias = Annotated[
@@ -203,9 +186,7 @@ def checked(field: Field, value: Any) -> Any:
         case FieldType.LIST if isinstance(value, list | tuple):
             return checked_items((), value, MOST_ITEMS, field.name)
         case _:
-            raise Refused(
-                "field {name} is a {type}, and {short} is not", name=field.name, type=field.type, short=_short(value)
-            )
+            raise _is_not(field, value)
 
 
 def require_storable(text: str, name: str = "the text") -> str:
@@ -215,11 +196,15 @@ def require_storable(text: str, name: str = "the text") -> str:
     return text
 
 
+def _is_not(field: Field, value: Any) -> Refused:
+    return Refused(
+        "field {name} is a {type}, and {short} is not", name=field.name, type=field.type, short=_short(value)
+    )
+
+
 def _number(field: Field, value: Any) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise Refused(
-            "field {name} is a {type}, and {short} is not", name=field.name, type=field.type, short=_short(value)
-        )
+        raise _is_not(field, value)
     if not math.isfinite(value) or abs(value) > MOST_NUMBER:
         raise Refused(
             "field {name} holds numbers up to {most_number:,}, not {short}",

@@ -266,12 +266,8 @@ def _space(tx: Tx, model: int, of: Embeddable, text: Text) -> int:
     values: dict[str, Value] = {"model_id": model, "kind": of.kind, "view": text.view}
     values |= {"agent_id": of.agent, "audience": of.audience}
     where = " AND ".join(f"{name} = :{name}" for name in values)
-    for _ in range(2):
-        row = tx.one(f"SELECT id FROM vector_spaces WHERE {where}", values)
-        if row is not None:
-            return int(row["id"])
-        tx.insert("vector_spaces", values)
-    raise AssertionError("a space that was inserted is there")
+    tx.insert("vector_spaces", values, ignore=True)
+    return tx.number(f"SELECT id FROM vector_spaces WHERE {where}", values)
 
 
 def refuse(tx: Tx, of: Sequence[Embeddable]) -> None:

@@ -14,6 +14,7 @@ from memory import activity
 from memory.knowledge import archival, graph
 from memory.knowledge.archival import Entry, NewEntry, Origin, to_entry
 from memory.knowledge.archival.entries import MAX_TAGS, checked
+from memory.knowledge.archival.writes import made_new
 from memory.knowledge.consolidation import run_records
 from memory.knowledge.consolidation.candidates import LONGEST
 from memory.knowledge.consolidation.plan import Item, Learned, Linked, Merge, Plan, Refine, Retire, digest_of, kin_of
@@ -226,8 +227,8 @@ def _learn(course: _Course, item: Learned) -> None:
     named = json.dumps(item.messages)
     sql = """SELECT count(*) FROM messages WHERE deleted_at IS NULL AND audience = ? AND person_id IS ?
              AND id IN (SELECT value FROM json_each(?))"""
-    row = course.tx.one(sql, (item.part.audience, origin.person, named))
-    if row is None or row[0] != len(item.messages) or not item.messages:
+    standing = course.tx.number(sql, (item.part.audience, origin.person, named))
+    if standing != len(item.messages) or not item.messages:
         course.left["changed meanwhile"] += 1
         return
     known = course.tx.one(
@@ -237,7 +238,9 @@ def _learn(course: _Course, item: Learned) -> None:
     if known is not None:
         return  # learned before, or refused by its person
     try:
-        entry = _new_entry(item, course.now)
+        entry = replace(
+            made_new(item.part.agent, checked(item.new), course.now), label=None, messages=item.messages, turn=None
+        )
     except Refused as error:
         raise Broken(f"what was to be written is not an entry: {error}") from error
     made = archival.put(course.tx, entry)
@@ -246,29 +249,6 @@ def _learn(course: _Course, item: Learned) -> None:
         archival.retire(course.tx, [made.id], None, course.now)
     course.tally(made.agent).made += 1
     course.note(item, "made", made)
-
-
-def _new_entry(item: Learned, now: datetime) -> Entry:
-    new, origin = checked(item.new), item.new.origin
-    return Entry(
-        id=EntryId(new_id("ent")),
-        agent=item.part.agent,
-        label=None,
-        content=new.content,
-        category=new.category,
-        tags=new.tags,
-        metadata=new.metadata,
-        importance=new.importance,
-        reinforcement=0,
-        people=() if origin.person is None else (origin.person,),
-        messages=item.messages,
-        turn=None,
-        audience=origin.scope.audience,
-        trust=origin.trust,
-        created_at=now,
-        updated_at=now,
-        last_seen=now,
-    )
 
 
 # --------------------------------------------------------------------------------------------------------------- audit
