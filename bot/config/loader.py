@@ -17,13 +17,14 @@ from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, Validati
 from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
 from bot.agents.groups.settings import Member
-from bot.config.approvals import approval_problems
 from bot.config.bluesky import check_handle
 from bot.config.groups import default_problems, example_groups, group_problems
 from bot.config.mcp import agent_problems, server_problems, variables
 from bot.config.problems import environment_problem, file_problems, folder_problem, located, nearest, shown
 from bot.config.tables import (
+    Admins,
     Agent,
+    Approvals,
     FileSettings,
     Group,
 )
@@ -43,6 +44,15 @@ from bot.errors import ConfigError
 from bot.secrets import Redactor
 from memory.search.embedding import Choice
 from texts import gettext_noop
+
+
+def approval_problems(file: str, approvals: Approvals, admins: Admins, owner: str) -> Iterator[str]:
+    """More people than there are cannot say yes; how many have a role nobody here knows. `owner` is one of them."""
+    people = 1 + len(admins.persons - {owner})
+    if approvals.quorum > people and not any(admins.roles.values()):
+        found = f"found {approvals.quorum}, and you and discord.admins are {people}"
+        yield f"{file}: approvals.quorum: {found}; expected at most as many, since nothing could be allowed"
+
 
 _LIKE = 0.8  # from when on a name is taken for one of ours; DISCORD_BOT_TOKEN and OPENAI_KEY are
 _LINE = re.compile(r"could not parse statement starting at line (\d+)")

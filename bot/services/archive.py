@@ -256,8 +256,7 @@ class Archive(MemoryService):
         now = self.clock()
         entry = _entry(tx, arguments.agent, arguments.entry, caller.scope)
         held = MemoryRights(entry.people, entry.audience, (Change.FORGET,))
-        if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
-            raise Refused(refused)
+        self.require_change(caller, Change.FORGET, held)
         asking = next((one for one in entry.people if one in self.people.selves(caller.person)), caller.person)
         return forgotten(forget_entry(tx, entry, asking, now))
 

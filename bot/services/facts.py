@@ -8,7 +8,6 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from bot.agents.context.known_facts import fact_line, project_line
-from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
@@ -161,8 +160,7 @@ class Facts(MemoryService):
         """The fact, where the caller may change it so. Raises Refused."""
         found = _get(tx, _number(which), caller.scope)
         held = MemoryRights(() if found.person is None else (found.person,), found.audience, (change,))
-        if refused := policy.change_refusal(self.people, caller.approver, change, held):
-            raise Refused(refused)
+        self.require_change(caller, change, held)
         return found
 
 
@@ -302,8 +300,7 @@ class Projects(MemoryService):
     def forget(self, tx: Tx, caller: Caller, arguments: OneLearning) -> str:
         found = _found(tx, caller, arguments.which)
         held = MemoryRights((found.person,) if found.person else (), found.audience, (Change.FORGET,))
-        if refused := policy.change_refusal(self.people, caller.approver, Change.FORGET, held):
-            raise Refused(refused)
+        self.require_change(caller, Change.FORGET, held)
         items.remove(tx, [found.id])
         return _("Forgotten: {text}", text=found.text)
 

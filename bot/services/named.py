@@ -12,6 +12,7 @@ from texts import _, gettext_noop
 NO_AGENT = gettext_noop("There is no agent {name}. There are: {known}.")
 NO_GROUP = gettext_noop("There is no group {name}. There are: {known}.")
 NO_FEED = gettext_noop("There is no feed, calendar or folder {name}. There are: {known}.")
+NO_TEMPLATE = gettext_noop("There is no task template {name}. There are: {known}.")
 NO_CONSTELLATION = gettext_noop("There is no constellation {name}. There are: {known}.")
 _SHOWN = 80  # characters of a name that is not known
 LARGEST = 2**63 - 1  # of what SQLite takes as an integer

@@ -14,7 +14,7 @@ from bot.agents.agenda.tasks import Wanted, meant, tree
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
-from bot.services.named import find_living
+from bot.services.named import NO_TEMPLATE, find, find_living
 from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
 from bot.services.transactions import MemoryService, reads, writes
@@ -358,15 +358,8 @@ class TaskLists(MemoryService):
         return task_templates.listing(rows, caller.scope, self.people.selves(caller.person))
 
     def _template(self, rows: Rows, caller: Caller, name: str) -> Template:
-        """Raises Refused."""
-        found = self._templates(rows, caller)
-        for each in found:
-            if each.name.casefold() == name.casefold():
-                return each
-        known = ", ".join(each.name for each in found)
-        raise Refused(
-            _("There is no task template {name}. There are: {known}.", name=repr(name), known=known or _("none"))
-        )
+        """Raises UserError."""
+        return find(self._templates(rows, caller), name, NO_TEMPLATE)
 
     def _zone(self, rows: Rows, caller: Caller) -> str:
         return quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)

@@ -6,7 +6,10 @@ from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from bot.agents.permissions.policy import People
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Change, MemoryRights, People
+from bot.errors import UserError
+from bot.services.caller import Caller
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import Point
@@ -30,6 +33,11 @@ class MemoryService:
     database: Database
     people: People
     clock: Clock
+
+    def require_change(self, caller: Caller, change: Change, held: MemoryRights) -> None:
+        """Raise UserError where the caller may not change a memory so."""
+        if refused := policy.change_refusal(self.people, caller.approver, change, held):
+            raise UserError(refused)
 
 
 class Announcing(ABC):

@@ -338,8 +338,7 @@ class Why(MemoryService):
 
     def _permitted(self, rows: Rows, caller: Caller, change: Change, kind: Kind, identifier: str) -> Memory:
         found = _find(rows, caller, kind, identifier)
-        if refused := policy.change_refusal(self.people, caller.approver, change, _held(found)):
-            raise UserError(refused)
+        self.require_change(caller, change, _held(found))
         return found
 
     def _asking(self, caller: Caller, people: tuple[PersonId, ...]) -> PersonId:

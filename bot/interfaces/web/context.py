@@ -114,6 +114,11 @@ class Context:
         except FAILURES as error:
             return error_text(error)
 
+    async def rows(self, operation: str, /, **given: Any) -> tuple[Any, ...]:
+        """The rows of a list; none where it could not be read."""
+        found = await self.try_call(operation, **given)
+        return () if isinstance(found, str) else tuple(found.rows)
+
     async def act(self, operation: str, given: Mapping[str, Any], form: Mapping[str, str]) -> Result | Question | str:
         """Do something that a form asked for: its result, a question first, or words on why it was not done."""
         caller = self.caller(sure="sure" in form, shown=form.get("shown", ""))

@@ -32,7 +32,7 @@ async def overview(ctx: Context) -> Response:
         ctx.try_call("cost", days=1, by="day"),
         ctx.try_call("inbox.days", days=_WEEK),
         ctx.try_call("permits.list"),
-        ctx.try_call("outbox.list"),
+        ctx.rows("outbox.list"),
     )
     cost = 0.0 if isinstance(day, str) else sum(bill.cost_usd for bill in day.bills[:1])
     budget = None if isinstance(day, str) else next((b for b in day.budgets.rows if b.each == "day" and b.usd), None)
@@ -44,7 +44,7 @@ async def overview(ctx: Context) -> Response:
         budget=budget,
         week=None if isinstance(week, str) else week,
         requests=() if isinstance(waiting, str) else waiting.requests,
-        undelivered=() if isinstance(undelivered, str) else undelivered.rows,
+        undelivered=undelivered,
         **done,
     )
 
@@ -54,9 +54,8 @@ async def approvals(ctx: Context) -> Response:
     done = await outcome(ctx)
     found = await ctx.call("permits.list")
     whole = {each.id: await ctx.try_call("permits.show", request=each.id) for each in found.requests[:50]}
-    record = await ctx.try_call("permits.audit", limit=40)
-    rows = () if isinstance(record, str) else record.rows
-    return ctx.page("approvals.html", title="Approvals", found=found, whole=whole, record=rows, **done)
+    record = await ctx.rows("permits.audit", limit=40)
+    return ctx.page("approvals.html", title="Approvals", found=found, whole=whole, record=record, **done)
 
 
 async def search(ctx: Context) -> Response:
@@ -133,12 +132,11 @@ async def nights(ctx: Context) -> Response:
     done = await outcome(ctx)
     night = {"night": ctx.query("night")} if ctx.query("night") else {}
     found = await ctx.try_call("summary.night", **night)
-    report, guesses = await ctx.try_call("dream.report"), await ctx.try_call("dream.waiting")
+    report, guesses = await ctx.rows("dream.report"), await ctx.rows("dream.waiting")
     return ctx.page(
         "nights.html", title="Nights", night=ctx.query("night"),
         turns=() if isinstance(found, str) else found.rows, problem=found if isinstance(found, str) else "",
-        report=() if isinstance(report, str) else report.rows,
-        guesses=() if isinstance(guesses, str) else guesses.rows, **done,
+        report=report, guesses=guesses, **done,
     )  # fmt: skip
 
 
@@ -268,12 +266,12 @@ async def own_page(ctx: Context) -> Response:
     kept = await ctx.call("privacy.see")
     return ctx.page(
         "me.html", title="What is kept about you", kept=kept, held=(await ctx.words(kept)).splitlines(),
-        facts=await _rows(ctx, "facts.list", mine=True), guesses=await _rows(ctx, "dream.waiting"),
-        entries=[each for each in await _rows(ctx, "archival.list", limit=_ENTRIES) if _is_of(each, kept.persons)],
-        notes=[await ctx.call("memory.show", label=each.block) for each in await _rows(ctx, "memory.list")
+        facts=await ctx.rows("facts.list", mine=True), guesses=await ctx.rows("dream.waiting"),
+        entries=[each for each in await ctx.rows("archival.list", limit=_ENTRIES) if _is_of(each, kept.persons)],
+        notes=[await ctx.call("memory.show", label=each.block) for each in await ctx.rows("memory.list")
                if _is_private(each)],
-        reminders=await _rows(ctx, "remind.list"), tasks=await _rows(ctx, "tasks.list"),
-        events=await _rows(ctx, "events.list"), clocks=await ctx.words(await ctx.try_call("quiet")), **done,
+        reminders=await ctx.rows("remind.list"), tasks=await ctx.rows("tasks.list"),
+        events=await ctx.rows("events.list"), clocks=await ctx.words(await ctx.try_call("quiet")), **done,
     )  # fmt: skip
 
 
@@ -287,11 +285,6 @@ async def export(ctx: Context) -> Response:
     text = json.dumps(found.data(), ensure_ascii=False, indent=2)
     headers = {"Content-Disposition": 'attachment; filename="carina.json"'}
     return Response(text, media_type="application/json", headers=headers)
-
-
-async def _rows(ctx: Context, operation: str, **given: Any) -> tuple[Any, ...]:
-    found = await ctx.try_call(operation, **given)
-    return () if isinstance(found, str) else found.rows
 
 
 def _is_of(entry: Any, persons: tuple[str, ...]) -> bool:
