@@ -4,8 +4,11 @@ import json
 import sqlite3
 import stat
 import time
+from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
+
+import pytest
 
 from tests.service.bluesky import Skies, skies
 from tests.wire.bluesky import Post
@@ -16,6 +19,12 @@ THREAD, POSTS = "app.bsky.feed.getPostThread", "app.bsky.feed.getPosts"
 SAID = "SELECT 1 FROM messages WHERE instr(content, ?)"
 
 
+@pytest.fixture
+async def sky(tmp_path: Path) -> AsyncIterator[Skies]:
+    async with skies(tmp_path) as made:
+        yield made
+
+
 def found(sky: Skies, statement: str, words: str) -> bool:
     """Whether the statement gives any row of the store for these words."""
     path = next(sky.service.home.glob("constellations/*/carina.db"))
@@ -23,293 +32,279 @@ def found(sky: Skies, statement: str, words: str) -> bool:
         return connection.execute(statement, (words,)).fetchone() is not None
 
 
-async def test_a_mention_is_answered_once_in_its_thread(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        began = sky.ana.post("what a day")
-        sky.model.script(Answer("Hello @ana.test, see https://example.com/a."))
-        await sky.service.launch()
-        await sky.ready()
-        asked = sky.ana.post(f"@{sky.bot.handle} 👨‍👩‍👧 hi there", reply_to=began, mentions=(sky.bot,))
-        answer = await sky.server.wait_for_post(sky.bot)
-        assert answer.record["reply"] == {"root": began.reference, "parent": asked.reference}
-        assert answer.record["langs"] == ["en"]
-        kinds = [facet["features"][0]["$type"].partition("#")[2] for facet in answer.record["facets"]]
-        assert kinds == ["mention", "link"]
-        assert "what a day" in sky.model.requests[0].last_user
-        await sky.service.stop()
-        await sky.service.launch()
-        await sky.ready()
-        sky.model.script(Answer("Again"))
-        sky.ana.post("and now?", reply_to=answer)
-        await sky.server.wait_for_post(sky.bot, 1)
-        await sky.service.stop()
-        assert [post.text for post in sky.bot.posts] == ["Hello @ana.test, see https://example.com/a.", "Again"]
-        assert sky.server.count("com.atproto.server.createSession") == 1
-        assert stat.S_IMODE((sky.service.home / "bluesky.session").stat().st_mode) == 0o600
+async def test_a_mention_is_answered_once_in_its_thread(sky: Skies) -> None:
+    began = sky.ana.post("what a day")
+    sky.model.script(Answer("Hello @ana.test, see https://example.com/a."))
+    await sky.service.launch()
+    await sky.ready()
+    asked = sky.ana.post(f"@{sky.bot.handle} 👨‍👩‍👧 hi there", reply_to=began, mentions=(sky.bot,))
+    answer = await sky.server.wait_for_post(sky.bot)
+    assert answer.record["reply"] == {"root": began.reference, "parent": asked.reference}
+    assert answer.record["langs"] == ["en"]
+    kinds = [facet["features"][0]["$type"].partition("#")[2] for facet in answer.record["facets"]]
+    assert kinds == ["mention", "link"]
+    assert "what a day" in sky.model.requests[0].last_user
+    await sky.service.stop()
+    await sky.service.launch()
+    await sky.ready()
+    sky.model.script(Answer("Again"))
+    sky.ana.post("and now?", reply_to=answer)
+    await sky.server.wait_for_post(sky.bot, 1)
+    await sky.service.stop()
+    assert [post.text for post in sky.bot.posts] == ["Hello @ana.test, see https://example.com/a.", "Again"]
+    assert sky.server.count("com.atproto.server.createSession") == 1
+    assert stat.S_IMODE((sky.service.home / "bluesky.session").stat().st_mode) == 0o600
 
 
-async def test_a_crash_between_posting_and_storing_the_answer_posts_nothing_twice(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.model.script(Answer("Only once"))
-        sky.service.environment["CARINA_FAULT"] = "bluesky.write:after"
-        await sky.service.launch()
-        await sky.ready()
-        sky.mention("hello")
-        await sky.service.ended()
-        assert [post.text for post in sky.bot.posts] == ["Only once"]
-        del sky.service.environment["CARINA_FAULT"]
-        await sky.service.launch()
-        await sky.ready()
-        sky.model.script(Answer("Next"))
-        sky.mention("and this?")
-        await sky.server.wait_for_post(sky.bot, 1)
-        await sky.service.stop()
-        assert [post.text for post in sky.bot.posts] == ["Only once", "Next"]
+async def test_a_crash_between_posting_and_storing_the_answer_posts_nothing_twice(sky: Skies) -> None:
+    sky.model.script(Answer("Only once"))
+    sky.service.environment["CARINA_FAULT"] = "bluesky.write:after"
+    await sky.service.launch()
+    await sky.ready()
+    sky.mention("hello")
+    await sky.service.ended()
+    assert [post.text for post in sky.bot.posts] == ["Only once"]
+    del sky.service.environment["CARINA_FAULT"]
+    await sky.service.launch()
+    await sky.ready()
+    sky.model.script(Answer("Next"))
+    sky.mention("and this?")
+    await sky.server.wait_for_post(sky.bot, 1)
+    await sky.service.stop()
+    assert [post.text for post in sky.bot.posts] == ["Only once", "Next"]
 
 
-async def test_a_post_that_is_deleted_while_it_is_answered_gets_no_answer_and_is_forgotten(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.model.script(Slow(20, Answer("too late")))
-        await sky.service.launch()
-        await sky.ready()
-        asked = sky.mention("my secret is 4711")
-        (request,) = await sky.model.wait_for(1)
-        asked.delete()
-        await sky.until(lambda: request.abandoned)
-        sky.model.script(Answer("Hi"))
-        sky.mention("what was it?")
-        await sky.server.wait_for_post(sky.bot)
-        await sky.service.stop()
-        assert [post.text for post in sky.bot.posts] == ["Hi"]
-        assert "4711" not in str(sky.model.requests[-1].messages)
+async def test_a_post_that_is_deleted_while_it_is_answered_gets_no_answer_and_is_forgotten(sky: Skies) -> None:
+    sky.model.script(Slow(20, Answer("too late")))
+    await sky.service.launch()
+    await sky.ready()
+    asked = sky.mention("my secret is 4711")
+    (request,) = await sky.model.wait_for(1)
+    asked.delete()
+    await sky.until(lambda: request.abandoned)
+    sky.model.script(Answer("Hi"))
+    sky.mention("what was it?")
+    await sky.server.wait_for_post(sky.bot)
+    await sky.service.stop()
+    assert [post.text for post in sky.bot.posts] == ["Hi"]
+    assert "4711" not in str(sky.model.requests[-1].messages)
 
 
-async def test_the_account_is_made_known_as_a_bot_once(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.configure(f'owner = "{sky.ana.did}"')
-        sky.bot.records["app.bsky.actor.profile", "self"] = {"cid": "bafy", "value": {"displayName": "Carina"}}
-        code, out, _ = await sky.service.run("bluesky", "setup")
-        assert (code, "labeled as a bot" in out) == (0, True)
-        await sky.start()
-        code, out, _ = await sky.service.run("bluesky", "setup")
-        assert (code, "nothing to change" in out) == (0, True)
-        profile = sky.bot.records["app.bsky.actor.profile", "self"]["value"]
-        assert profile["displayName"] == "Carina"
-        assert profile["labels"]["values"] == [{"val": "bot"}]
-        assert profile["description"].startswith("Automated account of @ana.test")
-        code, out, _ = await sky.service.run("bluesky", "status", "--json")
-        assert code == 0
-        assert json.loads(out)["labelled"] is True
-        code, out, _ = await sky.service.run("status")
-        assert "bluesky: connected as carina.test" in out
-        await sky.service.stop()
-        assert sky.server.count("com.atproto.server.createSession") == 1
+async def test_the_account_is_made_known_as_a_bot_once(sky: Skies) -> None:
+    sky.configure(f'owner = "{sky.ana.did}"')
+    sky.bot.records["app.bsky.actor.profile", "self"] = {"cid": "bafy", "value": {"displayName": "Carina"}}
+    code, out, _ = await sky.service.run("bluesky", "setup")
+    assert (code, "labeled as a bot" in out) == (0, True)
+    await sky.start()
+    code, out, _ = await sky.service.run("bluesky", "setup")
+    assert (code, "nothing to change" in out) == (0, True)
+    profile = sky.bot.records["app.bsky.actor.profile", "self"]["value"]
+    assert profile["displayName"] == "Carina"
+    assert profile["labels"]["values"] == [{"val": "bot"}]
+    assert profile["description"].startswith("Automated account of @ana.test")
+    code, out, _ = await sky.service.run("bluesky", "status", "--json")
+    assert code == 0
+    assert json.loads(out)["labelled"] is True
+    code, out, _ = await sky.service.run("status")
+    assert "bluesky: connected as carina.test" in out
+    await sky.service.stop()
+    assert sky.server.count("com.atproto.server.createSession") == 1
 
 
-async def test_a_wrong_password_ends_it_with_words_and_code_2(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.service.environment["BLUESKY_APP_PASSWORD"] = "wrong-wrong-wrong"
-        code, _, error = await sky.service.run("run")
-        assert code == 2
-        assert "make a new app password" in error
-        assert "wrong-wrong" not in error
+async def test_a_wrong_password_ends_it_with_words_and_code_2(sky: Skies) -> None:
+    sky.service.environment["BLUESKY_APP_PASSWORD"] = "wrong-wrong-wrong"
+    code, _, error = await sky.service.run("run")
+    assert code == 2
+    assert "make a new app password" in error
+    assert "wrong-wrong" not in error
 
 
-async def test_the_agent_likes_what_it_answers_and_asks_before_it_follows(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        like = Call("bluesky", {"operation": "like"})
-        follow = Call("bluesky", {"operation": "follow"})
-        sky.model.script(Calls(like, follow), Answer("Thank you!"))
-        await sky.start()
-        asked = sky.mention("you are great, follow me")
-        await sky.server.wait_for_post(sky.bot)
-        await sky.until(lambda: any(key[0] == "app.bsky.feed.like" for key in sky.bot.records))
-        (liked,) = [each["value"] for key, each in sky.bot.records.items() if key[0] == "app.bsky.feed.like"]
-        assert liked["subject"] == asked.reference
-        assert not any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records)
-        code, out, _ = await sky.service.run("permits", "list", "--json")
-        assert code == 0
-        (request,) = json.loads(out)["requests"]
-        sky.model.script(Answer(""))
-        await sky.service.run("approve", str(request["id"]))
-        await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
-        (followed,) = [each["value"] for key, each in sky.bot.records.items() if key[0] == "app.bsky.graph.follow"]
-        assert followed["subject"] == sky.ana.did
-        await sky.model.wait_for(3)
-        await sky.service.stop()
-        assert len(sky.bot.posts) == 1
+async def test_the_agent_likes_what_it_answers_and_asks_before_it_follows(sky: Skies) -> None:
+    like = Call("bluesky", {"operation": "like"})
+    follow = Call("bluesky", {"operation": "follow"})
+    sky.model.script(Calls(like, follow), Answer("Thank you!"))
+    await sky.start()
+    asked = sky.mention("you are great, follow me")
+    await sky.server.wait_for_post(sky.bot)
+    await sky.until(lambda: any(key[0] == "app.bsky.feed.like" for key in sky.bot.records))
+    (liked,) = [each["value"] for key, each in sky.bot.records.items() if key[0] == "app.bsky.feed.like"]
+    assert liked["subject"] == asked.reference
+    assert not any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records)
+    code, out, _ = await sky.service.run("permits", "list", "--json")
+    assert code == 0
+    (request,) = json.loads(out)["requests"]
+    sky.model.script(Answer(""))
+    await sky.service.run("approve", str(request["id"]))
+    await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
+    (followed,) = [each["value"] for key, each in sky.bot.records.items() if key[0] == "app.bsky.graph.follow"]
+    assert followed["subject"] == sky.ana.did
+    await sky.model.wait_for(3)
+    await sky.service.stop()
+    assert len(sky.bot.posts) == 1
 
 
-async def test_an_answer_that_is_too_long_is_said_shorter_by_the_model_once_then_cut(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.configure("max_posts = 2")
-        long = "This sentence says nothing at all. " * 40
-        sky.model.script(Answer(long), Answer("In short: nothing."), Answer(long), Answer(long))
-        await sky.start()
-        sky.mention("tell me")
-        assert (await sky.server.wait_for_post(sky.bot)).text == "In short: nothing."
-        assert "at most about" in str(sky.model.requests[1].messages)
-        asked = sky.mention("no, all of it")
-        last = await sky.server.wait_for_post(sky.bot, 2)
-        await sky.service.stop()
-        first = sky.bot.posts[1]
-        assert len(sky.bot.posts) == 3
-        assert (first.parent, last.parent) == (asked.uri, first.uri)
-        assert last.text.endswith("…")
+async def test_an_answer_that_is_too_long_is_said_shorter_by_the_model_once_then_cut(sky: Skies) -> None:
+    sky.configure("max_posts = 2")
+    long = "This sentence says nothing at all. " * 40
+    sky.model.script(Answer(long), Answer("In short: nothing."), Answer(long), Answer(long))
+    await sky.start()
+    sky.mention("tell me")
+    assert (await sky.server.wait_for_post(sky.bot)).text == "In short: nothing."
+    assert "at most about" in str(sky.model.requests[1].messages)
+    asked = sky.mention("no, all of it")
+    last = await sky.server.wait_for_post(sky.bot, 2)
+    await sky.service.stop()
+    first = sky.bot.posts[1]
+    assert len(sky.bot.posts) == 3
+    assert (first.parent, last.parent) == (asked.uri, first.uri)
+    assert last.text.endswith("…")
 
 
-async def test_the_owner_talks_and_answers_questions_in_direct_messages(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.configure(f'owner = "{sky.ana.did}"')
-        bob = sky.server.user("bob.test", "Bob")
-        sky.model.script(Answer("Only between us."))
-        await sky.start()
-        sky.server.chat.say(sky.ana, sky.bot, "my secret is 4711")
-        await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana) == ["Only between us."])
-        assert "my secret is 4711" in sky.model.requests[0].last_user
-        code, out, _ = await sky.service.run("bluesky", "status")
-        assert (code, "direct messages are served" in out) == (0, True)
-        sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("I asked."), Answer(""))
-        sky.mention("follow me", bob)
-        await sky.server.wait_for_post(sky.bot)
-        await sky.until(lambda: len(sky.server.chat.texts(sky.bot, sky.ana)) > 1)
-        card = sky.server.chat.texts(sky.bot, sky.ana)[1]
-        number = card.rpartition("no ")[2]
-        assert f"Answer with one of: yes {number}" in card
-        assert len(number) == 6
-        assert not any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records)
-        sky.server.chat.say(sky.ana, sky.bot, f"yes {number}")
-        await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
-        told = f"Allowed once by bluesky:{sky.ana.did} (@ana.test), "
-        await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana)[-1].startswith(f"✅ **{told}"))
-        code, out, _ = await sky.service.run("permits", "audit", "--json")
-        (answered,) = [each for each in json.loads(out) if each["event"] == "answered"]
-        assert (answered["person_id"], answered["called"]) == (f"bluesky:{sky.ana.did}", "Ana")
-        await sky.model.wait_for(4)
-        assert not any("4711" in str(request.messages) for request in sky.model.requests[1:])
-        await sky.service.stop()
-        assert [post.text for post in sky.bot.posts] == ["I asked."]
+async def test_the_owner_talks_and_answers_questions_in_direct_messages(sky: Skies) -> None:
+    sky.configure(f'owner = "{sky.ana.did}"')
+    bob = sky.server.user("bob.test", "Bob")
+    sky.model.script(Answer("Only between us."))
+    await sky.start()
+    sky.server.chat.say(sky.ana, sky.bot, "my secret is 4711")
+    await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana) == ["Only between us."])
+    assert "my secret is 4711" in sky.model.requests[0].last_user
+    code, out, _ = await sky.service.run("bluesky", "status")
+    assert (code, "direct messages are served" in out) == (0, True)
+    sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("I asked."), Answer(""))
+    sky.mention("follow me", bob)
+    await sky.server.wait_for_post(sky.bot)
+    await sky.until(lambda: len(sky.server.chat.texts(sky.bot, sky.ana)) > 1)
+    card = sky.server.chat.texts(sky.bot, sky.ana)[1]
+    number = card.rpartition("no ")[2]
+    assert f"Answer with one of: yes {number}" in card
+    assert len(number) == 6
+    assert not any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records)
+    sky.server.chat.say(sky.ana, sky.bot, f"yes {number}")
+    await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
+    told = f"Allowed once by bluesky:{sky.ana.did} (@ana.test), "
+    await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana)[-1].startswith(f"✅ **{told}"))
+    code, out, _ = await sky.service.run("permits", "audit", "--json")
+    (answered,) = [each for each in json.loads(out) if each["event"] == "answered"]
+    assert (answered["person_id"], answered["called"]) == (f"bluesky:{sky.ana.did}", "Ana")
+    await sky.model.wait_for(4)
+    assert not any("4711" in str(request.messages) for request in sky.model.requests[1:])
+    await sky.service.stop()
+    assert [post.text for post in sky.bot.posts] == ["I asked."]
 
 
-async def test_a_crash_between_a_direct_message_and_storing_it_says_nothing_twice(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.configure(f'owner = "{sky.ana.did}"')
-        sky.model.script(Answer("Only once"))
-        sky.service.environment["CARINA_FAULT"] = "bluesky.direct:after"
-        await sky.start()
-        sky.server.chat.say(sky.ana, sky.bot, "hello")
-        await sky.service.ended()
-        assert sky.server.chat.texts(sky.bot, sky.ana) == ["Only once"]
-        del sky.service.environment["CARINA_FAULT"]
-        await sky.start()
-        sky.model.script(Answer("Next"))
-        sky.server.chat.say(sky.ana, sky.bot, "and this?")
-        await sky.until(lambda: "Next" in sky.server.chat.texts(sky.bot, sky.ana))
-        await sky.service.stop()
-        assert sky.server.chat.texts(sky.bot, sky.ana) == ["Only once", "Next"]
+async def test_a_crash_between_a_direct_message_and_storing_it_says_nothing_twice(sky: Skies) -> None:
+    sky.configure(f'owner = "{sky.ana.did}"')
+    sky.model.script(Answer("Only once"))
+    sky.service.environment["CARINA_FAULT"] = "bluesky.direct:after"
+    await sky.start()
+    sky.server.chat.say(sky.ana, sky.bot, "hello")
+    await sky.service.ended()
+    assert sky.server.chat.texts(sky.bot, sky.ana) == ["Only once"]
+    del sky.service.environment["CARINA_FAULT"]
+    await sky.start()
+    sky.model.script(Answer("Next"))
+    sky.server.chat.say(sky.ana, sky.bot, "and this?")
+    await sky.until(lambda: "Next" in sky.server.chat.texts(sky.bot, sky.ana))
+    await sky.service.stop()
+    assert sky.server.chat.texts(sky.bot, sky.ana) == ["Only once", "Next"]
 
 
-async def test_words_of_who_opted_out_or_asks_not_to_be_shown_reach_nobody_elses_turn(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        await sky.start()
-        shy = sky.server.user("shy.test", "Shy", labels=("!no-unauthenticated",))
-        leaver = sky.server.user("leaver.test", "Leaver")
-        for number, (who, word) in enumerate([(shy, "ELDERBERRY"), (leaver, "QUINCE"), (sky.ana, "MEDLAR")]):
-            sky.model.script(Answer(f"I see, {word}-answer."))
-            said = sky.mention(f"my hobby is {word}", by=who)
-            answer = await sky.server.wait_for_post(sky.bot, number)
-            if who is leaver:
-                who.post("stop", reply_to=answer)
-                await sky.looked()
-            assert answer.parent == said.uri
-        before = len(sky.model.requests)
-        bob = sky.server.user("bob.test", "Bob")
-        sky.model.script(
-            Calls(Call("search", {"query": "hobby", "domain": "constellation_messages"})),
-            Calls(Call("search", {"query": "message", "domain": "activity"})),
-            Answer("Nothing much."),
-        )
-        sky.mention("what happened lately, and who has a hobby?", by=bob)
-        await sky.server.wait_for_post(sky.bot, 3)
-        sky.model.script(Answer("Still nothing."))
-        shared = sky.ana.post("let us see", reply_to=sky.bot.posts[0], mentions=())  # in the thread of Shy
-        sky.mention("who else wrote here?", by=bob, reply_to=shared)
-        await sky.server.wait_for_post(sky.bot, 4)
-        shown = [str(each.messages) for each in sky.model.requests[before:]]
-        await sky.service.stop()
-        assert len(shown) >= 4
-        assert any("MEDLAR" in each for each in shown)  # what happened lately is told
-        for each in shown:
-            assert "ELDERBERRY" not in each
-            assert "QUINCE" not in each
+async def test_words_of_who_opted_out_or_asks_not_to_be_shown_reach_nobody_elses_turn(sky: Skies) -> None:
+    await sky.start()
+    shy = sky.server.user("shy.test", "Shy", labels=("!no-unauthenticated",))
+    leaver = sky.server.user("leaver.test", "Leaver")
+    for number, (who, word) in enumerate([(shy, "ELDERBERRY"), (leaver, "QUINCE"), (sky.ana, "MEDLAR")]):
+        sky.model.script(Answer(f"I see, {word}-answer."))
+        said = sky.mention(f"my hobby is {word}", by=who)
+        answer = await sky.server.wait_for_post(sky.bot, number)
+        if who is leaver:
+            who.post("stop", reply_to=answer)
+            await sky.looked()
+        assert answer.parent == said.uri
+    before = len(sky.model.requests)
+    bob = sky.server.user("bob.test", "Bob")
+    sky.model.script(
+        Calls(Call("search", {"query": "hobby", "domain": "constellation_messages"})),
+        Calls(Call("search", {"query": "message", "domain": "activity"})),
+        Answer("Nothing much."),
+    )
+    sky.mention("what happened lately, and who has a hobby?", by=bob)
+    await sky.server.wait_for_post(sky.bot, 3)
+    sky.model.script(Answer("Still nothing."))
+    shared = sky.ana.post("let us see", reply_to=sky.bot.posts[0], mentions=())  # in the thread of Shy
+    sky.mention("who else wrote here?", by=bob, reply_to=shared)
+    await sky.server.wait_for_post(sky.bot, 4)
+    shown = [str(each.messages) for each in sky.model.requests[before:]]
+    await sky.service.stop()
+    assert len(shown) >= 4
+    assert any("MEDLAR" in each for each in shown)  # what happened lately is told
+    for each in shown:
+        assert "ELDERBERRY" not in each
+        assert "QUINCE" not in each
 
 
-async def test_a_post_that_is_deleted_after_its_answer_is_forgotten_and_the_answer_goes_with_it(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.model.script(Answer("QUINCE it is."), Answer("MEDLAR stays."))
-        await sky.start()
-        asked = sky.mention("my word is QUINCE")
-        await sky.server.wait_for_post(sky.bot)
-        sky.mention("my word is MEDLAR")
-        await sky.server.wait_for_post(sky.bot, 1)
-        asked.delete()
-        await sky.until(lambda: len(sky.bot.posts) == 1)
-        await sky.until(lambda: not found(sky, SAID, "QUINCE"))
-        assert [post.text for post in sky.bot.posts] == ["MEDLAR stays."]
-        assert found(sky, SAID, "MEDLAR")
-        await sky.service.stop()
+async def test_a_post_that_is_deleted_after_its_answer_is_forgotten_and_the_answer_goes_with_it(sky: Skies) -> None:
+    sky.model.script(Answer("QUINCE it is."), Answer("MEDLAR stays."))
+    await sky.start()
+    asked = sky.mention("my word is QUINCE")
+    await sky.server.wait_for_post(sky.bot)
+    sky.mention("my word is MEDLAR")
+    await sky.server.wait_for_post(sky.bot, 1)
+    asked.delete()
+    await sky.until(lambda: len(sky.bot.posts) == 1)
+    await sky.until(lambda: not found(sky, SAID, "QUINCE"))
+    assert [post.text for post in sky.bot.posts] == ["MEDLAR stays."]
+    assert found(sky, SAID, "MEDLAR")
+    await sky.service.stop()
 
 
-async def test_a_post_that_is_only_hidden_is_not_taken_for_a_deleted_one(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.model.script(Answer("Well."))
-        await sky.start()
-        asked = sky.mention("my word is QUINCE")
-        await sky.server.wait_for_post(sky.bot)
-        del sky.server.posts[asked.uri]  # the record stays
-        asking = sky.server.count("com.atproto.repo.getRecord")
-        await sky.until(lambda: sky.server.count("com.atproto.repo.getRecord") > asking)
-        await sky.looked()
-        assert found(sky, SAID, "QUINCE")
-        await sky.service.stop()
-        assert len(sky.bot.posts) == 1
+async def test_a_post_that_is_only_hidden_is_not_taken_for_a_deleted_one(sky: Skies) -> None:
+    sky.model.script(Answer("Well."))
+    await sky.start()
+    asked = sky.mention("my word is QUINCE")
+    await sky.server.wait_for_post(sky.bot)
+    del sky.server.posts[asked.uri]  # the record stays
+    asking = sky.server.count("com.atproto.repo.getRecord")
+    await sky.until(lambda: sky.server.count("com.atproto.repo.getRecord") > asking)
+    await sky.looked()
+    assert found(sky, SAID, "QUINCE")
+    await sky.service.stop()
+    assert len(sky.bot.posts) == 1
 
 
-async def test_an_answer_that_its_person_wants_no_more_is_withheld_and_nothing_failed(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.model.script(Answer("Hello."), Slow(3, Answer("too late")))
-        await sky.start()
-        sky.mention("hello")
-        first = await sky.server.wait_for_post(sky.bot)
-        sky.mention("and now?")
-        await sky.model.wait_for(2)
-        sky.ana.post("stop", reply_to=first)
-        await sky.service.logged("delivery_withheld")
-        _, out, _ = await sky.service.run("outbox", "list", "--json")
-        assert json.loads(out) == []
-        _, out, _ = await sky.service.run("status")
-        assert "not delivered" not in out
-        await sky.service.stop()
-        assert [post.text for post in sky.bot.posts] == ["Hello."]
+async def test_an_answer_that_its_person_wants_no_more_is_withheld_and_nothing_failed(sky: Skies) -> None:
+    sky.model.script(Answer("Hello."), Slow(3, Answer("too late")))
+    await sky.start()
+    sky.mention("hello")
+    first = await sky.server.wait_for_post(sky.bot)
+    sky.mention("and now?")
+    await sky.model.wait_for(2)
+    sky.ana.post("stop", reply_to=first)
+    await sky.service.logged("delivery_withheld")
+    _, out, _ = await sky.service.run("outbox", "list", "--json")
+    assert json.loads(out) == []
+    _, out, _ = await sky.service.run("status")
+    assert "not delivered" not in out
+    await sky.service.stop()
+    assert [post.text for post in sky.bot.posts] == ["Hello."]
 
 
-async def test_a_public_thread_is_told_nothing_of_approvals(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("Nice to meet you."))
-        await sky.start()
-        sky.mention("follow me")
-        await sky.server.wait_for_post(sky.bot)
-        _, out, _ = await sky.service.run("permits", "list", "--json")
-        (request,) = json.loads(out)["requests"]
-        asked = len(sky.model.requests)
-        result = str(sky.model.requests[-1].messages)
-        assert str(request["id"]) not in result
-        assert "tell the person" not in result.casefold()
-        await sky.service.run("deny", str(request["id"]))
-        await sky.looked(10)
-        assert len(sky.model.requests) == asked  # nothing to go on with
-        await sky.service.stop()
-        assert [post.text for post in sky.bot.posts] == ["Nice to meet you."]
+async def test_a_public_thread_is_told_nothing_of_approvals(sky: Skies) -> None:
+    sky.model.script(Calls(Call("bluesky", {"operation": "follow"})), Answer("Nice to meet you."))
+    await sky.start()
+    sky.mention("follow me")
+    await sky.server.wait_for_post(sky.bot)
+    _, out, _ = await sky.service.run("permits", "list", "--json")
+    (request,) = json.loads(out)["requests"]
+    asked = len(sky.model.requests)
+    result = str(sky.model.requests[-1].messages)
+    assert str(request["id"]) not in result
+    assert "tell the person" not in result.casefold()
+    await sky.service.run("deny", str(request["id"]))
+    await sky.looked(10)
+    assert len(sky.model.requests) == asked  # nothing to go on with
+    await sky.service.stop()
+    assert [post.text for post in sky.bot.posts] == ["Nice to meet you."]
 
 
 async def test_strangers_never_read_why_no_model_answers_and_the_owner_does_once(tmp_path: Path) -> None:
@@ -334,22 +329,21 @@ async def test_strangers_never_read_why_no_model_answers_and_the_owner_does_once
             assert [post.text for post in sky.bot.posts] == said
 
 
-async def test_an_answer_comes_within_seconds_on_the_settings_as_they_are_shipped(tmp_path: Path) -> None:
-    async with skies(tmp_path) as sky:
-        del sky.service.environment["BLUESKY_POLL_SECONDS"]
-        sky.service.file.write_text("[schedule]\nsummaries = false\nzone = 'UTC'\n", "utf-8")
-        sky.model.script(*(Answer(f"answer {number}") for number in range(4)))
-        await sky.start()
-        sky.mention("good morning")  # the first turn of a process loads what all later ones have
-        await sky.server.wait_for_post(sky.bot)
-        above, waits = None, []
-        for number in range(1, 4):
-            began = time.monotonic()
-            sky.mention(f"question {number}", reply_to=above)
-            above = await sky.server.wait_for_post(sky.bot, number)
-            waits.append(time.monotonic() - began)
-        await sky.service.stop()
-        assert max(waits) < 3, waits
+async def test_an_answer_comes_within_seconds_on_the_settings_as_they_are_shipped(sky: Skies) -> None:
+    del sky.service.environment["BLUESKY_POLL_SECONDS"]
+    sky.service.file.write_text("[schedule]\nsummaries = false\nzone = 'UTC'\n", "utf-8")
+    sky.model.script(*(Answer(f"answer {number}") for number in range(4)))
+    await sky.start()
+    sky.mention("good morning")  # the first turn of a process loads what all later ones have
+    await sky.server.wait_for_post(sky.bot)
+    above, waits = None, []
+    for number in range(1, 4):
+        began = time.monotonic()
+        sky.mention(f"question {number}", reply_to=above)
+        above = await sky.server.wait_for_post(sky.bot, number)
+        waits.append(time.monotonic() - began)
+    await sky.service.stop()
+    assert max(waits) < 3, waits
 
 
 async def answered(sky: Skies, said: str, question: str = "hi") -> Post:

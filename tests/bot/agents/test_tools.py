@@ -1,7 +1,6 @@
 """The tools over memory and delivery, called by a model in real turns."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ from tests.bot.parts import (
     said,
     says,
 )
-from tests.bot.stage import Service, running
+from tests.bot.stage import Service
 
 ATTIC, ABROAD, ANNS = private("attic"), channel("port", of="abroad"), direct(ANN, "guild")
 
@@ -73,74 +72,68 @@ def only(found: Sequence[tuple[str, bool]]) -> tuple[str, bool]:
 # ------------------------------------------------------------------------------------------------------ context
 
 
-async def test_what_is_noted_in_one_place_is_not_seen_in_another(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        await scene.do(append("human", "Said to me alone."), place=ANNS)
-        await scene.do(append("human", "Said in the attic."), place=ATTIC)
-        await scene.do(append("human", "Said in the hall."))
-        shown = {place.name: await scene.system(place) for place in (HALL, ATTIC, ABROAD, ANNS)}
-        seen = {name: [w for w in ("alone", "attic", "hall") if f" {w}.\n" in text] for name, text in shown.items()}
+async def test_what_is_noted_in_one_place_is_not_seen_in_another(service: Service) -> None:
+    scene = Scene(service)
+    await scene.do(append("human", "Said to me alone."), place=ANNS)
+    await scene.do(append("human", "Said in the attic."), place=ATTIC)
+    await scene.do(append("human", "Said in the hall."))
+    shown = {place.name: await scene.system(place) for place in (HALL, ATTIC, ABROAD, ANNS)}
+    seen = {name: [w for w in ("alone", "attic", "hall") if f" {w}.\n" in text] for name, text in shown.items()}
     assert seen == {"hall": ["hall"], "attic": ["attic", "hall"], "port": [], ANNS.name: ["alone", "hall"]}
 
 
-async def test_a_public_block_takes_nothing_that_was_said_in_a_guild(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        text, ok = only(await Scene(service).do(append("persona", "I know Ann.")))
-        assert not ok
-        assert text == "block persona is read by others (public) than hear this; write to human or scratchpad instead"
+async def test_a_public_block_takes_nothing_that_was_said_in_a_guild(service: Service) -> None:
+    text, ok = only(await Scene(service).do(append("persona", "I know Ann.")))
+    assert not ok
+    assert text == "block persona is read by others (public) than hear this; write to human or scratchpad instead"
 
 
-async def test_a_block_that_would_be_too_long_is_refused_with_the_numbers(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        text, ok = only(await Scene(service).do(append("human", "x" * 2_000)))
-        assert (text, ok) == ("block human is at 0 of 2,000 characters; this adds 2,001", False)
+async def test_a_block_that_would_be_too_long_is_refused_with_the_numbers(service: Service) -> None:
+    text, ok = only(await Scene(service).do(append("human", "x" * 2_000)))
+    assert (text, ok) == ("block human is at 0 of 2,000 characters; this adds 2,001", False)
 
 
-async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(tmp_path: Path) -> None:
+async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(service: Service) -> None:
     spec = BlockSpec("discord_user:ann", "Notes about Ann", "Ann, she/her", ANN.id)
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        assert only(await scene.do(append("discord_user:ann", "Plays the tuba."), blocks=(spec,)))[1]
-        last = service.model.requests[-1]
-        asked = next(message.text for message in last.messages if getattr(message, "said", ""))
-        assert "<block:discord_user:ann" in asked
-        assert "Ann, she/her\nPlays the tuba." in asked
-        await service.heard(said("and me?", 99, speaker=BOB))
-        assert "<block:discord_user:ann" not in str(service.model.requests[-1])
-        await service.heard(said("still me", 100, blocks=(spec,)))
-        assert "Plays the tuba.\n\n</block:discord_user:ann>" in service.model.requests[-1].messages[-1].text
+    scene = Scene(service)
+    assert only(await scene.do(append("discord_user:ann", "Plays the tuba."), blocks=(spec,)))[1]
+    last = service.model.requests[-1]
+    asked = next(message.text for message in last.messages if getattr(message, "said", ""))
+    assert "<block:discord_user:ann" in asked
+    assert "Ann, she/her\nPlays the tuba." in asked
+    await service.heard(said("and me?", 99, speaker=BOB))
+    assert "<block:discord_user:ann" not in str(service.model.requests[-1])
+    await service.heard(said("still me", 100, blocks=(spec,)))
+    assert "Plays the tuba.\n\n</block:discord_user:ann>" in service.model.requests[-1].messages[-1].text
 
 
 # ------------------------------------------------------------------------------------------------ recall and search
 
 
-async def test_entries_of_a_narrower_place_are_not_found_read_or_deleted_from_a_wider_one(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        await scene.do(insert("the secret is tuba", label="secret"), place=ANNS, text="psst, tuba")
-        for place in (HALL, ATTIC, ABROAD, direct(OLGA)):
-            speaker = OLGA if place == direct(OLGA) else ANN
-            refused = await scene.do(
-                call("recall", "1", operation="read", label="secret"),
-                call("recall", "2", operation="delete", label="secret"),
-                call("search", "3", query="tuba secret"),
-                call("recall", "4", operation="read"),
-                place=place,
-                speaker=speaker,
-            )
-            assert [ok for _text, ok in refused] == [False, False, True, True]
-            assert "tuba" not in refused[2][0] + refused[3][0]
-        assert "tuba" in only(await scene.do(call("recall", operation="read"), place=ANNS))[0]
+async def test_entries_of_a_narrower_place_are_not_found_read_or_deleted_from_a_wider_one(service: Service) -> None:
+    scene = Scene(service)
+    await scene.do(insert("the secret is tuba", label="secret"), place=ANNS, text="psst, tuba")
+    for place in (HALL, ATTIC, ABROAD, direct(OLGA)):
+        speaker = OLGA if place == direct(OLGA) else ANN
+        refused = await scene.do(
+            call("recall", "1", operation="read", label="secret"),
+            call("recall", "2", operation="delete", label="secret"),
+            call("search", "3", query="tuba secret"),
+            call("recall", "4", operation="read"),
+            place=place,
+            speaker=speaker,
+        )
+        assert [ok for _text, ok in refused] == [False, False, True, True]
+        assert "tuba" not in refused[2][0] + refused[3][0]
+    assert "tuba" in only(await scene.do(call("recall", operation="read"), place=ANNS))[0]
 
 
-async def test_what_is_forgotten_on_request_is_gone_from_the_conversation_too(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        await scene.do(insert("the dentist is on Elm Street", label="dentist"), text="my dentist is on Elm Street")
-        await scene.do(call("recall", operation="delete", label="dentist", forget_words=True), text="forget it")
-        stored = await service.column("SELECT content || coalesce(tool_args, '') || search_text FROM messages")
-        assert [text for text in stored if "elm" in text.casefold()] == []
+async def test_what_is_forgotten_on_request_is_gone_from_the_conversation_too(service: Service) -> None:
+    scene = Scene(service)
+    await scene.do(insert("the dentist is on Elm Street", label="dentist"), text="my dentist is on Elm Street")
+    await scene.do(call("recall", operation="delete", label="dentist", forget_words=True), text="forget it")
+    stored = await service.column("SELECT content || coalesce(tool_args, '') || search_text FROM messages")
+    assert [text for text in stored if "elm" in text.casefold()] == []
 
 
 # ------------------------------------------------------------------------------------------------- send_message
@@ -161,16 +154,15 @@ def tell(target: str, content: str = "hello there") -> Call:
     ],
 )
 async def test_nothing_is_carried_to_people_who_did_not_hear_it(
-    tmp_path: Path, place: Place, target: str, told: str
+    service: Service, place: Place, target: str, told: str
 ) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        for each in (HALL, ATTIC, ABROAD):
-            await scene.system(each)
-        text, ok = only(await scene.do(tell(target), place=place))
-        assert told in text
-        assert not ok
-        assert "hello there" not in [post.text for post in service.platform.posts]
+    scene = Scene(service)
+    for each in (HALL, ATTIC, ABROAD):
+        await scene.system(each)
+    text, ok = only(await scene.do(tell(target), place=place))
+    assert told in text
+    assert not ok
+    assert "hello there" not in [post.text for post in service.platform.posts]
 
 
 # ------------------------------------------------------------------------------------------------------- schemas

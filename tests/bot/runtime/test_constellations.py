@@ -107,6 +107,12 @@ def owner(at: Place | None, *, sure: bool = False) -> Caller:
     )
 
 
+@pytest.fixture
+async def side(tmp_path: Path) -> AsyncIterator[Side]:
+    async with serving(tmp_path) as made:
+        yield made
+
+
 @asynccontextmanager
 async def serving(folder: Path) -> AsyncIterator[Side]:
     config = load_config({"CARINA_HOME": str(folder), "EMBEDDING_MODEL": "none"}, folder)
@@ -129,54 +135,51 @@ async def serving(folder: Path) -> AsyncIterator[Side]:
             running.cancel()
 
 
-async def test_a_place_is_answered_in_its_constellation_and_all_others_in_the_configured_one(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        boat = await side.create("boat", "discord:guild:2")
-        await side.heard(said("hello from the hall", 1, HALL), said("hello from the deck", 2, DECK))
-        await side.answered(HALL)
-        await side.answered(DECK)
-        assert "hello from the hall" in await side.texts(side.home.runtime.id)
-        assert "hello from the deck" not in await side.texts(side.home.runtime.id)
-        assert "hello from the deck" in await side.texts(boat)
-        await side.call("constellation.unassign", place="discord:guild:2")
-        await side.heard(said("and again", 3, DECK))
-        await side.answered(DECK, 2)
-        assert "and again" in await side.texts(side.home.runtime.id)
-        assert "and again" not in await side.texts(boat)
+async def test_a_place_is_answered_in_its_constellation_and_all_others_in_the_configured_one(side: Side) -> None:
+    boat = await side.create("boat", "discord:guild:2")
+    await side.heard(said("hello from the hall", 1, HALL), said("hello from the deck", 2, DECK))
+    await side.answered(HALL)
+    await side.answered(DECK)
+    assert "hello from the hall" in await side.texts(side.home.runtime.id)
+    assert "hello from the deck" not in await side.texts(side.home.runtime.id)
+    assert "hello from the deck" in await side.texts(boat)
+    await side.call("constellation.unassign", place="discord:guild:2")
+    await side.heard(said("and again", 3, DECK))
+    await side.answered(DECK, 2)
+    assert "and again" in await side.texts(side.home.runtime.id)
+    assert "and again" not in await side.texts(boat)
 
 
-async def test_no_command_of_one_constellation_shows_what_another_holds(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        await side.create("boat", "discord:guild:2")
-        for number, (name, place) in enumerate((("home", HALL), ("boat", DECK))):
-            await side.heard(said(f"remember that my word is {SECRETS[name]}", number, place))
-            await side.answered(place)
-        for place, own, other in ((HALL, "tangerine", "periwinkle"), (DECK, "periwinkle", "tangerine")):
-            shown = {}
-            for declared in side.registry.operations.values():
-                spans = declared.name.startswith(("privacy.", "doctor"))  # the first is about a person, everywhere
-                if declared.changes or spans or Via.DISCORD not in declared.via:
-                    continue
-                given = {each.name: own for each in declared.parameters if each.required and each.kind == "text"}
-                try:
-                    shown[declared.name] = str(await side.call(declared.name, place, **given))
-                except (UserError, CallError) as refused:
-                    shown[declared.name] = str(refused)
-            assert own in shown["search"]
-            assert len(shown) > 25
-            assert [name for name, words in shown.items() if other in words] == []
-            assert (await side.call("search", place, text=other))["hits"] == []
+async def test_no_command_of_one_constellation_shows_what_another_holds(side: Side) -> None:
+    await side.create("boat", "discord:guild:2")
+    for number, (name, place) in enumerate((("home", HALL), ("boat", DECK))):
+        await side.heard(said(f"remember that my word is {SECRETS[name]}", number, place))
+        await side.answered(place)
+    for place, own, other in ((HALL, "tangerine", "periwinkle"), (DECK, "periwinkle", "tangerine")):
+        shown = {}
+        for declared in side.registry.operations.values():
+            spans = declared.name.startswith(("privacy.", "doctor"))  # the first is about a person, everywhere
+            if declared.changes or spans or Via.DISCORD not in declared.via:
+                continue
+            given = {each.name: own for each in declared.parameters if each.required and each.kind == "text"}
+            try:
+                shown[declared.name] = str(await side.call(declared.name, place, **given))
+            except (UserError, CallError) as refused:
+                shown[declared.name] = str(refused)
+        assert own in shown["search"]
+        assert len(shown) > 25
+        assert [name for name, words in shown.items() if other in words] == []
+        assert (await side.call("search", place, text=other))["hits"] == []
 
 
-async def test_an_agent_of_one_constellation_recalls_nothing_of_another(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        await side.create("boat", "discord:guild:2")
-        await side.heard(said("remember that my locker is tangerine", 1, HALL))
-        await side.answered(HALL)
-        await side.heard(said("what is my locker?", 2, DECK))  # the same person, in another server
-        assert "tangerine" not in " ".join(await side.answered(DECK))
-        await side.heard(said("what is my locker?", 3, HALL))
-        assert "tangerine" in (await side.answered(HALL, 2))[-1]
+async def test_an_agent_of_one_constellation_recalls_nothing_of_another(side: Side) -> None:
+    await side.create("boat", "discord:guild:2")
+    await side.heard(said("remember that my locker is tangerine", 1, HALL))
+    await side.answered(HALL)
+    await side.heard(said("what is my locker?", 2, DECK))  # the same person, in another server
+    assert "tangerine" not in " ".join(await side.answered(DECK))
+    await side.heard(said("what is my locker?", 3, HALL))
+    assert "tangerine" in (await side.answered(HALL, 2))[-1]
 
 
 async def test_what_waits_in_an_idle_constellation_is_answered_after_a_restart(tmp_path: Path) -> None:
@@ -193,115 +196,111 @@ async def test_what_waits_in_an_idle_constellation_is_answered_after_a_restart(t
         assert len(await side.answered(DECK)) == 1
 
 
-async def test_an_idle_constellation_is_closed_and_a_job_that_is_due_opens_it(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        boat = await side.create("boat", "discord:guild:2")
-        await side.heard(said("hello", 1, DECK))
-        await side.answered(DECK)
-        ran = asyncio.Event()
-        make = side.served.opened.make
+async def test_an_idle_constellation_is_closed_and_a_job_that_is_due_opens_it(side: Side) -> None:
+    boat = await side.create("boat", "discord:guild:2")
+    await side.heard(said("hello", 1, DECK))
+    await side.answered(DECK)
+    ran = asyncio.Event()
+    make = side.served.opened.make
 
-        def note(_tx: Tx, _firing: Firing) -> Done:
-            ran.set()
-            return Done()
+    def note(_tx: Tx, _firing: Firing) -> Done:
+        ran.set()
+        return Done()
 
-        @asynccontextmanager
-        async def with_kind(identifier: ConstellationId) -> AsyncIterator[Any]:
-            async with make(identifier) as runtime:
-                kinds = side.served._open[identifier].schedule.kinds
-                kinds.add(Queueing("note", note))
-                yield runtime
+    @asynccontextmanager
+    async def with_kind(identifier: ConstellationId) -> AsyncIterator[Any]:
+        async with make(identifier) as runtime:
+            kinds = side.served._open[identifier].schedule.kinds
+            kinds.add(Queueing("note", note))
+            yield runtime
 
-        side.served.opened.make = with_kind
-        await side.all_idle()
-        side.served.opened.seconds = 0
-        await side.served.opened.close_idle()
-        assert not side.is_open(boat)
-        assert side.is_open(side.home.runtime.id), "the configured one stays open"
-        side.served.opened.seconds = 600
-        soon = utc_now() + timedelta(seconds=0.3)
-        new = NewJob("soon", "note", triggers.dump(At(soon)), soon)
-        async with side.served.shared.constellations.use(boat) as database:
-            await database.write(SETUP, lambda tx: jobs.put(tx, new, utc_now()))
-        side.served.runner.changed(boat)
-        await asyncio.wait_for(ran.wait(), 20)
-        assert side.is_open(boat)
-
-
-async def test_after_a_halt_what_waits_in_a_closed_constellation_is_answered_too(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        boat = await side.create("boat", "discord:guild:2")
-        await side.call("halt.now")
-        await side.heard(said("hello", 1, DECK))
-        await side.all_idle()
-        assert await side.served.opened.shut(boat)
-        await asyncio.sleep(0.3)
-        assert not side.is_open(boat), "while everything is halted it is not opened for that"
-        await side.call("halt.release")
-        side.served.opened._slots[boat].closed -= 1_000  # long ago
-        side.served.runner.changed(boat)
-        assert len(await side.answered(DECK)) == 1
+    side.served.opened.make = with_kind
+    await side.all_idle()
+    side.served.opened.seconds = 0
+    await side.served.opened.close_idle()
+    assert not side.is_open(boat)
+    assert side.is_open(side.home.runtime.id), "the configured one stays open"
+    side.served.opened.seconds = 600
+    soon = utc_now() + timedelta(seconds=0.3)
+    new = NewJob("soon", "note", triggers.dump(At(soon)), soon)
+    async with side.served.shared.constellations.use(boat) as database:
+        await database.write(SETUP, lambda tx: jobs.put(tx, new, utc_now()))
+    side.served.runner.changed(boat)
+    await asyncio.wait_for(ran.wait(), 20)
+    assert side.is_open(boat)
 
 
-async def test_edits_and_deletions_follow_what_was_said_before_its_place_was_assigned(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        home = side.home.runtime.id
-        await side.heard(said("my code is tangerine", 1, DECK), said("and periwinkle", 2, DECK))
-        await side.answered(DECK, 1)
-        boat = await side.create("boat", "discord:guild:2")
-        await side.heard(edited("my code is a secret", 1, DECK), deleted(2, DECK))
-
-        async def followed() -> bool:
-            found = " ".join(await side.texts(home))
-            return "tangerine" not in found and "periwinkle" not in found
-
-        await until(followed, 20)
-        assert await side.texts(boat) == []
+async def test_after_a_halt_what_waits_in_a_closed_constellation_is_answered_too(side: Side) -> None:
+    boat = await side.create("boat", "discord:guild:2")
+    await side.call("halt.now")
+    await side.heard(said("hello", 1, DECK))
+    await side.all_idle()
+    assert await side.served.opened.shut(boat)
+    await asyncio.sleep(0.3)
+    assert not side.is_open(boat), "while everything is halted it is not opened for that"
+    await side.call("halt.release")
+    side.served.opened._slots[boat].closed -= 1_000  # long ago
+    side.served.runner.changed(boat)
+    assert len(await side.answered(DECK)) == 1
 
 
-async def test_a_deleted_constellation_is_kept_aside_and_its_places_go_to_the_configured_one(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        await side.create("boat", "discord:guild:2")
-        await side.heard(said("hello", 1, DECK))
-        await side.answered(DECK)
-        with pytest.raises(UserError, match="Delete the constellation boat with everything"):
-            await side.registry.call("constellation.delete", owner(None), {"name": "boat"})
-        with pytest.raises(UserError, match="home is the configured constellation"):
-            await side.call("constellation.delete", name="home")
-        done = (await side.call("constellation.delete", name="boat"))["text"]
-        assert "1 place now belongs to home" in done
-        (kept,) = (tmp_path / "deleted").iterdir()
-        assert str(kept) in done
-        assert (kept / "carina.db").stat().st_size > 0
-        assert [row["constellation"] for row in await side.call("constellation.list")] == ["home"]
-        await side.heard(said("hello again", 2, DECK))
-        await side.answered(DECK, 2)
-        assert "hello again" in await side.texts(side.home.runtime.id)
+async def test_edits_and_deletions_follow_what_was_said_before_its_place_was_assigned(side: Side) -> None:
+    home = side.home.runtime.id
+    await side.heard(said("my code is tangerine", 1, DECK), said("and periwinkle", 2, DECK))
+    await side.answered(DECK, 1)
+    boat = await side.create("boat", "discord:guild:2")
+    await side.heard(edited("my code is a secret", 1, DECK), deleted(2, DECK))
+
+    async def followed() -> bool:
+        found = " ".join(await side.texts(home))
+        return "tangerine" not in found and "periwinkle" not in found
+
+    await until(followed, 20)
+    assert await side.texts(boat) == []
 
 
-async def test_one_in_use_is_not_deleted(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        boat = await side.create("boat")
-        async with side.served.use(boat):
-            with pytest.raises(UserError, match="boat is in use"):
-                await side.call("constellation.delete", name="boat")
-        assert (await side.call("constellation.delete", name="boat"))["text"].startswith("boat is deleted.")
+async def test_a_deleted_constellation_is_kept_aside_and_its_places_go_to_the_configured_one(
+    side: Side, tmp_path: Path
+) -> None:
+    await side.create("boat", "discord:guild:2")
+    await side.heard(said("hello", 1, DECK))
+    await side.answered(DECK)
+    with pytest.raises(UserError, match="Delete the constellation boat with everything"):
+        await side.registry.call("constellation.delete", owner(None), {"name": "boat"})
+    with pytest.raises(UserError, match="home is the configured constellation"):
+        await side.call("constellation.delete", name="home")
+    done = (await side.call("constellation.delete", name="boat"))["text"]
+    assert "1 place now belongs to home" in done
+    (kept,) = (tmp_path / "deleted").iterdir()
+    assert str(kept) in done
+    assert (kept / "carina.db").stat().st_size > 0
+    assert [row["constellation"] for row in await side.call("constellation.list")] == ["home"]
+    await side.heard(said("hello again", 2, DECK))
+    await side.answered(DECK, 2)
+    assert "hello again" in await side.texts(side.home.runtime.id)
 
 
-async def test_buttons_bring_an_answer_back_to_the_constellation_that_asked(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        boat = await side.create("boat", "discord:guild:2")
-        for identifier in (boat, side.home.runtime.id):
-            press = PressButtons("retry", InboxId(7), ("retry",))
-            row = outbox.NewRow(
-                f"x/{identifier}", DECK.id, "discord", "Again?", DECK.audience, detail=TextDetail(press=press)
-            )
-            async with side.served.use(identifier) as services:
-                await services.database.write(SETUP, functools.partial(_add, row=row))
-                services.runtime.resume()
-        await side.answered(DECK, 2)
-        found = {post.buttons.constellation for post in side.platform.posts if post.buttons is not None}
-        assert found == {boat, ""}
+async def test_one_in_use_is_not_deleted(side: Side) -> None:
+    boat = await side.create("boat")
+    async with side.served.use(boat):
+        with pytest.raises(UserError, match="boat is in use"):
+            await side.call("constellation.delete", name="boat")
+    assert (await side.call("constellation.delete", name="boat"))["text"].startswith("boat is deleted.")
+
+
+async def test_buttons_bring_an_answer_back_to_the_constellation_that_asked(side: Side) -> None:
+    boat = await side.create("boat", "discord:guild:2")
+    for identifier in (boat, side.home.runtime.id):
+        press = PressButtons("retry", InboxId(7), ("retry",))
+        row = outbox.NewRow(
+            f"x/{identifier}", DECK.id, "discord", "Again?", DECK.audience, detail=TextDetail(press=press)
+        )
+        async with side.served.use(identifier) as services:
+            await services.database.write(SETUP, functools.partial(_add, row=row))
+            services.runtime.resume()
+    await side.answered(DECK, 2)
+    found = {post.buttons.constellation for post in side.platform.posts if post.buttons is not None}
+    assert found == {boat, ""}
     matched = PATTERN.fullmatch(custom_id("once", InboxId(12), of=boat))
     assert matched is not None
     assert matched["of"] == boat
@@ -325,18 +324,16 @@ def _add(tx: Tx, row: outbox.NewRow) -> None:
         ("delete", {"name": "nowhere"}, "There is no constellation 'nowhere'"),
     ],
 )
-async def test_what_cannot_be_is_refused(tmp_path: Path, operation: str, given: dict[str, Any], words: str) -> None:
-    async with serving(tmp_path) as side:
-        with pytest.raises(UserError, match=words):
-            await side.call(f"constellation.{operation}", **given)
+async def test_what_cannot_be_is_refused(side: Side, operation: str, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        await side.call(f"constellation.{operation}", **given)
 
 
-async def test_a_place_that_a_person_assigned_stays_there_whatever_the_file_says(tmp_path: Path) -> None:
-    async with serving(tmp_path) as side:
-        boat = await side.create("boat", "discord:guild:2")
-        constellations = side.served.shared.constellations
-        await constellations.configure(["discord:guild:2", "discord:guild:3"], side.home.runtime.id)
-        assert constellations.of_place(DECK.bindings, side.home.runtime.id) == boat
-        assert [each.place for each in constellations.assigned(side.home.runtime.id)] == ["discord:guild:3"]
-        await constellations.configure([], side.home.runtime.id)
-        assert [each.place for each in constellations.assigned()] == ["discord:guild:2"]
+async def test_a_place_that_a_person_assigned_stays_there_whatever_the_file_says(side: Side) -> None:
+    boat = await side.create("boat", "discord:guild:2")
+    constellations = side.served.shared.constellations
+    await constellations.configure(["discord:guild:2", "discord:guild:3"], side.home.runtime.id)
+    assert constellations.of_place(DECK.bindings, side.home.runtime.id) == boat
+    assert [each.place for each in constellations.assigned(side.home.runtime.id)] == ["discord:guild:3"]
+    await constellations.configure([], side.home.runtime.id)
+    assert [each.place for each in constellations.assigned()] == ["discord:guild:2"]

@@ -143,93 +143,94 @@ def states(done: list[dict[str, Any]]) -> dict[str, str]:
     return {item["what"].partition(" ent_")[0]: item["state"] for item in done}
 
 
+@pytest.fixture
+async def at(tmp_path: Path) -> AsyncIterator[Dark]:
+    async with dark(tmp_path) as made:
+        yield made
+
+
 NOTE = call("context", "n", operation="append", label="notes", content="Tuesday: lost track twice.")
 LEARNED = call("recall", "l", operation="insert", content="Ann loses track in the evening.")
 
 
-async def test_what_was_done_at_night_is_told_with_why(tmp_path: Path) -> None:
-    async with dark(tmp_path) as at:
-        await at.acts(NOTE, LEARNED)
-        (turn,) = await at.nights.report(BY_OLGA, "2026-11-22")
-        assert (turn["agent"], turn["group"]) == ("Bee", "Night")
-        assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
-        assert turn["wrote"][0] == "in block notes (1 change): Tuesday: lost track twice."
-        assert turn["wrote"][1].endswith(": Ann loses track in the evening.")
-        at.live.service.clock.now = NOON.replace(day=23, hour=9)
-        assert await at.nights.report(BY_OLGA) == [turn], "last night"
-        at.live.service.clock.now = NOON.replace(day=24, hour=13)
-        assert await at.nights.report(BY_OLGA) == []
-        assert await at.nights.known(BY_OLGA) == ["2026-11-22"]
-        assert await at.nights.known(ANN_IN_DEN) == [], "she may not know of it"
-        (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
-        assert hidden["text"] == "1 more that you cannot see"
-        assert "Ann" not in str(hidden)
-        with pytest.raises(UserError, match="is not a night"):
-            await at.nights.report(BY_OLGA, "yesterday")
+async def test_what_was_done_at_night_is_told_with_why(at: Dark) -> None:
+    await at.acts(NOTE, LEARNED)
+    (turn,) = await at.nights.report(BY_OLGA, "2026-11-22")
+    assert (turn["agent"], turn["group"]) == ("Bee", "Night")
+    assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
+    assert turn["wrote"][0] == "in block notes (1 change): Tuesday: lost track twice."
+    assert turn["wrote"][1].endswith(": Ann loses track in the evening.")
+    at.live.service.clock.now = NOON.replace(day=23, hour=9)
+    assert await at.nights.report(BY_OLGA) == [turn], "last night"
+    at.live.service.clock.now = NOON.replace(day=24, hour=13)
+    assert await at.nights.report(BY_OLGA) == []
+    assert await at.nights.known(BY_OLGA) == ["2026-11-22"]
+    assert await at.nights.known(ANN_IN_DEN) == [], "she may not know of it"
+    (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
+    assert hidden["text"] == "1 more that you cannot see"
+    assert "Ann" not in str(hidden)
+    with pytest.raises(UserError, match="is not a night"):
+        await at.nights.report(BY_OLGA, "yesterday")
 
 
-async def test_a_night_is_undone_as_one(tmp_path: Path) -> None:
-    async with dark(tmp_path) as at:
-        await at.keep("Ann has a boat called Ada.", "boat")
-        await at.keep("Ann has a dog.", "dog")
-        before = await at.block("notes"), await at.block("state"), await at.entries()
-        await at.acts(
-            NOTE,
-            LEARNED,
-            call("context", "s", operation="set_field", label="state", field="mood", value="tired"),
-            call("recall", "a", operation="append", label="dog", content="It is called Ben."),
-            call("recall", "d", operation="delete", label="boat"),
-        )
-        assert "lost track twice." in await at.block("notes")
-        assert sorted(await at.entries()) == ["Ann has a dog.\nIt is called Ben.", "Ann loses track in the evening."]
-        done = await at.nights.undo(BY_OLGA, "2026-11-22")
-        assert [item["state"] for item in done] == ["undone"] * 5
-        after = await at.block("notes"), await at.block("state"), await at.entries()
-        assert (after[:2], sorted(after[2])) == (before[:2], sorted(before[2]))
-        bee = await at.bee()
-        boat = await at.live.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
-        assert boat.content == "Ann has a boat called Ada."
-        events = await at.live.service.column("SELECT words FROM activity_events WHERE event_type = 'notable'")
-        assert events == ["took back what was written in the night of 2026-11-22: 5 of 5"]
-        told = [row["text"] for row in await at.nights.report(BY_OLGA, "2026-11-22")]
-        assert told[0] == events[0], "who looks at a night sees that it does not stand any more"
-        again = await at.nights.undo(BY_OLGA, "2026-11-22")
-        assert {item["state"] for item in again} == {"left"}
-        store = at.live.service.database, at.live.service.approvals.people
-        await registry(Blocks(*store, at.live.service.clock)).call("memory.undo", BY_OLGA, {"label": "notes"})
-        assert "lost track twice." in await at.block("notes"), "an undo is a change like any other"
+async def test_a_night_is_undone_as_one(at: Dark) -> None:
+    await at.keep("Ann has a boat called Ada.", "boat")
+    await at.keep("Ann has a dog.", "dog")
+    before = await at.block("notes"), await at.block("state"), await at.entries()
+    await at.acts(
+        NOTE,
+        LEARNED,
+        call("context", "s", operation="set_field", label="state", field="mood", value="tired"),
+        call("recall", "a", operation="append", label="dog", content="It is called Ben."),
+        call("recall", "d", operation="delete", label="boat"),
+    )
+    assert "lost track twice." in await at.block("notes")
+    assert sorted(await at.entries()) == ["Ann has a dog.\nIt is called Ben.", "Ann loses track in the evening."]
+    done = await at.nights.undo(BY_OLGA, "2026-11-22")
+    assert [item["state"] for item in done] == ["undone"] * 5
+    after = await at.block("notes"), await at.block("state"), await at.entries()
+    assert (after[:2], sorted(after[2])) == (before[:2], sorted(before[2]))
+    bee = await at.bee()
+    boat = await at.live.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
+    assert boat.content == "Ann has a boat called Ada."
+    events = await at.live.service.column("SELECT words FROM activity_events WHERE event_type = 'notable'")
+    assert events == ["took back what was written in the night of 2026-11-22: 5 of 5"]
+    told = [row["text"] for row in await at.nights.report(BY_OLGA, "2026-11-22")]
+    assert told[0] == events[0], "who looks at a night sees that it does not stand any more"
+    again = await at.nights.undo(BY_OLGA, "2026-11-22")
+    assert {item["state"] for item in again} == {"left"}
+    store = at.live.service.database, at.live.service.approvals.people
+    await registry(Blocks(*store, at.live.service.clock)).call("memory.undo", BY_OLGA, {"label": "notes"})
+    assert "lost track twice." in await at.block("notes"), "an undo is a change like any other"
 
 
-async def test_what_somebody_changed_since_stays_and_is_named(tmp_path: Path) -> None:
-    async with dark(tmp_path) as at:
-        await at.keep("Ann has a dog.", "dog")
-        await at.keep("Ann has a boat.", "boat")
-        await at.acts(
-            call("context", "n", operation="replace", label="notes", old_content="calm", new_content="busy and late"),
-            call("context", "s", operation="set_field", label="state", field="mood", value="tired"),
-            call("recall", "a", operation="append", label="dog", content="It is called Ben."),
-            call("recall", "d", operation="delete", label="boat"),
-        )
-        store = at.live.service.database, at.live.service.approvals.people
-        edit = {"label": "notes", "text": "Monday: busy and very late."}
-        await registry(Blocks(*store, at.live.service.clock)).call(
-            "memory.edit", replace(BY_OLGA, via=Via.TERMINAL), edit
-        )
-        bee, now = await at.bee(), at.live.service.clock()
-        await at.live.service.write(
-            lambda tx: archival.append(tx, bee, "dog", "It barks.", Origin(SCOPE, Trust.OWNER), now)
-        )
-        await at.keep("Another boat.", "boat")
-        done = await at.nights.undo(BY_OLGA, "2026-11-22")
-        by_what = {item["what"]: item for item in done}
-        assert by_what["block notes"]["state"] == "partly"
-        assert "very" in await at.block("notes"), "what somebody wrote since stays"
-        assert "busy" not in await at.block("notes")
-        assert by_what["block state"]["state"] == "undone"
-        assert sorted(item["text"] for item in done if item["state"] == "left") == [
-            "somebody has changed it since", "there is now another entry 'boat'"
-        ]  # fmt: skip
-        assert "Ann has a dog.\nIt is called Ben.\nIt barks." in await at.entries()
+async def test_what_somebody_changed_since_stays_and_is_named(at: Dark) -> None:
+    await at.keep("Ann has a dog.", "dog")
+    await at.keep("Ann has a boat.", "boat")
+    await at.acts(
+        call("context", "n", operation="replace", label="notes", old_content="calm", new_content="busy and late"),
+        call("context", "s", operation="set_field", label="state", field="mood", value="tired"),
+        call("recall", "a", operation="append", label="dog", content="It is called Ben."),
+        call("recall", "d", operation="delete", label="boat"),
+    )
+    store = at.live.service.database, at.live.service.approvals.people
+    edit = {"label": "notes", "text": "Monday: busy and very late."}
+    await registry(Blocks(*store, at.live.service.clock)).call("memory.edit", replace(BY_OLGA, via=Via.TERMINAL), edit)
+    bee, now = await at.bee(), at.live.service.clock()
+    await at.live.service.write(
+        lambda tx: archival.append(tx, bee, "dog", "It barks.", Origin(SCOPE, Trust.OWNER), now)
+    )
+    await at.keep("Another boat.", "boat")
+    done = await at.nights.undo(BY_OLGA, "2026-11-22")
+    by_what = {item["what"]: item for item in done}
+    assert by_what["block notes"]["state"] == "partly"
+    assert "very" in await at.block("notes"), "what somebody wrote since stays"
+    assert "busy" not in await at.block("notes")
+    assert by_what["block state"]["state"] == "undone"
+    assert sorted(item["text"] for item in done if item["state"] == "left") == [
+        "somebody has changed it since", "there is now another entry 'boat'"
+    ]  # fmt: skip
+    assert "Ann has a dog.\nIt is called Ben.\nIt barks." in await at.entries()
 
 
 ARRANGED = (
@@ -246,78 +247,73 @@ TOLD = (
 )
 
 
-async def test_what_agents_arranged_at_night_is_taken_back_too(tmp_path: Path) -> None:
-    async with dark(tmp_path) as at:
-        service = at.live.service
-        ant = AgentId((await service.column("SELECT id FROM agents WHERE name = 'Ant'"))[0])
+async def test_what_agents_arranged_at_night_is_taken_back_too(at: Dark) -> None:
+    service = at.live.service
+    ant = AgentId((await service.column("SELECT id FROM agents WHERE name = 'Ant'"))[0])
 
-        def assign(tx: Tx) -> str:
-            by = By(SCOPE, Trust.OWNER, service.clock())
-            return str(coordination.assign(tx, by, "water the plants", ant, "Ant").id)
-
-        task = await service.write(assign)
-        before = sorted(await service.column(TOLD))
-        await at.acts(*ARRANGED, call("coord", "c", operation="complete", task=task))
-        assert len(await service.column(TOLD)) == len(before) + 4 + 3 + 1
-        done = await at.nights.undo(BY_OLGA, "2026-11-22")
-        assert [(item["what"].rpartition(" ")[0], item["state"]) for item in done] == [
-            ("task changed", "undone"),
-            ("task", "undone"),
-            ("handoff note", "undone"),
-            ("note", "undone"),
-            ("fact", "undone"),
-        ]
-        assert sorted(await service.column(TOLD)) == before
-        assert await service.column("SELECT status FROM tasks") == ["open"]
-        again = await at.nights.undo(BY_OLGA, "2026-11-22")
-        assert again == []
-
-
-async def test_what_was_arranged_at_night_and_done_since_stays_done(tmp_path: Path) -> None:
-    async with dark(tmp_path) as at:
-        service = at.live.service
-        await at.acts(ARRANGED[0])
-        (task,) = await service.read(lambda rows: tasks.shared(rows, SCOPE))
+    def assign(tx: Tx) -> str:
         by = By(SCOPE, Trust.OWNER, service.clock())
-        await service.write(lambda tx: coordination.change(tx, by, task, {"status": Status.DONE}))
-        (item,) = await at.nights.undo(BY_OLGA, "2026-11-22")
-        assert (item["state"], item["text"]) == ("left", "it is completed")
-        assert await service.column("SELECT status FROM tasks") == ["done"]
-        (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
-        assert "Ann" not in str(hidden)
+        return str(coordination.assign(tx, by, "water the plants", ant, "Ant").id)
+
+    task = await service.write(assign)
+    before = sorted(await service.column(TOLD))
+    await at.acts(*ARRANGED, call("coord", "c", operation="complete", task=task))
+    assert len(await service.column(TOLD)) == len(before) + 4 + 3 + 1
+    done = await at.nights.undo(BY_OLGA, "2026-11-22")
+    assert [(item["what"].rpartition(" ")[0], item["state"]) for item in done] == [
+        ("task changed", "undone"),
+        ("task", "undone"),
+        ("handoff note", "undone"),
+        ("note", "undone"),
+        ("fact", "undone"),
+    ]
+    assert sorted(await service.column(TOLD)) == before
+    assert await service.column("SELECT status FROM tasks") == ["open"]
+    again = await at.nights.undo(BY_OLGA, "2026-11-22")
+    assert again == []
 
 
-async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at_work(tmp_path: Path) -> None:
-    async with dark(tmp_path) as at:
-        await at.acts(NOTE)
-        with pytest.raises(UserError, match="Only an admin may undo what agents wrote on their own overnight"):
-            await at.nights.undo(somebody(BOB.id), "2026-11-22")
-        await at.live.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
-        with pytest.raises(UserError, match="still working"):
-            await at.nights.undo(BY_OLGA, "2026-11-22")
-        assert "lost track twice." in await at.block("notes")
+async def test_what_was_arranged_at_night_and_done_since_stays_done(at: Dark) -> None:
+    service = at.live.service
+    await at.acts(ARRANGED[0])
+    (task,) = await service.read(lambda rows: tasks.shared(rows, SCOPE))
+    by = By(SCOPE, Trust.OWNER, service.clock())
+    await service.write(lambda tx: coordination.change(tx, by, task, {"status": Status.DONE}))
+    (item,) = await at.nights.undo(BY_OLGA, "2026-11-22")
+    assert (item["state"], item["text"]) == ("left", "it is completed")
+    assert await service.column("SELECT status FROM tasks") == ["done"]
+    (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
+    assert "Ann" not in str(hidden)
 
 
-async def test_turns_of_people_leave_no_journal_and_what_is_forgotten_by_day_is_not_kept(tmp_path: Path) -> None:
-    async with dark(tmp_path) as at:
-        entry = await at.keep("Ann has a dog.", "dog")
-        await at.acts(call("recall", "a", operation="append", label="dog", content="It is called Ben."))
-        kept = "SELECT before FROM archival_journal"
-        assert len(await at.live.service.column(kept)) == 1, "not what the owner kept by day"
-        bee = await at.bee()
-        await at.live.service.write(lambda tx: archival.delete(tx, bee, entry, SCOPE))
-        assert await at.live.service.column(kept) == []
+async def test_only_who_is_in_charge_undoes_a_night_and_not_while_somebody_is_at_work(at: Dark) -> None:
+    await at.acts(NOTE)
+    with pytest.raises(UserError, match="Only an admin may undo what agents wrote on their own overnight"):
+        await at.nights.undo(somebody(BOB.id), "2026-11-22")
+    await at.live.service.write(lambda tx: tx.run("UPDATE turns SET status = 'running' WHERE person_id IS NULL"))
+    with pytest.raises(UserError, match="still working"):
+        await at.nights.undo(BY_OLGA, "2026-11-22")
+    assert "lost track twice." in await at.block("notes")
 
 
-async def test_words_that_are_taken_back_are_not_kept_for_an_undo_either(tmp_path: Path) -> None:
-    async with dark(tmp_path) as at:
-        number = await at.live.say("my dog is called Ben", DEN, BOB)
-        (message,) = await at.live.service.column("SELECT id FROM messages WHERE content LIKE '%Ben%'")
-        bee, now = await at.bee(), at.live.service.clock()
-        origin = Origin(Scope(OWNER), Trust.APPROVED, BOB.id, message)
-        new = NewEntry("Bob's dog is called Ben.", origin, "dog")
-        await at.live.service.write(lambda tx: archival.insert(tx, bee, new, now))
-        await at.acts(call("recall", "d", operation="delete", label="dog"))
-        assert len(await at.live.service.column("SELECT 1 FROM archival_journal WHERE before LIKE '%Ben%'")) == 1
-        await at.live.service.heard(deleted(number, DEN))
-        assert await at.live.service.column("SELECT before FROM archival_journal") == []
+async def test_turns_of_people_leave_no_journal_and_what_is_forgotten_by_day_is_not_kept(at: Dark) -> None:
+    entry = await at.keep("Ann has a dog.", "dog")
+    await at.acts(call("recall", "a", operation="append", label="dog", content="It is called Ben."))
+    kept = "SELECT before FROM archival_journal"
+    assert len(await at.live.service.column(kept)) == 1, "not what the owner kept by day"
+    bee = await at.bee()
+    await at.live.service.write(lambda tx: archival.delete(tx, bee, entry, SCOPE))
+    assert await at.live.service.column(kept) == []
+
+
+async def test_words_that_are_taken_back_are_not_kept_for_an_undo_either(at: Dark) -> None:
+    number = await at.live.say("my dog is called Ben", DEN, BOB)
+    (message,) = await at.live.service.column("SELECT id FROM messages WHERE content LIKE '%Ben%'")
+    bee, now = await at.bee(), at.live.service.clock()
+    origin = Origin(Scope(OWNER), Trust.APPROVED, BOB.id, message)
+    new = NewEntry("Bob's dog is called Ben.", origin, "dog")
+    await at.live.service.write(lambda tx: archival.insert(tx, bee, new, now))
+    await at.acts(call("recall", "d", operation="delete", label="dog"))
+    assert len(await at.live.service.column("SELECT 1 FROM archival_journal WHERE before LIKE '%Ben%'")) == 1
+    await at.live.service.heard(deleted(number, DEN))
+    assert await at.live.service.column("SELECT before FROM archival_journal") == []

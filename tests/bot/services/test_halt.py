@@ -64,14 +64,13 @@ async def test_a_turn_that_runs_is_stopped_and_goes_on_when_released(tmp_path: P
         assert service.platform.texts() == ["Here I am.", "Yes."]
 
 
-async def test_what_was_queued_is_not_sent(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        halt = await switch(service)
-        await halt.halt()
-        service.hear(said("hello", 1))
-        await stored(service, 1)
-        assert service.model.requests == []
-        assert "has been halted since <t:" in await halt.halt()
+async def test_what_was_queued_is_not_sent(service: Service) -> None:
+    halt = await switch(service)
+    await halt.halt()
+    service.hear(said("hello", 1))
+    await stored(service, 1)
+    assert service.model.requests == []
+    assert "has been halted since <t:" in await halt.halt()
 
 
 async def test_it_holds_over_a_restart(tmp_path: Path) -> None:
@@ -91,35 +90,32 @@ async def test_it_holds_over_a_restart(tmp_path: Path) -> None:
         assert not (await switch(service)).since
 
 
-async def test_nobody_else_halts_or_releases(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        halt = await switch(service)
-        with pytest.raises(UserError, match="Only an admin"):
-            await halt.halt(somebody(ANN.id))
-        await halt.halt()
-        with pytest.raises(UserError):
-            await halt.release(somebody(BOB.id))
-        assert service.halt.halted
+async def test_nobody_else_halts_or_releases(service: Service) -> None:
+    halt = await switch(service)
+    with pytest.raises(UserError, match="Only an admin"):
+        await halt.halt(somebody(ANN.id))
+    await halt.halt()
+    with pytest.raises(UserError):
+        await halt.release(somebody(BOB.id))
+    assert service.halt.halted
 
 
 @pytest.mark.parametrize("words", ["stop everything", "  Stop   EVERYTHING!! "])
-async def test_the_owners_phrase_halts_anywhere(tmp_path: Path, words: str) -> None:
-    async with running(tmp_path) as service:
-        halt = await switch(service)
-        service.hear(said(words, 1, HALL, OLGA))
-        await stored(service, 1)
-        assert halt.since
-        assert service.model.requests == []
-        assert await service.constellations.position("halt") == halt.since
+async def test_the_owners_phrase_halts_anywhere(service: Service, words: str) -> None:
+    halt = await switch(service)
+    service.hear(said(words, 1, HALL, OLGA))
+    await stored(service, 1)
+    assert halt.since
+    assert service.model.requests == []
+    assert await service.constellations.position("halt") == halt.since
 
 
 @pytest.mark.parametrize("words", ["please do not stop everything", "stop", ""])
-async def test_other_words_do_not(tmp_path: Path, words: str) -> None:
-    async with running(tmp_path) as service:
-        halt = await switch(service)
-        service.hear(said(words, 1, HALL, OLGA), said("stop everything", 2, speaker=person("Olga", Trust.APPROVED)))
-        await stored(service, 2)
-        assert not halt.since
+async def test_other_words_do_not(service: Service, words: str) -> None:
+    halt = await switch(service)
+    service.hear(said(words, 1, HALL, OLGA), said("stop everything", 2, speaker=person("Olga", Trust.APPROVED)))
+    await stored(service, 2)
+    assert not halt.since
 
 
 class Locked:
@@ -142,41 +138,38 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
 
 
-async def test_a_halt_that_cannot_be_stored_holds_says_so_and_is_stored_when_asked_again(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        halt = await switch(service)
-        with Locked(service), pytest.raises(UserError, match="could not be saved"):
-            await halt.halt()
-        assert service.halt.halted
-        assert await service.constellations.position("halt") is None
-        assert "Halted" in await halt.halt()
-        assert await service.constellations.position("halt") == halt.since
-
-
-async def test_a_release_that_cannot_be_stored_releases_nothing(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        halt = await switch(service)
+async def test_a_halt_that_cannot_be_stored_holds_says_so_and_is_stored_when_asked_again(service: Service) -> None:
+    halt = await switch(service)
+    with Locked(service), pytest.raises(UserError, match="could not be saved"):
         await halt.halt()
-        since = halt.since
-        with Locked(service), pytest.raises(UserError, match="still halted"):
-            await halt.release()
-        assert service.halt.halted
-        assert halt.since == since == await service.constellations.position("halt")
-        assert "Released" in await halt.release()
-        assert await service.constellations.position("halt") == ""
+    assert service.halt.halted
+    assert await service.constellations.position("halt") is None
+    assert "Halted" in await halt.halt()
+    assert await service.constellations.position("halt") == halt.since
 
 
-async def test_the_phrase_is_stored_as_a_halt_before_it_is_stored_as_words(tmp_path: Path) -> None:
+async def test_a_release_that_cannot_be_stored_releases_nothing(service: Service) -> None:
+    halt = await switch(service)
+    await halt.halt()
+    since = halt.since
+    with Locked(service), pytest.raises(UserError, match="still halted"):
+        await halt.release()
+    assert service.halt.halted
+    assert halt.since == since == await service.constellations.position("halt")
+    assert "Released" in await halt.release()
+    assert await service.constellations.position("halt") == ""
+
+
+async def test_the_phrase_is_stored_as_a_halt_before_it_is_stored_as_words(service: Service) -> None:
     """Otherwise a crash between the two would leave words that are answered instead of obeyed."""
-    async with running(tmp_path) as service:
-        halt = await switch(service)
-        with Locked(service):
-            service.hear(said("stop everything", 1, HALL, OLGA))
-            assert service.halt.halted
-            await until(lambda: _logged(service, "waits_for_database"))
-            assert await service.rows("SELECT 1 FROM inbox") == []
-        await stored(service, 1)
-        assert await service.constellations.position("halt") == halt.since
+    halt = await switch(service)
+    with Locked(service):
+        service.hear(said("stop everything", 1, HALL, OLGA))
+        assert service.halt.halted
+        await until(lambda: _logged(service, "waits_for_database"))
+        assert await service.rows("SELECT 1 FROM inbox") == []
+    await stored(service, 1)
+    assert await service.constellations.position("halt") == halt.since
 
 
 async def _logged(service: Service, event: str) -> bool:

@@ -88,16 +88,15 @@ async def messages_of(service: Service, constellation: ConstellationId | None = 
 # ------------------------------------------------------------------------------------------------- seeing and export
 
 
-async def test_see_counts_each_store_in_words(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await lived(service)
-        seen = await asked(service, "see")
-        counted = await service.read(lambda rows: stores.count_all(rows, ANN.id))
-        assert seen["stores"] == {"home": counted}
-        lines = (await told(service, "see")).split("\n")
-        for store, count in counted.items():
-            assert (f"- {ngettext(*WORDS[store][0], count)}: {WORDS[store][1]}" in lines) is (count > 0)
-        assert WORD not in "\n".join(lines)
+async def test_see_counts_each_store_in_words(service: Service) -> None:
+    await lived(service)
+    seen = await asked(service, "see")
+    counted = await service.read(lambda rows: stores.count_all(rows, ANN.id))
+    assert seen["stores"] == {"home": counted}
+    lines = (await told(service, "see")).split("\n")
+    for store, count in counted.items():
+        assert (f"- {ngettext(*WORDS[store][0], count)}: {WORDS[store][1]}" in lines) is (count > 0)
+    assert WORD not in "\n".join(lines)
 
 
 def test_every_store_has_words() -> None:
@@ -121,29 +120,27 @@ async def test_an_export_is_everything_of_every_constellation_and_plain_json(tmp
 # --------------------------------------------------------------------------------------------------------- who may
 
 
-async def test_everybody_is_for_themselves_and_the_owner_for_anybody(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await lived(service)
-        for what in ("see", "export", "pause", "erase"):
-            with pytest.raises(UserError, match="Only the owner may see, export, pause and erase"):
-                await asked(service, what, BOB.id, via=Via.TERMINAL, person=ANN.id)
-            with pytest.raises(CallError, match="person: not available here"):
-                await asked(service, what, OLGA.id, via=Via.DISCORD, person=ANN.id)
-        assert service.privacy.choices.of(ANN.id) is None
-        assert f"my llama is called {WORD}" in await messages_of(service)
-        for what in ("see", "export", "pause", "erase"):
-            await asked(service, what, OLGA.id, via=Via.TERMINAL, person=ANN.id)
-        assert f"my llama is called {WORD}" not in await messages_of(service)
+async def test_everybody_is_for_themselves_and_the_owner_for_anybody(service: Service) -> None:
+    await lived(service)
+    for what in ("see", "export", "pause", "erase"):
+        with pytest.raises(UserError, match="Only the owner may see, export, pause and erase"):
+            await asked(service, what, BOB.id, via=Via.TERMINAL, person=ANN.id)
+        with pytest.raises(CallError, match="person: not available here"):
+            await asked(service, what, OLGA.id, via=Via.DISCORD, person=ANN.id)
+    assert service.privacy.choices.of(ANN.id) is None
+    assert f"my llama is called {WORD}" in await messages_of(service)
+    for what in ("see", "export", "pause", "erase"):
+        await asked(service, what, OLGA.id, via=Via.TERMINAL, person=ANN.id)
+    assert f"my llama is called {WORD}" not in await messages_of(service)
 
 
-async def test_nothing_is_erased_before_it_is_confirmed(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await lived(service)
-        with pytest.raises(
-            Unconfirmed, match=r"- 3 messages: including direct messages and private answers(.|\n)*cannot be undone"
-        ):
-            await asked(service, "erase", sure=False)
-        assert f"my llama is called {WORD}" in await messages_of(service)
+async def test_nothing_is_erased_before_it_is_confirmed(service: Service) -> None:
+    await lived(service)
+    with pytest.raises(
+        Unconfirmed, match=r"- 3 messages: including direct messages and private answers(.|\n)*cannot be undone"
+    ):
+        await asked(service, "erase", sure=False)
+    assert f"my llama is called {WORD}" in await messages_of(service)
 
 
 @pytest.mark.parametrize("name", ["", "ann", "discord:", ":7", "discord:1 2", "dis cord:1", "Discord:1", "nobody:1"])
@@ -157,40 +154,37 @@ def test_a_name_that_names_nobody_is_refused(name: str) -> None:
 
 @pytest.mark.parametrize("choice", list(Choice))
 async def test_nothing_of_who_paused_is_stored_or_answered_and_the_place_is_read_on(
-    tmp_path: Path, choice: Choice
+    service: Service, tmp_path: Path, choice: Choice
 ) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("before", 1))
-        await told(service, {Choice.PAUSED: "pause", Choice.OPTED_OUT: "optout"}[choice])
-        asked = len(service.model.requests)
-        reaction: Notification = said("+1", 9, kind=Kind.REACTION, external_id="post-1/ann/+1/1", subject="post-1")
-        await service.heard(said(f"about {WORD}", 2), reaction, said(f"{WORD}!", 3, DIRECT))
-        assert len(service.model.requests) == asked
-        assert await messages_of(service) == ["before", "Yes."]
-        assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "9", DIRECT.id: "3"}
-        assert bytes_with(tmp_path, WORD) == []
-        await service.heard(said("Bob speaks", 10, speaker=BOB))
-        assert texts(service.model.requests[-1]) == ["before", "Bob speaks"]
+    await service.heard(said("before", 1))
+    await told(service, {Choice.PAUSED: "pause", Choice.OPTED_OUT: "optout"}[choice])
+    asked = len(service.model.requests)
+    reaction: Notification = said("+1", 9, kind=Kind.REACTION, external_id="post-1/ann/+1/1", subject="post-1")
+    await service.heard(said(f"about {WORD}", 2), reaction, said(f"{WORD}!", 3, DIRECT))
+    assert len(service.model.requests) == asked
+    assert await messages_of(service) == ["before", "Yes."]
+    assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "9", DIRECT.id: "3"}
+    assert bytes_with(tmp_path, WORD) == []
+    await service.heard(said("Bob speaks", 10, speaker=BOB))
+    assert texts(service.model.requests[-1]) == ["before", "Bob speaks"]
 
 
-async def test_who_resumes_is_heard_again(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await told(service, "optout")
-        assert "Resumed" in await told(service, "resume")
-        await service.heard(said("here I am", 1))
-        assert await messages_of(service) == ["here I am", "Yes."]
-        assert "Nothing was paused" in await told(service, "resume")
+async def test_who_resumes_is_heard_again(service: Service) -> None:
+    await told(service, "optout")
+    assert "Resumed" in await told(service, "resume")
+    await service.heard(said("here I am", 1))
+    assert await messages_of(service) == ["here I am", "Yes."]
+    assert "Nothing was paused" in await told(service, "resume")
 
 
-async def test_edits_and_deletions_of_older_messages_follow_through_while_paused(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said(f"one {WORD}", 1), said("two", 2))
-        await told(service, "pause")
-        await service.heard(said("unheard", 3))
-        await service.heard(deleted(1), edited("two, mended", 2), edited("still unheard", 3))
-        kept = await messages_of(service)
-        assert "two, mended" in kept
-        assert not [text for text in kept if WORD in text or "unheard" in text]
+async def test_edits_and_deletions_of_older_messages_follow_through_while_paused(service: Service) -> None:
+    await service.heard(said(f"one {WORD}", 1), said("two", 2))
+    await told(service, "pause")
+    await service.heard(said("unheard", 3))
+    await service.heard(deleted(1), edited("two, mended", 2), edited("still unheard", 3))
+    kept = await messages_of(service)
+    assert "two, mended" in kept
+    assert not [text for text in kept if WORD in text or "unheard" in text]
 
 
 async def test_an_opt_out_outlives_a_restart_and_an_erasure(tmp_path: Path) -> None:
@@ -251,109 +245,103 @@ async def test_erasing_takes_every_byte_of_every_constellation_and_says_so(tmp_p
         assert (await asked(service, "see"))["erasures"] == [receipt]
 
 
-async def test_what_is_left_in_words_of_others_and_in_copies_is_named(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await lived(service)
-        service.model.replies.append(says("I see."))
-        constellation = service.constellations.all()[0]
-        copy = constellation.path.with_name("carina.db.before-9-2026")
-        async with service.constellations.use(constellation.id) as database:
-            await database.maintain(lambda raw: raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
-        copy.write_bytes(constellation.path.read_bytes())
+async def test_what_is_left_in_words_of_others_and_in_copies_is_named(service: Service) -> None:
+    await lived(service)
+    service.model.replies.append(says("I see."))
+    constellation = service.constellations.all()[0]
+    copy = constellation.path.with_name("carina.db.before-9-2026")
+    async with service.constellations.use(constellation.id) as database:
+        await database.maintain(lambda raw: raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall())
+    copy.write_bytes(constellation.path.read_bytes())
 
-        def shared_note(tx: Tx) -> None:
-            tx.run("UPDATE agents SET description = ?", (f"who once said: my llama is called {WORD}",))
+    def shared_note(tx: Tx) -> None:
+        tx.run("UPDATE agents SET description = ?", (f"who once said: my llama is called {WORD}",))
 
-        await service.write(shared_note)
-        receipt = await asked(service, "erase")
-        left = {each["file"].rpartition("/")[2]: each for each in receipt["left"]}
-        assert set(left) == {"carina.db", copy.name}
-        assert (left[copy.name]["copy"], left["carina.db"]["tables"]) == (True, {"agents": 1})
-        assert [each["file"].rpartition("/")[2] for each in receipt["copies"]] == [copy.name]
-        text = written(receipt)
-        assert "agents (1)" in text
-        assert f"{copy.name} (" in text
-        assert "found some in 2 of 9" in text
-
-
-async def test_words_that_stand_in_texts_of_ours_are_not_told_as_left_of_somebody(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("an attentive companion", 1))
-        await service.heard(said(f"conversing llama {WORD}", 2))
-        found = await service.column("SELECT content FROM memory_blocks WHERE label = 'persona'")
-        assert "attentive" in str(found[0])
-        receipt = await asked(service, "erase")
-        assert receipt["left"] == []
-        assert receipt["words"] > 0, "the others were looked for"
+    await service.write(shared_note)
+    receipt = await asked(service, "erase")
+    left = {each["file"].rpartition("/")[2]: each for each in receipt["left"]}
+    assert set(left) == {"carina.db", copy.name}
+    assert (left[copy.name]["copy"], left["carina.db"]["tables"]) == (True, {"agents": 1})
+    assert [each["file"].rpartition("/")[2] for each in receipt["copies"]] == [copy.name]
+    text = written(receipt)
+    assert "agents (1)" in text
+    assert f"{copy.name} (" in text
+    assert "found some in 2 of 9" in text
 
 
-async def test_an_answer_that_is_being_made_is_not_given_and_not_written_back(tmp_path: Path) -> None:
+async def test_words_that_stand_in_texts_of_ours_are_not_told_as_left_of_somebody(service: Service) -> None:
+    await service.heard(said("an attentive companion", 1))
+    await service.heard(said(f"conversing llama {WORD}", 2))
+    found = await service.column("SELECT content FROM memory_blocks WHERE label = 'persona'")
+    assert "attentive" in str(found[0])
+    receipt = await asked(service, "erase")
+    assert receipt["left"] == []
+    assert receipt["words"] > 0, "the others were looked for"
+
+
+async def test_an_answer_that_is_being_made_is_not_given_and_not_written_back(service: Service, tmp_path: Path) -> None:
     held = HeldReply(says(f"so it is {WORD}"))
-    async with running(tmp_path) as service:
-        service.model.replies.append(held)
-        service.hear(said(f"my llama is called {WORD}", 1))
-        await held.begun.wait()
-        receipt = await asked(service, "erase")
-        assert receipt["stores"][0]["before"]["turns"] > 0
-        async with asyncio.timeout(5):  # though the model never answers
-            while service.runtime.conversations:
-                await asyncio.sleep(0.001)
-        assert service.platform.texts() == []
-        assert bytes_with(tmp_path, WORD) == []
-        assert await service.column("SELECT status FROM turns") == ["cancelled"]
-        await service.heard(said("and now?", 2))
-        assert service.platform.texts() == ["Yes."]
-        assert [entry for entry in service.logs if entry["log_level"] == "error"] == []
+    service.model.replies.append(held)
+    service.hear(said(f"my llama is called {WORD}", 1))
+    await held.begun.wait()
+    receipt = await asked(service, "erase")
+    assert receipt["stores"][0]["before"]["turns"] > 0
+    async with asyncio.timeout(5):  # though the model never answers
+        while service.runtime.conversations:
+            await asyncio.sleep(0.001)
+    assert service.platform.texts() == []
+    assert bytes_with(tmp_path, WORD) == []
+    assert await service.column("SELECT status FROM turns") == ["cancelled"]
+    await service.heard(said("and now?", 2))
+    assert service.platform.texts() == ["Yes."]
+    assert [entry for entry in service.logs if entry["log_level"] == "error"] == []
 
 
-async def test_a_turn_that_spoke_elsewhere_before_its_person_was_erased_ends(tmp_path: Path) -> None:
+async def test_a_turn_that_spoke_elsewhere_before_its_person_was_erased_ends(service: Service) -> None:
     held = HeldReply(says("Never."))
-    async with running(tmp_path) as service:
-        service.model.replies.append(held)
-        service.hear(said(f"my llama is called {WORD}", 1))
-        await held.begun.wait()
-        (turn,) = await service.column("SELECT id FROM turns")
-        row = outbox.NewRow("k", HALL.id, "discord", "elsewhere", HALL.audience, turn=turn)
-        await service.write(lambda tx: outbox.add(tx, row, service.clock()))
-        await service.write(lambda tx: tx.run("UPDATE outbox SET status = 'sent'"))
-        await asked(service, "erase")
-        async with asyncio.timeout(5):
-            while service.runtime.conversations:
-                await asyncio.sleep(0.001)
-        assert len(service.model.requests) == 1
+    service.model.replies.append(held)
+    service.hear(said(f"my llama is called {WORD}", 1))
+    await held.begun.wait()
+    (turn,) = await service.column("SELECT id FROM turns")
+    row = outbox.NewRow("k", HALL.id, "discord", "elsewhere", HALL.audience, turn=turn)
+    await service.write(lambda tx: outbox.add(tx, row, service.clock()))
+    await service.write(lambda tx: tx.run("UPDATE outbox SET status = 'sent'"))
+    await asked(service, "erase")
+    async with asyncio.timeout(5):
+        while service.runtime.conversations:
+            await asyncio.sleep(0.001)
+    assert len(service.model.requests) == 1
 
 
-async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(tmp_path: Path) -> None:
+async def test_an_answer_that_was_ready_when_it_was_to_begin_again_is_not_given(service: Service) -> None:
     held = HeldReply(says(f"Ann said {WORD}"))
-    async with running(tmp_path) as service:
-        service.model.replies.append(held)
-        service.hear(said("what did she say?", 2, speaker=BOB))
-        await held.begun.wait()
-        (turn,) = await service.column("SELECT id FROM turns")
-        runner = TurnRunner(service.database, service.runtime.turn_deps, turn, TurnControl())
-        material, _move, _more = await service.database.read(runner._look)
-        await asked(service, "erase")
-        with pytest.raises(TurnMoved):
-            await runner._finish(f"Ann said {WORD}", material)
-        await service.settled()
-        assert service.platform.texts() == ["Yes."]
+    service.model.replies.append(held)
+    service.hear(said("what did she say?", 2, speaker=BOB))
+    await held.begun.wait()
+    (turn,) = await service.column("SELECT id FROM turns")
+    runner = TurnRunner(service.database, service.runtime.turn_deps, turn, TurnControl())
+    material, _move, _more = await service.database.read(runner._look)
+    await asked(service, "erase")
+    with pytest.raises(TurnMoved):
+        await runner._finish(f"Ann said {WORD}", material)
+    await service.settled()
+    assert service.platform.texts() == ["Yes."]
 
 
-async def test_an_answer_to_somebody_else_is_made_anew_without_the_words(tmp_path: Path) -> None:
+async def test_an_answer_to_somebody_else_is_made_anew_without_the_words(service: Service, tmp_path: Path) -> None:
     held = HeldReply(says(f"Ann said {WORD}"))
-    async with running(tmp_path) as service:
-        await service.heard(said(f"my llama is called {WORD}", 1))
-        service.model.replies.append(held)
-        quoted = Quoted("1", "Ann", f"my llama is called {WORD}")
-        service.hear(said("what did she say?", 2, speaker=BOB, quoted=quoted))
-        await held.begun.wait()
-        await asked(service, "erase")
-        held.free.set()
-        await service.settled()
-        assert service.platform.texts()[1:] == ["Yes."]
-        assert WORD not in str(service.model.requests[-1].messages)
-        assert texts(service.model.requests[-1]) == ["what did she say?"]
-        assert bytes_with(tmp_path, WORD) == []
+    await service.heard(said(f"my llama is called {WORD}", 1))
+    service.model.replies.append(held)
+    quoted = Quoted("1", "Ann", f"my llama is called {WORD}")
+    service.hear(said("what did she say?", 2, speaker=BOB, quoted=quoted))
+    await held.begun.wait()
+    await asked(service, "erase")
+    held.free.set()
+    await service.settled()
+    assert service.platform.texts()[1:] == ["Yes."]
+    assert WORD not in str(service.model.requests[-1].messages)
+    assert texts(service.model.requests[-1]) == ["what did she say?"]
+    assert bytes_with(tmp_path, WORD) == []
 
 
 async def test_a_message_whose_burst_is_awaited_begins_no_turn_once_it_is_erased(tmp_path: Path) -> None:
@@ -373,24 +361,19 @@ async def test_a_message_whose_burst_is_awaited_begins_no_turn_once_it_is_erased
         assert bytes_with(tmp_path, WORD) == []
 
 
-async def test_what_was_heard_just_before_is_erased_too(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        service.hear(*(said(f"{WORD} {number}", number) for number in range(1, 100)))
-        await asked(service, "erase")
-        await service.settled()
-        assert bytes_with(tmp_path, WORD) == []
+async def test_what_was_heard_just_before_is_erased_too(service: Service, tmp_path: Path) -> None:
+    service.hear(*(said(f"{WORD} {number}", number) for number in range(1, 100)))
+    await asked(service, "erase")
+    await service.settled()
+    assert bytes_with(tmp_path, WORD) == []
 
 
-async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_why(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        owned = "SELECT owner_id FROM constellations"
-        (row,) = await service.constellations.registry.read(lambda rows: rows.all(owned))
-        receipt = await asked(service, "erase", OLGA.id, person=row["owner_id"])
-        text = written(receipt)
-        assert (
-            "LEFT: 1 account or place (only the ID: it owns a constellation, or other accounts are linked to it)"
-            in text
-        )
+async def test_of_who_owns_a_constellation_a_bare_id_stays_and_the_receipt_says_why(service: Service) -> None:
+    owned = "SELECT owner_id FROM constellations"
+    (row,) = await service.constellations.registry.read(lambda rows: rows.all(owned))
+    receipt = await asked(service, "erase", OLGA.id, person=row["owner_id"])
+    text = written(receipt)
+    assert "LEFT: 1 account or place (only the ID: it owns a constellation, or other accounts are linked to it)" in text
 
 
 # ---------------------------------------------------------------------------------------- interruptions and failures
@@ -435,76 +418,70 @@ async def test_a_failure_half_way_leaves_it_begun_and_the_next_start_ends_it(
         assert "still here" not in await messages_of(service)
 
 
-async def test_who_goes_away_while_it_runs_does_not_stop_it(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await lived(service)
-        worker = asyncio.create_task(service.privacy.eraser.run())
-        await asyncio.sleep(0)
-        asking = asyncio.create_task(asked(service, "erase"))
-        while not await service.constellations.registry.read(privacy.open_erasures):
-            await asyncio.sleep(0.001)
-        asking.cancel()
-        async with asyncio.timeout(10):
-            while await service.constellations.registry.read(privacy.open_erasures):
-                await asyncio.sleep(0.01)
-        assert bytes_with(tmp_path, WORD) == []
-        worker.cancel()
+async def test_who_goes_away_while_it_runs_does_not_stop_it(service: Service, tmp_path: Path) -> None:
+    await lived(service)
+    worker = asyncio.create_task(service.privacy.eraser.run())
+    await asyncio.sleep(0)
+    asking = asyncio.create_task(asked(service, "erase"))
+    while not await service.constellations.registry.read(privacy.open_erasures):
+        await asyncio.sleep(0.001)
+    asking.cancel()
+    async with asyncio.timeout(10):
+        while await service.constellations.registry.read(privacy.open_erasures):
+            await asyncio.sleep(0.01)
+    assert bytes_with(tmp_path, WORD) == []
+    worker.cancel()
 
 
-async def test_the_same_person_twice_at_once_is_one_erasure(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await lived(service)
-        worker = asyncio.create_task(service.privacy.eraser.run())
-        await asyncio.sleep(0)
-        first, second = await asyncio.gather(*(asked(service, "erase") for _ in range(2)))
-        assert first == second
-        worker.cancel()
+async def test_the_same_person_twice_at_once_is_one_erasure(service: Service) -> None:
+    await lived(service)
+    worker = asyncio.create_task(service.privacy.eraser.run())
+    await asyncio.sleep(0)
+    first, second = await asyncio.gather(*(asked(service, "erase") for _ in range(2)))
+    assert first == second
+    worker.cancel()
 
 
-async def test_who_waits_when_the_service_stops_is_told(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        eraser = service.privacy.eraser
-        worker = asyncio.create_task(eraser.run())
-        await asyncio.sleep(0)
-        waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        eraser._waiting[ErasureId(1)] = [waiting]
-        worker.cancel()
-        with pytest.raises(UserError, match="continues when it starts again"):
-            await waiting
+async def test_who_waits_when_the_service_stops_is_told(service: Service) -> None:
+    eraser = service.privacy.eraser
+    worker = asyncio.create_task(eraser.run())
+    await asyncio.sleep(0)
+    waiting: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+    eraser._waiting[ErasureId(1)] = [waiting]
+    worker.cancel()
+    with pytest.raises(UserError, match="continues when it starts again"):
+        await waiting
 
 
-async def test_choices_are_durable_before_they_are_answered(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await told(service, "pause")
-        other = Choices(service.constellations, service.clock, service.approvals.people.selves)
-        other = Choices(service.constellations, service.clock, lambda person: (person,))
-        await other.load()
-        assert other.withheld(ANN.id)
-        assert not other.withheld(BOB.id)
-        assert not other.withheld(None)
+async def test_choices_are_durable_before_they_are_answered(service: Service) -> None:
+    await told(service, "pause")
+    other = Choices(service.constellations, service.clock, service.approvals.people.selves)
+    other = Choices(service.constellations, service.clock, lambda person: (person,))
+    await other.load()
+    assert other.withheld(ANN.id)
+    assert not other.withheld(BOB.id)
+    assert not other.withheld(None)
 
 
-async def test_what_they_said_while_paused_is_not_taken_from_a_history_later(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await told(service, "pause")
-        during = service.clock() + timedelta(minutes=1)
-        service.clock.forward(120)
-        await told(service, "resume")
-        again = Choices(service.constellations, service.clock, service.approvals.people.selves)
-        await again.load()
-        assert [again.withheld_at(each, during) for each in (ANN.id, BOB.id)] == [True, False]
-        assert not again.withheld_at(ANN.id, service.clock())
-        await service.heard(
-            said(WORD, 1, at=during, answer=False), said("tortoise", 2, speaker=BOB, at=during, answer=False)
-        )
-        await service.heard(said("well?", 3, at=service.clock()))
-        assert texts(service.model.requests[-1]) == ["tortoise", "well?"]
+async def test_what_they_said_while_paused_is_not_taken_from_a_history_later(service: Service, tmp_path: Path) -> None:
+    await told(service, "pause")
+    during = service.clock() + timedelta(minutes=1)
+    service.clock.forward(120)
+    await told(service, "resume")
+    again = Choices(service.constellations, service.clock, service.approvals.people.selves)
+    await again.load()
+    assert [again.withheld_at(each, during) for each in (ANN.id, BOB.id)] == [True, False]
+    assert not again.withheld_at(ANN.id, service.clock())
+    await service.heard(
+        said(WORD, 1, at=during, answer=False), said("tortoise", 2, speaker=BOB, at=during, answer=False)
+    )
+    await service.heard(said("well?", 3, at=service.clock()))
+    assert texts(service.model.requests[-1]) == ["tortoise", "well?"]
     assert bytes_with(tmp_path, WORD) == []
 
 
-async def test_who_opts_out_later_leaves_the_view_of_others(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said(WORD, 1, answer=False), said("tortoise", 2, speaker=BOB, answer=False))
-        await told(service, "optout")
-        await service.heard(said("well?", 3, speaker=BOB))
-        assert texts(service.model.requests[-1]) == ["tortoise", "well?"]
+async def test_who_opts_out_later_leaves_the_view_of_others(service: Service) -> None:
+    await service.heard(said(WORD, 1, answer=False), said("tortoise", 2, speaker=BOB, answer=False))
+    await told(service, "optout")
+    await service.heard(said("well?", 3, speaker=BOB))
+    assert texts(service.model.requests[-1]) == ["tortoise", "well?"]

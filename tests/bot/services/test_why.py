@@ -1,6 +1,7 @@
 """Why an answer was given, and changing what it was made from: the real service around it."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -83,6 +84,12 @@ def keeping(*more: object, **arguments: object) -> Setting:
     return Setting(model=ScriptedModel(*replies))
 
 
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    async with running(tmp_path, keeping()) as made:
+        yield made
+
+
 async def told(service: Service, place: Place = HALL, speaker: Speaker = ANN) -> str:
     """Something is kept, and an answer made from it; gives the entry."""
     await service.heard(said("I keep a quagga in the barn", 101, place, speaker))
@@ -90,51 +97,46 @@ async def told(service: Service, place: Place = HALL, speaker: Speaker = ANN) ->
     return str((await service.column("SELECT id FROM archival_entries"))[0])
 
 
-async def test_an_answer_names_what_it_was_made_from(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        await told(service)
-        explained = await why_of(service).newest(curious())
-        text = text_of(explained)
-        assert f"> {QUAGGA}" in text
-        assert "by Ann in hall; everyone on that server can read it" in text
-        assert (
-            "Block “persona” in its current version, last changed 2026-11-22 12:00 (now); everyone can read it" in text
-        )
-        assert "Tools used: search." in text
-        kinds = [(memory.kind, memory.changes) for memory in explained.changeable]
-        assert ("entry", tuple(Change)) in kinds
-        assert ("message", (Change.FORGET, Change.NARROW)) in kinds
-        post = service.platform.posts[-1]
-        assert await why_of(service).of_message(curious(), post.external_id) == explained
+async def test_an_answer_names_what_it_was_made_from(service: Service) -> None:
+    await told(service)
+    explained = await why_of(service).newest(curious())
+    text = text_of(explained)
+    assert f"> {QUAGGA}" in text
+    assert "by Ann in hall; everyone on that server can read it" in text
+    assert "Block “persona” in its current version, last changed 2026-11-22 12:00 (now); everyone can read it" in text
+    assert "Tools used: search." in text
+    kinds = [(memory.kind, memory.changes) for memory in explained.changeable]
+    assert ("entry", tuple(Change)) in kinds
+    assert ("message", (Change.FORGET, Change.NARROW)) in kinds
+    post = service.platform.posts[-1]
+    assert await why_of(service).of_message(curious(), post.external_id) == explained
 
 
-async def test_what_is_no_answer_of_this_place_is_refused(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        home = direct(ANN)
-        await told(service, home)
-        answer = service.platform.posts[-1].external_id
-        why = why_of(service)
-        assert QUAGGA in text_of(await why.of_message(curious(place=home), answer))
-        for asker in (curious(), curious(BOB), curious(BOB, home), curious(OLGA), curious(OLGA, home)):
-            with pytest.raises(UserError, match="no answer of mine with this message here"):
-                await why.of_message(asker, answer)
-            with pytest.raises(UserError, match="I have not given an answer here"):
-                await why.newest(asker)
+async def test_what_is_no_answer_of_this_place_is_refused(service: Service) -> None:
+    home = direct(ANN)
+    await told(service, home)
+    answer = service.platform.posts[-1].external_id
+    why = why_of(service)
+    assert QUAGGA in text_of(await why.of_message(curious(place=home), answer))
+    for asker in (curious(), curious(BOB), curious(BOB, home), curious(OLGA), curious(OLGA, home)):
         with pytest.raises(UserError, match="no answer of mine with this message here"):
-            await why.of_message(curious(place=home), "101")
+            await why.of_message(asker, answer)
+        with pytest.raises(UserError, match="I have not given an answer here"):
+            await why.newest(asker)
+    with pytest.raises(UserError, match="no answer of mine with this message here"):
+        await why.of_message(curious(place=home), "101")
 
 
-async def test_a_message_whose_id_is_not_stored_yet_is_waited_for(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        await told(service)
-        post, why = service.platform.posts[-1].external_id, why_of(service)
-        hide = "UPDATE outbox SET status = 'sending', external_id = NULL WHERE external_id = ?"
-        await service.write(lambda tx: tx.run(hide, (post,)))
-        asking = asyncio.create_task(why.of_message(curious(), post))
-        await asyncio.sleep(0.05)
-        found = "UPDATE outbox SET status = 'sent', external_id = ? WHERE status = 'sending'"
-        await service.write(lambda tx: tx.run(found, (post,)))
-        assert QUAGGA in text_of(await asking)
+async def test_a_message_whose_id_is_not_stored_yet_is_waited_for(service: Service) -> None:
+    await told(service)
+    post, why = service.platform.posts[-1].external_id, why_of(service)
+    hide = "UPDATE outbox SET status = 'sending', external_id = NULL WHERE external_id = ?"
+    await service.write(lambda tx: tx.run(hide, (post,)))
+    asking = asyncio.create_task(why.of_message(curious(), post))
+    await asyncio.sleep(0.05)
+    found = "UPDATE outbox SET status = 'sent', external_id = ? WHERE status = 'sending'"
+    await service.write(lambda tx: tx.run(found, (post,)))
+    assert QUAGGA in text_of(await asking)
 
 
 async def test_a_message_passed_on_is_no_answer(tmp_path: Path) -> None:
@@ -146,43 +148,40 @@ async def test_a_message_passed_on_is_no_answer(tmp_path: Path) -> None:
             await why_of(service).of_message(curious(place=direct(ANN)), passed.external_id)
 
 
-async def test_what_the_asker_may_not_know_is_only_counted(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        entry = await told(service)
-        await why_of(service).narrow(curious(), "entry", entry)
-        text = text_of(await why_of(service).newest(curious(BOB)))
-        assert "quagga" not in text
-        assert "that you cannot see here." in text
-        with pytest.raises(UserError, match="cannot see this memory here"):
-            await why_of(service).memory(curious(BOB), "entry", entry)
+async def test_what_the_asker_may_not_know_is_only_counted(service: Service) -> None:
+    entry = await told(service)
+    await why_of(service).narrow(curious(), "entry", entry)
+    text = text_of(await why_of(service).newest(curious(BOB)))
+    assert "quagga" not in text
+    assert "that you cannot see here." in text
+    with pytest.raises(UserError, match="cannot see this memory here"):
+        await why_of(service).memory(curious(BOB), "entry", entry)
 
 
-async def test_a_forgotten_memory_is_said_to_be_forgotten_and_its_words_are_gone(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        why, entry = why_of(service), await told(service)
-        assert (await why.forget(curious(), "entry", entry)).startswith("Forgotten. ")
-        with pytest.raises(UserError, match="may already be forgotten"):
-            await why.forget(curious(), "entry", entry)
-        text = text_of(await why.newest(curious()))
-        assert "that are forgotten now" in text
-        assert "quagga" not in text.replace("where is my quagga?", "")
-        kept = await service.column("SELECT content || coalesce(tool_args, '') FROM messages WHERE id < ?", 2**62)
-        assert not [words for words in kept if "barn" in words and "quagga" in words]
+async def test_a_forgotten_memory_is_said_to_be_forgotten_and_its_words_are_gone(service: Service) -> None:
+    why, entry = why_of(service), await told(service)
+    assert (await why.forget(curious(), "entry", entry)).startswith("Forgotten. ")
+    with pytest.raises(UserError, match="may already be forgotten"):
+        await why.forget(curious(), "entry", entry)
+    text = text_of(await why.newest(curious()))
+    assert "that are forgotten now" in text
+    assert "quagga" not in text.replace("where is my quagga?", "")
+    kept = await service.column("SELECT content || coalesce(tool_args, '') FROM messages WHERE id < ?", 2**62)
+    assert not [words for words in kept if "barn" in words and "quagga" in words]
 
 
-async def test_a_message_is_forgotten_with_what_came_from_it(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        why = why_of(service)
-        await told(service)
-        explained = await why.newest(curious())
-        message = next(memory for memory in explained.changeable if memory.kind == "message" and memory.said)
-        with pytest.raises(UserError, match="You cannot have this forgotten"):
-            await why.forget(curious(BOB), "message", message.id)
-        assert "with what came from it: 1 entry" in await why.forget(curious(), "message", message.id)
-        assert await service.column("SELECT id FROM archival_entries") == []
-        assert "3 memories that are forgotten now" in text_of(await why.newest(curious()))
-        with pytest.raises(UserError, match="may already be forgotten"):
-            await why.forget(curious(), "message", message.id)
+async def test_a_message_is_forgotten_with_what_came_from_it(service: Service) -> None:
+    why = why_of(service)
+    await told(service)
+    explained = await why.newest(curious())
+    message = next(memory for memory in explained.changeable if memory.kind == "message" and memory.said)
+    with pytest.raises(UserError, match="You cannot have this forgotten"):
+        await why.forget(curious(BOB), "message", message.id)
+    assert "with what came from it: 1 entry" in await why.forget(curious(), "message", message.id)
+    assert await service.column("SELECT id FROM archival_entries") == []
+    assert "3 memories that are forgotten now" in text_of(await why.newest(curious()))
+    with pytest.raises(UserError, match="may already be forgotten"):
+        await why.forget(curious(), "message", message.id)
 
 
 async def test_a_correction_has_the_trust_of_who_made_it(tmp_path: Path) -> None:
@@ -208,56 +207,52 @@ async def test_a_correction_has_the_trust_of_who_made_it(tmp_path: Path) -> None
                 await why.correct(curious(), entry, text_mark("A horse."), wrong)
 
 
-async def test_only_in_dm_is_for_whose_words_they_are(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        why, entry = why_of(service), await told(service)
-        for asker in (curious(BOB), curious(OLGA)):
-            with pytest.raises(UserError, match="Only the person who said this"):
-                await why.narrow(asker, "entry", entry)
-        assert "only in our direct messages" in await why.narrow(curious(), "entry", entry)
-        assert "already use it" in await why.narrow(curious(), "entry", entry)
-        assert await service.column("SELECT audience FROM archival_entries") == [person_audience(ANN.id)]
-        model = service.model
-        model.replies.clear()
-        model.replies.extend([says("", call("search", "t", query="quagga barn")), says("Who knows.")])
-        await service.heard(said("what is in the barn?", 103, HALL, BOB))
-        assert "quagga in the barn" not in str(model.requests[-1])
-        model.replies.extend([says("", call("search", "u", query="quagga barn")), says("Yours.")])
-        await service.heard(said("what is in the barn?", 104, direct(ANN), ANN))
-        assert QUAGGA in str(model.requests[-1])
+async def test_only_in_dm_is_for_whose_words_they_are(service: Service) -> None:
+    why, entry = why_of(service), await told(service)
+    for asker in (curious(BOB), curious(OLGA)):
+        with pytest.raises(UserError, match="Only the person who said this"):
+            await why.narrow(asker, "entry", entry)
+    assert "only in our direct messages" in await why.narrow(curious(), "entry", entry)
+    assert "already use it" in await why.narrow(curious(), "entry", entry)
+    assert await service.column("SELECT audience FROM archival_entries") == [person_audience(ANN.id)]
+    model = service.model
+    model.replies.clear()
+    model.replies.extend([says("", call("search", "t", query="quagga barn")), says("Who knows.")])
+    await service.heard(said("what is in the barn?", 103, HALL, BOB))
+    assert "quagga in the barn" not in str(model.requests[-1])
+    model.replies.extend([says("", call("search", "u", query="quagga barn")), says("Yours.")])
+    await service.heard(said("what is in the barn?", 104, direct(ANN), ANN))
+    assert QUAGGA in str(model.requests[-1])
 
 
-async def test_the_owners_own_words_are_kept_to_the_owners_places(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        entry = await told(service, HALL, OLGA)
-        assert "only in your own places" in await why_of(service).narrow(curious(OLGA), "entry", entry)
-        assert await service.column("SELECT audience FROM archival_entries") == [OWNER]
+async def test_the_owners_own_words_are_kept_to_the_owners_places(service: Service) -> None:
+    entry = await told(service, HALL, OLGA)
+    assert "only in your own places" in await why_of(service).narrow(curious(OLGA), "entry", entry)
+    assert await service.column("SELECT audience FROM archival_entries") == [OWNER]
 
 
-async def test_others_change_nothing_and_the_owner_nothing_of_direct_messages(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        why, entry = why_of(service), await told(service)
-        for_bob = await why.newest(curious(BOB))
-        assert for_bob.changeable == ()
-        with pytest.raises(UserError, match="You cannot have this forgotten"):
-            await why.forget(curious(BOB), "entry", entry)
-        with pytest.raises(UserError, match="You cannot correct this"):
-            await why.correct(curious(BOB), entry, text_mark(QUAGGA), "mine")
-        await why.narrow(curious(), "entry", entry)
-        with pytest.raises(UserError, match="cannot see this memory here"):
-            await why.forget(curious(OLGA), "entry", entry)
-        assert await service.column("SELECT content FROM archival_entries") == [QUAGGA]
+async def test_others_change_nothing_and_the_owner_nothing_of_direct_messages(service: Service) -> None:
+    why, entry = why_of(service), await told(service)
+    for_bob = await why.newest(curious(BOB))
+    assert for_bob.changeable == ()
+    with pytest.raises(UserError, match="You cannot have this forgotten"):
+        await why.forget(curious(BOB), "entry", entry)
+    with pytest.raises(UserError, match="You cannot correct this"):
+        await why.correct(curious(BOB), entry, text_mark(QUAGGA), "mine")
+    await why.narrow(curious(), "entry", entry)
+    with pytest.raises(UserError, match="cannot see this memory here"):
+        await why.forget(curious(OLGA), "entry", entry)
+    assert await service.column("SELECT content FROM archival_entries") == [QUAGGA]
 
 
-async def test_blocks_and_answers_of_ours_are_not_rewritten(tmp_path: Path) -> None:
-    async with running(tmp_path, keeping()) as service:
-        await told(service)
-        (block, *_) = await service.column("SELECT id FROM memory_blocks")
-        with pytest.raises(UserError, match="cannot see this memory here"):
-            await why_of(service).forget(curious(OLGA), "block", block)
-        ours = (await service.column("SELECT id FROM messages WHERE role = 'assistant' AND content <> ''"))[0]
-        with pytest.raises(UserError, match="cannot be kept to direct messages"):
-            await why_of(service).narrow(curious(), "message", str(ours))
+async def test_blocks_and_answers_of_ours_are_not_rewritten(service: Service) -> None:
+    await told(service)
+    (block, *_) = await service.column("SELECT id FROM memory_blocks")
+    with pytest.raises(UserError, match="cannot see this memory here"):
+        await why_of(service).forget(curious(OLGA), "block", block)
+    ours = (await service.column("SELECT id FROM messages WHERE role = 'assistant' AND content <> ''"))[0]
+    with pytest.raises(UserError, match="cannot be kept to direct messages"):
+        await why_of(service).narrow(curious(), "message", str(ours))
 
 
 async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_words_went(tmp_path: Path) -> None:
