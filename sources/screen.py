@@ -163,11 +163,6 @@ class ChatView:
         """A line about the chat rather than of it."""
         self._write(text, style="dim")
 
-    def greet(self, text: str) -> None:
-        """A first line, for somebody who sits there; no line for a pipe."""
-        if self._console.is_terminal:
-            self.note(text)
-
     def recall(self, speaker: str, text: str) -> None:
         """A line of the conversation from before."""
         self._say(_clean(text), speaker, style="dim")

@@ -86,11 +86,6 @@ class BudgetState:
     ends: datetime
     by_command: bool
 
-    @property
-    def share(self) -> float:
-        """Of the limit that is used up most; 1 and more when it is spent."""
-        return _share(self.limit, self.spent)
-
 
 @dataclass
 class Budgets:
