@@ -21,21 +21,31 @@ from bot.interfaces.cli.local import LOCAL
 from bot.services import services
 from bot.services.registry import Operation, operations_of
 from bot.services.results import Row
-from texts import DOMAIN, FOLDER, LANGUAGES
+from texts import DOMAIN, FOLDER, LANGUAGES, TextError
 
 ROOT = Path(__file__).parents[1]
-TEMPLATE = FOLDER / "carina.pot"
-PACKAGES = ("bot", "sources", "scheduler", "memory", "texts")
-ERRORS = (
-    *("Refused", "FolderLocked", "EntryNotFound"),
-    *("BlockRefused", "BlockNotFound", "BlockExists", "BlockTooLong", "BlockChanged"),
+SOURCES = sorted(
+    path for package in ("bot", "sources", "scheduler", "memory", "texts") for path in (ROOT / package).rglob("*.py")
 )
-"""The errors of `memory` that people are told."""
-_KEYWORDS = {
-    **dict.fromkeys(("_", "gettext_lazy", "gettext_noop", *ERRORS), 1),
-    **dict.fromkeys(("ngettext", "ngettext_lazy", "ngettext_noop"), 2),
-}
-"""How many messages each function takes first."""
+TEMPLATE = FOLDER / "carina.pot"
+
+
+def _errors() -> set[str]:
+    """The names of all errors for people."""
+    trees = (ast.parse(path.read_text("utf-8")) for path in SOURCES)
+    classes = [each for tree in trees for each in ast.walk(tree) if isinstance(each, ast.ClassDef)]
+    found, size = {TextError.__name__}, 0
+    while len(found) > size:
+        size = len(found)
+        found |= {
+            each.name for each in classes if found & {base.id for base in each.bases if isinstance(base, ast.Name)}
+        }
+    return found
+
+
+KEYWORDS = {"_": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2, "ngettext_noop": 2}
+KEYWORDS |= dict.fromkeys(_errors(), 1)
+"""How many messages each function, and each error for people, takes first."""
 CLICK = (
     "Aborted!",
     "Choose from:\n\t{choices}",
@@ -92,7 +102,7 @@ def template() -> Catalog:
         catalog.add(message, locations=[(name, 0)], auto_comments=[note] if note else [])
     for said in CLICK:
         catalog.add(said, auto_comments=["Click"])
-    for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
+    for path in SOURCES:
         for message in messages(path.read_text("utf-8")):
             catalog.add(message, locations=[(path.relative_to(ROOT).as_posix(), 0)])
     return catalog
@@ -102,8 +112,8 @@ def messages(source: str) -> Iterator[str | tuple[str, ...]]:
     """The messages of one file; Babel's own reader takes any string inside a call for one."""
     for node in ast.walk(ast.parse(source)):
         match node:
-            case ast.Call(func=ast.Name(id=name), args=arguments) if name in _KEYWORDS:
-                taken = arguments[: _KEYWORDS[name]]
+            case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=arguments) if name in KEYWORDS:
+                taken = arguments[: KEYWORDS[name]]
                 words = tuple(
                     each.value for each in taken if isinstance(each, ast.Constant) and isinstance(each.value, str)
                 )

@@ -27,11 +27,11 @@ from memory.store.errors import DatabaseRefused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, new_id
 from memory.store.logs import Log
-from memory.store.plurals import many
 from memory.store.sqlite import connect, driver
 from scheduler import triggers
 from scheduler.due import Run, Skip, Wait, decide, replanned
 from scheduler.jobs import Done, Firing, Open, Opened, Queueing, Working
+from texts import _, ngettext
 
 _QUEUE = commit_point("job.queue")
 _CLAIM = commit_point("job.claim")
@@ -222,7 +222,7 @@ class Runner:
         database, kind = opened.database, opened.kinds.known.get(job.kind)
         try:
             if kind is None:
-                words = f"nothing here knows how to do a {job.kind!r}; looked at again in an hour"
+                words = _("nothing here knows how to do a {kind!r}; looked at again in an hour", kind=job.kind)
                 await database.write(_HOLD, lambda tx: jobs.hold(tx, job.id, now + _UNKNOWN_WAIT, words, 0))
             elif isinstance(kind, Queueing):
                 if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (constellation, job.id), now)):
@@ -327,7 +327,18 @@ class Runner:
             attempts = held.attempts if held.holder == self._holder else held.attempts + 1
             if attempts < MAX_ATTEMPTS:
                 wait = _WAITS[min(attempts, len(_WAITS)) - 1]
-                jobs.hold(tx, job.id, now + wait, f"failed {many(attempts, 'time')}, tried again: {words}", attempts)
+                jobs.hold(
+                    tx,
+                    job.id,
+                    now + wait,
+                    ngettext(
+                        "failed {count} time, tried again: {words}",
+                        "failed {count} times, tried again: {words}",
+                        attempts,
+                        words=words,
+                    ),
+                    attempts,
+                )
                 return
             trigger = triggers.load(held.trigger)
             after = triggers.next_run(trigger, now)
@@ -347,8 +358,12 @@ def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> 
         case Run(due, missed):
             return Firing(job, constellation, due, now, missed)
         case Skip(due, missed, after):
-            times = "skipped the due time" if missed == 1 else f"skipped {missed} due times up to"
-            words = f"{times} {due:%Y-%m-%d %H:%M} UTC: too late"
+            words = ngettext(
+                "skipped the due time {due}: too late",
+                "skipped {count} due times up to {due}: too late",
+                missed,
+                due=due,
+            )
             jobs.complete(tx, job, Completion(due, "skipped", words, after), now)
             _log.warning("job_skipped", job=job.id, missed=missed, due=due.isoformat())
             return None
@@ -361,12 +376,13 @@ def _completion(firing: Firing, detail: str) -> Completion:
     after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
     if not firing.late:
         return Completion(firing.due, "run", detail, after, planned=not firing.asked)
-    late = f"late by {_span(firing.late)}, for {firing.missed} due times" if firing.missed > 1 else ""
-    late = late or f"late by {_span(firing.late)}"
+    late = ngettext(
+        "late by {span}", "late by {span}, for {count} due times", max(firing.missed, 1), span=_span(firing.late)
+    )
     _log.warning("job_late", job=firing.job.id, late=str(firing.late), missed=firing.missed)
     return Completion(firing.due, "late", f"{late}; {detail}" if detail else late, after)
 
 
 def _span(late: timedelta) -> str:
     hours, minutes = divmod(int(late.total_seconds()) // 60, 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    return _("{hours} h {minutes} min", hours=hours, minutes=minutes) if hours else _("{minutes} min", minutes=minutes)

@@ -14,6 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.ids import AgentId, EntryId, InboxId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
+from texts import TextError
 
 
 class Kind(StrEnum):
@@ -161,7 +162,7 @@ Deliver: TypeAlias = Callable[[Notification], None]
 """Takes a notification at once, without waiting; it is durable a moment later, in this order."""
 
 
-class SourceRefused(Exception):
+class SourceRefused(TextError):
     """The platform does not accept what the operator gave; the text says what to change. Trying again is useless."""
 
 

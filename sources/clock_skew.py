@@ -8,6 +8,7 @@ import aiohttp
 
 from memory.store.faults import call_point, outside
 from sources.diagnostics import Finding, State
+from texts import _, gettext_noop
 
 _ASK = call_point("clock.ask")
 _SECONDS = 10.0
@@ -25,11 +26,23 @@ async def examine_clock(url: str) -> Finding:
             answer.release()
         server = parsedate_to_datetime(answer.headers["date"]).timestamp() + 0.5
     except (aiohttp.ClientError, OSError, TimeoutError, KeyError, ValueError) as why:
-        return Finding("clock", State.DOUBT, f"it could not be compared: {type(why).__name__}", "see to the network")
+        return Finding(
+            _("clock"),
+            State.DOUBT,
+            _("it could not be compared: {kind}", kind=type(why).__name__),
+            _("see to the network"),
+        )
     off = middle - server
     host = urlsplit(url).hostname
     if abs(off) <= _TOLERATED:
-        return Finding("clock", State.GOOD, f"within {_TOLERATED:.0f} seconds of {host}")
-    side = "ahead of" if off > 0 else "behind"
-    words = f"{abs(off):.0f} seconds {side} {host}: reminders come at wrong times, sessions are refused"
-    return Finding("clock", State.PROBLEM, words, "have the system set its clock by the network (NTP)")
+        return Finding(
+            _("clock"), State.GOOD, _("within {seconds:.0f} seconds of {host}", seconds=_TOLERATED, host=host)
+        )
+    said = (
+        gettext_noop("{seconds} seconds ahead of {host}")
+        if off > 0
+        else gettext_noop("{seconds} seconds behind {host}")
+    )
+    side = _(said, seconds=f"{abs(off):.0f}", host=host)
+    words = _("{off}: reminders come at wrong times, sessions are refused", off=side)
+    return Finding(_("clock"), State.PROBLEM, words, _("have the system set its clock by the network (NTP)"))

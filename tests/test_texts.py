@@ -80,21 +80,46 @@ def test_the_catalog_reads_as_a_whole() -> None:
             assert not re.search(r"  |\(s\)", said), "one space, and a form for each number"
 
 
-def test_refusals_and_answers_are_in_the_catalog() -> None:
-    """What people are told by an error, or in a sentence, is no plain text of the code."""
-    told = ["UserError", "CallError", "Sentence", *text_catalog.ERRORS]
-    plain = [
-        f"{path}:{node.lineno}"
-        for package in ("bot", "memory", "scheduler")
-        for path in (text_catalog.ROOT / package).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in told
-        for given in [*node.args, *(each.value for each in node.keywords if each.arg == "text")]
-        if not (isinstance(given, ast.Constant) and node.func.id in text_catalog.ERRORS)
-        for part in (given.values if isinstance(given, ast.JoinedStr) else [given])
-        if isinstance(part, ast.Constant) and re.search("[a-z]{2,} [a-z]", str(part.value))
-    ]
+NO_PERSON_READS = {
+    *(
+        "AssertionError",
+        "KeyError",
+        "OSError",
+        "RuntimeError",
+        "TypeError",
+        "ValueError",
+    ),  # the log, or who catches them
+    *("RowUnreadable", "SignInFailed", "TurnMoved"),  # the log
+    *("FetchFailed", "TooLarge", "ToolError"),  # agents, who are told in English
+    *("Unusable", "_BadRequest"),  # programs that call the API or the socket
+}
+
+
+def test_errors_and_answers_are_in_the_catalog() -> None:
+    """What people are told by an error, a check, a job or in a sentence is no plain text of the code."""
+    told = {*text_catalog.KEYWORDS, "Done", "Finding", "Left", "Sentence"}
+    plain = []
+    for path in text_catalog.SOURCES:
+        nodes = list(ast.walk(ast.parse(path.read_text("utf-8"))))
+        raised = {id(each.exc) for each in nodes if isinstance(each, ast.Raise)}
+        for call in nodes:
+            if isinstance(call, ast.Call) and isinstance(call.func, ast.Name | ast.Attribute):
+                name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr
+                if name in told or (id(call) in raised and name not in NO_PERSON_READS):
+                    given = [*call.args, *(each.value for each in call.keywords if name not in text_catalog.KEYWORDS)]
+                    marked = text_catalog.KEYWORDS.get(name, 0)
+                    plain += [
+                        f"{path}:{each.lineno}"
+                        for at, each in enumerate(given)
+                        if sentence(each) and (at >= marked or isinstance(each, ast.JoinedStr))
+                    ]
     assert plain == []
+
+
+def sentence(node: ast.AST) -> bool:
+    """Whether words stand here that somebody could read."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    return any(isinstance(part, ast.Constant) and re.search("[a-z]{2,} [a-z]", str(part.value)) for part in parts)
 
 
 @CODES

@@ -167,6 +167,13 @@ def ngettext_lazy(one: str, more: str, count: int, /, **values: object) -> str:
     return _Lazy((one, more), {"count": count, **values})
 
 
+class TextError(Exception):
+    """An error for people: its message is one of the catalog, with values in place of its names in braces."""
+
+    def __init__(self, message: str = "", /, **values: object) -> None:
+        super().__init__(message if isinstance(message, _Lazy) else gettext_lazy(message, **values))
+
+
 def reason_of(error: BaseException) -> str:
     """What an error says, still to be shown to a reader with `_`."""
     return error.args[0] if error.args and isinstance(error.args[0], str) else str(error)

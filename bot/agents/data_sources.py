@@ -22,7 +22,6 @@ from memory.queue.payloads import SourceNews
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
-from memory.store.plurals import many
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Working
 from scheduler.triggers import Every
@@ -30,6 +29,7 @@ from sources.feeds import Item, SourceUnreadable
 from sources.text import one_line
 from sources.web.fetch import Reader
 from sources.web.pages import WebRefused
+from texts import _, ngettext
 
 KIND = "source"
 TEMPLATE = (
@@ -93,14 +93,14 @@ class DataSources:
         identifier, now = DataSourceId(firing.job.id.partition(":")[2]), firing.now
         source = await database.read(lambda rows: data_sources.get(rows, identifier))
         if source is None or not source.enabled:
-            return Done("not wanted any more" if source is None else "paused")
+            return Done(_("not wanted any more") if source is None else _("paused"))
         try:
             found = await self._read(source, now)
         except (SourceUnreadable, WebRefused) as error:
             why = str(error)
             count = await database.write(_FAIL, lambda tx: data_sources.failed(tx, identifier, why))
             pause = min(timedelta(minutes=source.every_minutes) * 2 ** min(count, 10), _LONGEST_PAUSE)
-            return Done(f"could not be read: {why}", again=now + pause)
+            return Done(_("could not be read: {why}", why=why), again=now + pause)
         known = await database.read(lambda rows: data_sources.marks(rows, identifier))
         changed = news(found, known, source)
         told = 0
@@ -110,8 +110,8 @@ class DataSources:
             )
         await self._seen(database, source, found, changed, now)
         if source.synced_at is None:
-            return Done(f"{many(len(found), 'item')} there at first")
-        return Done(f"{_count(changed)}; told {many(told, 'agent')}")
+            return Done(ngettext("{count} item there at first", "{count} items there at first", len(found)))
+        return Done(f"{_count(changed)}; {ngettext('{count} agent told', '{count} agents told', told)}")
 
     async def _read(self, source: DataSource, now: datetime) -> list[Item]:
         """What a source has. Raises SourceUnreadable, WebRefused."""
@@ -119,7 +119,7 @@ class DataSources:
             return await asyncio.to_thread(_reader("folder", "read_folder"), Path(source.address))
         page = await self.reader.fetch(source.address, _ACCEPT)
         if page.status != 200:
-            raise SourceUnreadable(f"the server answered {page.status}")
+            raise SourceUnreadable("the server answered {status}", status=page.status)
         if source.type == "feed":
             return await asyncio.to_thread(_reader("rss", "read_feed"), page.body)
         if not page.whole:
@@ -199,5 +199,5 @@ def _line(item: Item) -> str:
 
 
 def _count(changed: News) -> str:
-    gone = f", {len(changed.gone):,} removed" if changed.gone else ""
-    return f"{many(len(changed.items), 'new item')}{gone}"
+    gone = _(", {count:,} removed", count=len(changed.gone)) if changed.gone else ""
+    return ngettext("{count} new item", "{count} new items", len(changed.items)) + gone

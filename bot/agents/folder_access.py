@@ -28,7 +28,6 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from memory.store.plurals import many
-from texts import gettext_lazy
 
 _WRITE = commit_point("filing.write")
 
@@ -182,10 +181,8 @@ class FolderAccess:
         root = Path(located.attached.folder.path)
         if root in self.database.path.parents:
             raise Refused(
-                gettext_lazy(
-                    "the folder {name} now contains Carina's own data and cannot be opened",
-                    name=located.attached.folder.name,
-                )
+                "the folder {name} now contains Carina's own data and cannot be opened",
+                name=located.attached.folder.name,
             )
         return root
 
@@ -196,7 +193,7 @@ class FolderAccess:
     async def _stored(self, located: Located) -> tuple[File, bytes]:
         found = await self.database.read(lambda rows: self._held(rows, located))
         if found is None:
-            raise Refused(gettext_lazy("there is no file {whole}; list shows what is there", whole=located.whole))
+            raise Refused("there is no file {whole}; list shows what is there", whole=located.whole)
         return found
 
     def _held(self, rows: Rows, located: Located) -> tuple[File, bytes] | None:
@@ -280,11 +277,7 @@ def _text_window(name: str, content: bytes, first: int, count: int) -> Window:
 
 def _require_text(name: str, content: bytes) -> None:
     if binary(content):
-        raise Refused(
-            gettext_lazy(
-                "{name} is a binary file of {size:,} bytes, which cannot be read", name=name, size=len(content)
-            )
-        )
+        raise Refused("{name} is a binary file of {size:,} bytes, which cannot be read", name=name, size=len(content))
 
 
 def _grep_local(root: Path, at: Located, pattern: Pattern, deadline: float, most: int) -> list[Match]:
@@ -307,12 +300,10 @@ def _write_local(root: Path, path: str, text: str, *, append: bool) -> int:
     content = _joined(before, text, append=append)
     if len(content) > disk.MAX_WRITTEN:
         raise Refused(
-            gettext_lazy(
-                "{path} would have {content:,} bytes, and at most {max_written:,} are written to a file",
-                path=path,
-                content=len(content),
-                max_written=disk.MAX_WRITTEN,
-            )
+            "{path} would have {content:,} bytes, and at most {max_written:,} are written to a file",
+            path=path,
+            content=len(content),
+            max_written=disk.MAX_WRITTEN,
         )
     disk.replace(root, path, content)
     return len(content)
@@ -325,9 +316,7 @@ def _whole(root: Path, path: str) -> bytes:
     with disk.opened(root, path) as file:
         file.text()
         if file.seen.size > disk.MAX_WRITTEN:
-            raise Refused(
-                gettext_lazy("{path} has {size:,} bytes, too many to add to it", path=path, size=file.seen.size)
-            )
+            raise Refused("{path} has {size:,} bytes, too many to add to it", path=path, size=file.seen.size)
         return b"".join(file.blocks())
 
 

@@ -31,6 +31,7 @@ from memory.store.ids import GroupId, PersonId, PlaceId, place_source
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import Cron
+from texts import _
 
 KIND = "patrol"
 SILENCE = "SILENT"
@@ -110,17 +111,23 @@ class Patrols:
         agent, settings = next((each for each in _patrols(tx) if each[1]["name"] == name), (None, {}))
         if agent is None:
             jobs.drop(tx, firing.job.id)
-            return Done("not wanted any more")
+            return Done(_("not wanted any more"))
         if not firing.asked and (held := self.quiet(tx, now)) is not None:
-            return Done("waits for the end of quiet hours", again=held)
+            return Done(_("waits for the end of quiet hours"), again=held)
         group, place = speaking_group(tx, agent), PlaceId(f"{PATROL}:{name}")
         if group is None:
-            return Done(f"not run: {agent.name} is in no group in which it speaks")
+            return Done(_("not run: {name} is in no group in which it speaks", name=agent.name))
         if inbox.is_waiting(tx, place):
-            return Done("not run: the one before is not over")
+            return Done(_("not run: the one before is not over"))
         task = self._task(settings)
         if not task:
-            return Done(f"not run: {FOLDER}/{settings['file']} in the data folder is not there, or no text")
+            return Done(
+                _(
+                    "not run: {folder}/{file} in the data folder is not there, or no text",
+                    folder=FOLDER,
+                    file=settings["file"],
+                )
+            )
         event = inbox.Event(
             source=PATROL,
             external_id=f"{name}/{to_text(firing.due)}",

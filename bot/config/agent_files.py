@@ -45,11 +45,11 @@ def read_exchange(text: str, name: str, *, needed: bool = True) -> Exchange:
         data = tomllib.loads(text)
         settings = FileSettings.model_validate(data)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{name}: not valid TOML: {error}") from error
+        raise ConfigError("{name}: not valid TOML: {error}", name=name, error=error) from error
     except ValidationError as error:
         raise _wrong([f"{name}: {problem}" for problem in file_problems(error, data, FileSettings)]) from error
     if needed and not {"agents", "groups"} & data.keys():
-        raise ConfigError(f"{name}: found neither [[agents]] nor [[groups]]; expected at least one of them")
+        raise ConfigError("{name}: found neither [[agents]] nor [[groups]]; expected at least one of them", name=name)
     return Exchange(settings.agents if "agents" in data else (), settings.groups)
 
 

@@ -158,7 +158,7 @@ class Chat:
         """What was said in answer to a row, whoever saw it. Raises UserError where it was given up."""
         if row.status is inbox.Status.DEAD:
             raise UserError(
-                _("I could not answer it: {last_error}; `carina inbox list --dead` shows it", last_error=row.last_error)
+                "I could not answer it: {last_error}; `carina inbox list --dead` shows it", last_error=row.last_error
             )
         said = said_because(rows, row)
         return [to_data(shown_as(to_delivery(each))) for each in said if each.status is not outbox.Status.WITHDRAWN]

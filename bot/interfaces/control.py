@@ -25,7 +25,7 @@ import structlog
 from bot.errors import ToolError, UserError
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder, private_file
-from texts import _, error_text
+from texts import error_text
 
 Handler: TypeAlias = Callable[..., Any]
 """An operation: an async function (one reply) or async generator (many), with the request's keys as keyword
@@ -104,7 +104,9 @@ def _bind(folder: DataFolder) -> tuple[socket.socket, Path]:
         path = Path(tempfile.mkdtemp(prefix="carina-")) / "control.sock"
         if len(os.fsencode(path)) > _LONGEST_PATH:
             path.parent.rmdir()
-            raise StoreError(f"the path {folder.path} is too long for a socket; set CARINA_HOME to a shorter one")
+            raise StoreError(
+                "the path {path} is too long for a socket; set CARINA_HOME to a shorter one", path=folder.path
+            )
         private_file(folder.control_path).write_text(str(path), "utf-8")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
@@ -112,7 +114,9 @@ def _bind(folder: DataFolder) -> tuple[socket.socket, Path]:
         path.chmod(0o600)
     except OSError as error:
         listening.close()
-        raise StoreError(f"the control socket {path} cannot be made: {error.strerror}") from error
+        raise StoreError(
+            "the control socket {path} cannot be made: {reason}", path=path, reason=error.strerror
+        ) from error
     return listening, path
 
 
@@ -124,7 +128,7 @@ def _remove_stale(folder: DataFolder) -> None:
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe, suppress(OSError):
         probe.settimeout(1)
         probe.connect(str(path))
-        raise FolderLocked(_("Another service answers on {path}. Stop it first.", path=path))
+        raise FolderLocked("Another service answers on {path}. Stop it first.", path=path)
     _remove(folder, path)
 
 
@@ -241,7 +245,9 @@ async def call(
     """
     request = json.dumps({**arguments, "op": op}).encode("utf-8") + b"\n"
     if len(request) > _LONGEST_REQUEST:
-        raise ControlFailed(f"that is too long: {len(request)} bytes of at most {_LONGEST_REQUEST}")
+        raise ControlFailed(
+            "that is too long: {count} bytes of at most {most}", count=len(request), most=_LONGEST_REQUEST
+        )
     reader, writer = await _connect(folder)
     try:
         writer.write(request)
@@ -249,7 +255,7 @@ async def call(
         while (reply := await _receive(reader, within)) is not None:
             yield reply["data"]
     except ConnectionError:
-        raise ControlEnded(_("The service stopped before it answered.")) from None
+        raise ControlEnded("The service stopped before it answered.") from None
     finally:
         writer.close()
         with suppress(ConnectionError):
@@ -272,7 +278,7 @@ async def _connect(folder: DataFolder) -> tuple[asyncio.StreamReader, asyncio.St
             return await asyncio.open_unix_connection(str(folder.control_address()), limit=_LONGEST_REPLY)
     except (OSError, TimeoutError):
         raise ServiceNotRunning(
-            _("No service answers for the data folder {path}. `carina run` starts it.", path=folder.path)
+            "No service answers for the data folder {path}. `carina run` starts it.", path=folder.path
         ) from None
 
 
@@ -282,7 +288,7 @@ async def _receive(reader: asyncio.StreamReader, within: float | None) -> dict[s
         async with asyncio.timeout(within):
             line = await reader.readline()
     except TimeoutError:
-        raise ControlTimeout(f"the service gave no answer within {within:g} seconds") from None
+        raise ControlTimeout("the service gave no answer within {seconds:g} seconds", seconds=within) from None
     if not line.endswith(b"\n"):
         raise ConnectionResetError
     reply: dict[str, Any] = json.loads(line)

@@ -23,7 +23,6 @@ from memory.store.faults import commit_point
 from memory.store.ids import PlaceId, snowflakes
 from sources.base import Notification
 from sources.terminal import PERSON, PLACE
-from texts import _
 
 T = TypeVar("T")
 
@@ -58,15 +57,13 @@ class GroupRequests:
         """
         if not text.strip() or len(text) > LONGEST:
             raise UserError(
-                _(
-                    "A message has 1 to {most} characters; this one has {count}.",
-                    most=f"{LONGEST:,}",
-                    count=f"{len(text):,}",
-                )
+                "A message has 1 to {most} characters; this one has {count}.",
+                most=f"{LONGEST:,}",
+                count=f"{len(text):,}",
             )
         if not 0 < seconds <= MOST_SECONDS:
             raise UserError(
-                _("The waiting time must be more than 0 and at most {seconds} seconds.", seconds=f"{MOST_SECONDS:g}")
+                "The waiting time must be more than 0 and at most {seconds} seconds.", seconds=f"{MOST_SECONDS:g}"
             )
         self._require_heard()
         to = await self.services.talking.group(group)
@@ -81,7 +78,7 @@ class GroupRequests:
     def _require_heard(self) -> None:
         if since := self.services.halt.since:
             raise UserError(
-                _("Everything has been halted since {since}. `carina halt release` resumes.", since=from_text(since))
+                "Everything has been halted since {since}. `carina halt release` resumes.", since=from_text(since)
             )
         if words := self.services.community.privacy.words_withheld(PERSON):
             raise UserError(words)
@@ -95,7 +92,7 @@ class GroupRequests:
                 changed.clear()
                 row = await self._read(lambda rows: inbox.by_external(rows, heard.source, heard.external_id))
                 if row is not None and row.status is Status.DEAD:
-                    raise UserError(_("It could not be answered. `carina inbox show {id}` says why.", id=row.id))
+                    raise UserError("It could not be answered. `carina inbox show {id}` says why.", id=row.id)
                 if row is not None and row.over:
                     return await self._take(row)
 

@@ -59,7 +59,9 @@ class Holder:
             async with asyncio.timeout(ANSWER_SECONDS):
                 return await anext(replies, None)
         except TimeoutError:
-            raise control.ControlTimeout(f"the service gave no answer within {ANSWER_SECONDS:g} seconds") from None
+            raise control.ControlTimeout(
+                "the service gave no answer within {seconds:g} seconds", seconds=ANSWER_SECONDS
+            ) from None
 
     @contextmanager
     def _silence_explained(self) -> Iterator[None]:
@@ -67,22 +69,18 @@ class Holder:
             yield
         except control.ControlTimeout as error:
             raise UserError(
-                _(
-                    "{service}: {error}. It is busy or hangs, and may still do what you asked. See `carina status`, "
-                    "try again, or stop it.",
-                    service=self,
-                    error=error,
-                )
+                "{service}: {error}. It is busy or hangs, and may still do what you asked. See `carina status`, "
+                "try again, or stop it.",
+                service=self,
+                error=error,
             ) from error
         except control.ServiceNotRunning as error:
             if not hasattr(socket, "AF_UNIX"):
                 raise UserError(f"{self}: {error_text(error)}") from error
             raise TakesNoCommands(
-                _(
-                    "{who} and takes no commands: it is starting or stopping, or it is another command. Try again in a "
-                    "moment, or stop it.",
-                    who=self,
-                )
+                "{who} and takes no commands: it is starting or stopping, or it is another command. Try again in a "
+                "moment, or stop it.",
+                who=self,
             ) from error
 
 

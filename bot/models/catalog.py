@@ -100,16 +100,28 @@ class ModelCatalog:
         provider, _, model = name.partition(":")
         if provider not in LIBRARIES or not model:
             known = ", ".join(LIBRARIES)
-            raise ConfigError(f'model "{name}": expected "offline" or "provider:model", with one of: {known}')
+            raise ConfigError(
+                'model "{name}": expected "offline" or "provider:model", with one of: {known}', name=name, known=known
+            )
         if not _installed(LIBRARIES[provider]):
-            raise ConfigError(f'model "{name}": its provider is not installed; install carina[{provider}]')
+            raise ConfigError(
+                'model "{name}": its provider is not installed; install carina[{provider}]',
+                name=name,
+                provider=provider,
+            )
         key, base_url = self._keys.get(provider, ""), self._base_urls.get(provider, "")
         if not key and not (provider == "openai" and base_url):
-            raise ConfigError(f'{provider.upper()}_API_KEY: not set; expected a key, since a model is "{name}"')
+            raise ConfigError(
+                '{provider}_API_KEY: not set; expected a key, since a model is "{name}"',
+                provider=provider.upper(),
+                name=name,
+            )
         if not key.isascii() or not key.isprintable() or " " in key:
-            raise ConfigError(f"{provider.upper()}_API_KEY: expected plain characters without spaces")
+            raise ConfigError("{name}_API_KEY: expected plain characters without spaces", name=provider.upper())
         if base_url and not _is_url(base_url):
-            raise ConfigError(f'{provider.upper()}_BASE_URL: expected a URL such as "http://127.0.0.1:11434/v1"')
+            raise ConfigError(
+                '{name}_BASE_URL: expected a URL such as "http://127.0.0.1:11434/v1"', name=provider.upper()
+            )
         return Access(name, self._limits, key, base_url)
 
 

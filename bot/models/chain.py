@@ -40,6 +40,7 @@ from bot.models.base import (
 )
 from bot.models.health import ModelHealth, State
 from memory.store.clock import Clock, utc_now
+from texts import gettext_lazy
 
 _log = structlog.get_logger("bot.models")
 
@@ -279,7 +280,9 @@ class LazyModel:
                 try:
                     model = await asyncio.to_thread(_connect, self._access)
                 except ImportError as error:
-                    raise ModelRefused(f"{self.name} cannot be loaded: {error}") from error
+                    raise ModelRefused(
+                        gettext_lazy("{name} cannot be loaded: {error}", name=self.name, error=error)
+                    ) from error
                 await self._stack.enter_async_context(model.provider)
                 self._model = model
             return self._model

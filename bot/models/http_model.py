@@ -33,6 +33,7 @@ from bot.models.base import (
     Usage,
 )
 from bot.models.normalize import Pieces, clean
+from texts import gettext_lazy
 
 OVERFLOW = re.compile(r"context.?(size|length|window)|prompt is too long|too many tokens|exceed_context", re.IGNORECASE)
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance", re.IGNORECASE)
@@ -57,16 +58,21 @@ def refusal(status: int, document: object, retry_after: float | None, model: str
     words = one_line(str(error.get("message") or "no reason given"), secret)
     told = f"{_code(document)} {error.get('message')}"
     if status == 413 or (status in (400, 422, 500) and OVERFLOW.search(told)):
-        return ContextTooLong(f"{model}: the conversation is too long for it")
+        return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
     if status == 402 or (status in (400, 403, 429) and _SPENT.search(told)):
-        return ModelRefused(f"{model} refused us ({code})", trouble=Trouble.QUOTA)
+        return ModelRefused(gettext_lazy("{model} refused us ({code})", model=model, code=code), trouble=Trouble.QUOTA)
     if status in (401, 403):
-        return ModelRefused(f"{model} refused us ({code})", trouble=Trouble.KEY)
+        return ModelRefused(gettext_lazy("{model} refused us ({code})", model=model, code=code), trouble=Trouble.KEY)
     if status == 404:
-        return ModelRefused(f"{model} is not there ({code}): {words}", trouble=Trouble.MISSING)
+        return ModelRefused(
+            gettext_lazy("{model} is not there ({code}): {words}", model=model, code=code, words=words),
+            trouble=Trouble.MISSING,
+        )
     if status in BUSY_STATUS or status >= 500:
-        return ModelBusy(f"{model} is busy or failing ({code})", retry_after)
-    return ModelRejected(f"{model} did not take the request ({code}): {words}")
+        return ModelBusy(gettext_lazy("{model} is busy or failing ({code})", model=model, code=code), retry_after)
+    return ModelRejected(
+        gettext_lazy("{model} did not take the request ({code}): {words}", model=model, code=code, words=words)
+    )
 
 
 def failed_in_stream(document: object, model: str, secret: str) -> ModelError:
@@ -75,20 +81,26 @@ def failed_in_stream(document: object, model: str, secret: str) -> ModelError:
     if isinstance(code, int) and 400 <= code < 600:
         return refusal(code, document, None, model, secret)
     if OVERFLOW.search(f"{_code(document)} {_error(document).get('message')}"):
-        return ContextTooLong(f"{model}: the conversation is too long for it")
-    return ModelBusy(f"{model} is busy or failing ({_code(document) or 'an error in its answer'})")
+        return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
+    return ModelBusy(
+        gettext_lazy(
+            "{model} is busy or failing ({code})", model=model, code=_code(document) or "an error in its answer"
+        )
+    )
 
 
 def late(model: str) -> ModelError:
-    return ModelBusy(f"{model} did not answer in time", trouble=Trouble.UNREACHABLE)
+    return ModelBusy(gettext_lazy("{model} did not answer in time", model=model), trouble=Trouble.UNREACHABLE)
 
 
 def cut_off(model: str, phase: str) -> ModelError:
-    return ModelBusy(f"{model}: the connection failed ({phase})", trouble=Trouble.UNREACHABLE)
+    return ModelBusy(
+        gettext_lazy("{model}: the connection failed ({phase})", model=model, phase=phase), trouble=Trouble.UNREACHABLE
+    )
 
 
 def no_answer(model: str, why: str) -> ModelError:
-    return ModelGarbage(f"{model} answered something that is no answer ({why})")
+    return ModelGarbage(gettext_lazy("{model} answered something that is no answer ({why})", model=model, why=why))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -329,7 +341,7 @@ class Assembly:
     def finished(self) -> Answer:
         """The whole answer. Raises ModelGarbage for one that ended early."""
         if self.finish is None:
-            raise self.garbage("it stopped in the middle")
+            raise self.garbage(gettext_lazy("it stopped in the middle"))
         calls = tuple(call.made() for call in self.calls if call.name)
         usage = prices.priced(self._access.name, self._usage()) if self.counts else Usage(cost_usd=None)
         return Answer(clean(self._text), calls, usage, self._access.name, self.finish)

@@ -56,6 +56,7 @@ from bot.models.base import (
 )
 from bot.models.http_model import BUSY_STATUS, OVERFLOW, cut_off, late, no_answer, one_line
 from bot.models.normalize import Pieces, clean
+from texts import gettext_lazy
 
 
 def failure(error: Exception, model: str, secret: str) -> ModelError:
@@ -252,7 +253,7 @@ class ProviderModel:
             raise failure(error, self.name, self._access.key) from None
         answer = to_answer(response, self.name)
         if answer is None:
-            raise ModelGarbage(f"{self.name} stopped in the middle of its answer")
+            raise ModelGarbage(gettext_lazy("{name} stopped in the middle of its answer", name=self.name))
         yield answer
 
     def _settings(self, request: Request) -> ModelSettings:

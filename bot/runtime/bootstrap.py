@@ -146,7 +146,9 @@ def _common(rows: Rows, block: CommonBlock) -> Common:
     known = {agent.name: agent.id for agent in agents.every_agent(rows)}
     if missing := [name for name in block.permissions if name not in known]:
         there, key = ", ".join(known), f'constellation.blocks["{block.label}"].permissions'
-        raise ConfigError(f'{key}: found "{missing[0]}", which is no agent; known: {there}')
+        raise ConfigError(
+            '{key}: found "{agent}", which is no agent; known: {known}', key=key, agent=missing[0], known=there
+        )
     return Common(_block(block), {known[name]: permission for name, permission in block.permissions.items()})
 
 
@@ -155,7 +157,12 @@ def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
     known = {agent.name: agent.id for agent in agents.every_agent(tx)}
     if missing := [name for name in settings.names if name not in known]:
         there = ", ".join(known)
-        raise ConfigError(f'groups["{settings.name}"].members: found "{missing[0]}", which is no agent; known: {there}')
+        raise ConfigError(
+            'groups["{name}"].members: found "{agent}", which is no agent; known: {known}',
+            name=settings.name,
+            agent=missing[0],
+            known=there,
+        )
     wanted = _group(settings, known)
     group = agents.seed_group(tx, wanted, now)
     if replace(wanted, id=group.id) != group:

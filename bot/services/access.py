@@ -111,7 +111,7 @@ class Whom(Arguments):
         server = f"discord:guild:{self.server}" if self.server else ""
         named = [each for each in (self.who, self.person, self.role, server) if each]
         if len(named) != 1:
-            raise UserError(_("Choose one: a person, a role or a server."))
+            raise UserError("Choose one: a person, a role or a server.")
         _require(named[0])
         return named[0]
 
@@ -275,12 +275,10 @@ class Access:
         found = await self.database.write(_REDEEM, work, durable=True)
         if found is None:
             raise UserError(
-                _(
-                    "There is no open request with this code. It was used, has expired, or was mistyped. "
-                    "{command} shows the open requests. Anyone whose code has expired can write to me again "
-                    "to get a new one.",
-                    command=caller.command("pair list"),
-                )
+                "There is no open request with this code. It was used, has expired, or was mistyped. "
+                "{command} shows the open requests. Anyone whose code has expired can write to me again "
+                "to get a new one.",
+                command=caller.command("pair list"),
             )
         self._hold(found.person, Rule.ALLOW, caller.approver)
         self._resume()
@@ -346,18 +344,15 @@ class Access:
         subject = arguments.subject
         if self.configured.get(subject) is Rule.DENY:
             raise UserError(
-                _(
-                    "{subject} is blocked in [discord.deny] of the configuration, which takes precedence. "
-                    "Remove it there.",
-                    subject=subject,
-                )
+                "{subject} is blocked in [discord.deny] of the configuration, which takes precedence. Remove it there.",
+                subject=subject,
             )
         return await self._rule(caller, subject, Rule.ALLOW, _("{who} is allowed"))
 
     @operation("people.deny", "Block a person, role or server", Action.PEOPLE, _CHANGES)
     async def deny(self, caller: Caller, arguments: Whom) -> Notice:
         if arguments.subject in self._people.owner:
-            raise UserError(_("That is the owner, who cannot be blocked."))
+            raise UserError("That is the owner, who cannot be blocked.")
         done = _("{who} is blocked: I neither read nor answer what they say")
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
 
@@ -421,11 +416,9 @@ class Access:
 def _require(subject: str) -> None:
     if not _SUBJECT.fullmatch(subject):
         raise UserError(
-            _(
-                "{subject} is not a person, role or server. Examples: discord:1234 or bluesky:did:plc:… "
-                "for a person, discord:role:1234, discord:guild:1234",
-                subject=repr(subject),
-            )
+            "{subject} is not a person, role or server. Examples: discord:1234 or bluesky:did:plc:… "
+            "for a person, discord:role:1234, discord:guild:1234",
+            subject=repr(subject),
         )
 
 

@@ -95,7 +95,7 @@ class Accounts:
             return identities.offer(tx, caller.person, code, now)
 
         if not await self.constellations.registry.write(_OFFER, work):
-            raise UserError(_("Too many people are linking accounts at the moment. Try again in ten minutes."))
+            raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
         return Notice(
             text=_(
                 "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link "
@@ -136,11 +136,9 @@ class Accounts:
             case _:
                 self._wrong[caller.person].append(now)
                 raise UserError(
-                    _(
-                        "There is no open code like that for you to enter. It was used, has expired, was "
-                        "mistyped, or was given to this same account. {command} gives you a new one.",
-                        command=caller.command("link start"),
-                    )
+                    "There is no open code like that for you to enter. It was used, has expired, was "
+                    "mistyped, or was given to this same account. {command} gives you a new one.",
+                    command=caller.command("link start"),
                 )
 
     @operation("link.list", "List your linked accounts", Action.LINK)
@@ -153,7 +151,7 @@ class Accounts:
         others = [each for each in self.people.links.get(person, ()) if each != person]
         if not others:
             hint = _(" The owner's accounts are linked by DISCORD_OWNER_ID.") if person in self.people.owner else ""
-            raise UserError(_("This account is not linked with another one.{hint}", hint=hint))
+            raise UserError("This account is not linked with another one.{hint}", hint=hint)
         await self.constellations.registry.write(_UNLINK, lambda tx: identities.unlink(tx, person), durable=True)
         await self.load()
         await self.settle()
@@ -182,9 +180,7 @@ class Accounts:
             wrong.popleft()
         if len(wrong) >= _WRONG:
             raise UserError(
-                _(
-                    "That was the wrong code {WRONG} times. Try again {relative}.",
-                    WRONG=_WRONG,
-                    relative=relative(wrong[0] + _WINDOW, now),
-                )
+                "That was the wrong code {WRONG} times. Try again {relative}.",
+                WRONG=_WRONG,
+                relative=relative(wrong[0] + _WINDOW, now),
             )

@@ -300,7 +300,7 @@ class Agenda(MemoryService, Announcing):
             return reminding.meant([each.reminder for each in self._reminders(tx, caller)], which)
         found = reminders.by_id(tx, ReminderId(number))
         if found is None or found.person not in self.people.selves(caller.person):  # one answer: it tells of no other
-            raise Refused(_("You have no such reminder."))
+            raise Refused("You have no such reminder.")
         return found
 
     def _zone(self, rows: Rows, caller: Caller) -> str:

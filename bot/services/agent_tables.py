@@ -58,7 +58,7 @@ def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:
     """The tables of one kind in a file. Raises UserError or ConfigError."""
     found: Sequence[Any] = getattr(read_exchange(toml, _("the file")), kind)
     if not found:
-        raise UserError(_("There is no [[{kind}]] in the file.", kind=kind))
+        raise UserError("There is no [[{kind}]] in the file.", kind=kind)
     return found
 
 
@@ -89,9 +89,9 @@ class Exported(Result):
             with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
                 file.write(self.toml)
         except FileExistsError:
-            raise UserError(_("{path} already exists, so nothing was written.", path=path)) from None
+            raise UserError("{path} already exists, so nothing was written.", path=path) from None
         except OSError as error:
-            raise UserError(_("{path} cannot be written: {strerror}.", path=path, strerror=error.strerror)) from error
+            raise UserError("{path} cannot be written: {strerror}.", path=path, strerror=error.strerror) from error
         return self.model_copy(update={"file": str(path)})
 
 
@@ -105,9 +105,7 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
         key, equals, value = each.partition("=")
         if not equals or not key.strip():
             example = 'description="Keeps the calendar"'
-            raise CallError(
-                _("--set: expected KEY=VALUE, such as {example}; found {given}", example=example, given=each)
-            )
+            raise CallError("--set: expected KEY=VALUE, such as {example}; found {given}", example=example, given=each)
         try:
             found[key.strip()] = tomllib.loads(f"value = {value}")["value"]
         except (tomllib.TOMLDecodeError, KeyError):

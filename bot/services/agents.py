@@ -209,16 +209,16 @@ class Agents(UsesApprovals):
     async def create(self, _caller: Caller, arguments: CreateAgent) -> Changes:
         given = _given(arguments.settings, arguments.prompt)
         if not arguments.name or not given:
-            raise CallError(_("agent create: give a name and settings, such as --set description=…"))
+            raise CallError("agent create: give a name and settings, such as --set description=…")
         return await self.save([read_agent({"name": arguments.name, **given})], replacing=False)
 
     @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES)
     async def edit(self, _caller: Caller, arguments: EditAgent) -> Changes:
         changes = {**_given(arguments.settings, arguments.prompt), **dict.fromkeys(arguments.unset)}
         if not changes:
-            raise CallError(_("agent edit: say what to change, such as --set model=offline"))
+            raise CallError("agent edit: say what to change, such as --set model=offline")
         if "name" in changes:
-            raise UserError(_("An agent keeps its name: the file, groups and memory know it by that."))
+            raise UserError("An agent keeps its name: the file, groups and memory know it by that.")
         agent = await self.database.read(lambda rows: find_agent(rows, arguments.agent))
         merged = {**agent_section(agent), **changes}
         return await self.save([read_agent({key: value for key, value in merged.items() if value is not None})])
@@ -241,7 +241,7 @@ class Agents(UsesApprovals):
         def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
             agent, now = find_agent(tx, arguments.agent), self.approvals.clock()
             if agent.status == "archived":
-                raise UserError(_("{agent} is already archived.", agent=agent.name))
+                raise UserError("{agent} is already archived.", agent=agent.name)
             agents.set_status(tx, agent.id, "archived", now)
             ended = turns.open_of_agent(tx, agent.id)
             for turn in ended:
@@ -359,5 +359,5 @@ def _given(settings: Sequence[str], prompt: str | None) -> dict[str, Any]:
     if prompt is None:
         return given
     if "system_prompt" in given:
-        raise CallError(_("--prompt-file: system_prompt is given too; give one of them"))
+        raise CallError("--prompt-file: system_prompt is given too; give one of them")
     return {**given, "system_prompt": prompt}

@@ -121,7 +121,7 @@ class Approvals:
         """A request with all its arguments, and how it stands: for those who are asked. Raises UserError."""
         found = requests.get(rows, RequestId(min(request, LARGEST)))
         if found is None or not requests.may_answer(found, who.identities):
-            raise UserError(_("There is no such request for you to answer."))
+            raise UserError("There is no such request for you to answer.")
         decision = self.broker.decision(rows, found, place_source(who.person))
         stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
         private = not Scope(OWNER).may_use(found.hearers.audience) and found.person != who.person

@@ -245,7 +245,7 @@ class Archive(MemoryService):
         try:
             kept = archival.insert(tx, keeper.id, entry, now)
         except Refused as error:
-            raise Refused(_("This cannot be stored: {error}.", error=error)) from error
+            raise Refused("This cannot be stored: {error}.", error=error) from error
         row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
         return Added(row=row, already=kept.reinforcement > 0, not_taken=left)
 
@@ -297,7 +297,7 @@ class Archive(MemoryService):
                 caller.confirm(told.question)
             return await self.database.write(_WIDEN, work)
         except Refused as error:
-            raise Refused(_("This cannot be shared more widely: {error}.", error=error)) from error
+            raise Refused("This cannot be shared more widely: {error}.", error=error) from error
 
     @operation(
         "context", "Show what memory agents see when they answer here", Action.READ_MEMORY,
@@ -340,7 +340,7 @@ def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
     living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
     if not living:
         who = _("The agent {name}", name=name) if name else _("Every agent")
-        raise UserError(_("{name} is archived. At a terminal, `carina agent restore` restores it.", name=who))
+        raise UserError("{name} is archived. At a terminal, `carina agent restore` restores it.", name=who)
     last = turns.answered_last(rows, person)
     return next((agent for agent in living if agent.id == last), living[0])
 
@@ -355,7 +355,7 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
                 return entry
     if not found:
         raise UserError(
-            _("There is no entry {label} that you can see here. The list of entries shows them.", label=repr(label))
+            "There is no entry {label} that you can see here. The list of entries shows them.", label=repr(label)
         )
     if len(found) > 1:
         which = ", ".join(_("{id} of {agent}", id=entry.id, agent=of.name) for of, entry in found.values())

@@ -92,7 +92,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
         return found[0]
     there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or _("none")
     if found:
-        raise UserError(_("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there))
+        raise UserError("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there)
     words = _("There is no block {name} that you can see here. There are: {there}.", name=repr(name[:80]), there=there)
     raise UserError(words)
 
@@ -145,7 +145,7 @@ def writer_called(names: dict[Writer, str], past: Past, called: str, people: Peo
             words = _("Several writers are called {called}. Choose one: {found}.")
             raise UserError(words.format(called=repr(called), found=", ".join(found)))
     there = ", ".join(names[writer] for writer in writers) or _("nobody")
-    raise UserError(_("{called} wrote nothing in this block. Its writers: {there}.", called=repr(called), there=there))
+    raise UserError("{called} wrote nothing in this block. Its writers: {there}.", called=repr(called), there=there)
 
 
 def version_before(past: Past, since: str, now: datetime) -> int:
@@ -162,7 +162,7 @@ def version_before(past: Past, since: str, now: datetime) -> int:
         number = text.removeprefix("turn").strip(" :")
         made = [step.change.seq for step in past.steps if str(step.change.turn) == number]
         if not made:
-            raise UserError(_("Turn {number} changed nothing in this block.", number=number))
+            raise UserError("Turn {number} changed nothing in this block.", number=number)
         return made[0] - 1
     moment = moment_said(since, now, UTC)
     if moment is None:

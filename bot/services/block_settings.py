@@ -116,7 +116,7 @@ class BlockSharing(MemoryService):
         def work(tx: Tx) -> WidenedBlock:
             named = find_named(tx, caller.scope, arguments.label)
             if named.block.id != looked_at or version_of(tx, looked_at) != known.version:
-                raise UserError(_("The block changed in the meantime. Look at it again, then repeat the command."))
+                raise UserError("The block changed in the meantime. Look at it again, then repeat the command.")
             told = _widened(tx, named, audience, caller)
             widen_block(tx, hand, named.block, known, audience)
             return told
@@ -211,7 +211,7 @@ class BlockSettings(MemoryService):
         kind = None if arguments.type is None else BlockType(arguments.type)
         new = NewSettings(arguments.rename, arguments.description, arguments.limit or 0, kind)
         if new == NewSettings():
-            raise UserError(_("Nothing to change was given."))
+            raise UserError("Nothing to change was given.")
         block = find_named(tx, caller.scope, arguments.label).block
         for each in (block.type, kind or block.type):  # a core block is guarded on the way in as on the way out
             self._require_theirs(caller, block._replace(type=each))
@@ -237,7 +237,7 @@ class BlockSettings(MemoryService):
     def restore(self, tx: Tx, caller: Caller, arguments: RestoreBlock) -> str:
         found = deleted_blocks(tx, caller.scope, arguments.label)
         if not found:
-            raise UserError(_("There is no deleted block {block} here.", block=repr(arguments.label)))
+            raise UserError("There is no deleted block {block} here.", block=repr(arguments.label))
         owner, audience = found[0]
         self._require_theirs(caller, restore_block(tx, owner, arguments.label, audience, self.clock()))
         self._note(tx, caller, arguments.label, "restored")
@@ -249,9 +249,9 @@ class BlockSettings(MemoryService):
             return
         heard = (caller.scope,) if caller.here is None else (caller.scope, caller.here.scope)
         if not any(may_write_down(scope, block.audience) for scope in heard):
-            raise UserError(_("Block {block} is also seen elsewhere. Only the owner can change it.", block=block.label))
+            raise UserError("Block {block} is also seen elsewhere. Only the owner can change it.", block=block.label)
         if caller.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
-            raise UserError(_("Block {block} is always in context. Only the owner can change it.", block=block.label))
+            raise UserError("Block {block} is always in context. Only the owner can change it.", block=block.label)
 
     def _note(self, tx: Tx, caller: Caller, label: str, change: str) -> None:
         words, details = f"{change} the block {label} by hand", {"label": label, "change": change}

@@ -218,10 +218,10 @@ class Blocks(MemoryService):
     def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> Edited:
         """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
         if arguments.text is None:
-            raise UserError(_("The new text is missing. An empty text empties the block."))
+            raise UserError("The new text is missing. An empty text empties the block.")
         named = find_named(tx, caller.scope, arguments.label)
         if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
-            raise BlockChanged(_("Block {block} was changed since, so it stays as it is.", block=named.block.label))
+            raise BlockChanged("Block {block} was changed since, so it stays as it is.", block=named.block.label)
         return self._edited(tx, caller, named, Written(arguments.text, arguments.field, seen=arguments.seen))
 
     @operation(
@@ -265,7 +265,7 @@ class Blocks(MemoryService):
         there = manual_edits.fields_by_hand(named.block)
         found = next((each for each in there if field_mark(each) == arguments.field), None)
         if found is None:
-            raise UserError(_("The block no longer has this field, so nothing was changed."))
+            raise UserError("The block no longer has this field, so nothing was changed.")
         return self._edited(tx, caller, named, Written(arguments.text, found, arguments.mark))
 
     def _edited(self, tx: Tx, caller: Caller, named: Named, new: Written) -> Edited:

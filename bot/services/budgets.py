@@ -207,7 +207,7 @@ class Spending:
         named, period = _subject(arguments.of), arguments.period
         done = await self.database.write(_DECIDE, lambda tx: budgets.drop(tx, named, period), durable=True)
         if not done:
-            raise UserError(_("No command set a budget of {named} per {period}.", named=named, period=_(period)))
+            raise UserError("No command set a budget of {named} per {period}.", named=named, period=_(period))
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:
             return _("Removed. There is no such budget now.")
@@ -251,7 +251,7 @@ def _subject(text: str) -> str:
     try:
         return check_subject(text)
     except ValueError as error:
-        raise UserError(_("A budget is of {known}, not of {given}.", known=error, given=repr(text[:80]))) from error
+        raise UserError("A budget is of {known}, not of {given}.", known=error, given=repr(text[:80])) from error
 
 
 def _checked(wanted: SetBudget) -> Limit:
@@ -259,5 +259,5 @@ def _checked(wanted: SetBudget) -> Limit:
     try:
         Budget(subject=subject, period=wanted.period, usd=wanted.usd, tokens=wanted.tokens)
     except ValueError:
-        raise UserError(_("Give an amount of money, of tokens, or both.")) from None
+        raise UserError("Give an amount of money, of tokens, or both.") from None
     return Limit(subject, wanted.period, wanted.usd, wanted.tokens)

@@ -44,9 +44,9 @@ from memory.people.privacy import Choice
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.ids import PersonId
-from memory.store.plurals import many
 from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
 from scheduler.triggers import Cron
+from texts import _, ngettext
 
 _TIDY_AFTER = timedelta(days=90)
 _NIGHTS_KEPT = timedelta(days=30)  # so long a night can be undone
@@ -90,24 +90,38 @@ class Upkeep:
     async def optimise(self, database: Database, _firing: Firing) -> str:
         """Merge what full-text indexes keep in pieces, and let SQLite look at its statistics."""
         count = await database.maintain(optimise)
-        return f"{many(count, 'full-text index', 'full-text indexes')} merged"
+        return ngettext("{count} full-text index merged", "{count} full-text indexes merged", count)
 
     def tidy(self, tx: Tx, firing: Firing) -> Done:
         """Forget jobs that ended long ago; they hold no words."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
         journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
-        return Done(f"{many(gone, 'job')} that ended {_TIDY_AFTER.days} days ago forgotten")
+        return Done(
+            ngettext(
+                "{count} job forgotten that ended {days} days ago",
+                "{count} jobs forgotten that ended {days} days ago",
+                gone,
+                days=_TIDY_AFTER.days,
+            )
+        )
 
     def sweep(self, tx: Tx, firing: Firing) -> Done:
         """Delete what has expired in working memory, so much at a time that nobody waits for it."""
         gone = items.sweep(tx, firing.now, _SWEPT)
         again = firing.now if gone == _SWEPT else None
-        return Done(f"{gone} expired entries of working memory are deleted", again)
+        return Done(
+            ngettext(
+                "{count} expired entry of working memory deleted",
+                "{count} expired entries of working memory deleted",
+                gone,
+            ),
+            again,
+        )
 
     def look_after_groups(self, tx: Tx, firing: Firing) -> Done:
         """See whether something in sleeptime groups calls for a turn of theirs, and queue it."""
         fired = look_all(tx, firing.now, self.zone)
-        return Done(f"fired: {', '.join(fired)}" if fired else "nothing called for a turn")
+        return Done(_("fired: {groups}", groups=", ".join(fired)) if fired else _("nothing called for a turn"))
 
 
 def open_reminders(

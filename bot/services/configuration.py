@@ -72,7 +72,7 @@ class ConfigurationFile:
             text = self.path.read_text("utf-8") if self.path.exists() else ""
             return read_exchange(text, self.path.name, needed=False)
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(_("{path} cannot be read: {error}.", path=self.path, error=error)) from error
+            raise UserError("{path} cannot be read: {error}.", path=self.path, error=error) from error
 
 
 _LONG = 200

@@ -124,12 +124,12 @@ class ConstellationCommands:
     async def create(self, _caller: Caller, arguments: NewConstellation) -> str:
         name = arguments.name
         if wrong := problem_with(Section, name=name):
-            raise UserError(_("This name cannot be used: {why}.", why=wrong))
+            raise UserError("This name cannot be used: {why}.", why=wrong)
         if not _SHAPE.fullmatch(name) or name.casefold().startswith("con_"):
             text = _("A name starts with a letter or digit, and has only letters, digits, spaces, and . - _ '")
             raise UserError(text)
         if any(name.casefold() == each.name.casefold() for each in self.registry.all()):
-            raise UserError(_('There is already a constellation "{name}".', name=name))
+            raise UserError('There is already a constellation "{name}".', name=name)
         made = await self.registry.ensure(name, PERSON)
         async with self.registry.use(made.id) as database:
             await seeded_routing(self.config, database, self.clock)
@@ -166,7 +166,7 @@ class ConstellationCommands:
     async def delete(self, caller: Caller, arguments: OneConstellation) -> str:
         found = self._find(arguments.name)
         if found.id == self.configured:
-            raise UserError(_("{name} is the configured constellation, which cannot be deleted.", name=found.name))
+            raise UserError("{name} is the configured constellation, which cannot be deleted.", name=found.name)
         one, more = ngettext_noop(
             "Delete the constellation {name} with everything its agents remember? {count} place belongs to it. Its "
             "files are kept aside.",
@@ -176,7 +176,7 @@ class ConstellationCommands:
         caller.confirm(ngettext(one, more, len(self.registry.assigned(found.id)), name=found.name))
         try:
             if not await self.shut(found.id):
-                raise StoreError(_("The constellation {name} is in use. Try again in a moment.", name=found.name))
+                raise StoreError("The constellation {name} is in use. Try again in a moment.", name=found.name)
             kept, count = await self.registry.remove(found.id)
         except StoreError as error:
             raise UserError(error_text(error)) from error
@@ -201,7 +201,7 @@ class ConstellationCommands:
     async def unassign(self, caller: Caller, arguments: OnePlace) -> Notice:
         place = _place(arguments.place)
         if not await self.registry.unbind(place, self.configured):
-            raise UserError(_("{place} is assigned to no constellation.", place=place))
+            raise UserError("{place} is assigned to no constellation.", place=place)
         _log.info("place_unassigned", place=place, by=caller.person)
         return Notice(text=_("{place} belongs to {name} again."), words={"place": place, "name": self._name()})
 
@@ -234,5 +234,5 @@ def named(constellations: Constellations, name: str) -> ConstellationId:
 
 def _place(text: str) -> str:
     if not _PLACE.fullmatch(text):
-        raise UserError(_("{place} is not a place. Use {examples}.", place=repr(text[:80]), examples=_(_SHAPES)))
+        raise UserError("{place} is not a place. Use {examples}.", place=repr(text[:80]), examples=_(_SHAPES))
     return text

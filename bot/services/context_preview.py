@@ -86,12 +86,12 @@ class ContextPreview:
     def _preview(self, rows: Rows, caller: Caller, arguments: PreviewContext) -> Preview:
         place = inbox.place(rows, PlaceId(arguments.place))
         if place is None or not caller.scope.may_use(place.audience):
-            raise UserError(_("There is no place {place} that you may look into.", place=repr(arguments.place)))
+            raise UserError("There is no place {place} that you may look into.", place=repr(arguments.place))
         agent, scope = find_living(rows, arguments.agent), Scope(place.audience, frozenset(place.within))
         said = messages.conversation(rows, place.id, scope, _LOOKED)
         newest = next((each for each in reversed(said) if each.role == "user" and each.text), None)
         if newest is None:
-            raise UserError(_("Nobody has said anything there that you may read."))
+            raise UserError("Nobody has said anything there that you may read.")
         material = self._material(rows, agent, scope, newest)
         request = prompt.render(material, ())
         written = "\n\n".join([request.system, *(each.text for each in request.messages)])

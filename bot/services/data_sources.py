@@ -148,7 +148,7 @@ class SourceSettings(Announcing):
     def unsubscribe(self, tx: Tx, _caller: Caller, arguments: Unsubscribe) -> Entry[SourceInfo]:
         source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
         if not data_sources.unsubscribe(tx, agent.id, source.id):
-            raise UserError(_("{agent} is not told of {source}.", agent=agent.name, source=source.name))
+            raise UserError("{agent} is not told of {source}.", agent=agent.name, source=source.name)
         return Entry(done=_("Changed"), row=_info(tx, source))
 
     @operation(
@@ -165,11 +165,11 @@ class SourceSettings(Announcing):
     async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
         """What kind of source it is and where. Raises CallError, UserError."""
         if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
-            raise CallError(_("Give one thing to follow: a feed, a calendar or a folder."))
+            raise CallError("Give one thing to follow: a feed, a calendar or a folder.")
         if arguments.folder is not None:
             folder = arguments.folder.resolve()
             if not folder.is_dir():
-                raise UserError(_("{path} is not a folder.", path=folder))
+                raise UserError("{path} is not a folder.", path=folder)
             return "folder", str(folder)
         url = arguments.feed or arguments.calendar
         try:

@@ -29,7 +29,6 @@ from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, ErasureId, PersonId, TurnId
-from texts import _
 
 _BEGIN = commit_point("privacy.begin")
 _ERASE = commit_point("privacy.erase")
@@ -122,7 +121,7 @@ class Eraser:
             if isinstance(done, BaseException):
                 _log.error("not_erased", erasure=erasure.id, exc_info=done)
                 reason = f"{type(done).__name__}: {done}"
-                done = UserError(_("It is not finished yet ({reason}). It continues at the next start.", reason=reason))
+                done = UserError("It is not finished yet ({reason}). It continues at the next start.", reason=reason)
             self._settle(erasure.id, done)
 
     async def run(self) -> None:
@@ -135,9 +134,7 @@ class Eraser:
         finally:
             self._serving = False
             for erasure in list(self._waiting):
-                self._settle(
-                    erasure, UserError(_("The service is stopping. The erasure continues when it starts again."))
-                )
+                self._settle(erasure, UserError("The service is stopping. The erasure continues when it starts again."))
 
     def _settle(self, erasure: ErasureId, result: Erasure | UserError) -> None:
         for waiting in self._waiting.pop(erasure, []):

@@ -146,7 +146,7 @@ class Facts(MemoryService):
     def _learned(self, tx: Tx, said: Statement, source: Source, scope: Scope) -> Fact:
         (learned,) = facts.learn(tx, [said], source, self.clock())
         if learned.fact is None:
-            raise Refused(_("That is too short. Write one complete statement."))
+            raise Refused("That is too short. Write one complete statement.")
         return _get(tx, learned.fact, scope)
 
     def _session(self, rows: Rows, known: list[Fact], said: Statement) -> SessionId:
@@ -167,13 +167,13 @@ class Facts(MemoryService):
 def _statement(given: str, category: Category) -> Statement:
     text = " ".join(given.split())
     if not text:
-        raise UserError(_("The statement is empty."))
+        raise UserError("The statement is empty.")
     return Statement(category, text)
 
 
 def _number(which: str) -> FactId:
     if not (number := row_number(which)):
-        raise Refused(_("{which} is not the number of a fact. The list of facts shows them.", which=repr(which[:40])))
+        raise Refused("{which} is not the number of a fact. The list of facts shows them.", which=repr(which[:40]))
     return FactId(number)
 
 
@@ -313,7 +313,7 @@ class Projects(MemoryService):
     @writes(_TELL)
     def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Kept:
         if caller.trust < Trust.APPROVED:
-            raise Refused(_("Only approved people can teach agents about projects, so nothing was saved."))
+            raise Refused("Only approved people can teach agents about projects, so nothing was saved.")
         by = By(caller.scope, caller.trust, self.clock(), person=caller.person)
         return Kept(rows=tuple(map(LearningRow.of, keep(tx, by))))
 
@@ -324,8 +324,6 @@ def _found(rows: Rows, caller: Caller, which: str) -> Item:
         if str(each.id) == wanted:
             return each
     raise Refused(
-        _(
-            "There is nothing with the number {which} that you can see here. The list shows the numbers.",
-            which=repr(which[:40]),
-        )
+        "There is nothing with the number {which} that you can see here. The list shows the numbers.",
+        which=repr(which[:40]),
     )

@@ -191,7 +191,7 @@ class Folders:
         path = arguments.path
         if path is not None and any(part.endswith(":") for part in path.parts[1:]) and not path.exists():
             raise UserError(
-                _("Remote folders are not supported. Name a directory on this machine, or leave the path out.")
+                "Remote folders are not supported. Name a directory on this machine, or leave the path out."
             )
         root = await asyncio.to_thread(disk.checked_root, str(path), self.data) if path else ""
         heard = _audience(arguments.audience)
@@ -232,7 +232,7 @@ class Folders:
     def detach(self, tx: Tx, _caller: Caller, arguments: DetachFolder) -> Attached:
         folder, found = folders.named(tx, arguments.name, _SCOPE), find_living(tx, arguments.agent)
         if not folders.detach(tx, folder.id, found.id):
-            raise UserError(_("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name))
+            raise UserError("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name)
         return Attached(folder=folder.name, agent=found.name, access="none")
 
     @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, _CHANGES)
@@ -267,7 +267,7 @@ class Folders:
         name = arguments.name
         folder = await self.database.read(lambda rows: folders.named(rows, name, _SCOPE))
         if folder.kind == "local" and Path(folder.path) in self.database.path.parents:
-            raise UserError(_("{folder} now holds Carina's own data, so it is not read.", folder=name))
+            raise UserError("{folder} now holds Carina's own data, so it is not read.", folder=name)
         changed, finished = 0, False
         while not finished:
             done = await folders.index(self.database, folder, self.clock, _STEP_SECONDS)
@@ -307,7 +307,7 @@ class Folders:
 def _audience(text: str) -> Audience:
     audience = named_audience(text)
     if text.startswith("person:"):
-        raise UserError(_("A folder is for the owner, a server, a channel or everyone, not for one person."))
+        raise UserError("A folder is for the owner, a server, a channel or everyone, not for one person.")
     return audience
 
 
@@ -316,7 +316,7 @@ def _content(path: Path) -> bytes:
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     except OSError as error:
-        raise UserError(_("{path} cannot be read: {error}.", path=path, error=error.strerror)) from None
+        raise UserError("{path} cannot be read: {error}.", path=path, error=error.strerror) from None
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)

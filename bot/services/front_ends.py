@@ -128,15 +128,12 @@ class Talking(UsesApprovals):
         """
         found = find_agent(rows, name)
         if found.status != "active":
-            raise UserError(_("{name} is {status}, so it does not answer.", name=found.name, status=_(found.status)))
+            raise UserError("{name} is {status}, so it does not answer.", name=found.name, status=_(found.status))
         here = self.places.answering(place, "")
         groups = [each for each in agents.groups_of(rows, found.id) if _speaks(each, found.id)]
         if not groups:
             raise UserError(
-                _(
-                    "{name} is in no group. At a terminal, `carina group add member` adds it to one.",
-                    name=found.name,
-                )
+                "{name} is in no group. At a terminal, `carina group add member` adds it to one.", name=found.name
             )
         return Addressee(found.name, next((each for each in groups if each.id == here), groups[0]).id)
 
@@ -145,7 +142,7 @@ class Talking(UsesApprovals):
         """A group by name. Raises UserError."""
         found = find_group(rows, name)
         if not agents.answering(rows, found):
-            raise UserError(_("Everyone in {name} is archived, so nobody answers.", name=found.name))
+            raise UserError("Everyone in {name} is archived, so nobody answers.", name=found.name)
         return Addressee(found.name, found.id)
 
     def say(self, notification: Notification, to: Addressee) -> None:

@@ -210,7 +210,7 @@ class Groups(UsesApprovals):
         members = {"members": list(arguments.member)} if arguments.member else {}
         wanted = {"name": arguments.name, **given, **members}
         if not arguments.name or not wanted.get("members"):
-            raise CallError(_("group create: give a name and --member"))
+            raise CallError("group create: give a name and --member")
         return await self.save([read_group(wanted)], replacing=False)
 
     @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES)
@@ -228,7 +228,7 @@ class Groups(UsesApprovals):
     async def add_member(self, _caller: Caller, arguments: AddMember) -> Changes:
         section, agent = await self._named(arguments.group), arguments.agent
         if _is_in(agent, section):
-            raise UserError(_("{agent} is already in {group}.", agent=agent, group=section["name"]))
+            raise UserError("{agent} is already in {group}.", agent=agent, group=section["name"])
         known = {each.name.casefold(): each.name for each in await self.database.read(agents.every_agent)}
         said = {key: value for key, value in (("role", arguments.role), ("domain", arguments.domain)) if value}
         own = {**read_settings(arguments.settings), **said}

@@ -64,11 +64,9 @@ class Halt:
             await self.state.store()
         except StoreError as error:
             raise UserError(
-                _(
-                    "Everything is halted now, but the halt could not be saved ({error}), so a restart would "
-                    "end it. Halt again to retry.",
-                    error=error,
-                )
+                "Everything is halted now, but the halt could not be saved ({error}), so a restart would "
+                "end it. Halt again to retry.",
+                error=error,
             ) from error
         return Halted(since=from_text(self.since), already=bool(before))
 
@@ -80,7 +78,7 @@ class Halt:
             over = await self.state.end()
         except StoreError as error:
             raise UserError(
-                _("Everything is still halted: the release could not be saved ({error}).", error=error)
+                "Everything is still halted: the release could not be saved ({error}).", error=error
             ) from error
         if not over:
             return _("Somebody halted again just now, so everything stays halted.")
@@ -105,12 +103,12 @@ class Restart:
     async def restart(self, _caller: Caller, arguments: RestartArguments) -> str:
         """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
         if not self.possible:
-            raise UserError(_("This service ends with the chat that opened it; only `carina run` can restart."))
+            raise UserError("This service ends with the chat that opened it; only `carina run` can restart.")
         try:
             load_here()
         except ConfigError as error:
             raise UserError(
-                _("The configuration is not valid, so the old one stays in use: {error}", error=error)
+                "The configuration is not valid, so the old one stays in use: {error}", error=error
             ) from error
         if arguments.check:
             return _("The configuration is valid.")

@@ -164,7 +164,7 @@ class Imports(MemoryService):
     @operation("import.markdown", "Import the notes of a folder into long-term memory", Action.AGENTS, _IMPORTS)
     async def markdown(self, _caller: Caller, arguments: OneImport) -> Report:
         if not arguments.file.is_dir():
-            raise UserError(_("{path} is not a folder.", path=arguments.file))
+            raise UserError("{path} is not a folder.", path=arguments.file)
         return await self._take("markdown", arguments, records.markdown)
 
     @operation("import.v1", "Import an export of version 1 of Pattern", Action.AGENTS, _IMPORTS)
@@ -215,21 +215,19 @@ class Imports(MemoryService):
     def _origin(self, rows: Rows, given: str) -> str:
         found = [each.origin for each in import_audit.past(rows) if each.origin.startswith(given)]
         if len(set(found)) != 1:
-            raise UserError(
-                _("There is no import {origin} here. `carina import report` lists them.", origin=repr(given))
-            )
+            raise UserError("There is no import {origin} here. `carina import report` lists them.", origin=repr(given))
         return found[0]
 
     async def _take(self, source: str, arguments: OneImport, reader: Callable[[Path], Iterable[Record]]) -> Report:
         """Store records in batches; each batch and what is written down of it are one transaction."""
         if not arguments.audience:
-            raise CallError(_("--audience: say who can see it: owner, public, guild:<id>, channel:<id> or person:<id>"))
+            raise CallError("--audience: say who can see it: owner, public, guild:<id>, channel:<id> or person:<id>")
         try:
             audience = parse_audience(arguments.audience)
         except ValueError as error:
             raise CallError(f"--audience: {error_text(error)}") from error
         if not arguments.file.exists():
-            raise UserError(_("There is no {file}.", file=arguments.file))
+            raise UserError("There is no {file}.", file=arguments.file)
         agent = await self._agent(arguments.agent)
         origin = (
             arguments.file.name if arguments.file.is_dir() else await asyncio.to_thread(records.digest, arguments.file)
@@ -245,7 +243,7 @@ class Imports(MemoryService):
         }
         said = {each.speaker.casefold() for each in found if isinstance(each, Talk) and each.role == "user"}
         if arguments.as_owner and arguments.as_owner.casefold() not in said:
-            raise UserError(_("Nobody in this file is named {name}.", name=repr(arguments.as_owner)))
+            raise UserError("Nobody in this file is named {name}.", name=repr(arguments.as_owner))
         for at in range(0, len(found), _BATCH):
             batch = found[at : at + _BATCH]
             if arguments.dry_run:

@@ -135,9 +135,7 @@ class Inbox:
         row = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
         if row is None:
             command = caller.command("inbox list")
-            raise UserError(
-                _("Message {which} has not failed. {command} shows which have.", which=which, command=command)
-            )
+            raise UserError("Message {which} has not failed. {command} shows which have.", which=which, command=command)
         if row.group is not None:
             self.wake(row.place, row.group)
         shown = await self.database.read(lambda rows: InboxRow.of(rows, row, caller.scope))
@@ -170,7 +168,7 @@ def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
     """The one of that number. Raises UserError."""
     if (row := inbox.get(rows, InboxId(row_number(which)))) is None:
         command = caller.command("inbox list")
-        raise UserError(_("There is no message {which}. {command} shows them.", which=which[:40], command=command))
+        raise UserError("There is no message {which}. {command} shows them.", which=which[:40], command=command)
     return row
 
 
@@ -201,9 +199,9 @@ class Unanswered(MemoryService, Announcing):
             return _("I am already working on it.") if row.status is not Status.DONE else _("That has been answered.")
         said = None if row.message is None else messages.of_id(tx, row.message)
         if said is not None and said.deleted_at is not None:
-            raise Refused(_("The message was deleted, so there is nothing to answer."))
+            raise Refused("The message was deleted, so there is nothing to answer.")
         if inbox.revive(tx, row.id) is None:
-            raise Refused(_("I can no longer answer that."))
+            raise Refused("I can no longer answer that.")
         self._show(tx, row)
         return _("I am trying again now.")
 

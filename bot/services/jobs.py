@@ -185,9 +185,9 @@ class Schedule(Announcing):
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
         if (found := jobs.get(tx, job)) is None:
             command = caller.command("jobs list")
-            raise UserError(_("There is no job {job}. {command} shows them.", job=repr(job), command=command))
+            raise UserError("There is no job {job}. {command} shows them.", job=repr(job), command=command)
         if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(tx, found):
-            raise UserError(_("{job} is {state}, so nothing was changed.", job=job, state=_(_STATES[_state(found)])))
+            raise UserError("{job} is {state}, so nothing was changed.", job=job, state=_(_STATES[_state(found)]))
         _log.info("job_changed", job=job, act=act, by=caller.person, door=caller.approver.door)
         return jobs.get(tx, job) or found
 

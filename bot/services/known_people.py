@@ -165,7 +165,7 @@ class States(MemoryService):
         """Take a state for what holds where this scope hears it, until another is said or `none`."""
         state = one_line(word, states.LONGEST + 1)
         if len(state) > states.LONGEST:
-            raise UserError(_("Use a few words, at most {LONGEST} characters.", LONGEST=states.LONGEST))
+            raise UserError("Use a few words, at most {LONGEST} characters.", LONGEST=states.LONGEST)
         state = "" if state.casefold() == NOTHING else state
         now = self.clock()
 

@@ -51,7 +51,7 @@ def find_living(rows: Rows, name: str) -> Agent:
     """An agent that is not archived; without a name the first. Raises UserError."""
     known = agents.agents(rows)
     if not known:
-        raise UserError(_("All agents are archived."))
+        raise UserError("All agents are archived.")
     return find(known, name, NO_AGENT) if name.strip() else known[0]
 
 

@@ -127,9 +127,7 @@ def _rows(rows: Rows, limit: int) -> list[UndeliveredRow]:
 def _found(rows: Rows, which: str, caller: Caller) -> Undelivered:
     if (found := outbox.undelivered(rows, OutboxId(row_number(which)))) is None:
         command = caller.command("outbox list")
-        raise UserError(
-            _("There is no undelivered message {which}. {command} shows them.", which=which, command=command)
-        )
+        raise UserError("There is no undelivered message {which}. {command} shows them.", which=which, command=command)
     return found
 
 

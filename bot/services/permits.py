@@ -244,7 +244,7 @@ class Permits(UsesApprovals):
     @operation("approve", "Approve a request", Action.ANSWER, Options(changes=True, formerly=("permits.approve",)))
     async def approve(self, caller: Caller, arguments: Approve) -> Answered:
         if arguments.hour and arguments.always:
-            raise CallError(_("--hour and --always: give one of them, or neither to allow it once"))
+            raise CallError("--hour and --always: give one of them, or neither to allow it once")
         length = "always" if arguments.always else "hour" if arguments.hour else arguments.length
         return await self._answer(caller, arguments.request, Verdict(length))
 
@@ -259,7 +259,7 @@ class Permits(UsesApprovals):
         if (found := requests.revoke(tx, GrantId(number), now)) is None:
             command = caller.command("permits list")
             raise UserError(
-                _("There is no lasting permission {number}. {command} lists them.", number=number, command=command)
+                "There is no lasting permission {number}. {command} lists them.", number=number, command=command
             )
         of = found.audience, who.person, found.request, found.id, found.agent, found.kind
         requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
@@ -346,7 +346,7 @@ class Permits(UsesApprovals):
         if tool not in known:
             there = ", ".join(sorted(known))
             raise UserError(
-                _("{agent} has no tool {tool}. It has: {known}.", agent=agent.name, tool=repr(tool), known=there)
+                "{agent} has no tool {tool}. It has: {known}.", agent=agent.name, tool=repr(tool), known=there
             )
         fields = known[tool].arguments.named()
         if unknown := ", ".join(sorted(set(pattern) - set(fields))):
@@ -357,7 +357,7 @@ class Permits(UsesApprovals):
 
 def _number(which: str, caller: Caller) -> int:
     if not (number := row_number(which)):
-        raise UserError(_("Give the number that {command} shows.", command=caller.command("permits list")))
+        raise UserError("Give the number that {command} shows.", command=caller.command("permits list"))
     return number
 
 
@@ -373,7 +373,7 @@ def _audience(text: str) -> Audience:
     audience = named_audience(text)
     if not Scope(OWNER).may_use(audience):
         raise UserError(
-            _("What comes from somebody's direct messages can only be allowed once at a time, when the agent asks.")
+            "What comes from somebody's direct messages can only be allowed once at a time, when the agent asks."
         )
     return audience
 

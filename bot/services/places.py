@@ -214,7 +214,7 @@ class Places:
     async def mode(self, caller: Caller, arguments: SetMode) -> PlaceSetting:
         where, done = _where(caller, arguments.channel), ""
         if where.direct:
-            raise UserError(_("I always answer direct messages. `/owner people` decides who may send me any."))
+            raise UserError("I always answer direct messages. `/owner people` decides who may send me any.")
         if arguments.mode is not None:
             value = None if arguments.mode == _CONFIGURED else arguments.mode
             done = await self._decide("mode", _level(where, arguments.reach), value, caller.approver)
@@ -254,7 +254,7 @@ class Places:
             return Notice(text=_("Paused. What is new meanwhile is told when you resume it."))
         source = self._known(arguments.source)
         if source in self.accounts.paused:
-            raise UserError(_("{source} is already paused.", source=source))
+            raise UserError("{source} is already paused.", source=source)
         await self._decide("pause", source, "", caller.approver)
         later = (
             gettext_noop("The newest messages of each place are read then.")
@@ -277,7 +277,7 @@ class Places:
             return Notice(text=_("Resumed. It is read within a minute."))
         source = self._known(arguments.source)
         if source not in self.accounts.paused:
-            raise UserError(_("{source} is not paused.", source=source))
+            raise UserError("{source} is not paused.", source=source)
         await self._decide("pause", source, None, caller.approver)
         self.resume()
         read_back = self.accounts.resumed.get(source)
@@ -320,10 +320,10 @@ class Places:
 
     def _known(self, source: str) -> str:
         if source == SOURCE:
-            raise UserError(_("The terminal cannot be paused, so that you can always reach me."))
+            raise UserError("The terminal cannot be paused, so that you can always reach me.")
         if source not in self.sources:
             known = ", ".join(self.sources) or _("none is configured")
-            raise UserError(_("There is no source {source} to pause: {known}.", source=repr(source), known=known))
+            raise UserError("There is no source {source} to pause: {known}.", source=repr(source), known=known)
         return source
 
     def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
@@ -357,7 +357,7 @@ class Places:
         database = self.database if kind == "group" else self.accounts.database
         done = await database.write(_DECIDE, work, durable=True)
         if not done:
-            raise UserError(_("No command has changed this; the configuration applies there."))
+            raise UserError("No command has changed this; the configuration applies there.")
         if value is None:
             self._forget(kind, subject)
         else:
@@ -383,7 +383,7 @@ class Places:
 def _where(caller: Caller, channel: Location | None) -> Location:
     where = channel or caller.location
     if where is None:
-        raise UserError(_("Please choose a channel."))
+        raise UserError("Please choose a channel.")
     return where
 
 

@@ -146,7 +146,7 @@ class Privacy:
         """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
         seen = await self._seen(_person(caller, arguments), yours=not arguments.person)
         if arguments.person and not seen.known:
-            raise UserError(_("Nothing about {person} is or was kept. Is the ID correct?", person=arguments.person))
+            raise UserError("Nothing about {person} is or was kept. Is the ID correct?", person=arguments.person)
         return seen
 
     @operation("privacy.export", "Export everything kept about you", Action.PRIVACY, _EXPORTS)
@@ -266,9 +266,7 @@ def named(person: str) -> PersonId:
     """A person as the command line names them. Raises UserError."""
     source, _colon, identifier = person.partition(":")
     if source not in _SOURCES or not identifier or person.split() != [person]:
-        raise UserError(
-            _("{person} is not a person. Name one like discord:1234 or terminal:owner.", person=repr(person))
-        )
+        raise UserError("{person} is not a person. Name one like discord:1234 or terminal:owner.", person=repr(person))
     return PersonId(person)
 
 

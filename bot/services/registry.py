@@ -394,7 +394,7 @@ class Registry:
         """The operation, if this caller may call it: the one place where that is decided. Raises UserError."""
         declared = self.operations.get(name)
         if declared is None or not is_offered(caller.via, declared.via):
-            raise CallError(_("There is no operation {name!r} here.", name=name))
+            raise CallError("There is no operation {name!r} here.", name=name)
         policy.require(self._guard.people, caller.approver, declared.needs)
         return declared
 
@@ -404,7 +404,7 @@ class Registry:
             raise UserError(_(WITHHELD, command=caller.command("privacy resume")))
         if unknown := [each for each in declared.parameters if each.name in given and not _takes(caller.via, each)]:
             shown = ", ".join(each.called(caller.via) for each in unknown)
-            raise CallError(_("{shown}: not available here", shown=shown))
+            raise CallError("{shown}: not available here", shown=shown)
         for each in declared.parameters:
             if each.needs is not None and given.get(each.name, each.default) != each.default:
                 policy.require(self._guard.people, caller.approver, each.needs)

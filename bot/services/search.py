@@ -263,7 +263,7 @@ class Search(MemoryService):
         agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
         mine = wanted.author.strip().casefold() == ME
         if mine and wanted.role == "assistant":
-            raise UserError(_("Your own messages have the role user. Leave the role out, or name an agent."))
+            raise UserError("Your own messages have the role user. Leave the role out, or name an agent.")
         zone = quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
         since, until = _times(wanted, self.clock(), zone)
         # Discord splits at commas, and a tag can have one.
@@ -300,7 +300,7 @@ def _times(wanted: Wanted, now: datetime, zone: str) -> tuple[datetime | None, d
     until = _moment(_day_after(wanted.until), now, zone)
     if since is not None and until is not None and since >= until:
         raise UserError(
-            _("Nothing can be after {since} and before the end of {until}.", since=wanted.since, until=wanted.until)
+            "Nothing can be after {since} and before the end of {until}.", since=wanted.since, until=wanted.until
         )
     return since, until
 
@@ -310,7 +310,7 @@ def _moment(said: str, now: datetime, zone: str) -> datetime | None:
         return None
     found = moment_said(said, now, zone_of(zone))
     if found is None:
-        raise UserError(_("{said} is not a time. Use {moments}.", said=repr(said), moments=_(MOMENTS)))
+        raise UserError("{said} is not a time. Use {moments}.", said=repr(said), moments=_(MOMENTS))
     return found.astimezone(UTC)
 
 

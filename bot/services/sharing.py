@@ -35,7 +35,7 @@ from memory.store.folder import DataFolder
 from memory.store.ids import PersonId
 from sources.base import Endpoint
 from sources.terminal import PERSON, Journal
-from texts import _, error_text
+from texts import error_text
 
 _OPEN_FILES = 64
 
@@ -108,14 +108,12 @@ async def _configured(config: Config, constellations: Constellations, *, at_rest
         return found
     known = ", ".join(f'"{each.name}"' for each in constellations.all()) or "none"
     raise UserError(
-        _(
-            "There is no constellation {name} in {home}. There are: {known}. `carina run` creates it, or set "
-            "constellation.name in {file} to one of these.",
-            name=name,
-            home=config.home,
-            known=known,
-            file=config.file.name,
-        )
+        "There is no constellation {name} in {home}. There are: {known}. `carina run` creates it, or set "
+        "constellation.name in {file} to one of these.",
+        name=name,
+        home=config.home,
+        known=known,
+        file=config.file.name,
     )
 
 

@@ -96,7 +96,7 @@ class Doctor:
             return Findings(rows=tuple(map(FindingRow.model_validate, json.loads(told))))
         except ValueError:
             why = broken.decode(errors="replace").strip()[-300:]
-            raise UserError(_("The installation could not be checked: {why}", why=why)) from None
+            raise UserError("The installation could not be checked: {why}", why=why) from None
 
 
 _DAMAGE_SHOWN = timedelta(days=30)

@@ -271,10 +271,8 @@ class ChangeReport(MemoryService):
             turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
             if any(turn.status in ("running", "suspended") for turn in turns):
                 raise UserError(
-                    _(
-                        "An agent is still working in the night of {period_name}, so nothing was undone yet.",
-                        period_name=period.name,
-                    )
+                    "An agent is still working in the night of {period_name}, so nothing was undone yet.",
+                    period_name=period.name,
                 )
             found = written(tx, turns, caller.scope, period, known)
             done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
@@ -304,10 +302,7 @@ class ChangeReport(MemoryService):
             return night_named(which, self.zone)
         except ValueError as error:
             raise UserError(
-                _(
-                    "{which} is not a night. Give the date on which it began, such as 2026-11-22.",
-                    which=repr(which[:40]),
-                )
+                "{which} is not a night. Give the date on which it began, such as 2026-11-22.", which=repr(which[:40])
             ) from error
 
     def _block(self, tx: Tx, caller: Caller, named: Named, past: Past, changes: Sequence[Change]) -> UndoneRow:

@@ -254,7 +254,7 @@ class TaskLists(MemoryService):
         )  # fmt: skip
         columns = wanted.columns(tx, task, _alike(found, task), now, zone)
         if not columns:
-            raise Refused(_("Say what to change about the task."))
+            raise Refused("Say what to change about the task.")
         return Entry(done=_("Changed"), row=TaskRow.of(self._put(tx, caller, task, columns)[0], zone))
 
     @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE, _CHANGES)
@@ -376,5 +376,5 @@ def _alike(found: Sequence[Task], task: Task) -> list[Task]:
 def _fields(given: Sequence[str]) -> dict[str, str]:
     pairs = [each.partition("=") for each in given]
     if wrong := [name for name, equals, _value in pairs if not (name.strip() and equals)]:
-        raise Refused(_("{given} is no field. Write it as NAME=VALUE.", given=repr(wrong[0])))
+        raise Refused("{given} is no field. Write it as NAME=VALUE.", given=repr(wrong[0]))
     return {name: value for name, _equals, value in pairs}

@@ -173,7 +173,7 @@ class Upkeep(MemoryService, Announcing):
     def _answered(self, tx: Tx, caller: Caller, identifier: str, *, yes: bool) -> Entry:
         found = run_records.answer_pending(tx, identifier, sorted(self.people.selves(caller.person)), yes=yes)
         if found is None:
-            raise UserError(_("Nothing of yours awaits approval under {identifier}.", identifier=repr(identifier)))
+            raise UserError("Nothing of yours awaits approval under {identifier}.", identifier=repr(identifier))
         words = (
             _("✓ I will use it from now on: {content}", content=one_line(found.content, _SHOWN))
             if yes

@@ -153,13 +153,13 @@ class WebAccess:
     async def open_own_page(self, caller: Caller) -> SignInLink:
         """Seen by the caller alone; the owner's leads to the dashboard."""
         if not self.public_url:
-            raise UserError(_("There is no such page here. `/privacy see` shows the same."))
+            raise UserError("There is no such page here. `/privacy see` shows the same.")
         return await self._link(None if self._is_owner(caller.person) else caller.person)
 
     async def _link(self, person: PersonId | None) -> SignInLink:
         """To the page of somebody; None is the owner, who sees the dashboard. Raises UserError."""
         if not (address := self.address()):
-            raise UserError(_("The dashboard is off or could not start. `carina status` says why."))
+            raise UserError("The dashboard is off or could not start. `carina status` says why.")
         scope = KeyScope.ADMIN if person is None else KeyScope.OWN
         code = await self._add(NewKey(Kind.CODE, scope, "sign-in link", person))
         return SignInLink(url=f"{address}/login?code={code}", person=person or "")
@@ -176,16 +176,13 @@ class WebAccess:
         if len(found) != 1:
             if not found:
                 raise UserError(
-                    _(
-                        "Nobody called {said} has talked to me. Name a person by ID, such as discord:1234.",
-                        said=repr(said),
-                    )
+                    "Nobody called {said} has talked to me. Name a person by ID, such as discord:1234.", said=repr(said)
                 )
             ids = ", ".join(sorted(found)[:10])
-            raise UserError(_("Several people are called {said}. Name one by ID: {ids}.", said=repr(said), ids=ids))
+            raise UserError("Several people are called {said}. Name one by ID: {ids}.", said=repr(said), ids=ids)
         (person,) = found
         if self._is_owner(person):
-            raise UserError(_("That is you: `carina dashboard` opens everything."))
+            raise UserError("That is you: `carina dashboard` opens everything.")
         return person
 
     def _is_owner(self, person: PersonId) -> bool:
@@ -206,7 +203,7 @@ class WebAccess:
     async def sign_out(self, _caller: Caller, arguments: OneSession) -> str:
         wanted = [each.id for each in await self._rows(Kind.SESSION) if arguments.session in (each.id, "all")]
         if not wanted:
-            raise UserError(_("There is no such session. `carina dashboard sessions` lists them."))
+            raise UserError("There is no such session. `carina dashboard sessions` lists them.")
         for each in wanted:
             await self.drop(each)
         return ngettext("Signed out {count} browser.", "Signed out {count} browsers.", len(wanted))
@@ -215,13 +212,13 @@ class WebAccess:
     async def create_token(self, _caller: Caller, arguments: NewToken) -> NewSecret:
         scope, agent = KeyScope(arguments.scope), None
         if arguments.agent and scope is not KeyScope.CHAT:
-            raise UserError(_("A token for one agent has the scope chat: the others see everything."))
+            raise UserError("A token for one agent has the scope chat: the others see everything.")
         if arguments.agent:
             agent = await self.home.read(lambda rows: find_living(rows, arguments.agent).id)
         try:
             token = await self._add(NewKey(Kind.PROGRAM, scope, arguments.name, agent=agent))
         except ValueError:
-            raise UserError(_("There is already a token {name}. Revoke it first.", name=arguments.name)) from None
+            raise UserError("There is already a token {name}. Revoke it first.", name=arguments.name) from None
         return NewSecret(name=arguments.name, scope=scope, token=token)
 
     @operation("token.list", "List the API tokens", Action.WEB, _LOOKS)
@@ -233,7 +230,7 @@ class WebAccess:
     async def revoke_token(self, _caller: Caller, arguments: OneToken) -> str:
         found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == arguments.name), None)
         if found is None or not await self.drop(found.id):
-            raise UserError(_("There is no token {name}. `carina token list` shows them.", name=arguments.name))
+            raise UserError("There is no token {name}. `carina token list` shows them.", name=arguments.name)
         return _("Revoked the token {name}.", name=arguments.name)
 
     @suggestions("tokens")

@@ -259,7 +259,7 @@ class Why(MemoryService):
         try:
             content = archival.checked_content(arguments.text)
         except Refused as error:
-            raise UserError(_("This cannot be stored: {error}.", error=error)) from error
+            raise UserError("This cannot be stored: {error}.", error=error) from error
         if content == found.text:
             return _("It already says that; nothing was changed.")
         if text_mark(found.text) != arguments.seen:

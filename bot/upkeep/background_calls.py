@@ -27,6 +27,7 @@ from memory.people.audience import OWNER, Scope
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import Point, call_point, commit_point, outside
+from texts import gettext_lazy
 
 _RESERVE = commit_point("background.reserve")
 _SETTLE = commit_point("background.settle")
@@ -101,9 +102,9 @@ class Background:
             raise
         await self._settle(database, errand, allowed, answer)
         if answer.model == OFFLINE:
-            raise NoAnswer("offline", "no language model answered")
+            raise NoAnswer("offline", gettext_lazy("no language model answered"))
         if not answer.text.strip() or answer.finish == "filter":
-            raise NoAnswer("failed", "the model gave nothing, or its provider withheld it")
+            raise NoAnswer("failed", gettext_lazy("the model gave nothing, or its provider withheld it"))
         return answer
 
     async def _allow(self, database: Database, errand: BackgroundRequest, request: Request) -> Allowed:
@@ -114,7 +115,7 @@ class Background:
             _RESERVE, lambda tx: kept.allow_upkeep(tx, errand.spender, errand.agent, request, now)
         )
         if allowed is None:
-            raise NoAnswer("budget", "what is left of a budget is kept for answers to people")
+            raise NoAnswer("budget", gettext_lazy("what is left of a budget is kept for answers to people"))
         return allowed
 
     async def _ask(self, allowed: Allowed, errand: BackgroundRequest, request: Request) -> Answer:
@@ -124,7 +125,7 @@ class Background:
         except (ModelError, ConfigError, TimeoutError) as error:
             raise NoAnswer("failed", self.redact(str(error)) or "it took too long") from error
         if found is None:
-            raise NoAnswer("failed", "the model ended without an answer")
+            raise NoAnswer("failed", gettext_lazy("the model ended without an answer"))
         return found
 
     async def _settle(self, database: Database, errand: BackgroundRequest, allowed: Allowed, answer: Answer) -> None:

@@ -63,16 +63,16 @@ class ConsentRequests:
     def ask(self, tx: Tx, firing: Firing) -> Done:
         entry = run_records.pending_of_id(tx, EntryId(firing.job.payload["entry"]))
         if entry is None:
-            return Done("it was decided or taken back before")
+            return Done(_("it was decided or taken back before"))
         person = entry.people[0]
         if entry.trust < Trust.APPROVED:
-            return Done("strangers are not written to unasked")
+            return Done(_("strangers are not written to unasked"))
         if place_source(person) not in _ASKED_AT:
-            return Done("nobody is written to there unasked")
+            return Done(_("nobody is written to there unasked"))
         if kept := self.reminding.kept_back(tx, person, firing.now):
             return kept
         self._queue(tx, entry, person, firing.now)
-        return Done("asked")
+        return Done(_("asked"))
 
     def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:
         place, audience, _ = self.reminding.where(tx, person, own_place(person), entry.audience)

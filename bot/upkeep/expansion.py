@@ -28,10 +28,10 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import EntryId
-from memory.store.plurals import many
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Working
 from scheduler.triggers import At
+from texts import _, ngettext
 
 _KEEP = commit_point("expansion.keep")
 
@@ -117,8 +117,8 @@ def _later(firing: Firing, why: str) -> Done:
     waited = firing.now - (firing.job.next_at or firing.due)  # also when it was asked for by hand
     wait = min(max(_FIRST_WAIT, 4 * waited), _LONGEST_WAIT)
     if waited + wait > _GIVEN_UP:
-        return Done(f"given up after two days, and left as it is: {why}")
-    return Done(f"not yet: {why}", again=firing.now + wait)
+        return Done(_("given up after two days, and left as it is: {why}", why=why))
+    return Done(_("not yet: {why}", why=why), again=firing.now + wait)
 
 
 def _keep(tx: Tx, firing: Firing, saved: _Saved, wishes: Sequence[Focused], now: datetime) -> str | Done:
@@ -128,7 +128,7 @@ def _keep(tx: Tx, firing: Firing, saved: _Saved, wishes: Sequence[Focused], now:
         return _later(firing, "it changed meanwhile")
     kept = [_made(tx, saved, each, now) for each in wishes[:_MOST]]
     made = sum(kept)
-    words = f"{many(made, 'entry', 'entries')} made" if made else "nothing was to be made of it"
+    words = ngettext("{count} entry made", "{count} entries made", made) if made else _("nothing was to be made of it")
     if left := len(wishes) - made:
         words = f"{words}; {left} left: said before, or with a name or number that it has not"
     jobs.complete(tx, firing.job, Completion(firing.due, "run", words, None), now)

@@ -30,6 +30,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from scheduler.jobs import Kinds, Working
 from scheduler.zones import instant, zone_of
+from texts import gettext_lazy
 
 _BEGINS = time(4)  # who is up late is still up on the day before
 
@@ -368,7 +369,7 @@ class SummaryJob:
             shown = prompts.so_far(told, text) if isinstance(told, Happened) else text
             told, model = await self._asked(database, errand, Request(system, (UserMessage(shown),)), form)
         if told is None:
-            raise NoAnswer("failed", "there was nothing to tell")
+            raise NoAnswer("failed", gettext_lazy("there was nothing to tell"))
         return told, model
 
     async def _asked(
@@ -386,4 +387,6 @@ class SummaryJob:
         try:
             return read_answer(answer.text, form), answer.model
         except Unusable as error:
-            raise NoAnswer("failed", f"twice not the form that was asked for ({error})") from error
+            raise NoAnswer(
+                "failed", gettext_lazy("twice not the form that was asked for ({error})", error=error)
+            ) from error

@@ -239,7 +239,7 @@ def change_of(message: str | None, timestamp: int) -> Change:
         whose = said.get("x")
         note = Note(Deed(said.get("k", Deed.EDIT)), int(said.get("o", 0)), None if whose is None else Writer(whose))
     except (ValueError, KeyError, TypeError) as error:
-        raise BlockCorrupt(f"a change does not say who made it: {message!r}") from error
+        raise BlockCorrupt("a change does not say who made it: {message!r}", message=message) from error
     at = datetime.fromtimestamp(timestamp, tz=UTC)
     return Change(writer, None if turn is None else TurnId(turn), seq, at, note)
 
@@ -259,14 +259,16 @@ def steps_of(updates: str) -> list[Step]:
         # Loro keeps a large commit as several changes with the same message.
         return [_step(peers, list(parts)) for _, parts in itertools.groupby(changes, key=lambda each: each["msg"])]
     except (ValueError, KeyError, TypeError, IndexError) as error:
-        raise BlockCorrupt(f"the changes of a document cannot be read: {error}") from error
+        raise BlockCorrupt("the changes of a document cannot be read: {error}", error=error) from error
 
 
 def _step(peers: list[str], parts: list[dict[str, Any]]) -> Step:
     shown, operations = _shown_of(parts[0]["msg"]), [op for change in parts for op in change["ops"]]
     if shown is None:
         if strange := {op["container"] for op in operations} - {_TEXT}:
-            raise BlockCorrupt(f"a change of {min(strange)} does not say what it did to the text that is shown")
+            raise BlockCorrupt(
+                "a change of {writer} does not say what it did to the text that is shown", writer=min(strange)
+            )
         shown = tuple(splice for op in operations for splice in text_splices(op["content"]))
     return Step(change_of(parts[0]["msg"], parts[0]["timestamp"]), shown, Made(peers, parts))
 

@@ -23,6 +23,7 @@ from memory.blocks.changes import job_writer as job_writer
 from memory.blocks.changes import person_writer as person_writer
 from memory.blocks.schemas import TextSchema
 from memory.store.errors import BlockCorrupt, Refused, StoreError
+from texts import gettext_lazy
 
 T = TypeVar("T")
 
@@ -97,7 +98,7 @@ class _Guard:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is None or isinstance(error, KeyboardInterrupt | SystemExit | StoreError):
             return
-        raise BlockCorrupt(f"the document failed at {self._doing}: {error}") from error
+        raise BlockCorrupt("the document failed at {doing}: {error}", doing=self._doing, error=error) from error
 
 
 class BlockDocument:
@@ -137,15 +138,15 @@ class BlockDocument:
 
     def _take(self, blob: Blob) -> None:
         if blob_digest(blob.data, blob.base) != blob.digest:
-            raise UnsoundBlob(blob.kind, blob.seq, "does not match its checksum")
+            raise UnsoundBlob(blob.kind, blob.seq, gettext_lazy("does not match its checksum"))
         try:
             status = self._loro.import_(unpack(blob.data))
         except (KeyboardInterrupt, SystemExit):
             raise
         except BaseException as error:
-            raise UnsoundBlob(blob.kind, blob.seq, f"cannot be read: {error}") from error
+            raise UnsoundBlob(blob.kind, blob.seq, gettext_lazy("cannot be read: {error}", error=error)) from error
         if status.pending is not None:  # Loro does not call this an error
-            raise UnsoundBlob(blob.kind, blob.seq, "builds on a change that is missing")
+            raise UnsoundBlob(blob.kind, blob.seq, gettext_lazy("builds on a change that is missing"))
         self.version = blob.seq
         self._said = None
 

@@ -202,11 +202,15 @@ def own_past(document: BlockDocument) -> Past:
 def _joined(archive: Archive, newer: Past) -> Past:
     """Both in one. What the archive knows beyond the beginning of the newer one was lost in a repair."""
     if archive.up_to < newer.start:
-        raise BlockCorrupt(f"changes {archive.up_to + 1} to {newer.start} are not kept")
+        raise BlockCorrupt("changes {first} to {last} are not kept", first=archive.up_to + 1, last=newer.start)
     older = open_archive(archive)
     steps = tuple(step for step in older.steps if step.change.seq <= newer.start)
     if played(older.text, steps) != newer.text:
-        raise BlockCorrupt(f"the archive of changes {archive.after + 1} to {archive.up_to} does not fit what follows")
+        raise BlockCorrupt(
+            "the archive of changes {first} to {last} does not fit what follows",
+            first=archive.after + 1,
+            last=archive.up_to,
+        )
     return replace(newer, start=older.start, text=older.text, steps=steps + newer.steps)
 
 
@@ -220,16 +224,18 @@ def open_archive(archive: Archive) -> Past:
     """The past that an archive holds. Raises BlockCorrupt."""
     named = f"the archive of changes {archive.after + 1} to {archive.up_to}"
     if blob_digest(archive.data) != archive.digest:
-        raise BlockCorrupt(f"{named} does not match its checksum")
+        raise BlockCorrupt("{named} does not match its checksum", named=named)
     try:
         head, _, exported = unpack(archive.data).decode().partition("\n")
         said = json.loads(head)
         start, text = int(said["after"]), str(said["text"])
     except (ValueError, KeyError, TypeError) as error:
-        raise BlockCorrupt(f"{named} cannot be read: {error}") from error
+        raise BlockCorrupt("{named} cannot be read: {error}", named=named, error=error) from error
     past = Past(start, text, tuple(steps_of(exported)))
     if (past.start, past.version) != (archive.after, archive.up_to):
-        raise BlockCorrupt(f"{named} holds changes {past.start + 1} to {past.version}")
+        raise BlockCorrupt(
+            "{named} holds changes {first} to {last}", named=named, first=past.start + 1, last=past.version
+        )
     return past
 
 

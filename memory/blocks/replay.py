@@ -147,7 +147,9 @@ class Replay:
         sums = {path: math.fsum(amount for _, amount in added) for path, added in self._added.items()}
         wrong += [path for path, total in sums.items() if not math.isclose(total, now[path], abs_tol=1e-6)]
         if wrong:
-            raise BlockCorrupt(f"the changes of the document do not give what {wrong[0] or 'the list'} holds")
+            raise BlockCorrupt(
+                "the changes of the document do not give what {wrong} holds", wrong=wrong[0] or "the list"
+            )
 
     # -------------------------------------------------------------------------------------------------- reading
 

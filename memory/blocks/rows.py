@@ -11,6 +11,7 @@ from memory.store.database import Row, Rows, Tx, Value
 from memory.store.errors import BlockNotFound
 from memory.store.fulltext import index_text
 from memory.store.ids import BlockId
+from texts import gettext_lazy
 
 EVERYBODY = Writer("*")
 """Stands for all who wrote in a block since it got long."""
@@ -94,7 +95,7 @@ def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
     updates = updates_after(rows, block, start)
     missing = set(range(start + 1, head["next_seq"])) - {blob.seq for blob in updates}
     if missing:
-        raise UnsoundBlob(BlobKind.UPDATE, min(missing), "is missing")
+        raise UnsoundBlob(BlobKind.UPDATE, min(missing), gettext_lazy("is missing"))
     return OpenBlock(
         id=block,
         heading=heading_of(head),

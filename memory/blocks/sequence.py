@@ -100,7 +100,7 @@ class SequenceHistory:
         """Make a change. Raises BlockCorrupt."""
         number, note = change.seq, change.note
         if number <= self._last:
-            raise BlockCorrupt(f"change {number} comes after change {self._last}")
+            raise BlockCorrupt("change {number} comes after change {last}", number=number, last=self._last)
         known = restored_since(note) if note.deed.restores else None
         for each in operations if note.deed.restores else _exchanges(operations):
             match each:
@@ -143,7 +143,9 @@ class SequenceHistory:
     def _index(self, place: int, number: int) -> int:
         """The index right behind the standing character before a place; splits a span if need be."""
         if not 0 <= place <= self._size:
-            raise BlockCorrupt(f"change {number} at character {place} lies past the end of the text")
+            raise BlockCorrupt(
+                "change {number} at character {place} lies past the end of the text", number=number, place=place
+            )
         if place > self._size // 2:
             rest = self._size - place
             for index in range(len(self.spans) - 1, -1, -1):
@@ -184,7 +186,7 @@ class SequenceHistory:
         """Let so many standing characters go, from that span on."""
         while size > 0:
             if at == len(self.spans):
-                raise BlockCorrupt(f"change {number} removes more than there is")
+                raise BlockCorrupt("change {number} removes more than there is", number=number)
             span = self.spans[at]
             if span.stands:
                 if len(span.content) > size:

@@ -96,7 +96,7 @@ def save_change(tx: Tx, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolic
         (text, stamp.seq + 1, stamp.at, index_text(f"{opened.heading} {text}"), opened.id, stamp.seq),
     )
     if changed != 1:
-        raise BlockCorrupt(f"block {opened.id} was written by another connection at the same time")
+        raise BlockCorrupt("block {id} was written by another connection at the same time", id=opened.id)
     opened.saved(len(data))
     if _is_due(opened, stamp.at, policy):
         data, base = shortened(tx, opened, stamp.at, policy.limits)

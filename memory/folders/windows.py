@@ -175,7 +175,7 @@ def matching(pattern: Pattern, path: str, blocks: Callable[[], Iterable[bytes]],
         except TimeoutError:
             left = 0
         if left <= 0:
-            raise TooSlow(f"searching took too long at line {line.number} of {path}")
+            raise TooSlow("searching took too long at line {number} of {path}", number=line.number, path=path)
         if found:
             yield Match(path, line)
 

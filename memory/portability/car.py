@@ -91,7 +91,9 @@ def _blocks(reader: "_Reader") -> Iterator[Block]:
     while (framed := reader.framed(MOST_BYTES + _CID_BYTES)) is not None:
         cid, data = framed.data[:_CID_BYTES], framed.data[_CID_BYTES:]
         if cid != cid_of(data):
-            raise CarError(f"the block at byte {framed.offset} is damaged: it does not have the digest that names it")
+            raise CarError(
+                "the block at byte {offset} is damaged: it does not have the digest that names it", offset=framed.offset
+            )
         yield Block(framed.offset, cid, data)
 
 
@@ -114,10 +116,16 @@ class _Reader:
         if size is None:
             return None
         if not 0 < size <= most:
-            raise CarError(f"no block of ours begins at byte {begins}: it would have {size:,} bytes")
+            raise CarError(
+                "no block of ours begins at byte {offset}: it would have {size:,} bytes", offset=begins, size=size
+            )
         data = self._source.read(size)
         if len(data) < size:
-            raise CarError(f"the file is cut off in the block at byte {begins}: {size - len(data):,} bytes are missing")
+            raise CarError(
+                "the file is cut off in the block at byte {offset}: {size:,} bytes are missing",
+                offset=begins,
+                size=size - len(data),
+            )
         self._offset += size
         return _Framed(begins, data)
 
@@ -127,13 +135,13 @@ class _Reader:
             byte = self._source.read(1)
             if not byte:
                 if shift:
-                    raise CarError(f"the file is cut off at byte {self._offset}")
+                    raise CarError("the file is cut off at byte {offset}", offset=self._offset)
                 return None
             self._offset += 1
             value |= (byte[0] & 0x7F) << shift
             if byte[0] < 0x80:
                 return value
-        raise CarError(f"no block of ours begins at byte {begins}")
+        raise CarError("no block of ours begins at byte {offset}", offset=begins)
 
 
 def _write_framed(sink: Sink, data: bytes) -> int:
@@ -151,7 +159,7 @@ def _decoded(data: bytes, offset: int) -> Any:
     try:
         return libipld.decode_dag_cbor(data)
     except (ValueError, RecursionError) as error:
-        raise CarError(f"the block at byte {offset} is no DAG-CBOR: {error}") from error
+        raise CarError("the block at byte {offset} is no DAG-CBOR: {error}", offset=offset, error=error) from error
 
 
 # -------------------------------------------------------------------------------------------------------- sealed files
@@ -193,7 +201,7 @@ class Opened:
     def __init__(self, source: Source, passphrase: str) -> None:
         rest = source.read(_SALT + _PREFIX)
         if len(rest) < _SALT + _PREFIX:
-            raise CarError(f"the file is cut off at byte {len(MAGIC) + len(rest)}")
+            raise CarError("the file is cut off at byte {offset}", offset=len(MAGIC) + len(rest))
         self._source, self._cipher = source, _cipher(passphrase, rest[:_SALT])
         self._prefix, self._head = rest[_SALT:], MAGIC + rest
         self._next = source.read(_PIECE + _TAG)
@@ -215,7 +223,7 @@ class Opened:
         except importlib.import_module("cryptography.exceptions").InvalidTag:
             at = len(self._head) + self._count * (_PIECE + _TAG)
             why = "it is damaged or cut off" if self._count else "the passphrase is wrong, or the file is damaged"
-            raise CarError(f"the file cannot be opened at byte {at}: {why}") from None
+            raise CarError("the file cannot be opened at byte {offset}: {why}", offset=at, why=why) from None
         self._count += 1
         return piece
 
@@ -283,8 +291,12 @@ def read_about(content: Any, known: int) -> About:
         raise CarError("this CAR file was not made by Carina: its first block does not say what it is")
     if content["carina"] > FORMAT or (isinstance(content.get("schema"), int) and content["schema"] > known):
         raise CarError(
-            f"this file was made by a newer Carina (format {content['carina']}, schema {content.get('schema')}); this "
-            f"one knows format {FORMAT} and schema {known}: install the newer one"
+            "this file was made by a newer Carina (format {given}, schema {schema}); this one knows"
+            " format {format} and schema {known}: install the newer one",
+            given=content["carina"],
+            schema=content.get("schema"),
+            format=FORMAT,
+            known=known,
         )
     match content:
         case {"kind": str(kind), "id": str(known_as), "name": str(name), "schema": int(schema), "thin": bool(thin)}:
@@ -308,4 +320,4 @@ def _held(name: str, told: Any) -> TableManifest:
             isinstance(each, str) for each in columns
         ) and all(isinstance(each, bytes) for each in lists):
             return TableManifest(tuple(columns), rows, tuple(lists))
-    raise CarError(f"the manifest does not say what the file holds of the table {name[:80]!r}")
+    raise CarError("the manifest does not say what the file holds of the table {name!r}", name=name[:80])

@@ -39,7 +39,8 @@ def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
     for row in rows.all("SELECT id, name FROM constellations"):
         if str(row["name"]).casefold() == name.casefold() or row["id"] == identifier:
             raise NameTaken(
-                f'there is a constellation "{row["name"]}" already; `--rename NAME` imports the file as another one'
+                'there is a constellation "{name}" already; `--rename NAME` imports the file as another one',
+                name=row["name"],
             )
 
 
@@ -54,13 +55,15 @@ def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: s
     with closing(connect(registry)) as raw:
         require_new_name(Rows(raw), taken, rename)
         if staged.exists() and place.exists() and any(place.iterdir()):
-            raise NameTaken(f"{place} is there already, but not registered; move it away")
+            raise NameTaken("{place} is there already, but not registered; move it away", place=place)
         with transaction(raw):
             try:
                 _register(Tx(raw), taken, (identifier, owner, rename or taken.manifest.about.name))
             except (CarError, driver.IntegrityError) as error:
                 discard(taken)
-                raise CarError(f"the file holds accounts that no file of Carina can have: {error}") from error
+                raise CarError(
+                    "the file holds accounts that no file of Carina can have: {error}", error=error
+                ) from error
             if staged.exists():
                 place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 staged.parent.replace(place)
@@ -114,7 +117,7 @@ def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -
                         _move(tx, table)
         except driver.IntegrityError as error:
             raise CarError(
-                f"the rows of the file do not fit the constellation: {error}; nothing was imported"
+                "the rows of the file do not fit the constellation: {error}; nothing was imported", error=error
             ) from error
     discard(taken)
 
@@ -127,7 +130,7 @@ def discard(taken: Import) -> None:
 def _rename(tx: Tx, name: str) -> None:
     found = tx.all("SELECT id FROM staged.agents")
     if len(found) != 1:
-        raise CarError(f"the file holds {len(found)} agents; `--rename` is for one")
+        raise CarError("the file holds {count} agents; `--rename` is for one", count=len(found))
     tx.run("UPDATE staged.agents SET name = ?", (name,))
 
 
@@ -138,7 +141,7 @@ def _require_names(tx: Tx) -> None:
         if (row := tx.one(sql)) is not None:
             kind = "an agent" if table == "agents" else "a group"
             there = f'there is {kind} "{row["name"]}" already, or one with the same id, perhaps archived'
-            raise NameTaken(f"{there}; nothing was imported")
+            raise NameTaken("{there}; nothing was imported", there=there)
 
 
 def _note_rows(tx: Tx, table: str, taken: Import) -> None:
@@ -159,7 +162,9 @@ def _move(tx: Tx, table: Table) -> None:
     other = f"""SELECT 1 FROM ({new} EXCEPT SELECT {columns} FROM main.{table.name}) s
                 JOIN main.{table.name} m ON {same} LIMIT 1"""
     if tx.one(other) is not None:
-        raise CarError(f"{table.name} has other rows with the same ids in this constellation; nothing was imported")
+        raise CarError(
+            "{name} has other rows with the same ids in this constellation; nothing was imported", name=table.name
+        )
     tx.run(
         f"""INSERT INTO main.{table.name} ({columns}) {new} s
             WHERE NOT EXISTS (SELECT 1 FROM main.{table.name} m WHERE {same})"""

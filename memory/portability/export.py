@@ -131,7 +131,7 @@ def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[fl
             unfinished.rename(target)
         except OSError as error:
             unfinished.unlink(missing_ok=True)
-            raise CarError(f"{target} cannot be written: {error.strerror}") from error
+            raise CarError("{target} cannot be written: {reason}", target=target, reason=error.strerror) from error
         except BaseException:
             unfinished.unlink(missing_ok=True)
             raise

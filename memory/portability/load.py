@@ -84,11 +84,11 @@ def opener(path: Path, passphrase: str) -> Opener:
         try:
             file = path.open("rb")
         except OSError as error:
-            raise CarError(f"{path} cannot be read: {error.strerror}") from error
+            raise CarError("{path} cannot be read: {reason}", path=path, reason=error.strerror) from error
         with file:
             if file.read(len(MAGIC)) == MAGIC:
                 if not passphrase:
-                    raise CarError(f"{path} is encrypted: give its passphrase")
+                    raise CarError("{path} is encrypted: give its passphrase", path=path)
                 yield Opened(file, passphrase)
             else:
                 file.seek(0)
@@ -103,7 +103,7 @@ def is_sealed(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except OSError as error:
-        raise CarError(f"{path} cannot be read: {error.strerror}") from error
+        raise CarError("{path} cannot be read: {reason}", path=path, reason=error.strerror) from error
 
 
 def verify(open_file: Opener, size: int, progress: Progress) -> Verified:
@@ -115,7 +115,7 @@ def verify(open_file: Opener, size: int, progress: Progress) -> Verified:
         root, blocks = read_blocks(source)
         for block in blocks:
             if found is not None:
-                raise CarError(f"the file goes on after its end, at byte {block.offset}")
+                raise CarError("the file goes on after its end, at byte {offset}", offset=block.offset)
             if about is None:
                 about = read_about(block.content(), known)
             elif (found := _manifest(block, root, about)) is None:
@@ -164,20 +164,20 @@ def _note(block: Block, sequence: _Sequence) -> None:
         case {"chunks": list(links), **rest} if not rest:
             sequence.lists[block.cid] = links
         case _:
-            raise CarError(f"the block at byte {block.offset} is none that an export of Carina has")
+            raise CarError("the block at byte {offset} is none that an export of Carina has", offset=block.offset)
     if block.cid in sequence.seen:
-        raise CarError(f"the block at byte {block.offset} is in the file twice")
+        raise CarError("the block at byte {offset} is in the file twice", offset=block.offset)
     sequence.seen.add(block.cid)
 
 
 def _agree(manifest: Manifest, sequence: _Sequence) -> None:
     """Raise CarError where the manifest names other blocks than the file has."""
     if stray := sorted(set(sequence.links) - set(manifest.tables)):
-        raise CarError(f"the file has rows of {stray[0][:80]!r}, of which its manifest says nothing")
+        raise CarError("the file has rows of {name!r}, of which its manifest says nothing", name=stray[0][:80])
     for name, held in manifest.tables.items():
         named = [link for each in held.lists for link in sequence.lists.get(each, ())]
         if named != sequence.links.get(name, []) or held.rows != sequence.rows.get(name, 0):
-            raise CarError(f"the file does not have all rows of {name[:80]!r} that its manifest names")
+            raise CarError("the file does not have all rows of {name!r} that its manifest names", name=name[:80])
 
 
 def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
@@ -191,13 +191,17 @@ def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
             isinstance(link, bytes) and link in parts for link in links
         ):
             if sum(len(parts[link]) for link in links) > _MOST_VALUE:
-                raise CarError(f"a value of the block at byte {offset} is larger than any that a table has")
+                raise CarError(
+                    "a value of the block at byte {offset} is larger than any that a table has", offset=offset
+                )
             data = b"".join(parts[link] for link in links)
             try:
                 return data.decode() if text else data
             except UnicodeDecodeError as error:
-                raise CarError(f"a text of the block at byte {offset} is no UTF-8") from error
-    raise CarError(f"the block at byte {offset} holds a value that no table has, or one whose parts are missing")
+                raise CarError("a text of the block at byte {offset} is no UTF-8", offset=offset) from error
+    raise CarError(
+        "the block at byte {offset} holds a value that no table has, or one whose parts are missing", offset=offset
+    )
 
 
 STAGING = ".importing-"
@@ -250,7 +254,8 @@ def require_schema(manifest: Manifest) -> None:
     """Raise CarError for a file that is older than what this version brings up to date."""
     if manifest.about.schema < migrations.migrations(migrations.Kind.CONSTELLATION)[0].version:
         raise CarError(
-            f"this file has schema {manifest.about.schema}, which is older than this Carina can bring up to date"
+            "this file has schema {schema}, which is older than this Carina can bring up to date",
+            schema=manifest.about.schema,
         )
 
 
@@ -265,12 +270,12 @@ def stage(taken: Import) -> Path:
             migrations.bring_up(path, migrations.Kind.CONSTELLATION)
             _finish(taken, path)
     except driver.OperationalError as error:  # a full disk or a lock says nothing of the file
-        raise CarError(f"the import stopped; start it again to continue: {error}") from error
+        raise CarError("the import stopped; start it again to continue: {error}", error=error) from error
     except (CarError, driver.DatabaseError) as error:
         shutil.rmtree(taken.staging, ignore_errors=True)
         if isinstance(error, CarError):
             raise
-        raise CarError(f"the file holds rows that no file of Carina can have: {error}") from error
+        raise CarError("the file holds rows that no file of Carina can have: {error}", error=error) from error
     return path
 
 
@@ -296,7 +301,9 @@ def _fill(taken: Import, path: Path) -> None:
             taken.progress(count / max(taken.verified.chunks, 1))
         if (broken := Rows(raw).one("PRAGMA foreign_key_check")) is not None:
             raise CarError(
-                f"rows of {broken['table']} belong to rows of {broken['parent']} that the file does not have"
+                "rows of {table} belong to rows of {parent} that the file does not have",
+                table=broken["table"],
+                parent=broken["parent"],
             )
 
 
@@ -311,10 +318,12 @@ def _require_columns(chunk: Chunk, columns: tuple[str, ...], table: Table | None
     """The columns of a chunk, which become part of a statement. Raises CarError for what no schema has."""
     if table is None or not set(columns) <= set(table.columns):
         raise CarError(
-            f"the rows at byte {chunk.offset} are of a table that this schema does not have: {chunk.table[:80]!r}"
+            "the rows at byte {offset} are of a table that this schema does not have: {table!r}",
+            offset=chunk.offset,
+            table=chunk.table[:80],
         )
     if any(len(row) != len(columns) for row in chunk.rows):
-        raise CarError(f"the rows at byte {chunk.offset} do not have the columns that the manifest names")
+        raise CarError("the rows at byte {offset} do not have the columns that the manifest names", offset=chunk.offset)
     return columns
 
 
@@ -326,7 +335,12 @@ def _insert(raw: Connection, chunk: Chunk, columns: tuple[str, ...] | None, coun
                 tx.insert(chunk.table, dict(zip(columns or (), row, strict=True)))
             tx.insert("import_state", {"chunks": count})
     except driver.IntegrityError as error:
-        raise CarError(f"the rows at byte {chunk.offset} cannot be rows of {chunk.table}: {error}") from error
+        raise CarError(
+            "the rows at byte {offset} cannot be rows of {table}: {error}",
+            offset=chunk.offset,
+            table=chunk.table,
+            error=error,
+        ) from error
 
 
 def _finish(taken: Import, path: Path) -> None:

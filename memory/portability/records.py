@@ -16,6 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from memory.portability.car import CarError, cid_of, encoded, read_blocks, shown
 from memory.store.plurals import many
+from texts import _
 
 _MOST_BYTES = 256 << 20
 """Of a file that is read whole."""
@@ -83,9 +84,9 @@ def whole(reader: Callable[[], Iterable[Record]], path: Path) -> list[Record]:
     except CarError:
         raise
     except RuntimeError as error:  # of zipfile
-        raise CarError(f"{path} is encrypted: decrypt it, then import it") from error
+        raise CarError("{path} is encrypted: decrypt it, then import it", path=path) from error
     except (AttributeError, LookupError, NotImplementedError, OSError, TypeError, ValueError, zlib.error) as error:
-        raise CarError(f"{path} is damaged, or has another form than such exports have") from error
+        raise CarError("{path} is damaged, or has another form than such exports have", path=path) from error
 
 
 def digest(path: Path) -> str:
@@ -98,12 +99,12 @@ def read_json(path: Path) -> Any:
     """Raises CarError for what is no JSON, or too large."""
     try:
         if path.stat().st_size > _MOST_BYTES:
-            raise CarError(f"{path} is larger than {_MOST_BYTES >> 20} MB")
+            raise CarError("{path} is larger than {size} MB", path=path, size=_MOST_BYTES >> 20)
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise CarError(f"{path} is no JSON: {error}") from error
+        raise CarError("{path} is no JSON: {error}", path=path, error=error) from error
     except OSError as error:
-        raise CarError(f"{path} cannot be read: {error.strerror}") from error
+        raise CarError("{path} cannot be read: {reason}", path=path, reason=error.strerror) from error
 
 
 def chatgpt(found: Any) -> Iterator[Record]:
@@ -127,11 +128,11 @@ def _of_chatgpt(conversation: str, message: Mapping[str, Any]) -> Record:
     words = [each for each in parts if isinstance(each, str)]
     text = "\n".join(words).strip()
     if role not in ("user", "assistant"):
-        return Left(key, f"a message of the role {role!s:.20} is not part of what was said")
+        return Left(key, _("a message of the role {role!s:.20} is not part of what was said", role=role))
     if not text:
-        return Left(key, "it holds no text")
+        return Left(key, _("it holds no text"))
     if (at := _moment(message.get("create_time"))) is None:
-        return Left(key, "it has no time")
+        return Left(key, _("it has no time"))
     speaker = "ChatGPT" if role == "assistant" else ""
     return Talk(key, conversation, role, speaker, text, at, changes=_not_text(len(parts) - len(words)))
 
@@ -152,7 +153,7 @@ def discord(path: Path) -> Iterator[Record]:
                 if file.endswith("/messages.json") and "messages/" in file:
                     yield from _of_discord(_in_zip(package, info), file.split("/")[-2].lstrip("c"), person, name)
     except (zipfile.BadZipFile, KeyError) as error:
-        raise CarError(f"{path} is no data package of Discord") from error
+        raise CarError("{path} is no data package of Discord", path=path) from error
 
 
 def _ending(names: Mapping[str, zipfile.ZipInfo], end: str) -> zipfile.ZipInfo:
@@ -161,12 +162,12 @@ def _ending(names: Mapping[str, zipfile.ZipInfo], end: str) -> zipfile.ZipInfo:
 
 def _in_zip(package: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
     if info.file_size > _MOST_BYTES:
-        raise CarError(f"{info.filename} is larger than {_MOST_BYTES >> 20} MB")
+        raise CarError("{path} is larger than {size} MB", path=info.filename, size=_MOST_BYTES >> 20)
     with package.open(info) as file:
         try:
             return json.loads(file.read(_MOST_BYTES))
         except (ValueError, RecursionError) as error:
-            raise CarError(f"{info.filename} is no JSON: {error}") from error
+            raise CarError("{path} is no JSON: {error}", path=info.filename, error=error) from error
 
 
 def _of_discord(messages: Any, channel: str, person: str, name: str) -> Iterator[Record]:
@@ -174,9 +175,9 @@ def _of_discord(messages: Any, channel: str, person: str, name: str) -> Iterator
         key, text = f"{channel}/{each.get('ID')}", str(each.get("Contents") or "").strip()
         at = _moment(each.get("Timestamp"))
         if not text:
-            yield Left(key, "it holds no text")
+            yield Left(key, _("it holds no text"))
         elif at is None:
-            yield Left(key, "it has no time")
+            yield Left(key, _("it has no time"))
         else:
             files = len(str(each.get("Attachments") or "").split())
             yield Talk(key, channel, "user", name, text, at, person, _not_text(files))
@@ -200,7 +201,7 @@ def letta(found: Any) -> Iterator[Record]:
             yield _of_letta(f"{key}/{message.get('id') or at}", key, name, message)
     for kind in ("tools", "mcp_servers", "files", "sources"):
         for at, each in enumerate(found.get(kind) or ()):
-            yield Left(f"{kind}/{each.get('name') or at}", "tools, servers and files are set up in Carina itself")
+            yield Left(f"{kind}/{each.get('name') or at}", _("tools, servers and files are set up in Carina itself"))
 
 
 def _of_letta(key: str, conversation: str, name: str, message: Mapping[str, Any]) -> Record:
@@ -208,11 +209,11 @@ def _of_letta(key: str, conversation: str, name: str, message: Mapping[str, Any]
     parts = content if isinstance(content, list) else [{"text": content}]
     text = "\n".join(str(each.get("text") or "") for each in parts if isinstance(each, dict)).strip()
     if role not in ("user", "assistant"):
-        return Left(key, f"a message of the role {role!s:.20} is not part of what was said")
+        return Left(key, _("a message of the role {role!s:.20} is not part of what was said", role=role))
     if not text:
-        return Left(key, "it holds no text")
+        return Left(key, _("it holds no text"))
     if (at := _moment(message.get("created_at"))) is None:
-        return Left(key, "it has no time")
+        return Left(key, _("it has no time"))
     author = str(message.get("name") or message.get("author") or "user")
     left = _not_text(sum(not (isinstance(each, dict) and each.get("text")) for each in parts))
     return Talk(key, conversation, role, name if role == "assistant" else author, text, at, changes=left)
@@ -258,7 +259,7 @@ def version_1(path: Path) -> Iterator[Record]:
     map links to belongs to it.
     """
     if path.stat().st_size > _MOST_BYTES:
-        raise CarError(f"{path} is larger than {_MOST_BYTES >> 20} MB")
+        raise CarError("{path} is larger than {size} MB", path=path, size=_MOST_BYTES >> 20)
     with path.open("rb") as file:
         root, blocks = read_blocks(file)
         found = {block.cid: block.content() for block in blocks}
@@ -274,13 +275,13 @@ def version_1(path: Path) -> Iterator[Record]:
         name = str(agent.get("name") or "Agent")
         prompt = str(agent.get("system_prompt") or agent.get("base_instructions") or "")
         yield OldAgent(shown(cid), name, prompt, blocks_of, changes)
-        for own, (_each, (block, _)) in zip(memories, kept, strict=True):
+        for own, (_each, (block, _known)) in zip(memories, kept, strict=True):
             if block["type"] == "archival":
                 yield Note(shown(own[0]), f"{block['label']}: {block['content']}")
         for own_cid, message in _linked(agent, found, seen, _is_message):
             yield _of_letta(shown(own_cid), shown(cid), name, message)
     for cid in found.keys() - seen:
-        yield Left(shown(cid), "it is no agent, memory or message that the seeds describe")
+        yield Left(shown(cid), _("it is no agent, memory or message that the seeds describe"))
 
 
 def _is_agent(each: Mapping[str, Any]) -> bool:
@@ -334,14 +335,14 @@ def markdown(folder: Path) -> Iterator[Record]:
     for path in sorted(root.rglob("*.md")):
         name = path.relative_to(root).as_posix()
         if not path.resolve().is_relative_to(root):
-            yield Left(name, "it is a link that leads out of the folder")
+            yield Left(name, _("it is a link that leads out of the folder"))
             continue
         if not path.is_file():
             continue
         try:
             text = path.read_text("utf-8") if path.stat().st_size <= _MOST_BYTES else None
         except (OSError, UnicodeDecodeError) as error:
-            yield Left(name, f"it cannot be read as text: {type(error).__name__}")
+            yield Left(name, _("it cannot be read as text: {kind}", kind=type(error).__name__))
             continue
         if text is None or not text.strip():
             yield Left(name, "it is empty" if text is not None else "it is too large")

@@ -67,7 +67,7 @@ def create(folder: Path, now: datetime) -> Backup:
     target = folder / FOLDER / name
     making = folder / FOLDER / f"{name}{_UNFINISHED}"
     if target.exists():
-        raise BackupFailed(f"there is a backup {name} already")
+        raise BackupFailed("there is a backup {name} already", name=name)
     private_folder(folder / FOLDER)
     shutil.rmtree(making, ignore_errors=True)
     private_folder(making)
@@ -81,7 +81,9 @@ def create(folder: Path, now: datetime) -> Backup:
         _sync(target.parent)
     except (OSError, driver.DatabaseError) as error:
         shutil.rmtree(making, ignore_errors=True)
-        raise BackupFailed(f"no backup could be made in {folder / FOLDER}: {error}") from error
+        raise BackupFailed(
+            "no backup could be made in {folder}: {error}", folder=folder / FOLDER, error=error
+        ) from error
     return _read(target)
 
 
@@ -92,7 +94,7 @@ def copy_to(backup: Backup, folder: Path) -> Path:
     """
     target, making = folder / backup.name, folder / f"{backup.name}{_UNFINISHED}"
     if target.exists():
-        raise BackupFailed(f"there is {target} already")
+        raise BackupFailed("there is {target} already", target=target)
     try:
         private_folder(folder)
         shutil.rmtree(making, ignore_errors=True)
@@ -103,7 +105,9 @@ def copy_to(backup: Backup, folder: Path) -> Path:
         _sync(folder)
     except OSError as error:
         shutil.rmtree(making, ignore_errors=True)
-        raise BackupFailed(f"{folder} cannot take it: {error.strerror or error}") from error
+        raise BackupFailed(
+            "{folder} cannot take it: {reason}", folder=folder, reason=error.strerror or error
+        ) from error
     return target
 
 
@@ -130,7 +134,7 @@ def rotate(folder: Path, keep: int) -> list[str]:
         for backup in gone:
             shutil.rmtree(backup.path)
     except OSError as error:
-        raise BackupFailed(f"an old backup could not be deleted: {error}; delete it by hand") from error
+        raise BackupFailed("an old backup could not be deleted: {error}; delete it by hand", error=error) from error
     return [backup.name for backup in gone]
 
 
@@ -139,7 +143,9 @@ def verify(backup: Backup) -> None:
     for name, digest in backup.files.items():
         path = backup.path / name
         if not path.exists() or _digest(path) != digest:
-            raise BackupFailed(f"{path} is not what was backed up: it is damaged or gone; choose another backup")
+            raise BackupFailed(
+                "{path} is not what was backed up: it is damaged or gone; choose another backup", path=path
+            )
         _check(path)
 
 
@@ -167,7 +173,9 @@ def _stage(folder: Path, backup: Backup, staged: Path) -> int:
         return _carry_over(folder, staged / _GLOBAL)
     except (OSError, driver.DatabaseError) as error:
         raise BackupFailed(
-            f"{backup.name} could not be put back: {error}. Nothing was changed: mend that, or choose another backup"
+            "{name} could not be put back: {error}. Nothing was changed: mend that, or choose another backup",
+            name=backup.name,
+            error=error,
         ) from error
 
 
@@ -181,7 +189,9 @@ def _replace(folder: Path, backup: Backup, staged: Path) -> None:
             (staged / name).replace(path)
     except OSError as error:
         raise BackupFailed(
-            f"{backup.name} was put back in part only: {error}. Mend that, and restore it again before you start Carina"
+            "{name} was put back in part only: {error}. Mend that, and restore it again before you start Carina",
+            name=backup.name,
+            error=error,
         ) from error
 
 
@@ -252,7 +262,7 @@ def _check(path: Path) -> None:
     with closing(connect(path, read_only=True)) as raw:
         found = raw.execute("PRAGMA integrity_check").fetchone()
     if found is None or found[0] != "ok":
-        raise BackupFailed(f"{path} is damaged: {found[0] if found else 'it cannot be read'}")
+        raise BackupFailed("{path} is damaged: {why}", path=path, why=found[0] if found else "it cannot be read")
 
 
 def _digest(path: Path) -> str:
@@ -278,7 +288,9 @@ def _read(path: Path) -> Backup:
         size = sum((path / name).stat().st_size for name in files if (path / name).exists())
         return Backup(path.name, path, str(kept["at"]), files, size)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise BackupFailed(f"{path / _MANIFEST} cannot be read: {error}; delete that backup") from error
+        raise BackupFailed(
+            "{path} cannot be read: {error}; delete that backup", path=path / _MANIFEST, error=error
+        ) from error
 
 
 def _write_manifest(making: Path, manifest: Mapping[str, Any]) -> None:

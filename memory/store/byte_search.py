@@ -142,13 +142,13 @@ async def search_apart(folder: Path, words: Sequence[str]) -> Searched:
         async with asyncio.timeout(_SEARCH_SECONDS):
             told, broken = await process.communicate(_asked(folder, words))
     except TimeoutError:
-        raise StoreError(f"The files were not searched within {_SEARCH_SECONDS:,.0f} seconds") from None
+        raise StoreError("The files were not searched within {seconds:,.0f} seconds", seconds=_SEARCH_SECONDS) from None
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
     if process.returncode:
-        raise StoreError(f"The files could not be searched: {broken.decode(errors='replace').strip()[-300:]}")
+        raise StoreError("The files could not be searched: {why}", why=broken.decode(errors="replace").strip()[-300:])
     found = json.loads(told)
     left, copies = (tuple(Left(**each) for each in found[kind]) for kind in ("left", "copies"))
     return Searched(found["files"], found["size"], left, copies)

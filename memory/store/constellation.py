@@ -70,8 +70,10 @@ def require_registry(folder: Path) -> None:
     """Raise DatabaseCorrupt when the registry is gone and what it registered is not: a new one would begin anew."""
     if not (folder / "global.db").exists() and any(folder.glob("constellations/[!.]*/carina.db")):
         raise DatabaseCorrupt(
-            f"{folder / 'global.db'} is gone, but constellations are there: restore it from a backup, or move "
-            f"{folder / 'constellations'} away to begin anew"
+            "{folder} is gone, but constellations are there: restore it from a backup, or move "
+            "{constellations} away to begin anew",
+            folder=folder / "global.db",
+            constellations=folder / "constellations",
         )
 
 
@@ -242,7 +244,7 @@ class Constellations:
             if slot.open is None:
                 return
             if slot.open.users:
-                raise StoreError(f"the constellation {found.name} is in use; try again in a moment")
+                raise StoreError("the constellation {name} is in use; try again in a moment", name=found.name)
             idle, slot.open = slot.open, None
             await idle.stack.aclose()
 
@@ -322,7 +324,7 @@ def require(path: Path) -> None:
     """Never make a registered file anew: an empty memory would look like a good one. Raises DatabaseCorrupt."""
     if not path.exists() or path.stat().st_size == 0:
         wrong = "empty" if path.exists() else "missing"
-        raise DatabaseCorrupt(f"{path} is registered but {wrong}: restore it from a backup")
+        raise DatabaseCorrupt("{path} is registered but {wrong}: restore it from a backup", path=path, wrong=wrong)
 
 
 def _read_registry(rows: Rows) -> list[tuple[ConstellationId, str, str]]:

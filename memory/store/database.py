@@ -126,9 +126,9 @@ def _translate(error: BaseException) -> BaseException:
     """Our own name for the failures that a caller can do something about; any other is a defect and stays as it is."""
     match result_code(error):
         case Code.BUSY | Code.LOCKED:
-            return DatabaseBusy(f"another program holds the database: {error}")
+            return DatabaseBusy("another program holds the database: {error}", error=error)
         case Code.FULL | Code.IOERR | Code.READONLY | Code.CANTOPEN:
-            return DatabaseFull(f"the disk does not take the write: {error}")
+            return DatabaseFull("the disk does not take the write: {error}", error=error)
         case _:
             return error
 

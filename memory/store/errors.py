@@ -1,13 +1,10 @@
 """What memory raises on purpose. Tools translate it for the model, commands for the person."""
 
-from texts import gettext_lazy
+from texts import TextError
 
 
-class StoreError(Exception):
+class StoreError(TextError):
     """The base of everything in here; its text, a message with values, says what happened and what to do."""
-
-    def __init__(self, message: object = "", /, **values: object) -> None:
-        super().__init__(gettext_lazy(str(message), **values) if values else message)
 
 
 class DatabaseRefused(StoreError):

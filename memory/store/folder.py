@@ -89,7 +89,7 @@ class DataFolder:
     def constellation_db(self, constellation: ConstellationId) -> Path:
         """The database of one constellation. Raises StoreError for an id that is no plain name."""
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", constellation):
-            raise StoreError(f"{constellation!r} cannot be the id of a constellation")
+            raise StoreError("{constellation!r} cannot be the id of a constellation", constellation=constellation)
         return self.path / "constellations" / constellation / "carina.db"
 
     def prepare(self) -> None:
@@ -100,7 +100,9 @@ class DataFolder:
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise StoreError(
-                f"the data folder {self.path} cannot be made ({reason}); set CARINA_HOME to a folder you can write"
+                "the data folder {path} cannot be made ({reason}); set CARINA_HOME to a folder you can write",
+                path=self.path,
+                reason=reason,
             ) from error
 
     def open_to_others(self) -> bool:
@@ -136,7 +138,9 @@ class DataFolder:
         try:
             return os.open(self.lock_file, os.O_RDWR | os.O_CREAT, _FILE_MODE)
         except OSError as error:
-            raise StoreError(f"the lock file {self.lock_file} cannot be opened: {error.strerror}") from error
+            raise StoreError(
+                "the lock file {path} cannot be opened: {reason}", path=self.lock_file, reason=error.strerror
+            ) from error
 
     def _wait_for_lock(self, descriptor: int) -> None:
         deadline = time.monotonic() + _LOCK_SECONDS

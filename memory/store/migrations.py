@@ -100,9 +100,16 @@ def unreadable(path: Path, error: Exception) -> Exception:
         case Code.FULL | Code.IOERR:
             full = shutil.disk_usage(path.parent).free < _ROOM
             why = "its disk is full: free some space" if full else "its disk gives errors: look at the system's log"
-            return DatabaseFull(f"{path} cannot be opened ({error}); {why}, then try again. The file was not changed")
+            return DatabaseFull(
+                "{path} cannot be opened ({error}); {why}, then try again. The file was not changed",
+                path=path,
+                error=error,
+                why=why,
+            )
         case Code.BUSY | Code.LOCKED:
-            return DatabaseBusy(f"{path} cannot be opened ({error}): another program holds it; try again")
+            return DatabaseBusy(
+                "{path} cannot be opened ({error}): another program holds it; try again", path=path, error=error
+            )
         case Code.CORRUPT | Code.NOTADB | Code.CANTOPEN:
             return _damaged(path, error)
         case _:
@@ -115,7 +122,9 @@ def unreadable_tables(path: Path, error: Exception) -> Exception:
 
 
 def _damaged(path: Path, error: Exception) -> DatabaseCorrupt:
-    return DatabaseCorrupt(f"{path} cannot be read as a database ({error}): restore it from a backup")
+    return DatabaseCorrupt(
+        "{path} cannot be read as a database ({error}): restore it from a backup", path=path, error=error
+    )
 
 
 @contextmanager
@@ -161,17 +170,26 @@ def check(found: Status) -> None:
     """Refuse a file that is older or newer. Raises DatabaseOutdated or DatabaseTooNew."""
     if 0 < found.version < found.oldest:
         raise DatabaseOutdated(
-            f"{found.path} has version {found.version}, and this program can bring files up to date from version "
-            f"{found.oldest} on: use the Carina that made it"
+            "{path} has version {version}, and this program can bring files up to date from "
+            "version {oldest} on: use the Carina that made it",
+            path=found.path,
+            version=found.version,
+            oldest=found.oldest,
         )
     if found.version < found.needed:
         raise DatabaseOutdated(
-            f"{found.path} has version {found.version} and this program needs {found.needed}: run `carina db migrate`"
+            "{path} has version {version} and this program needs {needed}: run `carina db migrate`",
+            path=found.path,
+            version=found.version,
+            needed=found.needed,
         )
     if found.version > found.needed:
         raise DatabaseTooNew(
-            f"{found.path} has version {found.version}; this program knows versions up to {found.needed}: "
-            f"install a Carina that knows version {found.version}"
+            "{path} has version {version}; this program knows versions up to {needed}: install a "
+            "Carina that knows version {version}",
+            path=found.path,
+            version=found.version,
+            needed=found.needed,
         )
 
 
@@ -215,7 +233,11 @@ def _apply(path: Path, kind: Kind, most: int | None = None) -> None:
     """All migrations that the file lacks, or those up to version `most`."""
     if driver.sqlite_version_info < OLDEST:
         needed = ".".join(map(str, OLDEST))
-        raise StoreError(f"SQLite {driver.sqlite_version} is too old; Carina needs {needed} or newer, or `pysqlite3`")
+        raise StoreError(
+            "SQLite {version} is too old; Carina needs {needed} or newer, or `pysqlite3`",
+            version=driver.sqlite_version,
+            needed=needed,
+        )
     with _writing(path), closing(connect(path)) as raw:
         row = raw.execute("PRAGMA user_version").fetchone()
         version = int(row[0]) if row else 0
@@ -246,6 +268,9 @@ def _check_history(raw: Connection, path: Path, kind: Kind) -> None:
         # Of another name is one that stands in the first file now.
         if migration is not None and migration.name == row["name"] and migration.sha256 != row["sha256"]:
             raise DatabaseCorrupt(
-                f"{path} was made with another text of migration {migration.version} ({row['name']}): "
-                "the history of migrations must not be edited; use the Carina that made it, or restore a backup"
+                "{path} was made with another text of migration {version} ({name}): the history of "
+                "migrations must not be edited; use the Carina that made it, or restore a backup",
+                path=path,
+                version=migration.version,
+                name=row["name"],
             )

@@ -8,6 +8,7 @@ from sources.bluesky import richtext
 from sources.bluesky.failures import Refused
 from sources.bluesky.session import BlueskySession
 from sources.text import one_line
+from texts import gettext_lazy
 
 _PROFILE = call_point("bluesky.profile")
 
@@ -37,7 +38,11 @@ async def set_up(session: BlueskySession, line: str) -> list[str]:
         text = f"{described}\n\n{line}".strip()
         if richtext.graphemes(text) > MOST_DESCRIPTION:
             raise Refused(
-                400, "TooLong", f"with {one_line(line)!r} the profile's description would be over 256 characters"
+                400,
+                "TooLong",
+                gettext_lazy(
+                    "with {line!r} the profile's description would be over 256 characters", line=one_line(line)
+                ),
             )
         record["description"] = text
         changed.append("owner line added to the profile")

@@ -407,7 +407,14 @@ class BlueskyEndpoint(Endpoint):
             await self._say_after(did, external_id, text)
             return
         what = f"{len(text)} characters{' with buttons' if buttons else ''}"
-        raise DeliveryFailed(f"posts on Bluesky cannot be changed: {external_id} in {place} to {what}")
+        raise DeliveryFailed(
+            gettext_lazy(
+                "posts on Bluesky cannot be changed: {external_id} in {place} to {what}",
+                external_id=external_id,
+                place=place,
+                what=what,
+            )
+        )
 
     async def _say_after(self, did: str, external_id: str, text: str) -> None:
         """A direct message cannot be changed: what its end says now is said after it."""

@@ -14,6 +14,7 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.threads import DEPTH, PARENTS, Thread, person_profile, siblings, thread, writers
 from sources.text import flatten, one_line
+from texts import gettext_lazy
 
 log = Log(__name__)
 
@@ -107,10 +108,12 @@ class BlueskyReader:
     async def thread(self, uri: str) -> Found:
         seen = await read_thread(self._session, uri, self._settings.filters)
         if seen is None:
-            raise Refused(404, "NotFound", "the post was deleted, or cannot be seen by us")
+            raise Refused(404, "NotFound", gettext_lazy("the post was deleted, or cannot be seen by us"))
         self._require(seen.post.author)
         if vacates(seen, self._us, self._settings.filters):
-            raise Refused(403, "Excluded", "somebody or something in that thread is excluded by the configuration")
+            raise Refused(
+                403, "Excluded", gettext_lazy("somebody or something in that thread is excluded by the configuration")
+            )
         above, below = seen.parents[-_MOST_PARENTS:], seen.below[:_MOST_REPLIES]
         cut = len(seen.parents) - len(above) + len(seen.below) - len(below)
         found = self._shown([*above, seen.post, *below])
@@ -121,12 +124,14 @@ class BlueskyReader:
         if who.did == self._us.did:
             return
         if self._us.withheld(person_id(who.did)):
-            raise Refused(403, "OptedOut", "the person wants nothing of us")
+            raise Refused(403, "OptedOut", gettext_lazy("the person wants nothing of us"))
         excluded = who.did in self._settings.filters.exclude_dids or self._us.denied(person_id(who.did))
         if excluded or who.blocked or who.muted:
-            raise Refused(403, "Excluded", "the person is excluded, blocked or muted, or has blocked us")
+            raise Refused(403, "Excluded", gettext_lazy("the person is excluded, blocked or muted, or has blocked us"))
         if who.shy:
-            raise Refused(403, "Excluded", "the person asks that only readers who are logged in see what they write")
+            raise Refused(
+                403, "Excluded", gettext_lazy("the person asks that only readers who are logged in see what they write")
+            )
 
     def _shown(self, found: list[Post]) -> Found:
         hidden, shown = hidden_from(self._us, self._settings), as_shown(self._us, self._settings)

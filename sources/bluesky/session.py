@@ -107,7 +107,7 @@ class BlueskySession:
         answer = await self._call(point, lambda: self._client.invoke_procedure("com.atproto.repo.uploadBlob", **given))
         blob = answer.get("blob")
         if not isinstance(blob, dict):
-            raise NoAnswer("Bluesky's answer names no file")
+            raise NoAnswer(gettext_lazy("Bluesky's answer names no file"))
         return blob
 
     async def close(self) -> None:

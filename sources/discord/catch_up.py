@@ -26,6 +26,7 @@ from sources.discord.places import channel_number, direct_place, history_readabl
 from sources.discord.settings import Mode
 from sources.discord.shared_state import REFUSED
 from sources.discord.wiring import Known, Wiring
+from texts import gettext_lazy
 
 log = Log(__name__)
 
@@ -235,7 +236,7 @@ class Readback:
     async def _open(self, person: int | None) -> int:
         """The channel of the direct messages with a person. Raises Unreadable."""
         if person is None:
-            raise Unreadable("it names no place on Discord", for_good=True)
+            raise Unreadable(gettext_lazy("it names no place on Discord"), for_good=True)
         await asyncio.sleep(DIRECT_EVERY)
         opening = self._client.create_dm(discord.Object(person))
         return int((await _asked(outside(DIRECT, opening, SECONDS))).id)
@@ -302,7 +303,7 @@ async def _asked(asking: Awaitable[Any]) -> Any:
         raise Unreadable(str(why) or "Discord did not answer in time", for_good=False) from why
     except Exception as why:
         log.exception("discord_answer_not_understood")
-        raise Unreadable("Discord's answer is not understood, as the log has it", for_good=False) from why
+        raise Unreadable(gettext_lazy("Discord's answer is not understood, as the log has it"), for_good=False) from why
 
 
 def _unavailable(place: Any) -> bool:

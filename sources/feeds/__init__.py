@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from texts import TextError
+
 
 @dataclass(frozen=True)
 class Item:
@@ -16,5 +18,5 @@ class Item:
     at: datetime | None = None
 
 
-class SourceUnreadable(Exception):
+class SourceUnreadable(TextError):
     """A source cannot be read as what it is said to be; the text says why."""

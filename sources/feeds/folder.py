@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sources.feeds import Item, SourceUnreadable
-from texts import _
 
 MOST_FILES = 200_000
 
@@ -13,7 +12,7 @@ MOST_FILES = 200_000
 def read_folder(folder: Path) -> list[Item]:
     """Every file in a folder and those within it. Raises SourceUnreadable."""
     if not folder.is_dir():
-        raise SourceUnreadable(_("the folder is not there"))
+        raise SourceUnreadable("the folder is not there")
     found = []
     for path, entry in _files(folder, ""):
         try:
@@ -22,7 +21,7 @@ def read_folder(folder: Path) -> list[Item]:
             continue
         found.append(Item(path, f"{known.st_mtime_ns}:{known.st_size}", path))
         if len(found) > MOST_FILES:
-            raise SourceUnreadable(_("the folder has more than {most} files", most=f"{MOST_FILES:,}"))
+            raise SourceUnreadable("the folder has more than {most} files", most=f"{MOST_FILES:,}")
     return found
 
 
@@ -40,4 +39,4 @@ def _files(folder: Path, within: str) -> Iterator[tuple[str, "os.DirEntry[str]"]
                         yield path.encode("utf-8", "replace").decode(), entry
         except OSError as error:
             if at == str(folder):
-                raise SourceUnreadable(_("the folder cannot be read: {reason}", reason=error.strerror)) from error
+                raise SourceUnreadable("the folder cannot be read: {reason}", reason=error.strerror) from error

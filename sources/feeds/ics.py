@@ -11,7 +11,6 @@ from icalendar import Calendar
 
 from sources.feeds import Item, SourceUnreadable
 from sources.text import one_line
-from texts import _
 
 _MOST_EVENTS = 20_000
 _SECONDS = 30.0
@@ -27,9 +26,9 @@ def read_calendar(body: bytes, now: datetime, ahead: timedelta) -> list[Item]:
         calendar = Calendar.from_ical(body)
         events = list(calendar.walk("VEVENT"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise SourceUnreadable(_("it is no calendar: {reason}", reason=one_line(str(error))[:200])) from error
+        raise SourceUnreadable("it is no calendar: {reason}", reason=one_line(str(error))[:200]) from error
     if len(events) > _MOST_EVENTS:
-        raise SourceUnreadable(_("the calendar has more than {most} events", most=f"{_MOST_EVENTS:,}"))
+        raise SourceUnreadable("the calendar has more than {most} events", most=f"{_MOST_EVENTS:,}")
     deadline = clocks.monotonic() + _SECONDS
     found = (each for event in events for each in _upcoming(event, now, now + ahead, deadline))
     return sorted(found, key=lambda item: (item.at or now, item.key))
@@ -64,7 +63,7 @@ def _again(begins: datetime, rule: str, now: datetime, deadline: float) -> datet
             moment: datetime = found.replace(tzinfo=UTC)
             return moment
     if clocks.monotonic() > deadline:
-        raise SourceUnreadable(_("its events take too long to work out"))
+        raise SourceUnreadable("its events take too long to work out")
     return None
 
 

@@ -10,7 +10,6 @@ from bs4 import BeautifulSoup
 
 from sources.feeds import Item, SourceUnreadable
 from sources.text import one_line
-from texts import _
 
 _MOST_ITEMS = 500
 _LONGEST = 1_000
@@ -20,7 +19,7 @@ def read_feed(body: bytes) -> list[Item]:
     """What a feed has, oldest first. Raises SourceUnreadable for what is no feed."""
     found: Any = feedparser.parse(body, sanitize_html=False, resolve_relative_uris=False)
     if not found.get("version") and not found.get("entries"):
-        raise SourceUnreadable(_("it is no RSS or Atom feed"))
+        raise SourceUnreadable("it is no RSS or Atom feed")
     return [_item(each) for each in reversed(found["entries"][:_MOST_ITEMS])]
 
 

@@ -16,7 +16,6 @@ from urllib.parse import SplitResult, quote, urljoin, urlsplit
 import httpcore
 
 from sources.web.pages import Page, WebRefused
-from texts import _
 
 _SECONDS = 20.0
 _CONNECT_SECONDS = 8.0
@@ -73,7 +72,7 @@ class _VettedNetwork(httpcore.AsyncNetworkBackend):
     async def connect_tcp(self, host: str, port: int, *given: Any, **named: Any) -> httpcore.AsyncNetworkStream:
         addresses = list(await self._resolving(host, port))
         if not addresses or (host != self._named and not all(map(self._vet, addresses))):
-            raise WebRefused(f"{host} is not a place of the public web, so it is not read.")
+            raise WebRefused("{host} is not a place of the public web, so it is not read.", host=host)
         for address in addresses[:-1]:
             try:
                 return await self._plain.connect_tcp(address, port, *given, **named)
@@ -107,11 +106,9 @@ class Reader:
             return
         if not all(map(self._vet, addresses)):
             raise WebRefused(
-                _(
-                    "{host} is on this computer or in a private network. To allow it, add it to `private_hosts` in "
-                    "[web] of carina.toml.",
-                    host=host,
-                )
+                "{host} is on this computer or in a private network. To allow it, add it to `private_hosts` in "
+                "[web] of carina.toml.",
+                host=host,
             )
 
     async def fetch(self, url: str, accept: str = "text/html, text/*;q=0.9, application/json;q=0.8") -> Page:
@@ -129,10 +126,12 @@ class Reader:
                         return page
                     url = _onward(url, onward)
         except TimeoutError as error:
-            raise WebRefused(f"{_host(url)} took longer than {_SECONDS:g} seconds.") from error
+            raise WebRefused(
+                "{host} took longer than {seconds:g} seconds.", host=_host(url), seconds=_SECONDS
+            ) from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError) as error:
-            raise WebRefused(f"{_host(url)} could not be read: {_brief(error)}.") from error
-        raise WebRefused(f"{_host(url)} leads on and on: more than {_MOST_REDIRECTS} redirects.")
+            raise WebRefused("{host} could not be read: {why}.", host=_host(url), why=_brief(error)) from error
+        raise WebRefused("{host} leads on and on: more than {count} redirects.", host=_host(url), count=_MOST_REDIRECTS)
 
 
 def _onward(url: str, onward: str) -> str:
@@ -140,7 +139,7 @@ def _onward(url: str, onward: str) -> str:
     try:
         return urljoin(url, onward)
     except ValueError as error:
-        raise WebRefused(f"{_host(url)} leads on to what is not a URL: {error}.") from error
+        raise WebRefused("{host} leads on to what is not a URL: {error}.", host=_host(url), error=error) from error
 
 
 def checked_url(url: str) -> SplitResult:
@@ -151,9 +150,9 @@ def checked_url(url: str) -> SplitResult:
         parts = urlsplit(url.strip())
         port = parts.port
     except ValueError as error:
-        raise WebRefused(f"{url[:200]!r} is not a URL: {error}.") from error
+        raise WebRefused("{url!r} is not a URL: {error}.", url=url[:200], error=error) from error
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise WebRefused(f"{url[:200]!r} is not a URL of the web, such as https://example.org/page.")
+        raise WebRefused("{url!r} is not a URL of the web, such as https://example.org/page.", url=url[:200])
     if not _is_host(parts.hostname):
         raise WebRefused(_not_a_host(parts.hostname))
     if parts.username or parts.password:
@@ -180,7 +179,7 @@ async def _one(pool: httpcore.AsyncConnectionPool, parts: SplitResult, accept: s
         if answer.status in _REDIRECTS and found.get("location"):
             return Page(parts.geturl(), answer.status, "", b""), found["location"]
         if found.get("content-encoding", "identity").lower() != "identity":
-            raise WebRefused(f"{host} answered compressed though it was asked not to.")
+            raise WebRefused("{host} answered compressed though it was asked not to.", host=host)
         body = bytearray()
         async for chunk in answer.aiter_stream():
             body += chunk

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from email.message import Message
 from urllib.parse import urlsplit
 
+from texts import TextError
+
 _KIND = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,40}")
 
 
-class WebRefused(Exception):
+class WebRefused(TextError):
     """A page that is not read, or could not be; the text says why, for the model."""
 
 
@@ -43,17 +45,22 @@ def read_text(page: Page) -> PageText:
     """The words of a page. Raises WebRefused for what has none. Takes up to a second: not for the event loop."""
     kind, charset = _content_type(page.type)
     if page.status >= 400:
-        raise WebRefused(f"{page.host} answered with the error {page.status}.")
+        raise WebRefused("{host} answered with the error {status}.", host=page.host, status=page.status)
     if kind in ("text/html", "application/xhtml+xml"):
         parser = importlib.import_module("sources.web.html_text")  # its library is loaded for the first page
         read: PageText = parser.read_html(page.body, charset)
         return read
     if kind.startswith("text/") or kind.endswith(("json", "xml")) or not kind:
         if b"\0" in page.body:
-            raise WebRefused(f"{page.host} gave no text ({len(page.body)} bytes).")
+            raise WebRefused("{host} gave no text ({count} bytes).", host=page.host, count=len(page.body))
         return PageText("", page.body.decode(charset or "utf-8", "replace"))
     named = kind if _KIND.fullmatch(kind) else "something else"
-    raise WebRefused(f"{page.host} gave no text but {named} ({len(page.body)} bytes), which cannot be read.")
+    raise WebRefused(
+        "{host} gave no text but {named} ({count} bytes), which cannot be read.",
+        host=page.host,
+        named=named,
+        count=len(page.body),
+    )
 
 
 def _content_type(header: str) -> tuple[str, str]:

@@ -32,7 +32,7 @@ class Searching:
         page = await self._reader.fetch(address, accept="application/json")
         if page.status != 200:
             hint = ": its settings must allow the format json" if page.status == 403 else ""
-            raise WebRefused(f"the search server answered with the error {page.status}{hint}.")
+            raise WebRefused("the search server answered with the error {status}{hint}.", status=page.status, hint=hint)
         try:
             results = json.loads(page.body)["results"]
             return [

@@ -44,7 +44,7 @@ def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, n
     """Keep an event with its job. Raises Refused, in words."""
     if not -1 <= given.minutes <= _MOST_MINUTES:
         raise Refused(
-            _("A reminder can come 0 to {MOST_MINUTES} minutes before an event.", MOST_MINUTES=f"{_MOST_MINUTES:,}")
+            "A reminder can come 0 to {MOST_MINUTES} minutes before an event.", MOST_MINUTES=f"{_MOST_MINUTES:,}"
         )
     wanted = given.wanted
     if given.minutes >= 0:
@@ -79,7 +79,7 @@ def _end(said: str, first: datetime, now: datetime, zone: str) -> datetime:
         moments += [_since(said, since, zone) for since in (_midnight(first, zone), first)]
     ends = min((moment for moment in moments if moment is not None and moment > first), default=None)
     if ends is None:
-        raise Refused(_("The event would end before it starts."))
+        raise Refused("The event would end before it starts.")
     return ends
 
 
@@ -177,7 +177,7 @@ class EventJob:
     def announce(self, tx: Tx, firing: Firing) -> Done:
         event = calendar.by_id(tx, EventId(firing.job.payload["event"]))
         if event is None or event.person is None or event.cancelled:
-            return Done("not wanted any more")
+            return Done(_("not wanted any more"))
         if self.reminding.opted_out(event.person):
             calendar.cancel(tx, event, firing.now)
         if kept := self.reminding.kept_back(tx, event.person, firing.now):
@@ -187,7 +187,7 @@ class EventJob:
         key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
         row = outbox.NewRow(key, event.place, "", text, event.audience, person=event.person)
         self.reminding.say(tx, row, firing.now)
-        return Done("said")
+        return Done(_("said"))
 
 
 def _announced(event: Event, firing: Firing) -> datetime:

@@ -89,10 +89,7 @@ def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str
     require_speaking_later(wanted.place)
     if not 0 <= wanted.escalate_minutes <= _MOST_MINUTES:
         raise Refused(
-            _(
-                "A reminder can be repeated after 0 (never) to {MOST_MINUTES} minutes.",
-                MOST_MINUTES=f"{_MOST_MINUTES:,}",
-            )
+            "A reminder can be repeated after 0 (never) to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}"
         )
     times = quiet_hours.of(tx, people)
     zone = times.zone or default_zone
@@ -119,10 +116,8 @@ def require_speaking_later(place: PlaceId) -> None:
     """Raises Refused, in words, where nothing can be said to somebody later: a post is for everybody."""
     if place_source(place) == BLUESKY and not user_of(place):
         raise Refused(
-            _(
-                "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "
-                "Discord or in a direct message."
-            )
+            "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "
+            "Discord or in a direct message."
         )
 
 
@@ -142,18 +137,16 @@ def until_part(part: DayPart, zone: str, now: datetime) -> timedelta:
     day = local.date() if evening or local.time() < _NIGHT_ENDS else local.date() + timedelta(days=1)
     at = instant(datetime.combine(day, _EVENING if evening else _MORNING), zone_of(zone))
     if at <= now:
-        raise Refused(_("It is evening already. Choose another time."))
+        raise Refused("It is evening already. Choose another time.")
     return at - now
 
 
 def snooze(tx: Tx, reminder: Reminder, after: timedelta, now: datetime) -> datetime:
     """Say it again after that time; gives when. Raises Refused when it is over already."""
     if reminder.status in (Status.DONE, Status.CANCELLED):
-        raise Refused(_("That reminder is already done."))
+        raise Refused("That reminder is already done.")
     if not timedelta(0) < after <= timedelta(minutes=_MOST_MINUTES):
-        raise Refused(
-            _("A reminder can be snoozed for 1 to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}")
-        )
+        raise Refused("A reminder can be snoozed for 1 to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}")
     at = now + after
     jobs.drop(tx, job_id(reminder.id, "again"))
     _skip(tx, reminder, at)
@@ -209,9 +202,9 @@ def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
     found = find_when(text, now, zone)
     what = "" if found is None else re.sub(r"^(to|of|about|that)\s+", "", found.rest.strip(" ,;:"), flags=re.IGNORECASE)
     if found is None:
-        raise Refused(_('Please also say when, such as "in 20 minutes", "tomorrow at 9" or "every monday at 8".'))
+        raise Refused('Please also say when, such as "in 20 minutes", "tomorrow at 9" or "every monday at 8".')
     if not what:
-        raise Refused(_("Please also say what to remind you of."))
+        raise Refused("Please also say what to remind you of.")
     return what, found.said
 
 
@@ -256,7 +249,7 @@ class ReminderJob:
         """Queue the words, and plan to say them once more."""
         reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
         if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
-            return Done("not wanted any more")
+            return Done(_("not wanted any more"))
         if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
             return kept
         zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
@@ -266,19 +259,19 @@ class ReminderJob:
         if reminder.escalate_minutes:
             again = firing.now + timedelta(minutes=reminder.escalate_minutes)
             jobs.put(tx, _job(reminder, again, "again", ESCALATE), firing.now)
-        return Done("said")
+        return Done(_("said"))
 
     def escalate(self, tx: Tx, firing: Firing) -> Done:
         """Say it once more when nobody did anything about it."""
         reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
         if reminder is None or reminder.person is None or reminder.status is not Status.TOLD:
-            return Done("not needed")
+            return Done(_("not needed"))
         if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
             return kept
         key = f"{reminder.told_key}/again"
         self._say(tx, reminder, _("⏰ Still open: {reminder_text}", reminder_text=reminder.text), key, firing.now)
         reminders.set_status(tx, reminder.id, Status.ESCALATED, firing.now, key)
-        return Done("said once more")
+        return Done(_("said once more"))
 
     def _kept_back(self, tx: Tx, reminder: Reminder, person: PersonId, now: datetime) -> Done | None:
         if self.opted_out(person):
@@ -288,10 +281,10 @@ class ReminderJob:
     def kept_back(self, rows: Rows, person: PersonId, now: datetime, *, urgent: bool = False) -> Done | None:
         """What keeps words from somebody now; None when nothing does."""
         if self.opted_out(person):
-            return Done("its person opted out")
+            return Done(_("its person opted out"))
         quiet = None if urgent else quiet_of(quiet_hours.of(rows, self.selves(person)), self.zone)
         held = None if quiet is None else quiet.until(now)
-        return None if held is None else Done("waits for the end of quiet hours", again=held)
+        return None if held is None else Done(_("waits for the end of quiet hours"), again=held)
 
     def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
         row = outbox.NewRow(

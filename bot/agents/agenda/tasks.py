@@ -102,5 +102,5 @@ def tree(found: Sequence[T], place: Callable[[T], tuple[str, str]]) -> list[tupl
 def _due(words: str, now: datetime, zone: str) -> str:
     trigger = read_when(words, now, zone)
     if not isinstance(trigger, At):
-        raise Refused(_("A task cannot repeat."))
+        raise Refused("A task cannot repeat.")
     return to_text(trigger.when)

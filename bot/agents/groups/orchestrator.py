@@ -30,6 +30,7 @@ from memory.queue.turns import TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, MessageId, TurnId, place_source
+from texts import TextError
 
 
 def _write(
@@ -105,7 +106,7 @@ _AGAIN = commit_point("group.again")
 _CANCEL = commit_point("group.cancel")
 
 
-class GroupFailed(Exception):
+class GroupFailed(TextError):
     """Nobody of a group gave anything; in words for the operator."""
 
 
@@ -276,7 +277,7 @@ class Orchestrator:
 
         await self._db.write(_AGAIN, work)
         self._deps.watch(events.GroupError(turn.id, turn.place, None, why, recoverable=True))
-        raise GroupFailed(f'nobody of the group "{sight.team.group.name}" gave an answer: {why}')
+        raise GroupFailed('nobody of the group "{group}" gave an answer: {why}', group=sight.team.group.name, why=why)
 
     async def _cancel(self, sight: _Sight) -> None:
         turn, now = sight.material.turn, self._deps.clock()

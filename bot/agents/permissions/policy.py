@@ -151,7 +151,7 @@ def may(people: People, who: Approver, action: Action) -> bool:
 def require(people: People, who: Approver, action: Action) -> None:
     """Raise UserError, in words for them, when somebody may not give a command of that right."""
     if not may(people, who, action):
-        raise UserError(_("Only {value} may {action}.", value=_(action.least.value), action=_(action.value)))
+        raise UserError("Only {value} may {action}.", value=_(action.least.value), action=_(action.value))
 
 
 def approvers(people: People, need: Need, turn: Turn) -> tuple[tuple[str, ...], int]:

@@ -32,7 +32,6 @@ from memory.store.ids import PlaceId, snowflakes
 from memory.store.plurals import many
 from sources.base import Endpoint
 from sources.bluesky import failures
-from texts import gettext_lazy
 
 MOST_BYTES = 1_000_000
 """Of one picture: what every server takes."""
@@ -57,7 +56,7 @@ def picture(rows: Rows, context: ToolContext, path: str) -> tuple[str, bytes, Au
         file = folders.file(rows, folder.id, inside, context.turn.scope)
         held = None if file is None else folders.content(rows, file.id, context.turn.scope)
     if held is None:
-        raise Refused(gettext_lazy("there is no file {path}; `file` lists them", path=path))
+        raise Refused("there is no file {path}; `file` lists them", path=path)
     if len(held) > MOST_BYTES:
         raise ToolError(f"{path} is larger than {MOST_BYTES:,} bytes, and Bluesky takes no larger picture.")
     return *bare(held, path), folder.audience
@@ -108,7 +107,7 @@ def _bare_jpeg(content: bytes) -> bytes:
 
 def _on_disk(root: Path, database: Path, inside: str) -> bytes:
     if root in database.parents:
-        raise Refused(gettext_lazy("that folder now contains Carina's own data and cannot be opened"))
+        raise Refused("that folder now contains Carina's own data and cannot be opened")
     with disk.opened(root, inside) as file:
         if file.seen.size > MOST_BYTES:
             return bytes(MOST_BYTES + 1)  # too large, whatever is in it

@@ -22,7 +22,6 @@ from memory.folders.windows import MOST_LINES, WINDOW_LINES
 from memory.people.audience import Trust
 from memory.store.errors import Refused
 from memory.store.plurals import many
-from texts import gettext_lazy
 
 _LISTED = 100
 _LINE = 300  # characters of a line that a pattern found
@@ -147,7 +146,7 @@ async def _list(filing: FolderAccess, places: list[Located]) -> Outcome:
     (place,) = places
     found = await filing.listing(place)
     if not found and place.path:
-        raise Refused(gettext_lazy("there is nothing at {whole}", whole=place.whole))
+        raise Refused("there is nothing at {whole}", whole=place.whole)
     shown = [{"path": place.at(each.name).whole, "size": each.size} for each in found[:_LISTED]]
     lines = [say("- {path} ({size:,} bytes)", **each) for each in shown]
     if len(found) > _LISTED:

@@ -14,7 +14,6 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Ink, Result
 from memory.store.folder import DataFolder
-from texts import _
 
 _SECONDS = 120.0
 
@@ -63,7 +62,7 @@ class BlueskyAccount:
     async def _ask(self, operation: str, arguments: dict[str, Any]) -> AccountFound:
         if not self.config.serves_bluesky:
             raise UserError(
-                _("Bluesky is not configured. Set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (see docs/bluesky.md).")
+                "Bluesky is not configured. Set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (see docs/bluesky.md)."
             )
         if (holder := holder_of(DataFolder(self.config.home))) is not None:
             found = await holder.ask(operation, **arguments)

@@ -87,15 +87,13 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
             with stop.heeded():  # perhaps while the own service ends, with the answer on the screen
                 await _answered(config, text, constellation, answered)
             if not answered.is_set():
-                raise UserError(
-                    _("Stopped before the answer came. `carina inbox list` shows what became of the message.")
-                )
+                raise UserError("Stopped before the answer came. `carina inbox list` shows what became of the message.")
         case Help():
             ChatView(Console()).note(own_help())
         case Refused(words):
             raise CallError(f"--once: {words}")
         case Quit() | Command():
-            raise CallError(_("--once: that only ends a chat. Give a text to say."))
+            raise CallError("--once: that only ends a chat. Give a text to say.")
 
 
 async def _answered(config: Config, text: str, constellation: str, whole: asyncio.Event) -> None:
@@ -124,10 +122,8 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
                 await asyncio.sleep(0.1)
     except TimeoutError:
         raise UserError(
-            _(
-                "No answer came within {seconds} seconds. `carina inbox list` shows what became of the message.",
-                seconds=f"{_ANSWER_SECONDS:.0f}",
-            )
+            "No answer came within {seconds} seconds. `carina inbox list` shows what became of the message.",
+            seconds=f"{_ANSWER_SECONDS:.0f}",
         ) from None
     finally:
         view.close()
@@ -264,4 +260,4 @@ async def _show(
                     view.recall(each["speaker"], each["text"])
                 case _:
                     view.show(from_data(each))
-    raise UserError(_("The service has stopped."))
+    raise UserError("The service has stopped.")

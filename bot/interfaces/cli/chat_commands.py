@@ -64,7 +64,7 @@ class CommandLine:
         for reply in await self.line.perform(entry, arguments, {**view, "width": shutil.get_terminal_size().columns}):
             if "confirm" in reply:
                 if (await self.ask(f"{reply['confirm']} [y/N] ")).strip().casefold() not in ("y", "yes"):
-                    raise UserError(_("Nothing was done."))
+                    raise UserError("Nothing was done.")
                 return await self._done(entry, arguments, {**view, "sure": True, "shown": reply["confirm"]})
             if "error" in reply:
                 raise UserError(reply["error"])

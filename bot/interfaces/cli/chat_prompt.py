@@ -248,7 +248,7 @@ class PromptChat:
                         self._busy = bool(each.get("busy", self._busy))
                         self._view.show(from_data(each))
                 await self._flush()
-        raise UserError(_("The service has stopped."))
+        raise UserError("The service has stopped.")
 
     async def _flush(self) -> None:
         """Write what was drawn above the line that is being typed."""

@@ -32,16 +32,14 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
                 yield reply["data"]
         except TimeoutError:
             raise UserError(
-                _(
-                    "{who}. The service did not answer within {seconds:g} seconds: it is busy or hangs, and may still "
-                    "do what you asked. See `carina status`, try again, or stop it.",
-                    who=_who(folder),
-                    seconds=seconds,
-                )
+                "{who}. The service did not answer within {seconds:g} seconds: it is busy or hangs, and may still "
+                "do what you asked. See `carina status`, try again, or stop it.",
+                who=_who(folder),
+                seconds=seconds,
             ) from None
         except ConnectionError:
-            raise UserError(_("The service stopped before it answered.")) from None
-        raise UserError(_("The service stopped before it answered."))
+            raise UserError("The service stopped before it answered.") from None
+        raise UserError("The service stopped before it answered.")
 
 
 def _connected(folder: DataFolder) -> socket.socket:
@@ -55,11 +53,9 @@ def _connected(folder: DataFolder) -> socket.socket:
     except OSError:
         connection.close()
         raise NoService(
-            _(
-                "{who} and takes no commands: it is starting or stopping, or it is another command. Try again in a "
-                "moment, or stop it.",
-                who=_who(folder),
-            )
+            "{who} and takes no commands: it is starting or stopping, or it is another command. Try again in a "
+            "moment, or stop it.",
+            who=_who(folder),
         ) from None
     return connection
 

@@ -220,13 +220,9 @@ def _piped(entry: Mapping[str, Any], flag: str) -> str:
     """Standard input. Raises CallError where somebody sits there, or nothing comes."""
     words = entry["name"].replace(".", " ")
     if sys.stdin is None or streams.typed():
-        raise CallError(
-            _("{words}: give a text with {flag}, or a file: carina {words} … < FILE", words=words, flag=flag)
-        )
+        raise CallError("{words}: give a text with {flag}, or a file: carina {words} … < FILE", words=words, flag=flag)
     if not (text := sys.stdin.read()):
-        raise CallError(
-            _('{words}: standard input is empty. For an empty text, give {flag} "".', words=words, flag=flag)
-        )
+        raise CallError('{words}: standard input is empty. For an empty text, give {flag} "".', words=words, flag=flag)
     return text
 
 

@@ -251,8 +251,10 @@ def _registry(folder: DataFolder) -> tuple[File, list[Path]]:
 
 def _lost_registry(folder: DataFolder, standing: Sequence[Path]) -> File:
     error = DatabaseCorrupt(
-        f"{folder.global_db} is missing, although {_named(standing[0], folder.path)} stands there: restore it from a "
-        "backup, since without it a start begins with an empty memory"
+        "{global_db} is missing, although {named} stands there: restore it from a backup, "
+        "since without it a start begins with an empty memory",
+        global_db=folder.global_db,
+        named=_named(standing[0], folder.path),
     )
     return File(folder.global_db, Kind.GLOBAL, error=error)
 
@@ -263,14 +265,12 @@ def _migrated(file: File, home: Path) -> MigratedFile:
     except driver.DatabaseError as error:
         reached = status(file.path, file.kind).version
         raise StoreError(
-            _(
-                "{path} could not be migrated beyond version {reached} ({error}). The file as it was before is beside "
-                "it, as {name}.before-….",
-                path=file.path,
-                reached=reached,
-                error=error,
-                name=file.path.name,
-            )
+            "{path} could not be migrated beyond version {reached} ({error}). The file as it was before is beside "
+            "it, as {name}.before-….",
+            path=file.path,
+            reached=reached,
+            error=error,
+            name=file.path.name,
         ) from error
     after = status(file.path, file.kind).version
     copied = _named(copy, home) if copy else ""

@@ -70,7 +70,7 @@ def dotenv_text(before: str, wanted: Mapping[str, str]) -> str:
     """A `.env` with these lines in place of those that set the same. Raises UserError for what cannot be on a line."""
     for name, value in wanted.items():
         if re.search(r"[\s'\"\\#$]", value):
-            raise UserError(_("{name}: give the value alone, without spaces or quotation marks.", name=name))
+            raise UserError("{name}: give the value alone, without spaces or quotation marks.", name=name)
     kept = [line for line in before.splitlines() if line.partition("=")[0].strip() not in wanted]
     return "\n".join([*kept, *(f"{name}={value}" for name, value in wanted.items())]) + "\n"
 
@@ -79,10 +79,7 @@ def require_new(file: Path) -> None:
     """Raise UserError where the file is there: it is somebody's."""
     if file.exists():
         raise UserError(
-            _(
-                "{file} already exists and was not changed. Move it away, or set CARINA_CONFIG to another file.",
-                file=file,
-            )
+            "{file} already exists and was not changed. Move it away, or set CARINA_CONFIG to another file.", file=file
         )
 
 
@@ -100,7 +97,7 @@ def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -
         made[-1].replace(file)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(
-            _("{file} and {dotenv} cannot be written: {error}.", file=file, dotenv=dotenv, error=error)
+            "{file} and {dotenv} cannot be written: {error}.", file=file, dotenv=dotenv, error=error
         ) from error
     finally:
         for path in made:
@@ -191,11 +188,9 @@ class Beginning:
         given = arguments.application
         if not (given.isascii() and given.isdecimal() and len(given) <= 20):
             raise CallError(
-                _(
-                    "{given!r} is not an application ID, which has digits only. Copy it from “General Information” of "
-                    "your application in Discord's developer portal.",
-                    given=given,
-                )
+                "{given!r} is not an application ID, which has digits only. Copy it from “General Information” of "
+                "your application in Discord's developer portal.",
+                given=given,
             )
         return invite_url(int(given))
 
@@ -207,7 +202,7 @@ def _require_usable(toml: str, environment: Mapping[str, str]) -> None:
         try:
             load_config(environment, Path(folder))
         except ConfigError as error:
-            raise UserError(_("Nothing was written: {error}", error=error)) from error
+            raise UserError("Nothing was written: {error}", error=error) from error
 
 
 def starter_text(starter: Starter) -> str:

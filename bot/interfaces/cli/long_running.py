@@ -20,7 +20,6 @@ from bot.interfaces.exit_codes import explained, logged
 from bot.interfaces.service_client import holder_of
 from bot.secrets import Redactor
 from memory.store.folder import DataFolder
-from texts import _
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -64,7 +63,7 @@ def run(log_json: bool) -> None:
 def chat(once: str | None, constellation: str) -> None:
     """Chat with your agents at this terminal."""
     if once is not None and not once.strip():
-        raise CallError(_('--once: give a text to say, such as --once "what do you know about me?"'))
+        raise CallError('--once: give a text to say, such as --once "what do you know about me?"')
     config = configured()
     log_to(config, level="error")
     if once is None:

@@ -147,7 +147,7 @@ def _ask(entry: Mapping[str, Any], question: str) -> None:
         text = _("{command}: {question} Nobody can be asked here; --yes confirms it.", command=words, question=question)
         raise CallError(text)
     if not click.confirm(question):
-        raise UserError(_("Nothing was done."))
+        raise UserError("Nothing was done.")
 
 
 def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
@@ -167,7 +167,7 @@ def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Ma
             except FolderLocked:
                 raise error from None
     elif entry["where"] == "service":
-        raise UserError(_("No service runs on the data folder {path}. `carina run` starts it.", path=folder.path))
+        raise UserError("No service runs on the data folder {path}. `carina run` starts it.", path=folder.path)
     else:
         yield from _here(entry, *given)
 
@@ -187,4 +187,4 @@ def _print(text: str) -> None:
         raise
     except OSError as error:
         streams.drop_output()
-        raise UserError(_("Standard output cannot be written: {error}.", error=error.strerror)) from error
+        raise UserError("Standard output cannot be written: {error}.", error=error.strerror) from error

@@ -187,7 +187,7 @@ class CarFiles:
         """The one of that name, or the configured one. Raises UserError."""
         folder, wanted = DataFolder(self.config.home), name or self.config.constellation.name
         if not folder.global_db.exists():
-            raise UserError(_("There is no data in {path} yet, so nothing can be exported.", path=folder.path))
+            raise UserError("There is no data in {path} yet, so nothing can be exported.", path=folder.path)
         with closing(connect(folder.global_db, read_only=True)) as raw:
             rows = Rows(raw).all("SELECT id, name, db_path FROM constellations")
         every = (Constellation(row["id"], row["name"], folder.path / row["db_path"]) for row in rows)
@@ -198,7 +198,7 @@ class CarFiles:
     ) -> Contents:
         target = arguments.output or Path.cwd() / f"{''.join(each if each.isalnum() else '-' for each in name)}.car"
         if target.exists():
-            raise UserError(_("{path} already exists, so nothing was exported.", path=target))
+            raise UserError("{path} already exists, so nothing was exported.", path=target)
         about = About(kind, identifier, name, migrations(File.CONSTELLATION)[-1].version, part.thin)
         passphrase = (
             _passphrase(arguments.passphrase_file, twice=True) if arguments.encrypt or arguments.passphrase_file else ""
@@ -222,13 +222,13 @@ def _passphrase(file: Path | None, *, twice: bool) -> str:
         try:
             said = file.read_text("utf-8").strip("\r\n")
         except (OSError, UnicodeDecodeError) as error:
-            raise UserError(_("{path} cannot be read: {error}.", path=file, error=error)) from error
+            raise UserError("{path} cannot be read: {error}.", path=file, error=error) from error
     elif streams.attended():
         said = str(click.prompt(_("Passphrase"), hide_input=True, confirmation_prompt=twice))
     else:
-        raise CallError(_("A passphrase is needed, and nobody can be asked here; --passphrase-file names one."))
+        raise CallError("A passphrase is needed, and nobody can be asked here; --passphrase-file names one.")
     if not said:
-        raise UserError(_("The passphrase is empty."))
+        raise UserError("The passphrase is empty.")
     return said
 
 

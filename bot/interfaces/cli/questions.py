@@ -38,7 +38,7 @@ def _edited_agent(given: Given, look: Look) -> dict[str, Any]:
     _require_somebody("agent edit", _("what to change, such as --set model=offline"))
     settings = _about(look("agent.show", agent=given["agent"])["settings"])
     if not settings:
-        raise CallError(_("agent edit: there is nothing to change."))
+        raise CallError("agent edit: there is nothing to change.")
     return {**given, "settings": settings}
 
 
@@ -87,7 +87,7 @@ def _named(given: Given, command: str, problem: Callable[[str], str]) -> str:
     if "name" not in given:
         return _asked("Name", problem=problem)
     if wrong := problem(given["name"]):
-        raise CallError(_("{command}: name: {wrong}", command=command, wrong=wrong))
+        raise CallError("{command}: name: {wrong}", command=command, wrong=wrong)
     return str(given["name"])
 
 
@@ -124,7 +124,7 @@ def _new_name(section: type[BaseModel], what: str, taken: Collection[str]) -> Ca
 
 def _require_somebody(command: str, instead: str) -> None:
     if not streams.attended():
-        raise CallError(_("{command}: nobody can be asked here. Give {instead}.", command=command, instead=instead))
+        raise CallError("{command}: nobody can be asked here. Give {instead}.", command=command, instead=instead)
 
 
 def _listed(text: str) -> Sequence[str]:

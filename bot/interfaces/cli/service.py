@@ -207,7 +207,7 @@ class SystemService:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             file.path.write_text(file.text, "utf-8")
         except OSError as error:
-            raise UserError(_("{path} cannot be written: {error}.", path=file.path, error=error.strerror)) from error
+            raise UserError("{path} cannot be written: {error}.", path=file.path, error=error.strerror) from error
         for command in file.start:
             await _run(command)
         lasting = _("\n`loginctl enable-linger` keeps it running while you are logged out.") if _linux() else ""
@@ -236,7 +236,7 @@ class SystemService:
     async def uninstall(self, _caller: Caller) -> str:
         file = self._file()
         if not file.path.exists():
-            raise UserError(_("There is no {path}, so nothing was removed.", path=file.path))
+            raise UserError("There is no {path}, so nothing was removed.", path=file.path)
         for command in file.stop:
             await _run(command)
         file.path.unlink()
@@ -251,9 +251,7 @@ class SystemService:
         program = Program(command, self.config.file.parent, self.config.home.absolute())
         found = service_file(sys.platform, Path.home(), program)
         if found is None:
-            raise UserError(
-                _("This needs Linux with systemd, macOS or Windows, not {platform}.", platform=sys.platform)
-            )
+            raise UserError("This needs Linux with systemd, macOS or Windows, not {platform}.", platform=sys.platform)
         return found
 
 
@@ -266,7 +264,7 @@ async def _run(command: Sequence[str]) -> None:
     code, said = await _output(command)
     if code:
         raise UserError(
-            _("`{command}` failed with exit code {code}: {said}", code=code, said=said, command=" ".join(command))
+            "`{command}` failed with exit code {code}: {said}", code=code, said=said, command=" ".join(command)
         )
 
 
@@ -274,7 +272,7 @@ async def _output(command: Sequence[str]) -> tuple[int, str]:
     try:
         process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=STDOUT)
     except OSError as error:
-        raise UserError(_("`{command}` cannot be run: {error}.", command=command[0], error=error.strerror)) from error
+        raise UserError("`{command}` cannot be run: {error}.", command=command[0], error=error.strerror) from error
     said, _nothing = await process.communicate()
     return process.returncode or 0, said.decode("utf-8", "replace").strip()
 
@@ -300,7 +298,7 @@ class Removal:
         """Not while a service runs. Raises UserError, Unconfirmed with what is where."""
         folder = DataFolder(self.config.home)
         if not folder.global_db.exists():
-            raise UserError(_("There is no data of Carina in {path}.", path=folder.path))
+            raise UserError("There is no data of Carina in {path}.", path=folder.path)
         caller.confirm(
             "\n".join(
                 [

@@ -20,7 +20,9 @@ def configured(*, beginning: bool = False) -> Config:
         try:
             faults.arm(config.fault)
         except ValueError as error:
-            raise ConfigError(f"CARINA_FAULT: {error_text(error)}; expected such as outbox.sending:after") from None
+            raise ConfigError(
+                "CARINA_FAULT: {error}; expected such as outbox.sending:after", error=error_text(error)
+            ) from None
     return config
 
 

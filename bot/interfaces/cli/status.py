@@ -158,9 +158,7 @@ class Installation:
         folder = DataFolder(self.config.home)
         holder = holder_of(folder)
         if holder is None:
-            raise UserError(
-                _("No service runs on the data folder {path}. `carina run` starts it.", path=self.config.home)
-            )
+            raise UserError("No service runs on the data folder {path}. `carina run` starts it.", path=self.config.home)
         before = (await holder.data("status"))["started"]
         told = await holder.data("restart", check=arguments.check)
         if arguments.check:
@@ -170,10 +168,8 @@ class Installation:
             if (started := await _started(folder)) not in ("", before):
                 return Restarted(started=from_text(started))
         raise UserError(
-            _(
-                "The service did not answer again within {seconds} seconds. See its log.",
-                seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",
-            )
+            "The service did not answer again within {seconds} seconds. See its log.",
+            seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",
         )
 
 

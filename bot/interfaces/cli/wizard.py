@@ -39,7 +39,7 @@ def asked(given: Mapping[str, Any]) -> dict[str, Any]:
     try:
         return asyncio.run(Wizard(dict(given)).run())
     except (EOFError, KeyboardInterrupt):
-        raise UserError(_("Stopped. Nothing was written.")) from None
+        raise UserError("Stopped. Nothing was written.") from None
 
 
 @dataclass

@@ -13,7 +13,7 @@ from bot.interfaces.diagnostics.model_checks import examine_embedder, examine_mo
 from bot.secrets import Redactor
 from memory.store.clock import Clock
 from sources.diagnostics import Finding, State
-from texts import error_text
+from texts import _, error_text
 
 
 class Ask(Protocol):
@@ -58,7 +58,9 @@ async def _alone(part: Awaitable[Finding]) -> list[Finding]:
 
 async def examine_discord(config: Config) -> list[Finding]:
     if config.discord_token is None:
-        return [Finding("Discord", State.UNSET, "the bot is not in Discord", "set DISCORD_TOKEN (README, Discord)")]
+        return [
+            Finding("Discord", State.UNSET, _("the bot is not in Discord"), _("set DISCORD_TOKEN (README, Discord)"))
+        ]
     examining = importlib.import_module("sources.discord.diagnostics")  # loads the library
     found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)
     return found
@@ -67,19 +69,21 @@ async def examine_discord(config: Config) -> list[Finding]:
 async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
     """The account as the running service has it, which holds the session; without one with a session of its own."""
     if not config.serves_bluesky:
-        remedy = "set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)"
-        return [Finding("Bluesky", State.UNSET, "there is no account", remedy)]
+        remedy = _("set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
+        return [Finding("Bluesky", State.UNSET, _("there is no account"), remedy)]
     try:
         if ask is not None:
             found = await ask("bluesky.status")
         else:
             found = await _bluesky_alone(config)
     except UserError as error:
-        remedy = "see to the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)"
+        remedy = _("see to the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
         return [Finding("Bluesky", State.PROBLEM, error_text(error), remedy)]
     listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
     if not found["labelled"]:
-        listed.append(Finding("Bluesky", State.DOUBT, "it is not labeled as a bot", "`carina bluesky setup` does that"))
+        listed.append(
+            Finding("Bluesky", State.DOUBT, _("it is not labeled as a bot"), _("`carina bluesky setup` does that"))
+        )
     return listed
 
 
@@ -111,40 +115,56 @@ def examine_approvals(config: Config) -> list[Finding]:
     asked = 1 + (len(admins.persons - {config.discord_owner}) if connected else 0)
     if asked >= given.quorum:
         return []
-    words = f"it takes {given.quorum} to say yes, and {asked} get the card"
+    words = _("it takes {quorum} to say yes, and {asked} get the card", quorum=given.quorum, asked=asked)
     if not connected:
-        remedy = "set DISCORD_TOKEN, where the others can answer, or approvals.quorum = 1"
-        return [Finding("approvals", State.PROBLEM, f"{words}: nothing can be allowed", remedy)]
-    remedy = "set approvals.channel to a private channel that they read; until then they can only type /permits approve"
-    return [Finding("approvals", State.DOUBT, f"{words}: who is an admin by a role gets none", remedy)]
+        remedy = _("set DISCORD_TOKEN, where the others can answer, or approvals.quorum = 1")
+        return [Finding(_("approvals"), State.PROBLEM, _("{words}: nothing can be allowed", words=words), remedy)]
+    remedy = _(
+        "set approvals.channel to a private channel that they read; until then they can only type /permits approve"
+    )
+    return [
+        Finding(_("approvals"), State.DOUBT, _("{words}: who is an admin by a role gets none", words=words), remedy)
+    ]
 
 
 def examine_service(service: Service) -> list[Finding]:
     """What a running service says of itself that somebody should look at."""
     if service is None:
-        return [Finding("service", State.UNSET, "it does not run", "`carina run` starts it")]
+        return [Finding(_("service"), State.UNSET, _("it does not run"), _("`carina run` starts it"))]
     found = []
     if service["halted"]:
-        remedy = "`carina halt release` or /admin halt release resumes"
-        found.append(Finding("service", State.DOUBT, f"everything is halted since {service['halted']}", remedy))
+        remedy = _("`carina halt release` or /admin halt release resumes")
+        found.append(
+            Finding(
+                _("service"), State.DOUBT, _("everything is halted since {halted}", halted=service["halted"]), remedy
+            )
+        )
     if service["unstored"]:
-        words = f"a database {service['unstored']}"
-        found.append(Finding("database", State.PROBLEM, words, "make room on the disk, or end what locks the file"))
+        words = _("a database {unstored}", unstored=service["unstored"])
+        found.append(
+            Finding(_("database"), State.PROBLEM, words, _("make room on the disk, or end what locks the file"))
+        )
     if service["dead"]:
-        words = f"messages that were given up: {service['dead']}"
-        found.append(Finding("inbox", State.DOUBT, words, "`carina inbox list --dead` shows them"))
+        words = _("messages that were given up: {count}", count=service["dead"])
+        found.append(Finding(_("inbox"), State.DOUBT, words, _("`carina inbox list --dead` shows them")))
     if service["failed"] or service["unknown"]:
-        words = f"answers that were not delivered, or of which nobody knows: {service['failed'] + service['unknown']}"
-        found.append(Finding("outbox", State.DOUBT, words, "`carina outbox list` shows them"))
+        words = _(
+            "answers that were not delivered, or of which nobody knows: {count}",
+            count=service["failed"] + service["unknown"],
+        )
+        found.append(Finding(_("outbox"), State.DOUBT, words, _("`carina outbox list` shows them")))
     if service["unfollowed"]:
-        words = f"parts of edited or deleted messages that could not be removed: {service['unfollowed']}"
-        remedy = "the log says why (not_followed); `carina restart` tries again"
-        found.append(Finding("memory", State.PROBLEM, words, remedy))
-    found += [Finding("memory", State.PROBLEM, words, "`carina memory verify`") for words in service["damage"]]
+        words = _("parts of edited or deleted messages that could not be removed: {count}", count=service["unfollowed"])
+        remedy = _("the log says why (not_followed); `carina restart` tries again")
+        found.append(Finding(_("memory"), State.PROBLEM, words, remedy))
+    found += [
+        Finding(_("memory"), State.PROBLEM, words, _("`carina memory verify` shows what"))
+        for words in service["damage"]
+    ]
     for words in service["gaps"]:
-        remedy = "see that the bot may read the channel's history; what was given up there nobody answers"
-        found.append(Finding("missed messages", State.DOUBT, words, remedy))
+        remedy = _("see that the bot may read the channel's history; what was given up there nobody answers")
+        found.append(Finding(_("missed messages"), State.DOUBT, words, remedy))
     for name, words in service["fronts"].items():
         if "not connected" in words:
-            found.append(Finding(f"service on {name}", State.DOUBT, words, "see its log"))
-    return found or [Finding("service", State.GOOD, "it runs, and nothing was given up")]
+            found.append(Finding(_("service on {name}", name=name), State.DOUBT, words, _("see its log")))
+    return found or [Finding(_("service"), State.GOOD, _("it runs, and nothing was given up"))]

@@ -9,10 +9,9 @@ from bot.upkeep.prompts import DIRECTIVES, FOLDER, LONGEST, read_directive
 from memory.store import backups
 from memory.store.clock import from_text
 from memory.store.folder import DataFolder
-from memory.store.plurals import many
 from memory.store.sqlite import distances, driver
 from sources.diagnostics import Finding, State
-from texts import _
+from texts import _, ngettext
 
 _FULL, _FILLING = 100_000_000, 1_000_000_000  # bytes that are left
 _OLD = timedelta(days=3)
@@ -20,17 +19,17 @@ _OLD = timedelta(days=3)
 
 def examine_folder(folder: DataFolder) -> Iterator[Finding]:
     if not folder.path.is_dir():
-        words = f"{folder.path} does not exist yet: the first start makes it"
-        yield Finding("data folder", State.GOOD, words)
+        words = _("{path} does not exist yet: the first start makes it", path=folder.path)
+        yield Finding(_("data folder"), State.GOOD, words)
     elif folder.open_to_others():
-        words = f"other users of this machine can look into {folder.path}"
-        yield Finding("data folder", State.DOUBT, words, f"chmod 700 {folder.path}")
+        words = _("other users of this machine can look into {path}", path=folder.path)
+        yield Finding(_("data folder"), State.DOUBT, words, f"chmod 700 {folder.path}")
     else:
-        yield Finding("data folder", State.GOOD, f"{folder.path}, for its owner only")
+        yield Finding(_("data folder"), State.GOOD, _("{path}, for its owner only", path=folder.path))
     free = shutil.disk_usage(_standing(folder.path)).free
     state = State.PROBLEM if free < _FULL else State.DOUBT if free < _FILLING else State.GOOD
-    remedy = "" if state is State.GOOD else "make room: what cannot be written down is not answered"
-    yield Finding("disk", state, f"{free / 1e9:,.1f} GB are free", remedy)
+    remedy = "" if state is State.GOOD else _("make room: what cannot be written down is not answered")
+    yield Finding(_("disk"), state, _("{free:,.1f} GB are free", free=free / 1e9), remedy)
 
 
 def _standing(path: Path) -> Path:
@@ -41,30 +40,38 @@ def _standing(path: Path) -> Path:
 def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
     """`problems` says of each file that cannot be opened why, and what to do."""
     for problem in problems:
-        yield Finding("database", State.PROBLEM, problem)
+        yield Finding(_("database"), State.PROBLEM, problem)
     if not problems:
-        words = f"{many(count, 'file')}, all of this version" if count else "nothing was stored yet"
-        yield Finding("database", State.GOOD, words)
+        words = (
+            ngettext("{count} file, of this version", "{count} files, all of this version", count)
+            if count
+            else _("nothing was stored yet")
+        )
+        yield Finding(_("database"), State.GOOD, words)
     version = f"SQLite {driver.sqlite_version}"
     if distances.reason:
-        words = f"{version}; distances between vectors are computed in Python, ten times slower: {distances.reason}"
-        yield Finding("sqlite-vec", State.DOUBT, words, "`make embedding` installs it where there is one")
+        words = _(
+            "{version}; distances between vectors are computed in Python, ten times slower: {reason}",
+            version=version,
+            reason=distances.reason,
+        )
+        yield Finding("sqlite-vec", State.DOUBT, words, _("`make embedding` installs it where there is one"))
     else:
-        yield Finding("sqlite-vec", State.GOOD, f"{version} with the extension")
+        yield Finding("sqlite-vec", State.GOOD, _("{version} with the extension", version=version))
 
 
 def examine_backups(folder: DataFolder, now: datetime) -> Finding:
     damaged = backups.damaged(folder.path) if folder.path.is_dir() else {}
     if damaged:
         name, reason = next(iter(damaged.items()))
-        return Finding("backups", State.DOUBT, f"{name}: {reason}", "make another one: `carina backup create`")
+        return Finding(_("backups"), State.DOUBT, f"{name}: {reason}", _("make another one: `carina backup create`"))
     newest = max((from_text(each.at) for each in backups.listing(folder.path)), default=None)
     if newest is None:
-        return Finding("backups", State.DOUBT, "there is none yet", "`carina backup create` makes one")
+        return Finding(_("backups"), State.DOUBT, _("there is none yet"), _("`carina backup create` makes one"))
     words = _("the newest is from {at}", at=newest)
     if now - newest > _OLD:
-        return Finding("backups", State.DOUBT, words, "see `carina jobs list` for why none was made since")
-    return Finding("backups", State.GOOD, words)
+        return Finding(_("backups"), State.DOUBT, words, _("see `carina jobs list` for why none was made since"))
+    return Finding(_("backups"), State.GOOD, words)
 
 
 def examine_directives(folder: DataFolder) -> Iterator[Finding]:
@@ -76,24 +83,35 @@ def examine_directives(folder: DataFolder) -> Iterator[Finding]:
     used = [name for name, of in known.items() if name in files and read_directive(where, of)[0]]
     built_in = ", ".join(name for name in known if name not in used)
     if used:
-        rest = f"; built in: {built_in}" if built_in else ""
-        yield Finding("directives", State.GOOD, f"of {where}: {', '.join(used)}{rest}")
+        rest = _("; built in: {built_in}", built_in=built_in) if built_in else ""
+        yield Finding(_("directives"), State.GOOD, f"of {where}: {', '.join(used)}{rest}")
     else:
-        words = f"built in: {built_in}; none is replaced"
-        yield Finding("directives", State.UNSET, words, f"a file of such a name in {where} replaces it")
+        words = _("built in: {built_in}; none is replaced", built_in=built_in)
+        yield Finding(
+            _("directives"), State.UNSET, words, _("a file of such a name in {where} replaces it", where=where)
+        )
     for name, doubt in doubts.items():
         if doubt:
-            yield Finding("directives", State.DOUBT, f"{name} {doubt}", "see docs/dreams.md, Directives")
+            yield Finding(_("directives"), State.DOUBT, f"{name} {doubt}", _("see docs/dreams.md, Directives"))
     if strange := sorted(name for name in files - known.keys() if not name.startswith(".")):
-        remedy = f"only these are: {', '.join(known)}"
-        yield Finding("directives", State.DOUBT, f"{', '.join(strange)} in {where}: not read", remedy)
+        remedy = _("only these are: {known}", known=", ".join(known))
+        yield Finding(
+            _("directives"),
+            State.DOUBT,
+            _("{strange} in {where}: not read", strange=", ".join(strange), where=where),
+            remedy,
+        )
 
 
 def _doubt(where: Path, of: str) -> str:
     """Why a file is not used as it stands; empty when it is."""
     text, problem = read_directive(where, of)
     if problem:
-        return f"cannot be read, so the built-in text is used: {problem}"
+        return _("cannot be read, so the built-in text is used: {problem}", problem=problem)
     if not text:
-        return "is empty, so the built-in text is used"
-    return f"has {len(text):,} characters, of which the first {LONGEST:,} are used" if len(text) > LONGEST else ""
+        return _("is empty, so the built-in text is used")
+    return (
+        _("has {count:,} characters, of which the first {longest:,} are used", count=len(text), longest=LONGEST)
+        if len(text) > LONGEST
+        else ""
+    )

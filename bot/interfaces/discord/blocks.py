@@ -45,7 +45,7 @@ def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, se
             result = await registry.call(name, await caller_of(interaction, settings, "form"), given)
         except UserError as refused:
             raise UserError(
-                _("{refused}\n\nThis is what you wrote:\n{given}", refused=refused, given=given["text"])
+                "{refused}\n\nThis is what you wrote:\n{given}", refused=refused, given=given["text"]
             ) from refused
         return "\n".join(result.lines(Markdown()))
 

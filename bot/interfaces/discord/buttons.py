@@ -84,7 +84,7 @@ def operation_buttons(registry: Registry, settings: DiscordSettings, configured:
 
     async def called(interaction: Interaction, named: re.Match[str], name: str, given: Mapping[str, str]) -> str:
         if not name:
-            raise UserError(_("This button no longer works."))
+            raise UserError("This button no longer works.")
         caller = replace(await caller_of(interaction, settings, "button"), constellation=named["of"] or configured)
         result = await registry.call(name, caller, given)
         return "\n".join(result.lines(Markdown()))

@@ -118,13 +118,13 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
 def _surroundings(interaction: Interaction, settings: DiscordSettings) -> Surroundings:
     """The place of a command, where its giver may talk. Raises UserError where nothing that is said is answered."""
     if interaction.channel is None or (interaction.guild_id is not None and interaction.guild is None):
-        raise UserError(_("I am not a member of this server, so I cannot answer here."))
+        raise UserError("I am not a member of this server, so I cannot answer here.")
     author, spot = author_of(interaction.user), spot_of(interaction.channel, interaction.user.id)
     shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if spot.direct else ()
     if not notifications.admitted(author, spot, settings, shares_guild=bool(shared)):
-        raise UserError(_("You are not allowed to talk to me here. The person who runs me can change that."))
+        raise UserError("You are not allowed to talk to me here. The person who runs me can change that.")
     if not spot.direct and settings.mode(spot.chain or (spot.id,)) is Mode.OFF:
-        raise UserError(_("I do not read or answer anything in this channel."))
+        raise UserError("I do not read or answer anything in this channel.")
     me = interaction.client.user.id if interaction.client.user is not None else 0
     return Surroundings(me, spot, place_of(spot, settings, shared), settings, (author.shown,))
 

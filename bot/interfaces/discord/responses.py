@@ -60,7 +60,7 @@ def text_file(interaction: Interaction, text: str, name: str) -> discord.File:
     if len(data) > LARGEST_FILE:
         data, name = gzip.compress(data), f"{name}.gz"
     if len(data) > LARGEST_FILE:
-        raise UserError(_("This is too large for a file here. Ask the person who runs me for it."))
+        raise UserError("This is too large for a file here. Ask the person who runs me for it.")
     return discord.File(io.BytesIO(data), filename=name)
 
 

@@ -110,7 +110,7 @@ def _form(commands: Commands) -> Opening:
                 LONGEST=f"{LONGEST:,}",
             )
             raise UserError(
-                _("It has {size}. Tell me in words what to change, or have me forget it and tell me again.", size=size)
+                "It has {size}. Tell me in words what to change, or have me forget it and tell me again.", size=size
             )
         entry = Entry("text", _("What it should say"), text=cleaned(interaction, found.text), required=True, lines=True)
         return modal(_("Correct what I remember"), f"carina:why:correct:{found.id}:{found.mark}", entry)

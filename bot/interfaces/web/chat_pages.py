@@ -15,7 +15,7 @@ from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing
 from bot.services.caller import Spoken
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
-from texts import error_text
+from texts import _, error_text
 
 WHO = "dashboard"
 _LINES = 200
@@ -67,7 +67,7 @@ async def stop(ctx: Context) -> Response:
     """Take back what was said, which stops its answer."""
     to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
     if ctx.request.method != "POST":
-        raise Refusal(405, "This takes a form.")
+        raise Refusal(405, _("This takes a form."))
     await ctx.web.talk.take_back(to, (await ctx.form()).get("id", ""))
     return HTMLResponse("")
 

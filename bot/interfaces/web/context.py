@@ -21,7 +21,7 @@ from memory.store.errors import StoreError
 from memory.store.ids import PersonId, PlaceId
 from sources.api import SOURCE
 from sources.terminal import PERSON
-from texts import _, error_text
+from texts import error_text
 
 FAILURES = (UserError, CallError, StoreError)
 """What an operation raises with words for whoever asked."""
@@ -70,7 +70,7 @@ class Context:
     def caller(self, *, sure: bool = False, shown: str = "") -> Caller:
         """Who asks, by their key and nothing else that they send."""
         if self.key is None:
-            raise CallError(_("Nobody is signed in."))
+            raise CallError("Nobody is signed in.")
         person = self.key.person
         caller = owner_on_the_web() if person is None else on_own_page(person, self.web.other_audiences(person))
         return replace(caller, sure=sure, shown=shown)
@@ -185,7 +185,7 @@ async def outcome(ctx: Context, offers: Collection[str] | None = None) -> dict[s
     form = await ctx.form()
     declared = ctx.web.services.registry.operations.get(form.get("op", ""))
     if declared is None or (offers is not None and declared.name not in offers):
-        raise CallError(_("This form names nothing that can be done here."))
+        raise CallError("This form names nothing that can be done here.")
     return await told(ctx, await ctx.act(declared.name, arguments(declared, form, ctx.caller().via), form))
 
 

@@ -15,7 +15,7 @@ from bot.interfaces.web.security import OWN_PAGE, Refusal
 from bot.services.registry import Operation
 from bot.services.results import Result
 from bot.services.task_lists import as_tree
-from texts import error_text
+from texts import _, error_text
 
 _DAYS = (1, 7, 30, 90)
 _WEEK = 7
@@ -243,7 +243,7 @@ def _shown(result: Result | None, text: str) -> dict[str, Any]:
 def _operation(ctx: Context, name: str) -> Operation:
     found = offered(ctx).get(name)
     if found is None:
-        raise Refusal(404, f"There is no command {name}.")
+        raise Refusal(404, _("There is no command {name}.", name=name))
     return found
 
 
@@ -277,7 +277,7 @@ async def own_page(ctx: Context) -> Response:
 
 async def export(ctx: Context) -> Response:
     if ctx.request.method != "POST":
-        raise Refusal(405, "This takes the button of your page.")
+        raise Refusal(405, _("This takes the button of your page."))
     try:
         found = await ctx.call("privacy.export")
     except FAILURES as error:

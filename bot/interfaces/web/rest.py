@@ -19,7 +19,7 @@ from bot.services.results import Listing, Result
 from bot.services.web_access import Answered, OnceRequest
 from memory.people.web_keys import Known
 from memory.store.errors import BlockChanged
-from texts import error_text
+from texts import _, error_text
 
 _CONFIRM = "x-confirm"
 _ASKS = (_CONFIRM, "if-match")
@@ -110,7 +110,7 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
         many = {each.name for each in declared.parameters if each.kind == "many"}
         query = ctx.request.query_params
         if twice := [name for name in query if name not in many and len(query.getlist(name)) > 1]:
-            raise Refusal(400, f"{twice[0]} is given more than once.")
+            raise Refusal(400, _("{twice} is given more than once.", twice=twice[0]))
         return {name: query.getlist(name) if name in many else query[name] for name in query}
     body = await ctx.request.body()
     try:
@@ -118,10 +118,10 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
-        raise Refusal(400, "The body is not a JSON object.")
+        raise Refusal(400, _("The body is not a JSON object."))
     if state := ctx.request.headers.get("if-match", ""):
         if "only_at" not in {each.name for each in declared.parameters}:
-            raise Refusal(400, f"{declared.name} does not take If-Match; memory.edit does.")
+            raise Refusal(400, _("{name} does not take If-Match; memory.edit does.", name=declared.name))
         given = {**given, "only_at": state.strip('"')}
     return given
 

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.services.web_access import WebAccess
 from memory.people.web_keys import SESSION_LIFE, KeyScope, Kind, WebKey
+from texts import _
 
 COOKIE = "carina_session"
 MOST_BYTES = 1_000_000
@@ -154,13 +155,13 @@ class Guarded:
     async def _checked(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         """The body, once everything is in order. Raises Refusal."""
         if not is_known_host(headers.get("host", ""), self._public_url):
-            raise Refusal(421, "This address is not one of the dashboard's; set [web.server] public_url to it.")
+            raise Refusal(421, _("This address is not one of the dashboard's; set [web.server] public_url to it."))
         unsafe = scope["method"] not in _SAFE
         origin = headers.get("origin")
         if (unsafe and origin is not None and not self._is_own(origin, headers)) or (
             unsafe and headers.get("sec-fetch-site") in ("cross-site", "same-site")
         ):
-            raise Refusal(403, "This came from a page of another site.")
+            raise Refusal(403, _("This came from a page of another site."))
         state = scope.setdefault("state", {})
         state.update(key=None, csrf="", secret="", attempts=self._attempts)
         path = str(scope["path"])
@@ -171,7 +172,7 @@ class Guarded:
         if unsafe and state["csrf"] and not open_to_all:
             given = headers.get("x-csrf-token") or _field(headers, body, "csrf")
             if not hmac.compare_digest(given.encode(), state["csrf"].encode()):
-                raise Refusal(403, "This form is too old, or came from elsewhere. Load the page again.")
+                raise Refusal(403, _("This form is too old, or came from elsewhere. Load the page again."))
         return body
 
     def _is_own(self, origin: str, headers: Headers) -> bool:
@@ -185,15 +186,15 @@ class Guarded:
     async def _identify(self, scope: Scope, headers: Headers, *, required: bool) -> None:
         """Find whose request it is. Raises Refusal."""
         state, client = scope["state"], client_of(scope)
-        kind, _, token = headers.get("authorization", "").partition(" ")
+        kind, _space, token = headers.get("authorization", "").partition(" ")
         if token:
             state["holder"] = partial(self._access.holder, Kind.PROGRAM, token.strip())
             found = await state["holder"]() if kind.lower() == "bearer" else None
             if found is None and self._attempts.blocked(client):
-                raise Refusal(429, "Too many wrong tokens came from this address; wait five minutes.")
+                raise Refusal(429, _("Too many wrong tokens came from this address; wait five minutes."))
             if found is None:
                 self._attempts.note(client)
-                raise Refusal(401, "This token is not known; `carina token list` shows those that are.")
+                raise Refusal(401, _("This token is not known; `carina token list` shows those that are."))
             state["key"] = found
         elif secret := cookie_of(headers):
             state["holder"] = partial(self._access.holder, Kind.SESSION, secret)
@@ -208,19 +209,27 @@ def require(key: WebKey | None, path: str, method: str) -> None:
     """Raise Refusal where a key does not open this: pages are for sessions, and each scope for its part of the API."""
     if key is not None and key.scope is KeyScope.OWN:
         if key.kind is not Kind.SESSION or path not in (*OWN_PAGE, "/", "/logout"):
-            raise Refusal(404, "There is nothing at this address.")
+            raise Refusal(404, _("There is nothing at this address."))
         if path == "/":
-            raise Refusal(303, "Your own page is elsewhere.", OWN_PAGE[0])
+            raise Refusal(303, _("Your own page is elsewhere."), OWN_PAGE[0])
         return
     if key is None:
-        raise Refusal(401, "Sign in first: `carina dashboard` gives a link, `carina token create NAME` a token.")
+        raise Refusal(401, _("Sign in first: `carina dashboard` gives a link, `carina token create NAME` a token."))
     if not path.startswith(_PROGRAMS) and key.kind is not Kind.SESSION:
-        raise Refusal(403, "Pages are for browsers that are signed in, not for tokens.")
+        raise Refusal(403, _("Pages are for browsers that are signed in, not for tokens."))
     needed = KeyScope.CHAT if path.startswith("/v1/") else KeyScope.READ
     if path.startswith("/mcp") or (path.startswith("/api/") and method not in _SAFE):
         needed = KeyScope.ADMIN
     if not key.scope.includes(needed):
-        raise Refusal(403, f"This takes a token of the scope {needed}; {key.name} has {key.scope}.")
+        raise Refusal(
+            403,
+            _(
+                "This takes a token of the scope {needed}; {name} has {scope}.",
+                needed=needed,
+                name=key.name,
+                scope=key.scope,
+            ),
+        )
 
 
 def client_of(scope: Scope) -> str:
@@ -231,15 +240,15 @@ def client_of(scope: Scope) -> str:
 async def _read(headers: Headers, receive: Receive) -> bytes:
     length = headers.get("content-length", "0")
     if not length.isdecimal() or int(length) > MOST_BYTES:
-        raise Refusal(413, f"At most {MOST_BYTES:,} bytes can be sent.")
+        raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=MOST_BYTES))
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
-            raise Refusal(400, "The request ended early.")
+            raise Refusal(400, _("The request ended early."))
         body += message.get("body", b"")
         if len(body) > MOST_BYTES:
-            raise Refusal(413, f"At most {MOST_BYTES:,} bytes can be sent.")
+            raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=MOST_BYTES))
         if not message.get("more_body"):
             return bytes(body)
 

@@ -12,6 +12,7 @@ from bot.interfaces.web.security import Refusal, client_of, cookie_of, session_c
 from bot.logs import log
 from bot.services.privacy_results import Seen
 from memory.store.ids import PersonId
+from texts import _
 
 _BROWSERS = ("Edg", "OPR", "Firefox", "Chrome", "Safari", "curl")
 _NAMES = {"Edg": "Edge", "OPR": "Opera"}
@@ -82,7 +83,7 @@ def _discord(ctx: Context) -> tuple[Any, Any]:
     """What asks Discord, and as which application. Raises Refusal where none is configured."""
     config = ctx.web.config
     if config.discord_client_secret is None:
-        raise Refusal(404, "There is nothing at this address.")
+        raise Refusal(404, _("There is nothing at this address."))
     asking = importlib.import_module("sources.discord.sign_in")  # what it loads is needed by nobody else here
     back, secret = f"{ctx.web.parts.listening.address}{_BACK}", config.discord_client_secret.get_secret_value()
     return asking, asking.Application(config.discord_client, secret, back)
@@ -109,7 +110,7 @@ def _signed_in(ctx: Context, secret: str) -> Response:
 
 async def logout(ctx: Context) -> Response:
     if ctx.request.method != "POST":
-        raise Refusal(405, "Sign out with the button.")
+        raise Refusal(405, _("Sign out with the button."))
     await ctx.web.access.drop(ctx.request.state.key.id)
     page = _page(ctx, signed_out=True)
     page.headers["set-cookie"] = session_cookie("", secure=False)

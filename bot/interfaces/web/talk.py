@@ -114,23 +114,19 @@ class Talk:
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
         if not text.strip() or len(text) > LONGEST:
             raise UserError(
-                _(
-                    "A message has 1 to {most} characters; this one has {count}.",
-                    most=f"{LONGEST:,}",
-                    count=f"{len(text):,}",
-                )
+                "A message has 1 to {most} characters; this one has {count}.",
+                most=f"{LONGEST:,}",
+                count=f"{len(text):,}",
             )
         if since := self.services.halt.since:
-            raise UserError(
-                _("Everything has been halted since {since}. Release the halt first.", since=from_text(since))
-            )
+            raise UserError("Everything has been halted since {since}. Release the halt first.", since=from_text(since))
         if words := self.services.community.privacy.words_withheld(to.user or PERSON):
             raise UserError(words)
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
         self._receive(self._heard(to, text, said))
         await self.router.taken_in(_STORED_SECONDS)
         if refused := self.router.workers.unstored.words():
-            raise UserError(_("I will answer this later. {refused}", refused=refused))
+            raise UserError("I will answer this later. {refused}", refused=refused)
         return said
 
     @reads

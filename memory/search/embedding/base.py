@@ -88,7 +88,7 @@ def to_vector(numbers: Iterable[float]) -> Vector:
     try:
         values = array("f", numbers)
     except (TypeError, OverflowError) as error:
-        raise EmbedderGarbage(f"a vector holds something that is no number: {error}") from None
+        raise EmbedderGarbage("a vector holds something that is no number: {error}", error=error) from None
     most = max(map(abs, values), default=0.0)
     if not isfinite(sum(values)) or most == 0:
         raise EmbedderGarbage("a vector holds NaN, infinity or nothing but zeros")

@@ -13,7 +13,7 @@ from memory.search.embedding.base import (
     EmbeddingError,
     TextRefused,
 )
-from texts import _
+from texts import _, gettext_lazy
 
 FIRST_REST, LONGEST_REST = 5.0, 600.0
 """Seconds after a failure in which nobody asks; each further one in a row doubles them."""
@@ -90,7 +90,10 @@ class GuardedEmbedder:
     async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         """See `Embedder`; raises EmbedderBusy without asking while the embedder is left alone."""
         if rests := self.rests:
-            raise EmbedderBusy(f"{self._health.reason} (not asked for {rests:.0f} s)", rests)
+            raise EmbedderBusy(
+                gettext_lazy("{reason} (not asked for {seconds:.0f} s)", reason=self._health.reason, seconds=rests),
+                rests,
+            )
         began = self._clock()
         self._began.append(began)
         try:

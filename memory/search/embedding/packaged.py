@@ -25,6 +25,7 @@ import regex
 
 from memory.search.embedding.base import MAX_CHARACTERS, EmbedderBusy, EmbedderMissing, Embedding, Tokens, to_vector
 from memory.store.fulltext import content_words
+from texts import gettext_lazy
 
 NAME = "all-MiniLM-L6-v2-int8"
 DIMENSION = 384
@@ -53,7 +54,7 @@ class PackagedEmbedder:
     def __init__(self, idle_seconds: float = _IDLE_SECONDS) -> None:
         if absent := missing():
             raise EmbedderMissing(
-                f"not installed: {absent}; `make embedding` installs it where there are wheels for it"
+                "not installed: {absent}; `make embedding` installs it where there are wheels for it", absent=absent
             )
         # Two: a question need not wait for the batch that is embedded in the background.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="embedding")
@@ -70,7 +71,9 @@ class PackagedEmbedder:
             async with asyncio.timeout(seconds):
                 return await work
         except TimeoutError:
-            raise EmbedderBusy(f"{NAME} took more than {seconds:g} s") from None
+            raise EmbedderBusy(
+                gettext_lazy("{name} took more than {seconds:g} s", name=NAME, seconds=seconds)
+            ) from None
         finally:
             given_up.set()
             self._rest_later()

@@ -20,6 +20,7 @@ from memory.search.embedding.base import (
     to_vector,
 )
 from memory.store.faults import call_point, outside
+from texts import gettext_lazy
 
 _REQUEST = call_point("embedding.request")
 
@@ -57,7 +58,9 @@ class RemoteEmbedder:
             async with asyncio.timeout(seconds):
                 return await self._persist(cut, seconds)
         except TimeoutError:
-            raise EmbedderBusy(f"{self.name} gave no answer in {seconds:g} s") from None
+            raise EmbedderBusy(
+                gettext_lazy("{name} gave no answer in {seconds:g} s", name=self.name, seconds=seconds)
+            ) from None
 
     async def aclose(self) -> None:
         if self._session is not None:
@@ -81,11 +84,13 @@ class RemoteEmbedder:
             body = {"model": model, "input": list(texts), "encoding_format": "float"}
             return await outside(_REQUEST, self._post(body), seconds)
         except aiohttp.InvalidURL:
-            raise EmbedderRefused(f"{self.name}: EMBEDDING_BASE_URL is no address") from None
+            raise EmbedderRefused("{name}: EMBEDDING_BASE_URL is no address", name=self.name) from None
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError):
                 raise
-            raise EmbedderBusy(f"{self.name} cannot be reached: {type(error).__name__}") from error
+            raise EmbedderBusy(
+                gettext_lazy("{name} cannot be reached: {kind}", name=self.name, kind=type(error).__name__)
+            ) from error
 
     async def _post(self, body: dict[str, Any]) -> Any:
         if self._session is None:
@@ -99,22 +104,27 @@ class RemoteEmbedder:
         try:
             return json.loads(raw)
         except ValueError:
-            raise EmbedderGarbage(f"{self.name} answered something that is no JSON") from None
+            raise EmbedderGarbage("{name} answered something that is no JSON", name=self.name) from None
 
     def _checked(self, answer: Any, wanted: int) -> list[Embedding]:
         try:
             rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
             numbers = [rows[number] for number in range(len(rows))]
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise EmbedderGarbage(f"{self.name} answered something that holds no vectors") from None
+            raise EmbedderGarbage("{name} answered something that holds no vectors", name=self.name) from None
         if len(numbers) != wanted:
-            raise EmbedderGarbage(f"{self.name} gave {len(numbers)} vectors for {wanted} texts")
+            raise EmbedderGarbage(
+                "{name} gave {count} vectors for {wanted} texts", name=self.name, count=len(numbers), wanted=wanted
+            )
         vectors = [to_vector(each if isinstance(each, list) else [each]) for each in numbers]
         for vector in vectors:
             self.dimension = self.dimension or dimension_of(vector)
             if dimension_of(vector) != self.dimension:
                 raise EmbedderGarbage(
-                    f"{self.name} gave a vector of {dimension_of(vector)} numbers, not {self.dimension} as before"
+                    "{name} gave a vector of {count} numbers, not {dimension} as before",
+                    name=self.name,
+                    count=dimension_of(vector),
+                    dimension=self.dimension,
                 )
         return [Embedding(vector) for vector in vectors]
 
