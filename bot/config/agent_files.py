@@ -3,14 +3,13 @@
 What is written is what stands in `carina.toml`, so one can be copied into the other.
 """
 
+import importlib
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import tomlkit
 from pydantic import BaseModel, ValidationError
-from tomlkit.items import String
 
 from bot.config.loader import Config, problems_of
 from bot.config.problems import file_problems
@@ -81,7 +80,8 @@ def require_sound(config: Config, agents: Sequence[Agent], groups: Sequence[Grou
 
 def write_exchange(agents: Sequence[Mapping[str, Any]] = (), groups: Sequence[Mapping[str, Any]] = ()) -> str:
     tables = {"agents": list(agents), "groups": list(groups)}
-    return tomlkit.dumps({name: [_plain(each) for each in given] for name, given in tables.items() if given})
+    said = {name: [_plain(each) for each in given] for name, given in tables.items() if given}
+    return str(importlib.import_module("tomlkit").dumps(said))  # loaded for whoever writes such a file
 
 
 def _read(model: type[T], data: dict[str, Any]) -> T:
@@ -101,12 +101,8 @@ def _plain(value: Any) -> Any:
         case Mapping():
             return {key: _plain(each) for key, each in value.items() if each is not None}
         case str():
-            return _text(value)
+            several = "\n" in value and "\r" not in value  # TOML writes plain line ends alone as such
+            return importlib.import_module("tomlkit").string(value, multiline=several)
         case Sequence():
             return [_plain(each) for each in value]
     return value
-
-
-def _text(value: str) -> String:
-    """A text; one of several lines as TOML writes those, unless a line end in it is not a plain one."""
-    return tomlkit.string(value, multiline="\n" in value and "\r" not in value)
