@@ -337,8 +337,14 @@ class TaskLists(MemoryService):
         return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)
 
     def _put(self, tx: Tx, caller: Caller, task: Task, columns: Mapping[str, Value]) -> tuple[Task, tasks.Before]:
-        """Change a task; whoever is in charge says so themselves to all who may know a shared one."""
+        """Change a task; whoever is in charge says so themselves to all who may know a shared one.
+
+        Words that somebody gives their own are for themselves, whoever could see the task before.
+        """
         now = self.clock()
+        if not task.shared and columns.keys() & {"title", "notes", "fields"}:
+            columns = {**columns, "audience": caller.alone.scope.audience}
+            return tasks.change(tx, task, columns, caller.alone.scope, now)
         if not task.shared:
             return tasks.change(tx, task, columns, caller.scope, now)
         by = By(Scope(task.audience), caller.trust, now, person=caller.person)

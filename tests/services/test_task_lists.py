@@ -1,6 +1,7 @@
 """Tasks in steps: under each other, moved, and made again from templates; everybody has their own."""
 
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,12 @@ from bot.errors import UserError
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Plain, Result
 from bot.services.task_lists import TaskLists
+from memory.agenda import tasks
+from memory.agenda.tasks import NewTask
 from memory.erasure import stores
+from memory.people.audience import Scope, Trust, guild_audience, person_audience
 from memory.store.database import Database
+from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from memory.store.migrations import Kind, prepare
 from sources.terminal import PERSON
@@ -98,6 +103,27 @@ async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Desk, database: 
     assert [row["name"] for row in (await desk("tasks.template.list", ANN)).data()] == ["Dancing"]
     held = await database.read(lambda rows: stores.count_all(rows, ANN.person))
     assert (held["tasks"], held["knowledge"]) == (1, 1)  # what erases somebody erases both
+
+
+async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by_nobody_else(
+    desk: Desk, database: Database
+) -> None:
+    guild = guild_audience("home")
+    scope = Scope(person_audience(ANN.person), frozenset({guild}))
+    ann = replace(ANN, scope=scope, alone=replace(ANN.alone, scope=scope))
+    new = NewTask("see somebody", ANN.person, guild, Trust.STRANGER)
+    task = await database.write(commit_point("tests.setup"), lambda tx: tasks.add(tx, new, NOW))
+
+    async def seen_there() -> list[str]:
+        return [
+            each.title for each in await database.read(lambda rows: tasks.listing(rows, Scope(guild), (ANN.person,)))
+        ]
+
+    await desk("tasks.change", ann, task=str(task.id), priority="high")
+    assert await seen_there() == ["see somebody"]
+    await desk("tasks.change", ann, task=str(task.id), title="see the therapist")
+    assert await seen_there() == []
+    assert await desk.tree(ann) == ["- see the therapist (high priority)"]
 
 
 async def test_a_task_says_how_far_it_is_when_it_is_due_and_what_it_waits_for(desk: Desk) -> None:
