@@ -16,7 +16,7 @@ from bot.services.task_lists import TaskLists
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask
 from memory.erasure import stores
-from memory.people.audience import Scope, Trust, guild_audience, person_audience
+from memory.people.audience import Audience, Scope, Trust, person_audience
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
@@ -108,7 +108,7 @@ async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Desk, database: 
 async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by_nobody_else(
     desk: Desk, database: Database
 ) -> None:
-    guild = guild_audience("home")
+    guild = Audience("guild:home")
     scope = Scope(person_audience(ANN.person), frozenset({guild}))
     ann = replace(ANN, scope=scope, alone=replace(ANN.alone, scope=scope))
     new = NewTask("see somebody", ANN.person, guild, Trust.STRANGER)
