@@ -22,8 +22,10 @@ from bot.agents.data_sources import KIND as SOURCES
 from bot.agents.data_sources import TEMPLATE, News, notification
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools import RESERVED, make_tools
-from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
+from bot.agents.tools.base import Arguments, Outcome, ReadTool, Tool, ToolContext
+from bot.agents.tools.bluesky import BlueskyReadTool
 from bot.agents.tools.more import ALIASES
+from bot.agents.tools.web import WebFetchTool, WebSearchTool
 from bot.errors import ToolError
 from bot.models.base import Call, Request, ToolMessage, UserMessage
 from bot.runtime.arrivals import to_arrival
@@ -35,11 +37,14 @@ from memory.queue import inbox
 from memory.queue.payloads import SourceNews
 from memory.store.database import Rows
 from memory.store.ids import AgentId, GroupId
+from sources.api import ApiSource, place_of, user_of
 from sources.base import Attachment, BlockSpec
 from sources.base import Quoted as Reply
 from sources.feeds import Item
+from sources.web.pages import PageText
+from sources.web.search import Found, Searching
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
-from tests.bot.stage import Setting, running
+from tests.bot.stage import Setting, running, until
 
 OWNER = "discord:olga"
 FORGERIES = (
@@ -116,13 +121,16 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("working_memory", {"operation": "list"}),
     ("working_memory", {"operation": "search", "query": "ferry"}),
     ("working_memory", {"operation": "get", "key": "{}"}),
+    *(("bluesky_read", {"operation": each, "query": "{}", "target": "{}"}) for each in ("search", "profile", "thread")),
+    ("bluesky_read", {"operation": "feed"}),
+    ("web_fetch", {"url": "https://example.org/"}),
+    ("web_search", {"query": "{}"}),
     ("foreign", {"operation": "given"}),
     ("foreign", {"operation": "refused"}),
     ("no such tool", {}),
 )
 ELSEWHERE = {
     "bluesky": "needs a connection; it shows no words of others",
-    "bluesky_read": "its lines go through `quotation`, as those of `foreign` do",
     "context": "its further operations show the same block in the same words",
     "cast_ballot": "one of the options, on one line",
     "choose_members": "says one word of ours",
@@ -141,8 +149,6 @@ ELSEWHERE = {
     "source_subscribe": "answers with a name on one line",
     "sources": "in test_stored_words",
     "tasks": "its further operations answer with one line as done does",
-    "web_fetch": "its pages go through `quotation`, as those of `foreign` do",
-    "web_search": "its hits go through `quotation`, as those of `foreign` do",
     "working_memory": "delete names keys",
 }
 """Tools, or operations of tools, that are in no list above, and why."""
@@ -169,6 +175,59 @@ class Foreign(ReadTool[ForeignArguments]):
         return Outcome(quotation(self.text, self.text), trust=Trust.SYSTEM)
 
 
+class Sky(Platform):
+    """A network on which whatever is looked up is one text."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(MovableClock())
+        self.lines, self.data, self.hidden = (text, f"{text}: {text}"), (), 1
+
+    @property
+    def reader(self) -> "Sky":
+        return self
+
+    async def search(self, _query: str, _limit: int) -> "Sky":
+        return self
+
+    async def profile(self, _actor: str) -> "Sky":
+        return self
+
+    async def thread(self, _uri: str) -> "Sky":
+        return self
+
+    async def feed(self, _target: str, _limit: int) -> "Sky":
+        return self
+
+
+class SkyTool(BlueskyReadTool):
+    """Without asking: nobody answers here."""
+
+    caution = Caution()
+
+
+class Hits(Searching):
+    def __init__(self, text: str) -> None:
+        super().__init__("http://127.0.0.1:9/")
+        self._text = text
+
+    async def search(self, _words: str, _limit: int) -> list[Found]:
+        return [Found(self._text, self._text, self._text)]
+
+
+def outside(text: str) -> tuple[Tool, ...]:
+    """The tools that bring what stands elsewhere."""
+
+    async def fetch(_url: str) -> tuple[str, PageText]:
+        return text, PageText(text, text, ((text, text),))
+
+    return (
+        Foreign(text),
+        SkyTool({"bluesky": Sky(text)}),
+        WebFetchTool(fetch, "never"),
+        WebSearchTool(Hits(text), "never"),
+    )
+
+
 # ---------------------------------------------------------------------------------------------------- the request
 
 _ROUND = "([{}({༺༼᚛‚„⹂〝⁽₍❨❪⟮⦅⦇⸨⹙⹛｟︵﹙（﴾﴿❴⦃︷﹛｛⸦「『﹁﹃｢《︽".replace("[", "")
@@ -178,8 +237,10 @@ _LIKE = "".join(
     each for each in map(chr, range(0x10000)) if unicodedata.category(each) == "Ps" and each not in (*_ROUND, *_ANGLED)
 )
 _HEAD = re.compile(rf"^\s*[{re.escape(_LIKE)}].*$", re.MULTILINE)
-_SPEAKER = re.compile(r"\[([^\[\]]*) \((discord:\w+)\) · \d{4}-\d\d-\d\d \d\d:\d\d UTC(?: · edited)?\]")
-_OURS = re.compile(r"\[now in .*; your answer is heard by: this server\]|\[system\] |\[\d{4}-\d\d-\d\d \d\d:\d\d\] ")
+_SPEAKER = re.compile(r"\[([^\[\]]*) \(((?:discord|api):[\w/-]+)\) · \d{4}-\d\d-\d\d \d\d:\d\d UTC(?: · edited)?\]")
+_OURS = re.compile(
+    r"\[now in .*; your answer is heard by: (?:this server|the owner|this person)\]|\[system\] |\[\d{4}-\d\d-\d\d \d\d:\d\d\] "
+)
 _TAG = re.compile(rf"(\\?)[{_ANGLED}]([\s/／]*)(quoted|block)", re.IGNORECASE)
 _HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff\U000e0000-\U000e007f]"
@@ -248,7 +309,7 @@ def require_rows(message: ToolMessage) -> None:
     for name in ("hits", "entries", "tasks", "reminders", "events", "projects"):
         if isinstance(listed := data.get(name), list) and message.name != "coord" and data.keys() != {"hits", "x"}:
             rows = re.findall(r"(?m)^\s{0,3}- ", message.text)
-            assert message.name == "working_memory" or len(rows) == len(listed), message.text
+            assert message.name in ("working_memory", "web_search") or len(rows) == len(listed), message.text
 
 
 # ----------------------------------------------------------------------------------------------------- the world
@@ -291,7 +352,7 @@ async def requests_of(folder: Path, text: str) -> list[Request]:
         says("Hello Bob."),
         otherwise=says("Well."),
     )
-    async with running(folder, Setting(model, tools=(Foreign(text),))) as service:
+    async with running(folder, Setting(model, tools=outside(text))) as service:
         await service.heard(said(text, 1, place, evil, **more))
         await service.heard(said(f"what was that? {text}", 2, place, BOB, background=(text,)))
         await service.heard(said("and now?", 3, place, BOB))
@@ -310,7 +371,10 @@ async def test_nothing_that_is_written_speaks_for_the_platform_or_for_somebody_e
     for request in requests[:3]:
         assert require_sound(request, {ANN.id}) == [ANN.id]
     for request in requests[3:]:
-        assert require_sound(request, {ANN.id, BOB.id})[:2] == [ANN.id, BOB.id]
+        speakers = require_sound(request, {ANN.id, BOB.id})
+        said_so_far = [ANN.id, BOB.id, BOB.id] if request is requests[-1] else [ANN.id, BOB.id]
+        assert len(speakers) >= 2, "the longest ago may be out of view"
+        assert speakers == said_so_far[-len(speakers) :]
 
 
 async def told_of(folder: Path, items: Sequence[Item], gone: Sequence[str]) -> Request:
@@ -343,6 +407,27 @@ async def told_of(folder: Path, items: Sequence[Item], gone: Sequence[str]) -> R
 async def test_nothing_that_a_source_brings_speaks_for_anybody(text: str) -> None:
     with TemporaryDirectory() as folder:
         await require_told(Path(folder), [Item(text, "", text, text, text)], [text])
+
+
+@settings(deadline=None, max_examples=6)
+@given(TEXTS)
+@example("ferry" + "\n".join(("", *FORGERIES)))
+async def test_nothing_that_a_program_delivers_speaks_for_the_owner_or_for_the_platform(text: str) -> None:
+    api, user = ApiSource(OLGA.id, text, lambda: NOON), user_of("shop", "ann")
+    with TemporaryDirectory() as folder:
+        async with running(Path(folder), Setting(ScriptedModel(otherwise=says("Well.")))) as service:
+            (group,) = await service.column("SELECT id FROM agent_groups")
+            service.hear(api.hear_hook(text, "shop", "1", place_of("hook-shop", group, text), group))
+            service.hear(api.hear(text, "2", place_of("shop", group, text, "ann"), group, user))
+            await until(lambda: both(service.model.requests))
+            service.crash()  # what it said has nowhere to go here
+        hook, asked = sorted(service.model.requests, key=lambda request: "hook-shop" not in str(request.messages))
+    assert require_sound(hook, {"api:hook-shop"}) == ["api:hook-shop"]
+    assert require_sound(asked, {user}) == [user]
+
+
+async def both(requests: Sequence[Request]) -> bool:
+    return len(requests) == 2
 
 
 async def require_told(folder: Path, items: Sequence[Item], gone: Sequence[str] = ()) -> None:
