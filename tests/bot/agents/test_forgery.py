@@ -121,7 +121,9 @@ READS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("working_memory", {"operation": "list"}),
     ("working_memory", {"operation": "search", "query": "ferry"}),
     ("working_memory", {"operation": "get", "key": "{}"}),
-    *(("bluesky_read", {"operation": each, "query": "{}", "target": "{}"}) for each in ("search", "profile", "thread")),
+    ("bluesky_read", {"operation": "search", "query": "ferry"}),
+    ("bluesky_read", {"operation": "profile", "target": "ana.bsky.social"}),
+    ("bluesky_read", {"operation": "thread", "target": "at://did:plc:ana/app.bsky.feed.post/3k"}),
     ("bluesky_read", {"operation": "feed"}),
     ("web_fetch", {"url": "https://example.org/"}),
     ("web_search", {"query": "{}"}),
@@ -239,7 +241,8 @@ _LIKE = "".join(
 _HEAD = re.compile(rf"^\s*[{re.escape(_LIKE)}].*$", re.MULTILINE)
 _SPEAKER = re.compile(r"\[([^\[\]]*) \(((?:discord|api):[\w/-]+)\) · \d{4}-\d\d-\d\d \d\d:\d\d UTC(?: · edited)?\]")
 _OURS = re.compile(
-    r"\[now in .*; your answer is heard by: (?:this server|the owner|this person)\]|\[system\] |\[\d{4}-\d\d-\d\d \d\d:\d\d\] "
+    r"\[now in .*; your answer is heard by: this (?:server|person)\]|\[now in .* heard by: the owner\]|\[system\] |"
+    r"\[\d{4}-\d\d-\d\d \d\d:\d\d\] "
 )
 _TAG = re.compile(rf"(\\?)[{_ANGLED}]([\s/／]*)(quoted|block)", re.IGNORECASE)
 _HIDDEN = re.compile(
