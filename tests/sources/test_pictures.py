@@ -1,0 +1,58 @@
+"""A picture that somebody sends reaches a model that sees, from the platform to the request that the provider gets."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from bot.models.base import Access, Event, Limits, Request
+from bot.models.chat_completions import connect
+from bot.models.http_model import HttpModel
+from sources.base import Notification
+from tests.bot.parts import ScriptedModel
+from tests.bot.stage import Setting, running
+from tests.sources.bluesky_stage import Ground
+from tests.sources.running import connected, home
+from tests.wire.discord.messages import Upload
+from tests.wire.discord.server import DiscordServer
+from tests.wire.model import Answer, ModelServer
+
+
+class Seeing(ScriptedModel):
+    """A model of Chat Completions that sees, behind a server of our own."""
+
+    def __init__(self, model: HttpModel) -> None:
+        super().__init__()
+        self._model = model
+
+    async def complete(self, request: Request) -> AsyncIterator[Event]:
+        async for event in self._model.complete(request):
+            yield event
+
+
+async def seen(folder: Path, notification: Notification) -> list[str]:
+    """The addresses of pictures that a provider gets because of it."""
+    async with ModelServer.start() as wire:
+        wire.default = lambda _: Answer("A boat.")
+        model = connect(Access("openai:scripted", Limits(), wire.api_key, wire.base_url), sees=True)
+        async with model.provider, running(folder, Setting(Seeing(model))) as service:
+            service.hear(notification)
+            (request,) = await wire.wait_for(1)
+            service.crash()
+        content = request.messages[-1]["content"]
+        assert isinstance(content, list), content
+        return [part["image_url"]["url"] for part in content if part["type"] == "image_url"]
+
+
+async def test_a_picture_on_discord_reaches_a_model_that_sees(server: DiscordServer, tmp_path: Path) -> None:
+    general, ana = home(server)
+    async with connected(server) as hearing:
+        said = await ana.say(general, "<@bot> what is it?", attachments=[Upload("boat.png", b"\x89PNG", "image/png")])
+        heard = await hearing.ear.next()
+    assert await seen(tmp_path, heard) == [said.attachments[0].url]
+
+
+async def test_a_picture_on_bluesky_reaches_a_model_that_sees(here: Ground, tmp_path: Path) -> None:
+    source = here.source()
+    await here.look(source)
+    here.mention("what is it?", alts=("a boat",))
+    await here.look(source)
+    assert await seen(tmp_path / "service", here.heard[0]) == ["https://pictures.test/small/1"]
