@@ -2,11 +2,11 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import SecretStr
 
@@ -157,6 +157,36 @@ class Ground:
     async def look(self, source: BlueskySource, times: int = 1) -> None:
         for _ in range(times):
             await source.look(self.deliver)
+
+
+# ------------------------------------------------------------------ what somebody may do who wants nothing of us
+
+
+def opts_out(here: Ground, user: User) -> None:
+    here.memory.opted[person_id(user.did)] = True
+
+
+def denies(here: Ground, user: User) -> None:
+    """The owner does."""
+    here.memory.denied.add(person_id(user.did))
+
+
+def blocks(here: Ground, user: User) -> None:
+    user.blocks.add(here.bot.did)
+
+
+def mutes(here: Ground, user: User) -> None:
+    """The bot's account does."""
+    here.bot.muted.add(user.did)
+
+
+def hides(_here: Ground, user: User) -> None:
+    """Only who has signed in is to read."""
+    user.labels.append("!no-unauthenticated")
+
+
+Away: TypeAlias = Callable[[Ground, User], None]
+AWAY: list[Away] = [opts_out, blocks, mutes, hides]
 
 
 def delivery(place: PlaceId, text: str, reply_to: str = "", **more: Any) -> Delivery:

@@ -8,8 +8,8 @@ import pytest
 from memory.store.ids import PersonId, PlaceId, TurnId
 from sources.base import DeliveryFailed, DeliveryUnclear, OutImage
 from sources.bluesky.endpoint import Budget
-from tests.sources.bluesky_stage import Ground, delivery
-from tests.wire.bluesky import Post
+from tests.sources.bluesky_stage import Away, Ground, blocks, delivery, denies, mutes, opts_out
+from tests.wire.bluesky import Post, User
 
 CREATE = "com.atproto.repo.createRecord"
 ACCOUNT = PlaceId("bluesky:account")
@@ -83,12 +83,8 @@ async def test_too_many_requests_are_waited_for_and_nothing_is_counted_as_said(h
     assert len(here.bot.posts) == 1
 
 
-def blocks(here: Ground, _asked: Post) -> None:
-    here.ana.blocks.add(here.bot.did)
-
-
-def mutes(here: Ground, _asked: Post) -> None:
-    here.bot.muted.add(here.ana.did)
+def of_the_author(act: Away) -> Callable[[Ground, Post], None]:
+    return lambda here, asked: act(here, asked.author)
 
 
 def gates(_here: Ground, asked: Post) -> None:
@@ -99,15 +95,7 @@ def deletes(_here: Ground, asked: Post) -> None:
     asked.delete()
 
 
-def opts_out(here: Ground, _asked: Post) -> None:
-    here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
-
-
-def denies(here: Ground, _asked: Post) -> None:
-    here.memory.denied.add(PersonId(f"bluesky:{here.ana.did}"))
-
-
-@pytest.mark.parametrize("meanwhile", [blocks, mutes, gates, deletes, opts_out, denies])
+@pytest.mark.parametrize("meanwhile", [gates, deletes, *map(of_the_author, (blocks, mutes, opts_out, denies))])
 async def test_what_is_not_wanted_any_more_is_not_posted(
     here: Ground, meanwhile: Callable[[Ground, Post], None]
 ) -> None:
@@ -120,22 +108,20 @@ async def test_what_is_not_wanted_any_more_is_not_posted(
     assert here.server.count(CREATE) == 0
 
 
-def excludes(_here: Ground, _asked: Post) -> None:
+def excludes(_here: Ground, _user: User) -> None:
     """Bob, by the configuration of the source below."""
 
 
 @pytest.mark.parametrize("act", ["like", "repost", "quote", "reply", "follow"])
 @pytest.mark.parametrize("why", [blocks, mutes, opts_out, excludes, denies])
-async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(
-    here: Ground, act: str, why: Callable[[Ground, Post], None]
-) -> None:
+async def test_nothing_is_done_to_who_wants_it_not_or_whom_we_want_not(here: Ground, act: str, why: Away) -> None:
     post = (here.bob if why is excludes else here.ana).post("look")
     endpoint = here.source({"exclude_dids": frozenset({here.bob.did})}).endpoint
     target = post.author.did if act == "follow" else post.uri
     if why is not excludes:
         await endpoint.send(delivery(ACCOUNT, "so it is", act=act, target=target))
     made = here.server.count(CREATE)
-    why(here, post)
+    why(here, post.author)
     with pytest.raises(DeliveryFailed) as failed:
         await endpoint.send(delivery(ACCOUNT, "so it is", act=act, target=target))
     assert failed.value.retry_after is None

@@ -1,37 +1,15 @@
 """What agents look up on Bluesky over sockets: bounded, flattened, and without those who want nothing of us."""
 
-from collections.abc import Callable
-
 import pytest
 
-from memory.store.ids import PersonId
 from sources.bluesky.failures import NoAnswer, Refused
 from sources.bluesky.lookups import BlueskyReader
-from tests.sources.bluesky_stage import Ground
+from tests.sources.bluesky_stage import AWAY, Away, Ground, opts_out
 
 
 def reader(here: Ground) -> BlueskyReader:
     filters = {"exclude_dids": frozenset({"did:plc:nobody"}), "exclude_keywords": ("spoiler",)}
     return here.source(filters).endpoint.reader
-
-
-def opts_out(here: Ground) -> None:
-    here.memory.opted[PersonId(f"bluesky:{here.bob.did}")] = True
-
-
-def blocks(here: Ground) -> None:
-    here.bob.blocks.add(here.bot.did)
-
-
-def mutes(here: Ground) -> None:
-    here.bot.muted.add(here.bob.did)
-
-
-def hides(here: Ground) -> None:
-    here.bob.labels.append("!no-unauthenticated")
-
-
-AWAY = [opts_out, blocks, mutes, hides]
 
 
 async def test_posts_are_found_by_words_as_lines_that_can_be_acted_on(here: Ground) -> None:
@@ -56,12 +34,12 @@ async def test_no_more_posts_are_shown_than_were_asked_for_and_no_post_is_endles
 
 
 @pytest.mark.parametrize("away", AWAY)
-async def test_who_wants_nothing_of_us_is_not_found_nor_read(here: Ground, away: Callable[[Ground], None]) -> None:
+async def test_who_wants_nothing_of_us_is_not_found_nor_read(here: Ground, away: Away) -> None:
     theirs = here.bob.post("my ferry")
     here.ana.post("also a ferry", quotes=theirs)
     before = await reader(here).search("ferry", 5)
     assert "my ferry" in "".join(before.lines)
-    away(here)
+    away(here, here.bob)
     found = await reader(here).search("ferry", 5)
     assert "my ferry" not in "".join(found.lines)
     assert (len(found.lines), found.hidden) == (1, 1)
@@ -72,12 +50,12 @@ async def test_who_wants_nothing_of_us_is_not_found_nor_read(here: Ground, away:
 
 
 @pytest.mark.parametrize("away", AWAY)
-async def test_a_thread_is_shown_in_order_without_them(here: Ground, away: Callable[[Ground], None]) -> None:
+async def test_a_thread_is_shown_in_order_without_them(here: Ground, away: Away) -> None:
     began = here.ana.post("began")
     asked = here.ana.post("and then", reply_to=began)
     here.bob.post("I was there", reply_to=asked)
     here.bot.post("so was I", reply_to=asked)
-    away(here)
+    away(here, here.bob)
     found = await reader(here).thread(asked.uri)
     assert [line.partition("\n  ")[2] for line in found.lines] == ["began", "and then", "so was I"]
     assert found.lines[-1].startswith("you (")
@@ -122,5 +100,5 @@ async def test_a_feed_a_list_a_person_and_who_is_followed_are_read_newest_first(
     assert await shown(members) == ["of Bob"]
     assert await shown("@ana.test") == ["second of Ana", "first of Ana"]
     assert await shown("") == ["of Bob"]
-    opts_out(here)
+    opts_out(here, here.bob)
     assert await shown(members) == []

@@ -4,7 +4,6 @@ import asyncio
 import re
 import stat
 import time
-from collections.abc import Callable
 from functools import partial
 
 import pytest
@@ -18,7 +17,8 @@ from sources.base import Deliver, Kind
 from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable, WrongPassword
 from sources.bluesky.session import LOGIN_PAUSE
 from sources.bluesky.source import Pace
-from tests.sources.bluesky_stage import Ground, delivery
+from tests.sources.bluesky_stage import Away, Ground, delivery, hides, mutes, opts_out
+from tests.wire.bluesky import User
 
 LIST, THREAD = "app.bsky.notification.listNotifications", "app.bsky.feed.getPostThread"
 LOGIN = "com.atproto.server.createSession"
@@ -129,31 +129,19 @@ async def test_a_thread_is_shown_with_parents_quotes_and_own_posts(here: Ground)
     assert [block.label for block in heard.blocks] == [f"bluesky_thread:{began.uri}", f"bluesky_user:{here.bob.did}"]
 
 
-def opts_out(here: Ground) -> None:
-    here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
-
-
-def mutes(here: Ground) -> None:
-    here.bot.muted.add(here.ana.did)
-
-
-def asks_for_readers_alone(here: Ground) -> None:
-    here.ana.labels.append("!no-unauthenticated")
-
-
-def is_seen(_here: Ground) -> None:
+def is_seen(_here: Ground, _user: User) -> None:
     """Nothing is against it."""
 
 
 @pytest.mark.parametrize("excluded", [True, False])
-@pytest.mark.parametrize("how", [opts_out, mutes, asks_for_readers_alone, is_seen])
+@pytest.mark.parametrize("how", [opts_out, mutes, hides, is_seen])
 async def test_words_of_who_is_not_shown_are_not_shown_in_quotes_either(
-    here: Ground, how: Callable[[Ground], None], excluded: bool
+    here: Ground, how: Away, excluded: bool
 ) -> None:
     source = here.source({"exclude_dids": frozenset({here.ana.did} if excluded else ())})
     await here.look(source)
     quoted = here.ana.post("Quetzal")
-    how(here)
+    how(here, here.ana)
     began = here.bob.post("look at this", quotes=quoted)
     above = here.bob.post("and at this", quotes=quoted, reply_to=began)
     asked = here.mention("what is it?", here.bob, reply_to=above)

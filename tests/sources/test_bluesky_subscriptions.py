@@ -9,11 +9,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from memory.store.ids import PersonId
 from sources.base import Kind
 from sources.bluesky.source import BlueskySource
 from sources.bluesky.subscriptions import Subscription
-from tests.sources.bluesky_stage import Ground, ground
+from tests.sources.bluesky_stage import AWAY, Away, Ground, ground
 
 THREAD = "app.bsky.feed.getPostThread"
 
@@ -113,25 +112,9 @@ async def test_members_of_lists_are_followed(here: Ground) -> None:
     assert here.server.jetstream.asked[0]["dids"] == sorted([here.ana.did, here.bob.did])
 
 
-def opts_out(here: Ground) -> None:
-    here.memory.opted[PersonId(f"bluesky:{here.ana.did}")] = True
-
-
-def blocks(here: Ground) -> None:
-    here.ana.blocks.add(here.bot.did)
-
-
-def mutes(here: Ground) -> None:
-    here.bot.muted.add(here.ana.did)
-
-
-def hides(here: Ground) -> None:
-    here.ana.labels.append("!no-unauthenticated")
-
-
-@pytest.mark.parametrize("away", [opts_out, blocks, mutes, hides])
-async def test_who_wants_nothing_of_us_is_not_heard(here: Ground, away: Callable[[Ground], None]) -> None:
-    away(here)
+@pytest.mark.parametrize("away", AWAY)
+async def test_who_wants_nothing_of_us_is_not_heard(here: Ground, away: Away) -> None:
+    away(here, here.ana)
     async with running(here, source(here)):
         here.ana.post("hello world")
         await settled(here)

@@ -192,28 +192,23 @@ def test_a_stream_is_not_drawn_with_every_piece(monkeypatch: pytest.MonkeyPatch)
     assert out.shown == "one xxx"
 
 
-def test_a_final_answer_that_lost_its_last_space_is_not_written_twice() -> None:
+@pytest.mark.parametrize(
+    ("streamed", "said", "shown"),
+    [
+        (["One.\n\nTwo. \n"], "One.\n\nTwo.", "One.\n\nTwo."),
+        (["Hello", "Good"], "Evening", "Evening"),
+        (["One.\n\nTwo.\n\nThree", "Another"], "Another answer.", "One.\n\nTwo.\n(begun anew)\nAnother answer."),
+    ],
+)
+def test_what_was_streamed_stands_once_and_what_is_void_is_replaced_or_said_to_be(
+    streamed: list[str], said: str, shown: str
+) -> None:
     chat, out = view(tty=True)
-    chat.stream("One.\n\nTwo. \n")
-    chat.show(Said("1", "One.\n\nTwo."))
-    assert out.shown == "One.\n\nTwo."
-
-
-def test_an_answer_that_began_anew_replaces_what_still_grew() -> None:
-    chat, out = view(tty=True)
-    chat.stream("Hello")
-    chat.stream("Good")
-    chat.show(Said("1", "Evening"))
+    for text in streamed:
+        chat.stream(text)
+    chat.show(Said("1", said))
     chat.close()
-    assert out.shown == "Evening"
-
-
-def test_what_stood_for_good_and_is_void_is_said_to_be() -> None:
-    chat, out = view(tty=True)
-    chat.stream("One.\n\nTwo.\n\nThree")
-    chat.stream("Another")
-    chat.show(Said("1", "Another answer."))
-    assert out.shown == "One.\n\nTwo.\n(begun anew)\nAnother answer."
+    assert out.shown == shown
 
 
 # ------------------------------------------------------------------------------------------------------ the rest
