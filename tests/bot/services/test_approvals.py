@@ -1,7 +1,7 @@
 """A call that needs a yes: asked, answered, run once, in the place it came from; the real service around it."""
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,7 +40,7 @@ from tests.bot.parts import (
     says,
 )
 from tests.bot.requests import OWNER, STRANGER, Bell, RingArguments, answer, ring, ringing, strokes, waiting
-from tests.bot.stage import OWNERS_PLACE, Setting, private_place, running
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, private_place, running
 from tests.services.calling import registry, somebody
 
 EVA = person("Eva")
@@ -75,6 +75,12 @@ def check_calls(request: Request) -> None:
             ]
 
 
+@pytest.fixture
+async def service(tmp_path: Path) -> AsyncIterator[Service]:
+    async with running(tmp_path, ringing()) as made:
+        yield made
+
+
 async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
     model = ScriptedModel(says("It is time for supper.", ring()), says("It waits for Olga."), says("Rung."))
     async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
@@ -104,38 +110,35 @@ async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
         assert results(last)[-1] == ("it rang 1 times", True)
 
 
-async def test_the_arguments_are_those_that_were_approved(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
-        changed = json.dumps({"times": 99})
-        await service.write(lambda tx: tx.run("UPDATE permission_requests SET arguments = ?", (changed,)))
-        await answer(service, request)
-        assert await strokes(service) == 0
-        assert "not this call" in results(service.model.requests[-1])[-1][0]
+async def test_the_arguments_are_those_that_were_approved(service: Service) -> None:
+    await service.heard(said("ring the bell", 1))
+    request = await waiting(service)
+    changed = json.dumps({"times": 99})
+    await service.write(lambda tx: tx.run("UPDATE permission_requests SET arguments = ?", (changed,)))
+    await answer(service, request)
+    assert await strokes(service) == 0
+    assert "not this call" in results(service.model.requests[-1])[-1][0]
 
 
-async def test_a_no_is_told_and_nothing_runs(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await service.heard(said("ring the bell", 1))
-        await answer(service, await waiting(service), Verdict.DENY)
-        assert await strokes(service) == 0
-        assert "Denied by" in str(service.model.requests[-1].messages[-1])
-        assert len(service.platform.texts()) == 2
+async def test_a_no_is_told_and_nothing_runs(service: Service) -> None:
+    await service.heard(said("ring the bell", 1))
+    await answer(service, await waiting(service), Verdict.DENY)
+    assert await strokes(service) == 0
+    assert "Denied by" in str(service.model.requests[-1].messages[-1])
+    assert len(service.platform.texts()) == 2
 
 
-async def test_nobody_else_answers(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
-        for who in (STRANGER, Approver(ANN.id, "Ann"), Approver(PersonId(""), "nobody")):
-            ruling = await answer(service, request, who=who)
-            assert not ruling.counted
-            assert "You cannot answer this request" in ruling.words
-            with pytest.raises(UserError):
-                await service.approvals.details(request, who)
-        assert await strokes(service) == 0
-        assert await service.column("SELECT count(*) FROM permission_audit WHERE event = 'refused'") == [3]
+async def test_nobody_else_answers(service: Service) -> None:
+    await service.heard(said("ring the bell", 1))
+    request = await waiting(service)
+    for who in (STRANGER, Approver(ANN.id, "Ann"), Approver(PersonId(""), "nobody")):
+        ruling = await answer(service, request, who=who)
+        assert not ruling.counted
+        assert "You cannot answer this request" in ruling.words
+        with pytest.raises(UserError):
+            await service.approvals.details(request, who)
+    assert await strokes(service) == 0
+    assert await service.column("SELECT count(*) FROM permission_audit WHERE event = 'refused'") == [3]
 
 
 async def test_the_first_answer_is_final(tmp_path: Path) -> None:
@@ -264,47 +267,44 @@ async def test_a_card_says_what_a_longer_yes_is_for(tmp_path: Path) -> None:
         assert "*Always* allow every call of `bell` with times `1`, and any note." in card.text
 
 
-async def test_always_holds_until_it_is_revoked(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await service.heard(said("ring the bell", 1))
-        await answer(service, await waiting(service), Verdict.ALWAYS)
-        service.clock.forward(400 * 86_400)
-        service.model.replies.extend([says("", ring("later")), says("Again.")])
-        await service.heard(said("again", 2))
-        assert await strokes(service) == 2
-        permits = registry(Permits(service.approvals, make_tools({})), people=service.approvals.people)
-        (grant,) = (await permits.call("permits.list", somebody(OLGA.id), {})).data()["grants"]
-        with pytest.raises(UserError, match="Only an admin"):
-            await permits.call("permits.revoke", somebody(ANN.id), {"permit": grant["id"]})
-        await permits.call("permits.revoke", somebody(OLGA.id), {"permit": grant["id"]})
-        service.model.replies.extend([says("", ring("last")), says("Waits.")])
-        await service.heard(said("again", 3))
-        assert await strokes(service) == 2
+async def test_always_holds_until_it_is_revoked(service: Service) -> None:
+    await service.heard(said("ring the bell", 1))
+    await answer(service, await waiting(service), Verdict.ALWAYS)
+    service.clock.forward(400 * 86_400)
+    service.model.replies.extend([says("", ring("later")), says("Again.")])
+    await service.heard(said("again", 2))
+    assert await strokes(service) == 2
+    permits = registry(Permits(service.approvals, make_tools({})), people=service.approvals.people)
+    (grant,) = (await permits.call("permits.list", somebody(OLGA.id), {})).data()["grants"]
+    with pytest.raises(UserError, match="Only an admin"):
+        await permits.call("permits.revoke", somebody(ANN.id), {"permit": grant["id"]})
+    await permits.call("permits.revoke", somebody(OLGA.id), {"permit": grant["id"]})
+    service.model.replies.extend([says("", ring("last")), says("Waits.")])
+    await service.heard(said("again", 3))
+    assert await strokes(service) == 2
 
 
-async def test_expiry_is_a_denial(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
-        service.clock.forward(25 * 3600)
-        late = await answer(service, request)
-        assert not late.counted
-        assert "expired" in late.words
-        assert await strokes(service) == 0
-        assert "Expired without an answer" in str(service.model.requests[-1].messages[-1])
-        await service.approvals.expire()  # finds nothing more to do
-        await service.settled()
-        assert len(service.platform.texts()) == 2
+async def test_expiry_is_a_denial(service: Service) -> None:
+    await service.heard(said("ring the bell", 1))
+    request = await waiting(service)
+    service.clock.forward(25 * 3600)
+    late = await answer(service, request)
+    assert not late.counted
+    assert "expired" in late.words
+    assert await strokes(service) == 0
+    assert "Expired without an answer" in str(service.model.requests[-1].messages[-1])
+    await service.approvals.expire()  # finds nothing more to do
+    await service.settled()
+    assert len(service.platform.texts()) == 2
 
 
-async def test_what_nobody_answers_expires_by_itself(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await service.heard(said("ring the bell", 1))
-        service.clock.forward(25 * 3600)
-        await service.approvals.expire()
-        await service.settled()
-        assert await service.column("SELECT status FROM permission_requests") == ["expired"]
-        assert len(service.platform.texts()) == 2
+async def test_what_nobody_answers_expires_by_itself(service: Service) -> None:
+    await service.heard(said("ring the bell", 1))
+    service.clock.forward(25 * 3600)
+    await service.approvals.expire()
+    await service.settled()
+    assert await service.column("SELECT status FROM permission_requests") == ["expired"]
+    assert len(service.platform.texts()) == 2
 
 
 async def test_a_yes_given_after_a_restart_counts(tmp_path: Path) -> None:
@@ -391,20 +391,19 @@ async def test_a_card_that_cannot_be_delivered_goes_to_the_next_place(tmp_path: 
         assert await strokes(service) == 1
 
 
-async def test_a_card_that_somebody_deletes_is_shown_again_while_it_waits(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
-        for _ in range(6):
-            (card,) = [post for post in service.platform.posts if post.buttons]
-            service.platform.posts.remove(card)
-            gone = replace(deleted(0, OWNERS_PLACE), subject=card.external_id, external_id=f"{card.external_id}!")
-            await service.heard(gone)
-            if not any(post.buttons for post in service.platform.posts):
-                break
-        assert len([send for send in service.platform.sends if send.buttons]) == 1 + MOST_REPEATS
-        await answer(service, request)
-        assert await strokes(service) == 1
+async def test_a_card_that_somebody_deletes_is_shown_again_while_it_waits(service: Service) -> None:
+    await service.heard(said("ring the bell", 1))
+    request = await waiting(service)
+    for _ in range(6):
+        (card,) = [post for post in service.platform.posts if post.buttons]
+        service.platform.posts.remove(card)
+        gone = replace(deleted(0, OWNERS_PLACE), subject=card.external_id, external_id=f"{card.external_id}!")
+        await service.heard(gone)
+        if not any(post.buttons for post in service.platform.posts):
+            break
+    assert len([send for send in service.platform.sends if send.buttons]) == 1 + MOST_REPEATS
+    await answer(service, request)
+    assert await strokes(service) == 1
 
 
 @dataclass
@@ -440,22 +439,20 @@ async def test_a_card_that_is_deleted_before_its_id_is_stored_is_shown_again_too
         assert card.buttons is None
 
 
-async def test_when_nobody_can_be_asked_the_agent_is_told(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        service.platform.refuses[OWNERS_PLACE.id] = DeliveryFailed("Cannot send messages to this user")
-        await service.heard(said("ring the bell", 1))
-        assert await service.column("SELECT status FROM permission_requests") == ["expired"]
-        assert "nobody could be asked" in str(service.model.requests[-1].messages[-1])
+async def test_when_nobody_can_be_asked_the_agent_is_told(service: Service) -> None:
+    service.platform.refuses[OWNERS_PLACE.id] = DeliveryFailed("Cannot send messages to this user")
+    await service.heard(said("ring the bell", 1))
+    assert await service.column("SELECT status FROM permission_requests") == ["expired"]
+    assert "nobody could be asked" in str(service.model.requests[-1].messages[-1])
 
 
-async def test_a_turn_that_begins_again_takes_its_question_back(tmp_path: Path) -> None:
-    async with running(tmp_path, ringing()) as service:
-        await service.heard(said("ring the bell", 1))
-        request = await waiting(service)
-        await service.write(lambda tx: service.approvals.broker.withdraw(tx, _turn(tx), service.clock()))
-        late = await answer(service, request)
-        assert "withdrawn" in late.words
-        assert await strokes(service) == 0
+async def test_a_turn_that_begins_again_takes_its_question_back(service: Service) -> None:
+    await service.heard(said("ring the bell", 1))
+    request = await waiting(service)
+    await service.write(lambda tx: service.approvals.broker.withdraw(tx, _turn(tx), service.clock()))
+    late = await answer(service, request)
+    assert "withdrawn" in late.words
+    assert await strokes(service) == 0
 
 
 def _turn(tx: Tx) -> Any:
