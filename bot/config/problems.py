@@ -15,7 +15,7 @@ _LONGEST_SHOWN = 60
 _LOOKS_SECRET = re.compile(r"(?i)\bsk-|[A-Za-z0-9_.+/-]{32,}")
 _WORDS = (
     (r"^(greater|less) than", r"a number \1 than"),
-    (r"^(?:Tuple|Frozenset|List|Set) should have (at (?:least|most) \d+ items?) after validation.*", r"\1"),
+    (r"^(?:Tuple|Frozenset|List|Set|Value) should have (at (?:least|most) \d+ items?) after validation.*", r"\1"),
     (r"^a valid (tuple|frozenset|list)", "a list"),
     (r"^a valid dictionary( or instance of \w+)?", "a table"),
     (r"^(a valid \w+), (unable to|got) .*", r"\1"),

@@ -111,8 +111,8 @@ EXEMPT = {
     "steering.decide": "`/admin mode channel`, `/admin route`, `/owner source` and `carina source`",
     # Owners' commands; `tests/bot/services/test_constellation_commands.py` kills the program at each.
     "staff.save": "`carina agent create`, `edit` and `import`",
-    "staff.archive": "`carina agent archive` and `restore`",
-    "staff.sleep": "`carina agent hibernate`, `wake` and `/admin agent`",
+    "staff.archive": "`carina agent archive`",
+    "staff.sleep": "`carina agent hibernate`, `wake`, `restore` and `/admin agent`",
     "grouping.save": "`carina group create`, `import`, `add member` and `remove member`",
     "config.apply": "`carina config apply`, all of it or nothing",
     # Only with budgets; `tests/service/test_budgets.py` kills the service with one.
