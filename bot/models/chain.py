@@ -87,7 +87,7 @@ async def _next(stream: AsyncIterator[Event], model: Model, until: float | None)
         async with asyncio.timeout_at(until):
             return await anext(stream, None)
     except TimeoutError:
-        reason = f"{model.name} did not answer in the time it was given"
+        reason = gettext_lazy("{name} did not answer in the time it was given", name=model.name)
         raise ModelBusy(reason, trouble=Trouble.UNREACHABLE) from None
 
 
@@ -358,7 +358,11 @@ class BreakerModel(ModelWrapper):
             return
         now = self._clock()
         if now < self._closed_until:
-            reason = f"{self._error.reason} (not asked again for {self._closed_until - now:.0f} s)"
+            reason = gettext_lazy(
+                "{reason} (not asked again for {seconds:.0f} s)",
+                reason=self._error.reason,
+                seconds=self._closed_until - now,
+            )
             raise replace(self._error, reason=reason)  # of the same kind: who hears it must know why
         self._closed_until = now + PAUSE  # the others wait while this call tries it out
 
