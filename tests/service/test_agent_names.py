@@ -54,6 +54,7 @@ async def test_one_is_talked_to_by_name_and_answers_under_its_own_name_and_pictu
         request = await t.asked(lambda each: who(each) == "Moon")
         assert "Moon: and who are *you*?" in request.last_user
         assert "Annie" in request.last_user
+        await until(lambda: len(bodies(t)) == 2, what="two answers")  # else what follows joins the turn that runs
         await t.ana.command("chat group", {"name": "Night", "text": "good night"}, t.general)
         await t.asked(lambda each: "Night: good night" in each.last_user)
         assert who(t.model.requests[-1]) == "Moon"
