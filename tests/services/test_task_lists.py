@@ -112,7 +112,7 @@ async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by
     scope = Scope(person_audience(ANN.person), frozenset({guild}))
     ann = replace(ANN, scope=scope, alone=replace(ANN.alone, scope=scope))
     new = NewTask("see somebody", ANN.person, guild, Trust.STRANGER)
-    task = await database.write(commit_point("tests.setup"), lambda tx: tasks.add(tx, new, NOW))
+    task = await database.write(commit_point("tests.task_lists"), lambda tx: tasks.add(tx, new, NOW))
 
     async def seen_there() -> list[str]:
         return [

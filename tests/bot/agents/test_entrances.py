@@ -297,6 +297,6 @@ def test_every_event_that_agents_are_told_is_listed() -> None:
         path.relative_to(ROOT).as_posix()
         for package in ("bot", "sources", "scheduler")
         for path in (ROOT / package).rglob("*.py")
-        if re.search(r"internal_events\.add\(", path.read_text("utf-8"))
+        if re.search(r"inbox\.add_event\(", path.read_text("utf-8"))
     }
     assert found == set(EVENTS)
