@@ -215,6 +215,10 @@ class Buttons:
     """Whose question it is; empty for that of the configured one."""
 
 
+ANSWERED = Buttons(RequestId(0), (), "answered")
+"""Of a card that offers nothing any more."""
+
+
 @dataclass(frozen=True)
 class Delivery:
     """One message to send, as its outbox row says. The same `id` is the same message, however often it is tried."""
@@ -248,6 +252,11 @@ class Delivery:
     files: tuple[OutFile, ...] = ()
     images: tuple[OutImage, ...] = ()
     buttons: Buttons | None = None
+
+    @property
+    def is_card(self) -> bool:
+        """Whether the service itself says it, or asks something, and no agent."""
+        return self.buttons is not None or not (self.turn or self.agent or self.act)
 
 
 class DeliveryFailed(Exception):
@@ -335,7 +344,7 @@ class Endpoint(Protocol):
         ...
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
-        """Replace the text and the buttons of a message of ours. Raises DeliveryFailed."""
+        """Replace the text of a message of ours, and the buttons of a card. Raises DeliveryFailed."""
         ...
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:

@@ -39,6 +39,20 @@ _CODE = regex.compile(
 _PLAIN_SAMPLE = regex.compile(r"`+[^*_~|<>\[\]()`]*\[[^*_~|<>\[\]()`]*\]\([^*~|<>\[\]()`\s]*\)[^*~|<>\[\]()`]*`+")
 
 
+_MARKUP = regex.compile(
+    r"""
+    ^```[a-z0-9_+\-.#]*\n (?P<block>.*?) \n?```$
+    | (?P<ticks>`+) (?P<as_is>[^`\n]+) (?P=ticks)
+    | \\ (?P<as_is>[\\*_`~|>\[\]\#@<-])
+    | (?P<mark>\*\*\*|\*\*|~~|\|\|) (?=[^\s*]) (?P<marked>(?:\\.|[^\n\\])+?) (?<=[^\s*]) (?P=mark) (?!\*)
+    | (?<![\w*]) (?P<thin>\*|__) (?=[^\s*]) (?P<marked>(?:\\.|[^\n\\])+?) (?<=[^\s*]) (?P=thin) (?![\w*])
+    | ^ (?:-\#|\#{1,3}) [ ]
+    | \[[^\[\]\n]+\] \( (?P<as_is>https?://[^\s()]+) \)
+    """,
+    regex.VERBOSE | regex.MULTILINE | regex.DOTALL | regex.IGNORECASE,
+)
+
+
 def seen(text: str) -> str:
     """The text without what nobody sees: controls but line breaks and tabs, bidi and zero-width marks, half characters.
 
@@ -56,6 +70,15 @@ def outgoing(text: str) -> str:
     while (shown := _unmasked(text)) != text:
         text = shown
     return text
+
+
+def without_markup(text: str) -> str:
+    """What Markdown means, where nothing draws it. What stands in code stays as it is, character by character."""
+
+    def meant(found: regex.Match[str]) -> str:
+        return without_markup(found["marked"]) if found["marked"] else found["block"] or found["as_is"] or ""
+
+    return _MARKUP.sub(meant, text)
 
 
 def _unmasked(text: str) -> str:

@@ -29,6 +29,7 @@ from memory.store.errors import DatabaseRefused, RowUnreadable
 from memory.store.faults import commit_point
 from memory.store.ids import OutboxId, PlaceId
 from sources.base import (
+    ANSWERED,
     Buttons,
     Delivery,
     DeliveryFailed,
@@ -271,7 +272,8 @@ class DeliveryWorker:
         if edit.away:
             await self._endpoint.withdraw(row.place, found.external_id)
             return ""
-        await self._endpoint.edit(row.place, found.external_id, row.content, self._ours(to_buttons(edit.buttons)))
+        buttons = to_buttons(edit.buttons) or ANSWERED
+        await self._endpoint.edit(row.place, found.external_id, row.content, self._ours(buttons))
         return ""
 
     def _mark_sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> None:

@@ -27,7 +27,7 @@ from sources.bluesky.notifications import speaker_of
 from sources.bluesky.records import Account, account, items, mapping
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Wiring
-from sources.outgoing import outgoing
+from sources.outgoing import outgoing, without_markup
 from sources.recent import Recent
 from sources.text import flatten, sendable, visible
 from texts import _, gettext_lazy
@@ -296,7 +296,7 @@ class DirectMessages:
 
     async def send(self, delivery: Delivery, did: str) -> str:
         """Say it, unless it was said before. Raises CallFailed, DeliveryFailed."""
-        text = _fitting(outgoing(delivery.text).strip(), delivery)
+        text = _fitting(delivery)
         if not visible(text):
             raise DeliveryFailed(gettext_lazy("there is nothing to say"))
         convo = await self._convo_with(did)
@@ -308,7 +308,7 @@ class DirectMessages:
         """Which of these stand there. Raises CallFailed."""
         convo, found = await self._convo_with(did), dict[OutboxId, str]()
         for each in deliveries:
-            text = _fitting(outgoing(each.text).strip(), each)
+            text = _fitting(each)
             there = await self._there(convo, each.id, text, each.created_at)
             if there is not None and there not in taken:
                 found[each.id] = there
@@ -344,9 +344,9 @@ class DirectMessages:
         return await self._session.query(method, params, proxy=CHAT)
 
 
-def _fitting(text: str, delivery: Delivery) -> str:
-    """The text as one message takes it; a question with how to answer it, since there are no buttons."""
-    how = ""
+def _fitting(delivery: Delivery) -> str:
+    """What one message says, without marks; a question with how to answer it, since there are no buttons."""
+    text, how = without_markup(outgoing(delivery.text)).strip(), ""
     if delivery.buttons is not None and delivery.buttons.kind == "permit":
         names = {verdict.value: word for word, verdict in _VERDICTS.items()}
         number = code(int(delivery.buttons.request))

@@ -34,7 +34,7 @@ from sources.bluesky.lookups import BlueskyReader
 from sources.bluesky.records import Account, Post, Reference, account, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
-from sources.outgoing import outgoing
+from sources.outgoing import outgoing, without_markup
 from sources.recent import Recent
 from sources.text import visible
 from texts import gettext_lazy
@@ -300,6 +300,8 @@ class BlueskyEndpoint(Endpoint):
     async def _record(self, delivery: Delivery, languages: tuple[str, ...]) -> dict[str, Any]:
         """The post; the same for every try, down to its time."""
         text = outgoing(delivery.text).strip()
+        if not delivery.act:  # a post that somebody approved is said to the letter
+            text = without_markup(text)
         if not visible(text):
             raise DeliveryFailed(gettext_lazy("there is nothing to say"))
         if not richtext.fits(text):

@@ -71,18 +71,17 @@ def _menu(kind: str, title: str, offers: Mapping[str, str], buttons: Buttons) ->
     return discord.ui.Select(custom_id=f"carina:{kind}:{buttons.request}{of}", placeholder=title, options=options)
 
 
-def view_of(buttons: Buttons | None) -> discord.ui.View | None:
-    """The row of buttons under a message; None for none, which also takes them away from a message that is edited."""
-    if buttons is None:
-        return None
-    view = discord.ui.View(timeout=None)
+def items_of(buttons: Buttons | None) -> list[discord.ui.Item[Any]]:
+    """The buttons and menus under a card; none where it offers nothing."""
+    if buttons is None or not buttons.offers:
+        return []
+    found = list[discord.ui.Item[Any]]()
     more = ("details",) if buttons.kind == "permit" else ()
     for offer in (*buttons.offers, *more):
         if offer == "snooze":
-            view.add_item(_menu("snooze", _("Snooze"), _SNOOZES, buttons))
+            found.append(_menu("snooze", _("Snooze"), _SNOOZES, buttons))
         elif offer not in _LONGER:
-            view.add_item(button(offer, buttons.request, buttons.kind, buttons.constellation))
+            found.append(button(offer, buttons.request, buttons.kind, buttons.constellation))
     if longer := {each: _LONGER[each] for each in buttons.offers if each in _LONGER}:
-        view.add_item(_menu("permit-for", _("Allow for longer"), longer, buttons))
-    view.stop()  # what is pressed is heard by one handler for all cards: discord.py need not keep each view
-    return view
+        found.append(_menu("permit-for", _("Allow for longer"), longer, buttons))
+    return found

@@ -15,7 +15,7 @@ from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
 from sources.discord import outcomes
-from sources.discord.buttons import view_of
+from sources.discord.containers import card, words_of
 from sources.discord.places import channel_number, history_readable, user_number
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link
@@ -168,15 +168,19 @@ class DiscordEndpoint(Endpoint):
 
     async def _say(self, channel: Any, delivery: Delivery) -> str:
         text = _shown(delivery.text, delivery.buttons)
+        if delivery.speaker:
+            text = prefixed(delivery.speaker, text, self.max_length)
+        files = [discord.File(io.BytesIO(seen(one.text).encode()), one.name) for one in delivery.files]
+        words: dict[str, Any] = {"content": text, "suppress_embeds": "://" in text}
+        if delivery.is_card:
+            words = {"view": card(text, delivery.buttons, [file.filename for file in files])}
         began = time.monotonic()
         call = channel.send(
-            prefixed(delivery.speaker, text, self.max_length) if delivery.speaker else text,
             nonce=str(delivery.id),
             allowed_mentions=allowed_mentions(delivery.may_mention),
-            suppress_embeds="://" in text,
-            files=[discord.File(io.BytesIO(seen(one.text).encode()), one.name) for one in delivery.files],
-            view=view_of(delivery.buttons),
+            files=files,
             reference=self._reference(channel.id, delivery),
+            **words,
         )
         try:
             message = await outside(SEND, call, SEND_SECONDS)
@@ -252,9 +256,11 @@ class DiscordEndpoint(Endpoint):
         try:
             channel = await self._channel(client, place)
             message = _message(channel, external_id)
-            call = message.edit(
-                content=_shown(text, buttons), allowed_mentions=discord.AllowedMentions.none(), view=view_of(buttons)
-            )
+            shown = _shown(text, buttons)
+            words: dict[str, Any] = {"content": shown}
+            if buttons is not None:
+                words = {"content": None, "view": card(shown, buttons)}
+            call = message.edit(allowed_mentions=discord.AllowedMentions.none(), **words)
             await outside(EDIT, call, SECONDS)
         except REFUSED as why:
             if getattr(why, "code", 0) != outcomes.NOT_OUR_MESSAGE:
@@ -360,7 +366,7 @@ def _said(message: discord.Message) -> Said:
     return Said(
         message.id,
         message.created_at,
-        message.content,
+        words_of(message),
         str(answered) if replies else "",
         len(message.attachments),
     )

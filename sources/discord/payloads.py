@@ -4,6 +4,7 @@ import discord
 
 from sources.base import Quoted
 from sources.discord.attachments import Offered
+from sources.discord.containers import words_of
 from sources.discord.notifications import Author, Heard
 from sources.discord.places import person_id, shortened
 from sources.discord.shared_state import Link
@@ -73,7 +74,7 @@ def _quoted(message: discord.Message, link: Link) -> Quoted | None:
     if not isinstance(answered, discord.Message) or link.withheld(person_id(answered.author.id)):
         return None
     name = flatten(answered.author.display_name) or str(answered.author.id)
-    return Quoted(str(answered.id), name, shortened(answered.content), by_us=link.ours(answered))
+    return Quoted(str(answered.id), name, shortened(words_of(answered)), by_us=link.ours(answered))
 
 
 def offered_of(message: discord.Message) -> list[Offered]:

@@ -178,11 +178,12 @@ async def test_the_owner_talks_and_answers_questions_in_direct_messages(sky: Ski
     number = card.rpartition("no ")[2]
     assert f"Answer with one of: yes {number}" in card
     assert len(number) == 6
+    assert not {"*", "`"} & set(card), "plain text"
     assert not any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records)
     sky.server.chat.say(sky.ana, sky.bot, f"yes {number}")
     await sky.until(lambda: any(key[0] == "app.bsky.graph.follow" for key in sky.bot.records))
     told = f"Allowed once by bluesky:{sky.ana.did} (@ana.test), "
-    await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana)[-1].startswith(f"✅ **{told}"))
+    await sky.until(lambda: sky.server.chat.texts(sky.bot, sky.ana)[-1].startswith(f"✅ {told}"))
     code, out, _ = await sky.service.run("permits", "audit", "--json")
     (answered,) = [each for each in json.loads(out) if each["event"] == "answered"]
     assert (answered["person_id"], answered["called"]) == (f"bluesky:{sky.ana.did}", "Ana")

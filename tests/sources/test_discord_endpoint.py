@@ -1,25 +1,38 @@
 """What is said on Discord, over real sockets: once, to those meant, and with honest failures."""
 
 import asyncio
+import copy
 import time
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from memory.store.ids import OutboxId, PersonId, PlaceId, RequestId, snowflakes
-from sources.base import Activity, Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable, OutFile
+from memory.store.ids import OutboxId, PersonId, PlaceId, RequestId, TurnId, snowflakes
+from sources.base import (
+    ANSWERED,
+    Activity,
+    Buttons,
+    Delivery,
+    DeliveryFailed,
+    DeliveryUnclear,
+    HistoryUnreadable,
+    OutFile,
+)
 from sources.discord.endpoint import EDIT_EVERY
 from sources.discord.places import direct_place, person_id, place_id
 from sources.recent import Pace
 from tests.sources.running import connected
 from tests.wire.discord.channels import GuildChannel
+from tests.wire.discord.messages import parts
 from tests.wire.discord.person import Person
 from tests.wire.discord.server import DiscordServer
 
 
 def delivery(place: PlaceId, text: str, **more: Any) -> Delivery:
-    return Delivery(OutboxId(snowflakes.next()), place, text, datetime.now(UTC), **more)
+    """What an agent says."""
+    return Delivery(OutboxId(snowflakes.next()), place, text, datetime.now(UTC), TurnId(1), **more)
 
 
 @pytest.fixture
@@ -216,8 +229,26 @@ async def test_a_card_shows_exactly_what_will_run(server: DiscordServer, general
     asked = f'This is exactly what will run:\n```json\n{{"text": "[good.example]({EVIL})"}}\n```'
     async with connected(server) as running:
         buttons = Buttons(RequestId(1), ("once", "deny"))
-        await running.endpoint.send(delivery(place_id(general.id), asked, buttons=buttons))
-    assert general.from_bot[0].content == asked
+        said = delivery(place_id(general.id), asked, buttons=buttons, files=(OutFile("all.json", "{}"),))
+        sent = await running.endpoint.send(said)
+        shown, card = parts(general.from_bot[0].components), copy.copy(general.from_bot[0])
+        await running.endpoint.edit(place_id(general.id), sent, "⛔ **Denied**", ANSWERED)
+    async with connected(server) as running:
+        found = await running.endpoint.find((replace(said, text="⛔ **Denied**"),))
+    assert [part["type"] for part in shown] == [17, 10, 13, 1, 2, 2, 2], "a container: words, file, buttons"
+    assert (card.content, card.text, len(card.attachments)) == ("", asked, 1)
+    assert [part["type"] for part in parts(general.from_bot[0].components)] == [17, 10], "it is one afterwards"
+    assert found == {said.id: sent}
+
+
+async def test_a_notice_is_a_container_and_wakes_who_is_named(server: DiscordServer, general: GuildChannel) -> None:
+    [ana] = [each for each in server.world.users.values() if each.username == "ana"]
+    told = delivery(place_id(general.id), f"<@{ana.id}> was let in", may_mention=(person_id(ana.id),))
+    async with connected(server) as running:
+        await running.endpoint.send(replace(told, turn=None))
+    [said] = general.from_bot
+    assert [part["type"] for part in parts(said.components)] == [17, 10]
+    assert [each.id for each in said.mentions] == [ana.id]
 
 
 async def test_a_webhook_is_never_repeated_by_itself(server: DiscordServer, general: GuildChannel) -> None:

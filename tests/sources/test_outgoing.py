@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sources.outgoing import outgoing, seen
+from sources.outgoing import outgoing, seen, without_markup
 from sources.text import units
 
 EVIL = "https://evil.example/x"
@@ -151,3 +151,17 @@ def test_no_text_hides_an_address_or_a_mark(text: str) -> None:
 def test_what_can_be_seen_stays(text: str) -> None:
     plain = "".join(c for c in text if c.isalnum() and c.isascii())
     assert "".join(c for c in outgoing(text) if c.isalnum() and c.isascii()) == plain
+
+
+@pytest.mark.parametrize(
+    ("marked", "plain"),
+    [
+        ("**名前**さん asks: *yes* or ~~no~~ \\*hi\\*", "名前さん asks: yes or no *hi*"),
+        ('What: `x_y`\n```json\n{"a": "**b** \\\\"}\n```\n-# Request 5', 'What: x_y\n{"a": "**b** \\\\"}\nRequest 5'),
+        ("# Title\n- item **b *i* b**", "Title\n- item b i b"),
+        ("[example.com](https://example.com/x)", "https://example.com/x"),
+        ("2 * 3 * 4, 2*3*4, snake_case, __init", "2 * 3 * 4, 2*3*4, snake_case, __init"),
+    ],
+)
+def test_where_nothing_draws_markdown_its_words_are_left(marked: str, plain: str) -> None:
+    assert without_markup(marked) == plain

@@ -10,7 +10,6 @@ from discord import app_commands
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
 from bot.interfaces.discord.callers import approver_of, caller_of
-from bot.interfaces.discord.containers import DONE, LONGEST, NO
 from bot.interfaces.discord.forms import Buttons, Choices, hear_button, hear_choice
 from bot.interfaces.discord.responses import Interaction, answer, defer, tell, text_file
 from bot.services.approvals import Approvals
@@ -20,6 +19,7 @@ from bot.services.results import Markdown
 from memory.requests import Verdict
 from memory.store.ids import ConstellationId
 from sources.discord.buttons import LONGER, PATTERN, PRESS, SNOOZE
+from sources.discord.containers import DONE, LONGEST, NO
 from sources.discord.settings import DiscordSettings
 from texts import _, error_sentence
 

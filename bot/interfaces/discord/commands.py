@@ -12,7 +12,6 @@ from discord import app_commands
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
-from bot.interfaces.discord.containers import LONGEST, NO, PLAIN, Looks, Tone, container, paged
 from bot.interfaces.discord.forms import Opening
 from bot.interfaces.discord.questions import Asked, Questions
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, suggests, tell, text_file
@@ -22,6 +21,7 @@ from bot.services.caller import Caller, Unconfirmed, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
+from sources.discord.containers import LONGEST, NO, PLAIN, Looks, Tone, container, paged
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
 from sources.discord.shared_state import REFUSED

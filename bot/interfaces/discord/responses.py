@@ -10,7 +10,7 @@ import structlog
 from discord import app_commands
 
 from bot.errors import UserError
-from bot.interfaces.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
+from sources.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.shared_state import REFUSED
 from sources.outgoing import outgoing
 from texts import _, error_sentence
@@ -89,7 +89,7 @@ async def tell(
     if len(text) > LONGEST:
         file = file or text_file(interaction, whole, file_name)
         text = _("{text}\n(The file has all of it.)", text=text[:LONGEST])
-    view = container(text, looks, "" if file is None else file.filename)
+    view = container(text, looks, () if file is None else (file.filename,))
     try:
         await interaction.followup.send(view=view, ephemeral=True, files=[] if file is None else [file])
     except REFUSED as why:

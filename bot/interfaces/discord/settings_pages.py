@@ -15,7 +15,6 @@ from discord import app_commands
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
 from bot.interfaces.discord.forms import Entry, Opening, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, defer, shown, tell
 from bot.interfaces.discord.steps import menu
@@ -23,6 +22,7 @@ from bot.services.caller import Caller
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import HEADINGS
+from sources.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.shared_state import REFUSED
 from texts import _, error_sentence, gettext_noop, language_of
 

@@ -14,13 +14,13 @@ import discord
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of
-from bot.interfaces.discord.containers import Looks
 from bot.interfaces.discord.forms import Buttons, Choices, Opening, hear_button, hear_choice
 from bot.interfaces.discord.responses import Interaction, defer, tell
 from bot.services.caller import Caller, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Markdown
 from bot.services.slash_names import BUTTONS, names_of
+from sources.discord.containers import Looks
 from sources.discord.settings import DiscordSettings
 from sources.text import one_line
 from texts import _

@@ -128,6 +128,11 @@ class Message:
         return [part for part in parts(self.components) if part["type"] == 2]
 
     @property
+    def words(self) -> str:
+        """What its writer wrote: content or, of a container, the text components."""
+        return self.text if self.flags & COMPONENTS_V2 else self.content
+
+    @property
     def text(self) -> str:
         """All words a reader sees: content, embeds and text components."""
         words = [self.content]

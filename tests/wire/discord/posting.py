@@ -139,7 +139,7 @@ def note(message: Message, what: Literal["create", "edit", "delete"]) -> None:
         what,
         message.id,
         message.author_name,
-        message.content,
+        message.words,
         message.nonce,
         message.from_bot,
     )
@@ -256,15 +256,15 @@ def _mention(world: World, message: Message) -> None:
     kinds = {"users", "roles", "everyone"} if allowed is None else set(allowed.get("parse") or [])
     users = {int(n) for n in (allowed or {}).get("users") or []}
     roles = {int(n) for n in (allowed or {}).get("roles") or []}
-    named = dict.fromkeys(int(n) for n in re.findall(r"<@!?(\d+)>", message.content))
+    named = dict.fromkeys(int(n) for n in re.findall(r"<@!?(\d+)>", message.words))
     message.mentions = [world.users[i] for i in named if i in world.users and ("users" in kinds or i in users)]
     answered = message.reply_to.author if message.kind == REPLY and message.reply_to else None
     pings = True if allowed is None else bool(allowed.get("replied_user"))
     if answered is not None and pings and answered not in message.mentions and answered.id in world.users:
         message.mentions.append(answered)
-    named_roles = dict.fromkeys(int(n) for n in re.findall(r"<@&(\d+)>", message.content))
+    named_roles = dict.fromkeys(int(n) for n in re.findall(r"<@&(\d+)>", message.words))
     message.mention_roles = [i for i in named_roles if "roles" in kinds or i in roles]
-    loud = bool(re.search(r"@(everyone|here)\b", message.content))
+    loud = bool(re.search(r"@(everyone|here)\b", message.words))
     message.mention_everyone = loud and "everyone" in kinds and message.channel.may(message.author, "mention_everyone")
 
 

@@ -1,14 +1,17 @@
-"""Results as Discord shows them: a colored container with words, what can be done next, and pages.
+"""What Discord shows in a colored container: results and cards, with what can be done next, and pages.
 
 What is pressed or chosen is heard by its id, so it works after a restart, and who may do it is decided then.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
 import discord
+
+from sources.base import Buttons
+from sources.discord.buttons import items_of
 
 LONGEST = 3_600
 """Characters of an answer; what is longer goes into pages or a file. Discord takes 4,000 with headings and all."""
@@ -35,18 +38,20 @@ class Looks:
     items: Sequence[discord.ui.Item[Any]] = ()
 
 
+_TONES = {"permit": Tone.ASKS, "pairing": Tone.ASKS, "preference": Tone.ASKS, "retry": Tone.REFUSED}
+"""By what a card asks; one that tells or reminds is plain."""
+
 PLAIN, DONE, NO = Looks(), Looks(Tone.DONE), Looks(Tone.REFUSED)
 
 
-def container(words: str, looks: Looks, file_name: str = "") -> discord.ui.LayoutView:
-    """One answer; `file_name` is that of the file that goes with it, which Discord shows only where it is named."""
+def container(words: str, looks: Looks, file_names: Iterable[str] = ()) -> discord.ui.LayoutView:
+    """One answer; `file_names` are those of its files, which Discord shows only where they are named."""
     parts = list[discord.ui.Item[Any]]()
     if looks.title:
         parts.append(discord.ui.TextDisplay(f"### {looks.title}"))
     if words:
         parts.append(discord.ui.TextDisplay(words))
-    if file_name:
-        parts.append(discord.ui.File(f"attachment://{file_name}"))
+    parts += [discord.ui.File(f"attachment://{name}") for name in file_names]
     if looks.footer:
         parts.append(discord.ui.TextDisplay(f"-# {looks.footer}"))
     parts += rows(looks.items)
@@ -54,6 +59,25 @@ def container(words: str, looks: Looks, file_name: str = "") -> discord.ui.Layou
     view.add_item(discord.ui.Container(*parts, accent_color=looks.tone.value))
     view.stop()  # what is pressed is heard by its id: discord.py need not keep each view
     return view
+
+
+def card(words: str, buttons: Buttons | None, file_names: Iterable[str] = ()) -> discord.ui.LayoutView:
+    """What the service itself says or asks, with its buttons; a card that was answered has none."""
+    tone = _TONES.get(buttons.kind, Tone.PLAIN) if buttons is not None and buttons.offers else Tone.PLAIN
+    return container(words, Looks(tone, items=items_of(buttons)), file_names)
+
+
+def words_of(message: discord.Message) -> str:
+    """The words of a message, also of one that is a container."""
+    return message.content or "\n".join(_texts(message.components))
+
+
+def _texts(parts: Iterable[object]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, discord.TextDisplay):
+            yield part.content
+        elif isinstance(part, discord.Container):
+            yield from _texts(part.children)
 
 
 def paged(lines: Iterable[str]) -> list[str]:
