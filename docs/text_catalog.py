@@ -1,8 +1,7 @@
 """Collect every fixed text and compile its translations: `python -m docs.text_catalog`, part of `make generate`.
 
-`texts/carina.pot` holds all messages, `de.po` and `ja.po` their translations, and the `.mo` files what the program
-reads. A message is what stands in `_()`, `ngettext()` or a function of their kind, or what the registry tells of an
-operation.
+`texts/de.po` and `ja.po` hold all messages with their translations, the `.mo` files what the program reads. A message
+is what stands in `_()`, `ngettext()` or a function of their kind, or what the registry tells of an operation.
 """
 
 import ast
@@ -27,7 +26,6 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted(
     path for package in ("bot", "sources", "scheduler", "memory", "texts") for path in (ROOT / package).rglob("*.py")
 )
-TEMPLATE = FOLDER / "carina.pot"
 
 
 def _errors() -> set[str]:
@@ -84,9 +82,8 @@ _DATE = datetime(2026, 1, 1, tzinfo=UTC)  # a file changes only where a message 
 
 
 def main() -> None:
-    """Write the template, bring the translations up to date with it, and compile them."""
+    """Bring the translations up to date with the messages of the code, and compile them."""
     found = template()
-    TEMPLATE.write_bytes(_written(found))
     for code in LANGUAGES:
         translated = translations(code)
         translated.update(found, no_fuzzy_matching=True)

@@ -48,10 +48,6 @@ def translated(code: str) -> list[Message]:
     return [each for each in text_catalog.translations(code) if each.id]
 
 
-def test_the_template_holds_every_message_of_the_code() -> None:
-    assert text_catalog.TEMPLATE.read_bytes() == text_catalog._written(text_catalog.template()), "run `make generate`"
-
-
 def at_import(node: ast.AST) -> Iterator[ast.AST]:
     """What of a module runs when it is imported."""
     for each in ast.iter_child_nodes(node):
