@@ -148,6 +148,7 @@ class Readback:
     async def keep_reading(self) -> None:
         """Read gaps when they are due, as long as the connection stands."""
         while True:
+            self._noted.clear()  # what is noted from here on may not be among what is due
             try:
                 seconds = await self._read_due()
             except StoreError as error:
@@ -156,7 +157,6 @@ class Readback:
             except Exception:
                 log.exception("gaps_not_read")
                 seconds = AGAIN_SECONDS
-            self._noted.clear()
             try:
                 async with asyncio.timeout(seconds):
                     await self._noted.wait()

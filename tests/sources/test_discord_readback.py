@@ -233,8 +233,23 @@ async def test_what_is_read_while_nothing_is_taken_is_read_again(
 async def test_an_odd_answer_of_discord_is_no_loss(
     server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor is it one where that is noted while it is asked when the next gap is due."""
+    noted = asyncio.Event()
+
+    class Asked(KeptGaps):
+        async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
+            await super().note(spans, reason, at_once=at_once)
+            if spans:
+                noted.set()
+
+        async def wait(self) -> float | None:
+            found = await super().wait()
+            await noted.wait()
+            return found
+
     general = channel(server)
     ear = await heard_before(ana, general)
+    ear.gaps = Asked()
     await ana.say(general, "<@bot> missed")
     before, odd = discord.http.HTTPClient.logs_from, iter([True])
 
