@@ -176,6 +176,7 @@ class ModelSettings(Section):
     retries: int = Field(default=2, ge=0, le=10)
     apology: Annotated[str, Field(max_length=300)] | None = None
     """What others than the owner read where no language model answers; empty for nothing."""
+    base_url_images: bool = False
 
 
 def default_blocks(name: str) -> tuple[Block, ...]:

@@ -228,12 +228,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class Access:
-    """`name` is "provider:model". Without a base URL the provider's own is used."""
+    """`name` is "provider:model". Without a base URL the provider's own is used; `images` says whether that server
+    is shown pictures."""
 
     name: str
     limits: Limits
     key: str = field(default="", repr=False)
     base_url: str = ""
+    images: bool = False
 
     @property
     def provider(self) -> str:

@@ -26,7 +26,8 @@ LIBRARIES = {
 
 
 class ModelCatalog:
-    """`fallback` is asked in order after any model; `keys` and `base_urls` are by provider. Nothing is loaded yet."""
+    """`fallback` is asked in order after any model; `keys` and `base_urls` are by provider, and `images` says
+    whether such a server is shown pictures. Nothing is loaded yet."""
 
     def __init__(
         self,
@@ -34,11 +35,12 @@ class ModelCatalog:
         fallback: Sequence[str] = (),
         keys: Mapping[str, str],
         base_urls: Mapping[str, str],
+        images: bool = False,
         offline: Model,
         limits: Limits,
     ) -> None:
         self._fallback = tuple(name for name in fallback if name != OFFLINE)
-        self._keys, self._base_urls = keys, base_urls
+        self._keys, self._base_urls, self._images = keys, base_urls, images
         self._offline = offline
         self._limits = limits
         self._lazy: dict[str, LazyModel] = {}
@@ -122,7 +124,7 @@ class ModelCatalog:
             raise ConfigError(
                 '{name}_BASE_URL: expected a URL such as "http://127.0.0.1:11434/v1"', name=provider.upper()
             )
-        return Access(name, self._limits, key, base_url)
+        return Access(name, self._limits, key, base_url, self._images)
 
 
 def _installed(module: str) -> bool:

@@ -14,13 +14,13 @@ _KEPT_MESSAGES, _KEPT_LISTS = 1_000, 32
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 
 
-def connect(access: Access, *, sees: bool | None = None) -> HttpModel:
-    """Nothing is sent yet. `sees` tells whether pictures are shown; a server of one's own is asked in words alone."""
+def connect(access: Access) -> HttpModel:
+    """Nothing is sent yet."""
     base = (access.base_url or _OFFICIAL).rstrip("/")
     key = {"Authorization": f"Bearer {access.key}"} if access.key else {}
     # Older servers know max_tokens only.
     limit = "max_tokens" if access.base_url else "max_completion_tokens"
-    dialect = ChatCompletions(access.model, limit, sees=not access.base_url if sees is None else sees)
+    dialect = ChatCompletions(access.model, limit, sees=access.images or not access.base_url)
     return HttpModel(access, f"{base}/chat/completions", key, dialect)
 
 

@@ -44,6 +44,7 @@ async def open_models(config: Config, clock: Clock) -> AsyncIterator[ModelSelect
         fallback=config.model.fallback,
         keys={provider: key.get_secret_value() for provider, key in config.keys.items()},
         base_urls={"openai": config.openai_base_url} if config.openai_base_url else {},
+        images=config.model.base_url_images,
         offline=OfflineModel(clock, zone=config.schedule.zone_name()),
         limits=Limits(
             attempt=config.model.timeout_seconds,

@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from bot.models.base import Access, Event, Limits, Request
-from bot.models.chat_completions import connect
-from bot.models.http_model import HttpModel
+from bot.config import load_config
+from bot.models.base import Event, Model, Request
+from bot.models.selection import open_models
 from sources.base import Notification
-from tests.bot.parts import ScriptedModel
+from tests.bot.parts import MovableClock, ScriptedModel
 from tests.bot.stage import Setting, running
 from tests.sources.bluesky_stage import Ground
 from tests.sources.running import connected, home
@@ -17,9 +17,9 @@ from tests.wire.model import Answer, ModelServer
 
 
 class Seeing(ScriptedModel):
-    """A model of Chat Completions that sees, behind a server of our own."""
+    """A model that is not scripted, where one is expected."""
 
-    def __init__(self, model: HttpModel) -> None:
+    def __init__(self, model: Model) -> None:
         super().__init__()
         self._model = model
 
@@ -32,8 +32,13 @@ async def seen(folder: Path, notification: Notification) -> list[str]:
     """The addresses of pictures that a provider gets because of it."""
     async with ModelServer.start() as wire:
         wire.default = lambda _: Answer("A boat.")
-        model = connect(Access("openai:scripted", Limits(), wire.api_key, wire.base_url), sees=True)
-        async with model.provider, running(folder, Setting(Seeing(model))) as service:
+        folder.mkdir(exist_ok=True)
+        (folder / "carina.toml").write_text("[model]\nbase_url_images = true")
+        config = load_config({**wire.environment(), "CARINA_MODEL": "openai:scripted"}, folder)
+        async with (
+            open_models(config, MovableClock()) as models,
+            running(folder, Setting(Seeing(await models.catalog.get(config.model.default)))) as service,
+        ):
             service.hear(notification)
             (request,) = await wire.wait_for(1)
             service.crash()

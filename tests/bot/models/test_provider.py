@@ -189,7 +189,7 @@ async def test_images_are_named_to_a_server_that_may_not_see(server: ModelServer
 
 async def test_images_are_shown_to_a_model_that_sees(server: ModelServer) -> None:
     server.script(wire.Answer("hi"))
-    seeing = connect(Access("openai:scripted", LIMITS, server.api_key, server.base_url), sees=True)
+    seeing = connect(Access("openai:scripted", LIMITS, server.api_key, server.base_url, images=True))
     async with seeing.provider:
         await last(seeing, replace(HELLO, messages=(UserMessage("look", images=("https://cdn.example/a?ex=1",)),)))
     assert server.requests[0].messages[1]["content"] == [
