@@ -100,8 +100,8 @@ def template() -> Catalog:
     for said in CLICK:
         catalog.add(said, auto_comments=["Click"])
     for path in SOURCES:
-        for message in messages(path.read_text("utf-8")):
-            catalog.add(message, locations=[(path.relative_to(ROOT).as_posix(), 0)])
+        for marked in messages(path.read_text("utf-8")):
+            catalog.add(marked, locations=[(path.relative_to(ROOT).as_posix(), 0)])
     return catalog
 
 
