@@ -210,6 +210,12 @@ def test_a_lazy_message_is_english_in_logs_and_translated_where_it_is_shown() ->
         assert _("{braces} of somebody") == "{braces} of somebody", "what is no message of ours stays as it is"
 
 
+def test_an_error_of_python_is_told_whole() -> None:
+    with pytest.raises(UnicodeDecodeError) as broken:
+        b"\xff".decode()
+    assert texts.error_text(broken.value) == str(broken.value)
+
+
 def test_numbers_agree_with_what_they_count() -> None:
     assert ngettext("{count} thing", "{count} things", 1) == "1 thing"
     assert ngettext("{count} thing", "{count} things", 1_200) == "1,200 things"

@@ -176,7 +176,8 @@ class TextError(Exception):
 
 def reason_of(error: BaseException) -> str:
     """What an error says, still to be shown to a reader with `_`."""
-    return error.args[0] if error.args and isinstance(error.args[0], str) else str(error)
+    first, *more = error.args or ("",)
+    return first if isinstance(first, _Lazy) or (isinstance(first, str) and not more) else str(error)
 
 
 def error_text(error: BaseException) -> str:

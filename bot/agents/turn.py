@@ -298,12 +298,18 @@ class TurnRunner:
         return answer.text or _("Sorry, I cannot answer this.")
 
     def _tell_owner(self, tx: Tx, trouble: tuple[str, str], said: str, now: datetime) -> None:
-        """Nobody else reads why no model answers: the owner does, once an hour for each kind of trouble."""
+        """Nobody else reads why no model answers: the owner does, once an hour for each kind of trouble.
+
+        Of what was said they read the apology that is set: any other answer may be about somebody's direct messages.
+        """
         kind, why = trouble
-        told = _("No language model answers, and people now read “{said}”: {trouble}.", said=said, trouble=why)
-        silent = _("No language model answers, and people now get no answer: {trouble}.", trouble=why)
-        more = _("See more with `carina status`.")
-        text = self._deps.redact(f"{told if said else silent} {more}")
+        told = _("No language model answers, and people now get no answer: {trouble}.", trouble=why)
+        if self._deps.apology:
+            apology = self._deps.apology
+            told = _("No language model answers, and people now read “{said}”: {trouble}.", said=apology, trouble=why)
+        elif said:
+            told = _("No language model answers, and people now get simple answers: {trouble}.", trouble=why)
+        text = self._deps.redact(f"{told} {_('See more with `carina status`.')}")
         notices = Notices(self._deps.owner.place, place_source(self._deps.owner.place))
         notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", text, now)
 

@@ -279,6 +279,7 @@ WITHHELD = replace(says(""), finish="filter")
         (REFUSED, "Not now.", HALL, ["Not now."]),
         (REFUSED, "Not now.", thread_in_public("square"), ["Not now."]),
         (REFUSED, "Not now.", direct(ANN), ["Not now."]),
+        (REFUSED, None, direct(ANN), [REFUSED.text]),
         (WITHHELD, None, HALL, ["Sorry, I cannot answer this."]),
         (WITHHELD, "", HALL, []),
     ],
@@ -294,7 +295,7 @@ async def test_others_read_no_more_than_an_apology_and_the_owner_the_reason_once
         await service.heard(said("hello", 4, place))
         told = await service.column("SELECT content FROM outbox WHERE key LIKE 'notice/trouble/%'")
         assert len(told) == 2
-        assert all((answer.degraded or "withheld") in each for each in told)
+        assert all((answer.degraded or "withheld") in each and REFUSED.text not in each for each in told)
 
 
 async def test_the_owner_alone_reads_the_answer_itself_and_no_notice_of_it(tmp_path: Path) -> None:
