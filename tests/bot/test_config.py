@@ -408,6 +408,20 @@ def test_the_documentation_names_every_setting_and_no_other() -> None:
     assert documented == {*keys_of(FileSettings), *variables()}
 
 
+@pytest.mark.parametrize(
+    ("toml", "apology"),
+    [
+        ("[bluesky]\napology = 'Sorry.'", "Sorry."),
+        ("[bluesky]\napology = ''", None),
+        ("[bluesky]\napology = 'Sorry.'\n[model]\napology = 'Later.'", "Later."),
+    ],
+)
+def test_an_old_key_still_counts_and_is_told(tmp_path: Path, toml: str, apology: str | None) -> None:
+    config = loaded(tmp_path, toml)
+    assert config.model.apology == apology
+    assert config.renamed == {"[bluesky] apology": "[model] apology"}
+
+
 @pytest.mark.parametrize("name", ["DISCORD_TOKN", "DISCORD_BOT_TOKEN", "OPENAI_KEY", "BLUESKY_PASSWORD"])
 def test_a_name_in_dotenv_that_is_nearly_a_setting_is_named(tmp_path: Path, name: str) -> None:
     said = problems(tmp_path, env=f"{name}={SECRET}\n")

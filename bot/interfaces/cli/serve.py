@@ -40,6 +40,8 @@ async def serve(config: Config) -> None:
         async def until_stopped() -> None:
             for part, setting in config.unset().items():
                 logs.log.info("not_configured", part=part, setting=setting)
+            for old, new in config.renamed.items():
+                logs.log.warning("setting_renamed", old=old, new=new)
             await report_differences(app.services.registry)
             logs.ready("terminal")
             inviting = asyncio.create_task(_invite(app.web))
