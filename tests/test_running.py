@@ -1,14 +1,18 @@
 """What runs Carina beside a terminal: the container's files, the system's service, the workflow, short documents."""
 
+import asyncio
 import plistlib
 import re
 import shutil
+import socket
 import subprocess
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 
 import pytest
 
+from bot.config.service_manager import ServiceManager
+from bot.interfaces.cli.serve import report_alive
 from bot.interfaces.cli.service import Program, service_file
 from memory.store.sqlite import connect
 from tests.bot.terminals import carina
@@ -87,7 +91,15 @@ def test_a_unit_of_systemd_is_confined_and_quotes_what_it_names() -> None:
     assert 'ExecStart="/opt/my tools/python" -m carina run --log-json' in lines
     assert "WorkingDirectory=/srv/100%%" in lines
     assert "ReadWritePaths=/srv/data /srv/100%%" in lines
-    for line in ("NoNewPrivileges=yes", "ProtectSystem=strict", "PrivateTmp=yes", "MemoryMax=1G", "Restart=on-failure"):
+    for line in (
+        "NoNewPrivileges=yes",
+        "ProtectSystem=strict",
+        "PrivateTmp=yes",
+        "MemoryMax=1G",
+        "Restart=on-failure",
+        "Type=notify",
+        "WatchdogSec=120",
+    ):
         assert line in lines
 
 
@@ -146,3 +158,22 @@ def test_what_carina_made_is_removed_and_nothing_else(tmp_path: Path) -> None:
     assert "Carina left what it did not create: mine.txt" in done.stdout
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["mine.txt"]
     assert (tmp_path / "carina.toml").exists()
+
+
+async def test_the_service_manager_hears_that_it_is_ready_and_then_that_it_lives(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # short enough for a socket
+    monkeypatch.setenv("NOTIFY_SOCKET", "notify")
+    monkeypatch.setenv("WATCHDOG_USEC", "60000")
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as manager:
+        manager.bind("notify")
+        manager.setblocking(False)
+        alive = asyncio.create_task(report_alive(ServiceManager.of_process()))
+        async with asyncio.timeout(10):
+            heard = [await asyncio.get_running_loop().sock_recv(manager, 100) for _ in range(3)]
+        alive.cancel()
+    assert heard == [b"READY=1\nWATCHDOG_USEC=60000", b"WATCHDOG=1", b"WATCHDOG=1"]
+    ServiceManager.of_process().tell("READY=1")  # nobody listens any more, which ends nothing
+    monkeypatch.setenv("WATCHDOG_PID", "1")
+    assert ServiceManager.of_process() == ServiceManager("notify", 0), "the watchdog is another process's"

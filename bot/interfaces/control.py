@@ -34,6 +34,8 @@ arguments. Replies are plain JSON data. It raises UserError, ToolError or StoreE
 log = structlog.stdlib.get_logger("carina.control")
 
 _LONGEST_PATH = 103  # bytes of sun_path: 104 with its end on macOS and BSD, 108 on Linux
+_SHORT = Path("/", "tmp")  # where a folder of our own is made if temporary files go somewhere deep
+_ROOM = len("/carina-12345678/control.sock")
 _LONGEST_REQUEST = 1 << 20
 _LONGEST_REPLY = 1 << 24
 _REQUEST_SECONDS = 10.0
@@ -101,12 +103,14 @@ def _bind(folder: DataFolder) -> tuple[socket.socket, Path]:
     _remove_stale(folder)
     path = folder.control_socket
     if len(os.fsencode(path)) > _LONGEST_PATH:
-        path = Path(tempfile.mkdtemp(prefix="carina-")) / "control.sock"
-        if len(os.fsencode(path)) > _LONGEST_PATH:
-            path.parent.rmdir()
+        temporary = tempfile.gettempdir()
+        short = _SHORT if len(os.fsencode(temporary)) > _LONGEST_PATH - _ROOM else temporary
+        try:
+            path = Path(tempfile.mkdtemp(prefix="carina-", dir=short)) / "control.sock"
+        except OSError as error:
             raise StoreError(
                 "the path {path} is too long for a socket; set CARINA_HOME to a shorter one", path=folder.path
-            )
+            ) from error
         private_file(folder.control_path).write_text(str(path), "utf-8")
     listening = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:

@@ -241,7 +241,10 @@ class _Maker:
         groups = Groups(config, approvals, places, runtime.resume)
         ready = (
             *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
-            *(Search(self.database, approvals.people, clock, self._zone, understood), Doctor()),
+            *(
+                Search(self.database, approvals.people, clock, self._zone, understood),
+                Doctor(self.shared.config.file.parent),
+            ),
             *(Folders(self.database, shared.folder.path, clock), Inbox(self.database, runtime.answer, clock)),
             open_upkeep(config, approvals, schedule, (deps.budgets, shared.models), self._busy),
             open_data_sources(approvals, schedule, deps.owner, config.web.private_hosts),

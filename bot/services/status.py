@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 from pydantic import Field
@@ -79,13 +80,16 @@ def finding_text(found: Finding | FindingRow) -> str:
 class Doctor:
     """For the owner: it names folders and servers, and asks models, which costs a little."""
 
+    folder: Path
+    """Where the configuration is; a demo's is not where the program was started."""
+
     @operation(
         "doctor", "Check the installation and suggest fixes", Action.EXAMINE,
         Options(via=DISCORD_ONLY, seconds=_SECONDS, file_name="doctor.md"),
     )  # fmt: skip
     async def examine(self, _caller: Caller) -> Findings:
         command = [sys.executable, "-m", "carina", "doctor", "--json"]
-        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE)
+        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=self.folder)
         try:
             told, broken = await process.communicate()
         finally:

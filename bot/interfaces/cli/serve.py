@@ -11,6 +11,7 @@ import structlog
 from bot import logs
 from bot.app import build
 from bot.config import Config
+from bot.config.service_manager import ServiceManager
 from bot.errors import UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.web.server import WebServer
@@ -23,6 +24,7 @@ from texts import show_times
 
 _log = structlog.get_logger("bot.interfaces.cli.serve")
 _ARENA_MAX = -8  # of glibc's mallopt
+_BEGINNING = 600_000_000  # microseconds that a new start may take
 
 
 async def serve(config: Config) -> None:
@@ -31,6 +33,7 @@ async def serve(config: Config) -> None:
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
     zone = zone_of(config.schedule.zone_name())
     show_times(lambda moment: f"{moment.astimezone(zone):%Y-%m-%d %H:%M %Z}")
+    manager = ServiceManager.of_process()
     async with build(config, restarts=True) as app:
         stop = asyncio.Event()
         loop = asyncio.get_running_loop()
@@ -44,16 +47,18 @@ async def serve(config: Config) -> None:
                 logs.log.warning("setting_renamed", old=old, new=new)
             await report_differences(app.services.registry)
             logs.ready("terminal")
-            inviting = asyncio.create_task(_invite(app.web))
+            aside = [asyncio.create_task(each) for each in (_invite(app.web), report_alive(manager))]
             try:
                 await _either(stop, app.restart.wanted)
             finally:
-                inviting.cancel()
+                for task in aside:
+                    task.cancel()
 
         await app.run(until_stopped)
     logs.stopped()
     if app.restart.wanted.is_set() and not stop.is_set():
         logs.log.info("starts_again")
+        manager.tell(f"WATCHDOG_USEC={_BEGINNING}")  # a migration may take long
         begin_anew()
 
 
@@ -61,6 +66,14 @@ async def _invite(web: WebServer) -> None:
     """Tell whoever sits there where the dashboard is, until somebody has signed in."""
     if streams.attended() and (url := await web.first_link()):
         click.echo(f"{sign_in_words()}\n{url}")
+
+
+async def report_alive(manager: ServiceManager) -> None:
+    """Tell the system's service manager that the service is ready, and then that its event loop turns."""
+    manager.tell(f"READY=1\nWATCHDOG_USEC={manager.within}" if manager.within else "READY=1")
+    while manager.within:
+        await asyncio.sleep(manager.within / 3_000_000)
+        manager.tell("WATCHDOG=1")
 
 
 async def report_differences(registry: Registry) -> None:

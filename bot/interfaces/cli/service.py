@@ -63,6 +63,9 @@ StartLimitIntervalSec=300
 StartLimitBurst=5
 
 [Service]
+Type=notify
+TimeoutStartSec=600
+WatchdogSec=120
 ExecStart={command}
 WorkingDirectory={_escaped(str(program.folder))}
 Environment={_quoted(f"CARINA_HOME={program.home}")}

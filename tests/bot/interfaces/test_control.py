@@ -195,7 +195,12 @@ async def test_a_path_too_long_for_a_socket_is_no_obstacle(folder: DataFolder, d
         await ask(deep, "add", a=1)
 
 
-async def test_no_room_for_a_socket_at_all_is_named(deep: DataFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_where_temporary_files_go_may_be_too_long_as_well(
+    deep: DataFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(deep.path))
+    async with serve(deep, {"add": add}):
+        assert await ask(deep, "add", a=4) == 4
+    monkeypatch.setattr("bot.interfaces.control._SHORT", str(deep.path / "gone"))
     with pytest.raises(StoreError, match="too long for a socket; set CARINA_HOME to a shorter one"):
         await serve(deep, {}).__aenter__()

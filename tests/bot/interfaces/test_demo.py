@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from bot.interfaces.cli.demo import show
+from bot.services.caller import owner_at_terminal
+from bot.services.status import Doctor
 
 
 async def test_a_demo_that_is_hung_up_on_while_it_begins_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +22,9 @@ async def test_a_demo_that_is_hung_up_on_while_it_begins_leaves_nothing(monkeypa
         os.kill(os.getpid(), signal.SIGHUP)
         await demo
         assert list(Path(name).iterdir()) == []
+
+
+async def test_the_doctor_looks_where_the_configuration_is(tmp_path: Path) -> None:
+    found = await Doctor(tmp_path).examine(owner_at_terminal())
+    [folder] = [each for each in found.rows if each.about == "data folder"]
+    assert str(tmp_path / "data") in folder.words

@@ -1,0 +1,37 @@
+"""What systemd wants to hear from a service that it started, and where."""
+
+import os
+import socket
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Self
+
+from memory.store.logs import Log
+
+log = Log(__name__)
+
+
+@dataclass(frozen=True)
+class ServiceManager:
+    """Without an address nothing is told. A service that is silent for `within` microseconds is started anew."""
+
+    address: str = ""
+    within: int = 0
+
+    @classmethod
+    def of_process(cls) -> Self:
+        ours = os.environ.get("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
+        within = os.environ.get("WATCHDOG_USEC", "") if ours else ""
+        return cls(os.environ.get("NOTIFY_SOCKET", ""), int(within) if within.isdecimal() else 0)
+
+    def tell(self, state: str) -> None:
+        """Raises nothing: a service whose manager does not listen serves all the same."""
+        if not self.address:
+            return
+        address = f"\0{self.address[1:]}" if self.address.startswith("@") else self.address
+        with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as connection:
+            connection.setblocking(False)
+            try:
+                connection.sendto(state.encode(), address)
+            except OSError as error:
+                log.warning("service_manager_not_told", reason=str(error))
