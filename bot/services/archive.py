@@ -43,7 +43,7 @@ _ADD = commit_point("archive.add")
 _DELETE = commit_point("archive.delete")
 _WIDEN = commit_point("archive.widen")
 
-_MOST, _SUGGESTED = 200, 100
+_MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # characters of an entry in a list
 _LISTED = ("id", "agent", "label", "category", "tags", "metadata", "text", "people", "audience", "stored")
 _CHANGES = Options(changes=True)

@@ -24,7 +24,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
 from bot.errors import CallError, ConfigError, ToolError, UserError
 from bot.services.caller import WITHHELD, Caller, Location, Via, is_offered
-from bot.services.results import Plain, Result, Sentence
+from bot.services.results import Listing, Plain, Result, Sentence
 from memory.store.clock import Clock
 from memory.store.errors import (
     BlockCorrupt,
@@ -238,6 +238,8 @@ class Operation(Options):
     needs: Action
     arguments: type[Arguments]
     streams: bool
+    lists: bool
+    """It gives several things of a kind."""
 
     @property
     def words(self) -> list[str]:
@@ -264,10 +266,11 @@ def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) ->
     """
 
     def declare(method: F) -> F:
-        takes = get_type_hints(method).get("arguments", Arguments)
-        streams = inspect.isasyncgenfunction(method)
+        hints, streams = get_type_hints(method), inspect.isasyncgenfunction(method)
+        takes, gives = hints.get("arguments", Arguments), hints.get("return")
+        lists = isinstance(gives, type) and issubclass(gives, Listing)
         _declared[method] = Operation(
-            **vars(told), name=name, summary=summary, needs=needs, arguments=takes, streams=streams
+            **vars(told), name=name, summary=summary, needs=needs, arguments=takes, streams=streams, lists=lists
         )
         return method
 

@@ -310,6 +310,7 @@ async def test_a_list_is_read_in_parts(tmp_path: Path) -> None:
             path = page.links["next"]["url"] if "next" in page.links else ""
         assert found == [each["id"] for each in await s.call("inbox.list")]
         assert len(found) == 3
+        await every_list_is_read_in_parts(s, reader)
         for text in ("a", "b", "c"):
             await s.call("memory.edit", label="persona", text=text)
         history = await reader.get("/api/v1/memory.history?label=persona&limit=2")
@@ -317,6 +318,34 @@ async def test_a_list_is_read_in_parts(tmp_path: Path) -> None:
         versions = [each["version"] for part in (history, rest) for each in part.json()["changes"]]
         assert versions == sorted(versions, reverse=True)
         assert len(set(versions)) == len(versions) > 2
+
+
+async def every_list_is_read_in_parts(s: Site, reader: httpx.AsyncClient) -> None:
+    """Also where rows arrive or go away between two parts."""
+    for text in "abc":
+        await s.call("archival.add", text=text, label=text)
+    there = (await reader.get("/openapi.json")).json()["paths"]
+    for declared in s.app.services.registry.operations.values():
+        name, path = declared.name, f"/api/v1/{declared.name}"
+        needs = any(each.required for each in declared.parameters)
+        if not declared.lists or declared.changes or needs or path not in there:
+            continue
+        assert {"limit", "cursor"} & {each["name"] for each in there[path]["get"]["parameters"]}, name
+        first = await reader.get(f"{path}?limit=1")
+        whole, found = (await reader.get(f"{path}?limit=50")).json(), first.json()
+        assert ("next" in first.links) == (len(whole) > 1), (name, first.text)
+        if "next" in first.links:
+            found += (await reader.get(first.links["next"]["url"])).json()
+        assert found == whole[:2], name
+    wrong = [(await reader.get(f"/api/v1/jobs.list?{each}")).status_code for each in ("limit=0", "cursor=x")]
+    assert wrong == [400, 400]
+    entries = await reader.get("/api/v1/archival.list?limit=2")
+    await s.call("archival.add", text="newer", label="newer")
+    rest = (await reader.get(entries.links["next"]["url"])).json()
+    assert [each["label"] for each in (*entries.json(), *rest)] == ["c", "b", "a"]
+    await s.call("archival.delete", entry="b")
+    rest = (await reader.get(entries.links["next"]["url"])).json()
+    assert [each["label"] for each in rest] == ["a"] or rest == []
 
 
 async def test_the_description_is_whole_and_valid(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -18,6 +19,7 @@ from bot.services.registry import Operation
 from bot.services.results import Listing, Result
 from bot.services.web_access import Answered, OnceRequest
 from memory.people.web_keys import Known
+from memory.store.digests import text_mark
 from memory.store.errors import BlockChanged
 from texts import _, error_text
 
@@ -30,6 +32,38 @@ _KNOWN = {
     Known.OPEN: "This is under way under this Idempotency-Key, or ended without an answer. Look whether it was done.",
     Known.OTHER: "This Idempotency-Key was used for another request.",
 }
+
+_ROWS, _MOST_ROWS = 100, 1_000
+_PART: dict[str, Any] = {
+    "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_ROWS},
+    "cursor": {"type": "string"},
+}
+"""What every list takes of the address, with its schema."""
+_NEWER = 100  # so many rows may come before the one that was shown last, until it is found no more
+
+
+@dataclass(frozen=True)
+class _Part:
+    """Of a list: `limit` rows from the one after `last` on, or after the first `at` where that is gone."""
+
+    limit: int
+    at: int
+    last: str
+
+    @classmethod
+    def asked(cls, given: Mapping[str, Any], usual: int) -> "_Part":
+        """Raises Refusal."""
+        limit, (at, _dot, last) = str(given.get("limit", usual)), str(given.get("cursor", "0")).partition(".")
+        if not limit.isdecimal() or not 0 < int(limit[:9]) <= _MOST_ROWS or not at.isdecimal():
+            raise Refusal(400, _("The limit is a number up to {most}, the cursor one that was given.", most=_MOST_ROWS))
+        return cls(int(limit), int(at[:9]), last)
+
+    def of(self, rows: list[Any]) -> tuple[list[Any], str]:
+        """The rows, and the cursor of the next part; empty where there is none."""
+        marks = [text_mark(json.dumps(row.get("id") or row, sort_keys=True)) for row in rows]
+        start = marks.index(self.last) + 1 if self.last in marks else self.at
+        end = start + self.limit
+        return rows[start:end], f"{end}.{marks[end - 1]}" if end < len(rows) else ""
 
 
 async def operate(ctx: Context) -> Response:
@@ -68,9 +102,10 @@ async def _operate(ctx: Context) -> Response:
     if method == "GET" and declared.changes:
         return problem(405, f"{name} changes something: use POST.", "Wrong method")
     given = await _given(ctx, declared)
+    part, asked = _part(declared, given)
     caller = ctx.caller(sure=ctx.request.headers.get(_CONFIRM, "").lower() == "yes")
     try:
-        results = [each async for each in ctx.web.services.registry.results(name, caller, given)]
+        results = [each async for each in ctx.web.services.registry.results(name, caller, asked)]
     except Unconfirmed as question:
         return problem(409, f"{question} Send it again with the header X-Confirm: yes.")
     except FAILURES as error:
@@ -78,26 +113,44 @@ async def _operate(ctx: Context) -> Response:
             return problem(412, error_text(error), "Changed meanwhile")
         return problem(422 if isinstance(error, UserError) else 400, error_text(error), "Not done")
     result = results[-1] if results else None
-    headers = _headers(ctx, result, declared, given)
+    data, more = (None if result is None else result.data()), _next(result, declared, given)
+    if part is not None and isinstance(result, Listing):
+        data, cursor = part.of(result.data())
+        more = {"cursor": cursor} if cursor else {}
+    headers = {"ETag": f'"{result.state}"'} if isinstance(result, ShownBlock) else {}
+    if more:
+        query = urlencode({**given, **more}, doseq=True)
+        headers = {"Link": f'<{ctx.request.url.path}?{query}>; rel="next"'}
     if "ETag" in headers and ctx.request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
-    return JSONResponse(None if result is None else result.data(), headers=headers)
+    return JSONResponse(data, headers=headers)
 
 
-def _headers(ctx: Context, result: Result | None, declared: Operation, given: Mapping[str, Any]) -> dict[str, str]:
-    """The state of a block that is read, and where the next part of a list is."""
-    if isinstance(result, ShownBlock):
-        return {"ETag": f'"{result.state}"'}
+def _part(declared: Operation, given: Mapping[str, Any]) -> tuple[_Part | None, Mapping[str, Any]]:
+    """The part of a list that is asked for, and the arguments with which the operation lists as far as it reaches.
+
+    Lists that take `before` give their parts themselves. Raises Refusal.
+    """
+    takes = {each.name: each for each in declared.parameters}
+    own = takes.get("limit")
+    if not declared.lists or "before" in takes or (own is None and given.keys().isdisjoint(_PART)):
+        return None, given
+    part = _Part.asked(given, own.default if own else _ROWS)
+    rest = {name: value for name, value in given.items() if name not in _PART}
+    if own is None or own.high is None:
+        return part, rest
+    return part, {**rest, "limit": max(part.limit, min(part.at + part.limit + _NEWER, int(own.high)))}
+
+
+def _next(result: Result | None, declared: Operation, given: Mapping[str, Any]) -> dict[str, str]:
+    """Where the next part of a list begins that takes `before`."""
     takes = {each.name: each.default for each in declared.parameters}
     last: int | str | None = None
     if isinstance(result, History):
         last = result.changes[-1].version if len(result.changes) == _limit(given, takes) else None
     elif isinstance(result, Listing) and len(result.rows) == _limit(given, takes):
         last = getattr(result.rows[-1], "id", None)
-    if last is None or "before" not in takes:
-        return {}
-    query = urlencode({**given, "before": str(last)}, doseq=True)
-    return {"Link": f'<{ctx.request.url.path}?{query}>; rel="next"'}
+    return {} if last is None or "before" not in takes else {"before": str(last)}
 
 
 def _limit(given: Mapping[str, Any], takes: Mapping[str, Any]) -> int:
@@ -151,6 +204,9 @@ def _path(declared: Operation) -> dict[str, Any]:
         {"name": name, "in": "query", "required": name in schema["required"], "schema": told}
         for name, told in schema["properties"].items()
     ]
+    if declared.lists and "before" not in schema["properties"]:
+        parts = {name: each for name, each in _PART.items() if name not in schema["properties"]}
+        parameters += [{"name": name, "in": "query", "required": False, "schema": each} for name, each in parts.items()]
     return {"get": {**about, "parameters": parameters}}
 
 
