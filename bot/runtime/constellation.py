@@ -271,18 +271,22 @@ class ConstellationRuntime:
                 taken.append(accepted)
             return taken, queued
 
-        asked = {(each.place.id, each.group) for each in arrivals if each.group is not None}
+        changes = any(arrival.kind in (Kind.EDIT, Kind.DELETE) for arrival in arrivals)
+        asked = {(each.place.id, each.group) for each in arrivals if each.group is not None and not changes}
         begun = asked - self.conversations.keys()
 
         def store() -> Awaitable[tuple[list[Accepted | None], bool]]:
-            """Conversations that rest begin their turns in the same commit; the others are told when it is over."""
+            """Conversations that rest begin their turns in the same commit; the others are told when it is over.
+
+            So are all where something was changed: they read nothing that is still to be taken out of memory.
+            """
             stored = self.database.submit(_ACCEPT, take, durable=True)
             for place, group in begun:
                 self.answer(place, group)
             return stored
 
         accepted, queued = await self._workers.unstored.take_in(lambda: len(arrivals) + self._intake.waiting(), store)
-        if any(arrival.kind in (Kind.EDIT, Kind.DELETE) for arrival in arrivals):
+        if changes:
             await self._follow()
         for row in accepted:
             if row is not None and (row.group is None or (row.place, row.group) not in begun):

@@ -111,6 +111,16 @@ async def test_what_was_written_into_a_block_follows_the_edit_and_the_deletion(t
         assert await everywhere(service, "bus is") == []
 
 
+async def test_who_is_answered_with_a_deletion_reads_nothing_of_what_was_deleted(tmp_path: Path) -> None:
+    toml = '[[agents]]\nname = "Carina"\n[[agents.blocks]]\nlabel = "notes"\ndescription = "Notes."\n'
+    model = writes("The bus is 17.")
+    async with running(tmp_path, Setting(model=model, toml=toml)) as service:
+        await service.heard(said("note that the bus is 17", 1))
+        await service.heard(deleted(1), said("which bus?", 2))
+        assert "which bus?" in str(model.requests[-1])
+        assert "bus is 17" not in str(model.requests[-1])
+
+
 async def test_a_deleted_message_takes_its_question_along(tmp_path: Path) -> None:
     model = ScriptedModel(says("", ring(times=1, note="zeta")), says("It waits."))
     async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
