@@ -1,6 +1,7 @@
 """What runs Carina beside a terminal: the container's files, the system's service, the workflow, short documents."""
 
 import asyncio
+import json
 import plistlib
 import re
 import shutil
@@ -64,6 +65,18 @@ def test_the_service_of_compose_is_confined() -> None:
     grace = re.search(r"stop_grace_period: (\d+)s", head)
     assert grace is not None
     assert int(grace[1]) > 10  # Carina ends within 10 seconds
+
+
+def test_monitoring_shows_numbers_that_there_are() -> None:
+    compose = text("compose.yaml")
+    board = json.loads(compose.partition("  grafana-board:\n    content: |\n")[2].partition("\nsecrets:")[0])
+    shown = {target["expr"] for panel in board["panels"] for target in panel["targets"]}
+    known = text("bot/interfaces/web/health.py") + text("memory/queue/metrics.py")
+    assert len(shown) == 7
+    assert all(f'"{re.findall("carina_[a-z_]+", each)[0]}"' in known for each in shown)
+    assert compose.count("profiles: [monitoring]") == 2
+    assert "metrics.token" in text(".gitignore").splitlines()
+    assert "metrics.token" in text(".dockerignore").splitlines()
 
 
 def test_the_workflow_runs_what_continuous_integration_runs_and_may_only_read() -> None:
