@@ -75,8 +75,8 @@ def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -
     sql = "UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?"
     served = """UPDATE group_parts SET task = '', output = iif(status = 'done', '', output),
                 detail = json_remove(detail, '$.reason') WHERE run_id = ? AND kind <> 'observe'"""
-    if tx.run(sql, (_json(outcome), now, identifier)):
-        tx.run(served, (identifier,))
+    tx.run(sql, (_json(outcome), now, identifier))
+    tx.run(served, (identifier,))  # what goes on after a yes has no run of its own, and may have given tasks
 
 
 def add_part(tx: Tx, part: Part, turn: Turn, now: datetime) -> None:

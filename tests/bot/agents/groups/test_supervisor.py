@@ -15,6 +15,7 @@ from tests.bot.parts import (
     said,
     says,
 )
+from tests.bot.requests import Bell, answer, ring, waiting
 from tests.bot.stage import Setting, running
 
 
@@ -32,6 +33,15 @@ async def test_a_task_goes_to_the_member_and_what_it_says_comes_back_to_the_lead
     assert "how many newts?" in told(asked)
     assert [spec.name for spec in asked.tools] == []  # only who leads gives tasks
     assert [spec.name for spec in model.of("Ant")[0].tools] == ["delegate"]
+
+
+async def test_tasks_of_a_turn_that_goes_on_after_a_yes_have_served_too(tmp_path: Path) -> None:
+    model = Cast(Ant=[says("", ring(times=1)), "It waits.", delegates("bee", "count the newts"), "Seven."], Bee=["7"])
+    async with running(tmp_path, Setting(model, toml=LED, tools=[Bell()])) as service:
+        await service.heard(said("how many newts?", 1))
+        await answer(service, await waiting(service))
+        assert len(model.of("Bee")) == 1
+        assert await service.column("SELECT task || output FROM group_parts") == [""]
 
 
 async def test_nobody_gives_a_task_to_itself_to_strangers_or_too_many_to_one(tmp_path: Path) -> None:
