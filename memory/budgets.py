@@ -192,16 +192,18 @@ class Bill:
 
 
 By: TypeAlias = Literal["agent", "model", "day"]
-_BY: dict[By, str] = {
-    "agent": "coalesce((SELECT name FROM agents WHERE id = agent_id), agent_id, 'nobody')",
-    "model": "model",
-    "day": "substr(at, 1, 10)",
+_BY: dict[By, tuple[str, str]] = {
+    "agent": ("coalesce((SELECT name FROM agents WHERE id = agent_id), agent_id, 'nobody')", "agent_id"),
+    "model": ("model", "model"),
+    "day": ("substr(at, 1, 10)", "1"),
 }
+"""What is shown, and by what rows are added up."""
 
 
 def bills(rows: Rows, since: datetime, by: By) -> list[Bill]:
     """What was called since then, by agent, model or day (UTC); the newest day or the dearest first."""
     order = "1 DESC" if by == "day" else "5 DESC, 3 + 4 DESC, 1"
-    sql = f"""SELECT {_BY[by]}, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
-              sum(cost_usd IS NULL) FROM model_usage WHERE at >= ? GROUP BY 1 ORDER BY {order}"""
+    shown, key = _BY[by]
+    sql = f"""SELECT {shown}, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
+              sum(cost_usd IS NULL) FROM model_usage WHERE at >= ? GROUP BY {key} ORDER BY {order}"""
     return [Bill(*row) for row in rows.all(sql, (since,))]

@@ -12,8 +12,8 @@ from memory.store.row_mapper import RowMapper
 
 NIGHT_UNDONE = "night_undone"
 """In the details of the event that a night was taken back: its name."""
-_ROOT = """SELECT t.id FROM turns t LEFT JOIN agent_groups g ON g.id = t.group_id WHERE t.parent_id IS NULL
-    AND t.person_id IS NULL AND (g.pattern_type = 'sleeptime'
+_IS_ROOT = """t.parent_id IS NULL AND t.person_id IS NULL
+    AND (t.group_id IN (SELECT id FROM agent_groups WHERE pattern_type = 'sleeptime')
       OR EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.source = 'sleeptime'))"""
 
 
@@ -47,7 +47,7 @@ def is_of_night(rows: Rows, turn: TurnId) -> bool:
     """Whether a turn, or the one that caused it, is one that nobody watches."""
     sql = f"""WITH RECURSIVE up (id, parent) AS (SELECT id, parent_id FROM turns WHERE id = ?
               UNION SELECT t.id, t.parent_id FROM turns t JOIN up ON t.id = up.parent)
-              SELECT 1 FROM up WHERE id IN ({_ROOT} AND t.id IN (SELECT id FROM up))"""
+              SELECT 1 FROM turns t WHERE t.id IN (SELECT id FROM up) AND {_IS_ROOT}"""
     return rows.one(sql, (turn,)) is not None
 
 
@@ -56,7 +56,7 @@ def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> l
     condition, parameters = scope.sql("t.audience")
     sql = f"""SELECT t.*, coalesce(a.name, t.agent_id) AS agent_name, coalesce(g.name, '') AS group_name FROM turns t
               LEFT JOIN agents a ON a.id = t.agent_id LEFT JOIN agent_groups g ON g.id = t.group_id
-              WHERE t.started_at >= ? AND t.started_at < ? AND {condition} AND t.id IN ({_ROOT}) ORDER BY t.id"""
+              WHERE t.started_at >= ? AND t.started_at < ? AND {condition} AND {_IS_ROOT} ORDER BY t.id"""
     night = RowMapper(
         NightTurn,
         why=lambda row: _why(rows, row["id"], scope),
@@ -70,14 +70,14 @@ def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> l
 def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
     """When those began that began since then and that the scope may know, the newest first."""
     condition, parameters = scope.sql("t.audience")
-    sql = f"""SELECT t.started_at FROM turns t WHERE t.started_at >= ? AND {condition} AND t.id IN ({_ROOT})
+    sql = f"""SELECT t.started_at FROM turns t WHERE t.started_at >= ? AND {condition} AND {_IS_ROOT}
               ORDER BY t.id DESC"""
     return [from_text(row["started_at"]) for row in rows.all(sql, (since, *parameters))]
 
 
 def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[NightTurn]) -> int:
     """How many more there were that the scope of those may not know."""
-    sql = f"SELECT count(*) FROM turns t WHERE t.started_at >= ? AND t.started_at < ? AND t.id IN ({_ROOT})"
+    sql = f"SELECT count(*) FROM turns t WHERE t.started_at >= ? AND t.started_at < ? AND {_IS_ROOT}"
     return rows.number(sql, (start, end)) - len(known)
 
 

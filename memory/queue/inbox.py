@@ -394,9 +394,8 @@ def listing(rows: Rows, status: Status | None, limit: int, before: int | None = 
 
 def counts(rows: Rows) -> dict[str, int]:
     """How many rows wait, and how many were given up."""
-    row = rows.one("""SELECT coalesce(sum(status IN ('received', 'claimed')), 0) AS waiting,
-        coalesce(sum(status = 'dead'), 0) AS dead FROM inbox""")
-    return {"waiting": 0, "dead": 0} if row is None else {"waiting": row["waiting"], "dead": row["dead"]}
+    waiting = rows.number("SELECT count(*) FROM inbox WHERE status IN ('received', 'claimed')")
+    return {"waiting": waiting, "dead": rows.number("SELECT count(*) FROM inbox WHERE status = 'dead'")}
 
 
 _place = RowMapper(Heard)

@@ -323,3 +323,13 @@ def test_a_payload_that_cannot_be_read_is_known_as_such(tx: Tx, stored: str) -> 
     found = row_of(tx, row.id)
     assert isinstance(found.payload, Unreadable)
     assert replace(found, payload=row.payload) == row
+
+
+def test_counts_and_costs_are_read_from_indexes(tx: Tx) -> None:
+    plans = {
+        "inbox_dead": "SELECT count(*) FROM inbox WHERE status = 'dead'",
+        "inbox_open": "SELECT count(*) FROM inbox WHERE status IN ('received', 'claimed')",
+        "COVERING INDEX model_usage_at": "SELECT sum(cost_usd), sum(input_tokens) FROM model_usage WHERE at >= '2026'",
+    }
+    for index, sql in plans.items():
+        assert index in tx.all(f"EXPLAIN QUERY PLAN {sql}")[0]["detail"]

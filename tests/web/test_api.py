@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import hmac
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -366,14 +367,30 @@ async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path) -> None:
         body = {"model": "Carina", "messages": [{"role": "user", "content": "a private word"}]}
         await program.post("/v1/chat/completions", json=body)
         text = (await program.get("/metrics")).text
-        names = {line.split()[2]: line.split()[3] for line in text.splitlines() if line.startswith("# TYPE")}
+        kinds = dict(re.findall(r"^# HELP \S+ \S.*\n# TYPE (\S+) (counter|gauge|histogram)$", text, re.MULTILINE))
+        assert text.endswith("\n")
+        assert text.count("# HELP ") == text.count("# TYPE ") == len(kinds)
+        found, series, last = list[str](), set[str](), ""
         for line in text.splitlines():
-            if not line.startswith("#"):
-                name = line.partition("{")[0].partition(" ")[0]
-                base = name.removesuffix("_bucket").removesuffix("_sum").removesuffix("_count")
-                assert name in names or names[base] == "histogram"
-                float(line.rpartition(" ")[2])
-        assert all(name.endswith("_total") == (kind == "counter") for name, kind in names.items())
+            last = line.split()[2] if line.startswith("#") else last
+            if line.startswith("#"):
+                continue
+            sample = re.fullmatch(r'([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\]|\\.)*",?)*)\})? ([\d.]+)', line)
+            assert sample is not None, line
+            name, labels, _value = sample.groups()
+            suffix = name.removeprefix(last)
+            assert suffix in (("_bucket", "_sum", "_count") if kinds[last] == "histogram" else ("",)), line
+            assert ("le=" in (labels or "")) == (suffix == "_bucket"), line
+            assert f"{name}{labels}" not in series, line
+            series.add(f"{name}{labels}")
+            found += [last] if last not in found else []
+        assert found == [name for name in kinds if name in found], "samples of one name stand together"
+        for name, kind in kinds.items():  # the rules of promtool
+            assert name.endswith("_total") == (kind == "counter"), name
+            assert not name.endswith(("_count", "_sum", "_bucket", "_info")), name
+            others = {"minutes", "hours", "days", "milliseconds", "ms", "kilobytes", "kb", "percent", "cents"}
+            assert others.isdisjoint(name.split("_")), name
+            assert {"counter", "gauge", "histogram"}.isdisjoint(name.split("_")), name
         assert 'carina_turn_seconds_bucket{le="+Inf"} 1' in text
         assert "private" not in text
 
