@@ -14,9 +14,11 @@ from pathlib import Path
 from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
+from jinja2.ext import extract_from_ast
 
 from bot.interfaces.cli import generate
 from bot.interfaces.cli.local import LOCAL
+from bot.interfaces.web.render import HERE, environment
 from bot.services import services
 from bot.services.registry import Operation, operations_of
 from bot.services.results import Row
@@ -26,6 +28,9 @@ ROOT = Path(__file__).parents[1]
 SOURCES = sorted(
     path for package in ("bot", "sources", "scheduler", "memory", "texts") for path in (ROOT / package).rglob("*.py")
 )
+
+
+PAGES = sorted((HERE / "templates").glob("*.html"))
 
 
 def _errors() -> set[str]:
@@ -102,6 +107,9 @@ def template() -> Catalog:
     for path in SOURCES:
         for marked in messages(path.read_text("utf-8")):
             catalog.add(marked, locations=[(path.relative_to(ROOT).as_posix(), 0)])
+    for path in PAGES:
+        for marked in page_messages(path.read_text("utf-8")):
+            catalog.add(marked, locations=[(path.relative_to(ROOT).as_posix(), 0)])
     return catalog
 
 
@@ -116,6 +124,14 @@ def messages(source: str) -> Iterator[str | tuple[str, ...]]:
                 )
                 if words and len(words) == len(taken):
                     yield words if len(words) > 1 else words[0]
+
+
+def page_messages(source: str) -> Iterator[str | tuple[str, ...]]:
+    """The messages of one template."""
+    for _line, name, said in extract_from_ast(environment().parse(source), ("_", "ngettext"), babel_style=False):
+        words = tuple(filter(None, (said,) if isinstance(said, str) else said))[: KEYWORDS[name]]
+        if words:
+            yield words if len(words) > 1 else words[0]
 
 
 def translations(code: str) -> Catalog:

@@ -14,11 +14,13 @@ import discord
 import pytest
 from babel.messages.catalog import Message
 from discord import app_commands
+from jinja2 import nodes
 from pydantic import SecretStr
 
 import texts
 from bot.interfaces.cli.main import run
 from bot.interfaces.discord.commands import Commands
+from bot.interfaces.web import render
 from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import operations_of
@@ -110,6 +112,30 @@ def test_errors_and_answers_are_in_the_catalog() -> None:
                         if sentence(each) and (at >= marked or isinstance(each, ast.JoinedStr))
                     ]
     assert plain == []
+
+
+@pytest.mark.parametrize("path", text_catalog.PAGES, ids=lambda path: path.stem)
+def test_pages_say_only_what_is_in_the_catalog(path: Path) -> None:
+    """What a template says itself, between its tags, in an attribute that is read out or to a macro, is marked."""
+    source = path.read_text("utf-8")
+    given = "".join(each if kind == "data" else "\0" for _at, kind, each in render.environment().lex(source))
+    shown = re.findall(r'\b(?:placeholder|aria-label|title|alt)="([^"]*)"', given)
+    plain = [each for each in [*shown, *re.split(r"<[^>]*>|\0", given)] if re.search(r"[A-Za-z]{2,} ?[a-z]", each)]
+    parsed = render.environment().parse(source)
+    marked = {id(each) for call in parsed.find_all(nodes.Call) for each in call.args if _marks(call)}
+    plain += [
+        each.value
+        for each in parsed.find_all(nodes.Const)
+        if id(each) not in marked and re.match(r"[A-Z][a-z]|[a-z]+ [a-z]+ [a-z]+", str(each.value or ""))
+    ]
+    assert [each for each in plain if each not in NAMES] == []
+
+
+NAMES = {"Carina", "MCP: ", "Europe/Vienna", "carina dashboard", True}
+
+
+def _marks(call: nodes.Call) -> bool:
+    return isinstance(call.node, nodes.Name) and call.node.name in text_catalog.KEYWORDS
 
 
 def sentence(node: ast.AST) -> bool:

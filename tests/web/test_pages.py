@@ -214,3 +214,27 @@ async def test_the_schedule_shows_tasks_as_a_tree(tmp_path: Path) -> None:
         assert found == [("0", "move house"), ("1", "pack books"), ("0", "water the plants")]
         assert "<bdi>room: hall</bdi>" in page
         assert "in progress" in page
+
+
+async def test_pages_speak_the_language_of_the_browser(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for wanted, code, words in (
+            ("de-AT,de;q=0.9,en;q=0.8", "de", "Nichts braucht dich"),
+            ("fr,en;q=0.3,ja;q=0.5", "ja", "対応が必要なものはありません"),
+            ("fr", "en", "Nothing needs you"),
+        ):
+            page = (await s.get("/", headers={"Accept-Language": wanted})).text
+            assert f'<html lang="{code}">' in page
+            assert words in page
+        s.browser.headers["Accept-Language"] = "de"
+        for path in PAGES:
+            assert (await s.get(path)).status_code == 200, path
+        refused = await s.browser.post("/", data={"csrf": "wrong"})
+        assert refused.text.startswith("Dieses Formular ist zu alt")
+        refused = await s.browser.get("/nowhere")
+        assert "Diese Seite gibt es nicht." in refused.text
+        await s.call("memory.edit", label="persona", text=EVIL)
+        shown = (await s.get("/memory/block?label=persona")).text
+        assert "<script>alert(1)" not in shown
+        assert "\u202e" not in shown

@@ -32,7 +32,7 @@ async def chat(ctx: Context) -> Response:
     names = await ctx.web.talk.names()
     name = ctx.request.path_params.get("name", names[0] if names else "")
     if not name:
-        return ctx.page("chat.html", title="Chat", names=names, name="", lines=[], asked="")
+        return ctx.page("chat.html", title=_("Chat"), names=names, name="", lines=[], asked="")
     to = await ctx.web.talk.conversation(WHO, name)
     asked = ""
     if ctx.request.method == "POST":
@@ -41,7 +41,12 @@ async def chat(ctx: Context) -> Response:
     if ctx.part:
         return HTMLResponse(render("chat_said.html", name=name, lines=lines[-1:]), headers={"X-Asked": asked})
     return ctx.page(
-        "chat.html", title=f"Chat with {to.to.name}", names=names, name=to.to.name, lines=lines, asked=asked
+        "chat.html",
+        title=_("Chat with {name}", name=to.to.name),
+        names=names,
+        name=to.to.name,
+        lines=lines,
+        asked=asked,
     )
 
 
@@ -60,7 +65,7 @@ async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[st
             case Answer(texts=texts, error=error):
                 lines = [line for line in await _lines(ctx, to) if not line.mine][-len(texts) :] if texts else []
                 shown = render("chat_said.html", name=to.to.name, lines=lines)
-                yield event("answer", shown or error or "No answer was needed.")
+                yield event("answer", shown or error or _("No answer was needed."))
 
 
 async def stop(ctx: Context) -> Response:
@@ -83,7 +88,7 @@ async def why(ctx: Context) -> Response:
     if ctx.request.method == "POST":
         form = await ctx.form()
         operation, fields = _MEMORY_ACTIONS.get(form.get("do", ""), ("", ()))
-        came: Result | Question | str = "There is no such action."
+        came: Result | Question | str = _("There is no such action.")
         if operation:
             try:
                 came = await call(
@@ -96,7 +101,7 @@ async def why(ctx: Context) -> Response:
         explained = await call("why", caller, {"message": message} if message else {})
     except FAILURES as error:
         explained = error_text(error)
-    return ctx.page("why.html", title="Why", name=name, explained=explained, message=message, **done)
+    return ctx.page("why.html", title=_("Why"), name=name, explained=explained, message=message, **done)
 
 
 async def _lines(ctx: Context, to: Conversation) -> list[Line]:

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from bot.interfaces.web.context import FAILURES, Context, outcome, told
 from bot.interfaces.web.render import colors
 from bot.services.block_results import Edited
-from texts import error_text
+from texts import _, error_text, gettext_noop
 
 _CHANGES = 500
 _TABS = ("blocks", "entries", "facts", "journal", "tools")
@@ -39,7 +39,7 @@ async def memory(ctx: Context) -> Response:
             rows = (await ctx.call("memory.list")).rows
             held = sorted((row for row in rows if agent in ("", row.agent)), key=lambda row: row.agent)
             found = {name: list(each) for name, each in groupby(held, key=lambda row: row.agent)}
-    return ctx.page("memory.html", title="Memory", tabs=_TABS, tab=tab, agent=agent, found=found, **done)
+    return ctx.page("memory.html", title=_("Memory"), tab=tab, agent=agent, found=found, **done)
 
 
 async def block(ctx: Context) -> Response:
@@ -65,7 +65,7 @@ async def block(ctx: Context) -> Response:
     parts = [] if isinstance(blame, str) else blame.parts
     writers = colors([*(each.writer for each in changes), *(each.writer for each in parts)])
     return ctx.page(
-        "block.html", title=f"Block {shown.row.block}", shown=shown, changes=changes, versions=versions,
+        "block.html", title=_("Block {name}", name=shown.row.block), shown=shown, changes=changes, versions=versions,
         version=version, parts=parts, writers=writers, draft=draft, conflict=conflict,
         **await _compared(ctx, label, version, shown.newest), **done,
     )  # fmt: skip
@@ -144,7 +144,7 @@ def _joined(parts: Iterable[Markup]) -> Markup:
 
 
 _MOST = 100
-_SHOWN = {"": "Newest", "dead": "Given up", "undelivered": "Not delivered"}
+_SHOWN = {"": gettext_noop("Newest"), "dead": gettext_noop("Given up"), "undelivered": gettext_noop("Not delivered")}
 
 
 async def messages(ctx: Context) -> Response:
@@ -157,7 +157,7 @@ async def messages(ctx: Context) -> Response:
     else:
         rows = (await ctx.call("inbox.list", dead=show == "dead", limit=_MOST)).rows
     return ctx.page(
-        "messages.html", title="Messages", tabs=_SHOWN, show=show, rows=rows, undelivered=undelivered, **done
+        "messages.html", title=_("Messages"), tabs=_SHOWN, show=show, rows=rows, undelivered=undelivered, **done
     )
 
 
@@ -168,7 +168,7 @@ async def message(ctx: Context) -> Response:
     ended = max(each.ended for each in trace.stages)
     whole = max(1.0, (ended - begun).total_seconds() * 1_000)
     bars = [_bar(each, begun, whole) for each in trace.stages]
-    return ctx.page("message.html", title="Message", trace=trace, bars=bars, whole=whole, **done)
+    return ctx.page("message.html", title=_("Message"), trace=trace, bars=bars, whole=whole, **done)
 
 
 def _bar(stage: Any, begun: Any, whole: float) -> dict[str, Any]:

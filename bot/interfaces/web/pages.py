@@ -38,7 +38,7 @@ async def overview(ctx: Context) -> Response:
     budget = None if isinstance(day, str) else next((b for b in day.budgets.rows if b.each == "day" and b.usd), None)
     return ctx.page(
         "overview.html",
-        title="Overview",
+        title=_("Overview"),
         service=status,
         cost=cost,
         budget=budget,
@@ -55,7 +55,7 @@ async def approvals(ctx: Context) -> Response:
     found = await ctx.call("permits.list")
     whole = {each.id: await ctx.try_call("permits.show", request=each.id) for each in found.requests[:50]}
     record = await ctx.rows("permits.audit", limit=40)
-    return ctx.page("approvals.html", title="Approvals", found=found, whole=whole, record=record, **done)
+    return ctx.page("approvals.html", title=_("Approvals"), found=found, whole=whole, record=record, **done)
 
 
 async def search(ctx: Context) -> Response:
@@ -67,7 +67,7 @@ async def search(ctx: Context) -> Response:
     domain = next(each for each in _operation(ctx, "search").parameters if each.name == "domain")
     shown = None if failed else found
     return ctx.page(
-        "search.html", title="Search", found=shown, wanted=wanted, agents=agents.rows,
+        "search.html", title=_("Search"), found=shown, wanted=wanted, agents=agents.rows,
         domains=list(zip(domain.choices, domain.labels, strict=True)),
         told=failed, told_kind="bad" if failed else "good",
     )  # fmt: skip
@@ -77,7 +77,7 @@ async def agents(ctx: Context) -> Response:
     """Who answers: agents, and how groups of them work together."""
     done = await outcome(ctx)
     found, groups = await ctx.call("agent.list"), await ctx.call("group.list")
-    return ctx.page("agents.html", title="Agents", agents=found.rows, groups=groups.rows, **done)
+    return ctx.page("agents.html", title=_("Agents"), agents=found.rows, groups=groups.rows, **done)
 
 
 async def agent(ctx: Context) -> Response:
@@ -103,7 +103,7 @@ async def people(ctx: Context) -> Response:
         ctx.try_call("privacy.see", person=ctx.query("person")) if ctx.query("person") else _nothing(),
     )
     return ctx.page(
-        "people.html", title="People", known=known.rows, rules=rules.rows, waiting=waiting.rows,
+        "people.html", title=_("People"), known=known.rows, rules=rules.rows, waiting=waiting.rows,
         sources=sources.rows, kept=kept, **done,
     )  # fmt: skip
 
@@ -117,12 +117,12 @@ async def costs(ctx: Context) -> Response:
     plot = {
         "x": moments,
         "series": [
-            {"label": "Cost ($)", "values": [round(bill.cost_usd, 4) for bill in bills], "scale": "$"},
-            {"label": "Tokens", "values": [bill.input_tokens + bill.output_tokens for bill in bills], "scale": "n"},
+            {"label": _("Cost ($)"), "values": [round(bill.cost_usd, 4) for bill in bills], "scale": "$"},
+            {"label": _("Tokens"), "values": [bill.input_tokens + bill.output_tokens for bill in bills], "scale": "n"},
         ],
     }
     return ctx.page(
-        "costs.html", title="Costs", days=days, choices=_DAYS, plot_data=plot, bills=bills,
+        "costs.html", title=_("Costs"), days=days, choices=_DAYS, plot_data=plot, bills=bills,
         agents=by_agent.bills, models=by_model.bills, budgets=by_day.budgets.rows,
     )  # fmt: skip
 
@@ -134,7 +134,7 @@ async def nights(ctx: Context) -> Response:
     found = await ctx.try_call("summary.night", **night)
     report, guesses = await ctx.rows("dream.report"), await ctx.rows("dream.waiting")
     return ctx.page(
-        "nights.html", title="Nights", night=ctx.query("night"),
+        "nights.html", title=_("Nights"), night=ctx.query("night"),
         turns=() if isinstance(found, str) else found.rows, problem=found if isinstance(found, str) else "",
         report=report, guesses=guesses, **done,
     )  # fmt: skip
@@ -152,7 +152,7 @@ async def schedule(ctx: Context) -> Response:
             ("coord.status", {}),
         )
     ]
-    lists = [("Tasks", as_tree(tasks.rows)), ("Tasks that agents share", as_tree(shared.tasks))]
+    lists = [(_("Tasks"), as_tree(tasks.rows)), (_("Tasks that agents share"), as_tree(shared.tasks))]
     own = [each for each in jobs.rows if not each.id.startswith(_TOLD_ELSEWHERE)]
     dated = [(each.next, "job", each.id) for each in own if each.next]
     dated += [(each.next, "reminder", each.text) for each in reminders.rows if each.next]
@@ -160,7 +160,7 @@ async def schedule(ctx: Context) -> Response:
     dated += [(each.due, "task", each.text) for each in (*tasks.rows, *shared.tasks) if each.due]
     days = _calendar(ctx.web.clock(), sorted(dated, key=lambda each: each[0]))
     return ctx.page(
-        "schedule.html", title="Schedule", days=days, jobs=own, reminders=reminders.rows, events=events.rows,
+        "schedule.html", title=_("Schedule"), days=days, jobs=own, reminders=reminders.rows, events=events.rows,
         tasks=lists, **done,
     )  # fmt: skip
 
@@ -181,7 +181,7 @@ async def context(ctx: Context) -> Response:
     places = await ctx.web.services.registry.suggest("agent.preview", "place", ctx.caller(), {})
     agents_ = {name: list(rows) for name, rows in groupby(sorted(found.rows, key=lambda r: r.agent), lambda r: r.agent)}
     return ctx.page(
-        "context.html", title="Context", agents=agents_, place=place, of=of, places=list(places), preview=preview
+        "context.html", title=_("Context"), agents=agents_, place=place, of=of, places=list(places), preview=preview
     )
 
 
@@ -190,12 +190,12 @@ async def graph(ctx: Context) -> Response:
     about = ctx.query("about")
     found = await ctx.try_call("graph", **({"about": about} if about else {}))
     failed = found if isinstance(found, str) else ""
-    return ctx.page("graph.html", title="Graph", about=about, found=None if failed else found, problem=failed)
+    return ctx.page("graph.html", title=_("Graph"), about=about, found=None if failed else found, problem=failed)
 
 
 async def logs(ctx: Context) -> Response:
     level, words = ctx.query("level"), ctx.query("text")
-    return ctx.page("logs.html", title="Logs", lines=tail(level, words, 300), level=level, text=words)
+    return ctx.page("logs.html", title=_("Logs"), lines=tail(level, words, 300), level=level, text=words)
 
 
 async def settings(ctx: Context) -> Response:
@@ -207,7 +207,7 @@ async def settings(ctx: Context) -> Response:
     own = ctx.request.state.key.id
     sections = {name: list(rows) for name, rows in groupby(found.rows, key=lambda row: row.name.partition(".")[0])}
     return ctx.page(
-        "settings.html", title="Settings", sections=sections, sessions=sessions.rows, tokens=tokens.rows, own=own,
+        "settings.html", title=_("Settings"), sections=sections, sessions=sessions.rows, tokens=tokens.rows, own=own,
         sources=sources.rows, **done,
     )  # fmt: skip
 
@@ -215,7 +215,7 @@ async def settings(ctx: Context) -> Response:
 async def commands(ctx: Context) -> Response:
     found = sorted(offered(ctx).values(), key=lambda each: each.name)
     groups = {name: list(each) for name, each in groupby(found, key=lambda each: each.words[0])}
-    return ctx.page("commands.html", title="Commands", groups=groups)
+    return ctx.page("commands.html", title=_("Commands"), groups=groups)
 
 
 async def command(ctx: Context) -> Response:
@@ -228,7 +228,7 @@ async def command(ctx: Context) -> Response:
         result = came if isinstance(came, Result) else None
         done = {} if result is not None and not declared.changes else await told(ctx, came)
     return ctx.page(
-        "command.html", title=declared.summary, declared=declared, fields=fields_of(declared), form=form,
+        "command.html", title=_(declared.summary), declared=declared, fields=fields_of(declared), form=form,
         shown=_shown(result, await ctx.words(result) if result is not None else ""), **done,
     )  # fmt: skip
 
@@ -265,7 +265,7 @@ async def own_page(ctx: Context) -> Response:
     done = await outcome(ctx, _ACTIONS)
     kept = await ctx.call("privacy.see")
     return ctx.page(
-        "me.html", title="What is kept about you", kept=kept, held=(await ctx.words(kept)).splitlines(),
+        "me.html", title=_("What is kept about you"), kept=kept, held=(await ctx.words(kept)).splitlines(),
         facts=await ctx.rows("facts.list", mine=True), guesses=await ctx.rows("dream.waiting"),
         entries=[each for each in await ctx.rows("archival.list", limit=_ENTRIES) if _is_of(each, kept.persons)],
         notes=[await ctx.call("memory.show", label=each.block) for each in await ctx.rows("memory.list")
@@ -281,7 +281,7 @@ async def export(ctx: Context) -> Response:
     try:
         found = await ctx.call("privacy.export")
     except FAILURES as error:
-        return ctx.page("error.html", 400, title="This did not work", words=error_text(error))
+        return ctx.page("error.html", 400, title=_("This did not work"), words=error_text(error))
     text = json.dumps(found.data(), ensure_ascii=False, indent=2)
     headers = {"Content-Disposition": 'attachment; filename="carina.json"'}
     return Response(text, media_type="application/json", headers=headers)

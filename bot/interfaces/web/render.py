@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
+import texts
 from bot.services.results import relative
 from memory.store.digests import text_mark
 
@@ -23,7 +24,27 @@ _WRITERS = 8  # colors that tell writers apart
 
 
 def _plain(value: Any) -> Any:
-    return _TURNING.sub("", value) if isinstance(value, str) and not isinstance(value, Markup) else value
+    if not isinstance(value, str):
+        return value
+    return (Markup if isinstance(value, Markup) else str)(_TURNING.sub("", value))
+
+
+def _escaped(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: escape(_plain(each)) if isinstance(each, str) else each for name, each in values.items()}
+
+
+def said(message: str, /, **values: Any) -> Markup:
+    """A message of ours in the language of the viewer; values in it are text, but for those that are made for pages."""
+    return Markup(texts._(message, **_escaped(values)))
+
+
+def counted(one: str, more: str, count: int, /, **values: Any) -> Markup:
+    return Markup(texts.ngettext(one, more, count, **_escaped(values)))
+
+
+def bdi(text: str) -> Markup:
+    """A name in a sentence of ours, whichever way it is written."""
+    return Markup("<bdi>{}</bdi>").format(_plain(text))
 
 
 def when(moment: datetime | None, empty: str = "–") -> Markup:
@@ -108,9 +129,16 @@ def environment() -> Environment:
         "md": markdown,
         "words": words,
         "named": named,
+        "bdi": bdi,
         "mark": text_mark,
     }
-    made.globals |= {"icon": icon, "now": lambda: datetime.now(UTC)}
+    made.globals |= {
+        "_": said,
+        "ngettext": counted,
+        "language": texts.language,
+        "icon": icon,
+        "now": lambda: datetime.now(UTC),
+    }
     return made
 
 

@@ -3,6 +3,7 @@
 import hashlib
 import hmac
 import ipaddress
+import re
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.services.web_access import WebAccess
 from memory.people.web_keys import SESSION_LIFE, KeyScope, Kind, WebKey
-from texts import _
+from texts import LANGUAGES, _, speaking
 
 COOKIE = "carina_session"
 MOST_BYTES = 1_000_000
@@ -80,6 +81,13 @@ def session_cookie(secret: str, *, secure: bool) -> str:
     return f"{COOKIE}={secret}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{more}"
 
 
+def preferred_language(wanted: str) -> str:
+    """The best of the languages that a browser names which texts are in; else English."""
+    named = re.findall(r"(?:^|,)\s*([a-z]{2,3})\b[^,;]*(?:;\s*q=(\d(?:\.\d+)?))?", wanted.lower())
+    known = [(float(weight or 1), code) for code, weight in named if code in ("en", *LANGUAGES)]
+    return max(known, key=lambda each: each[0], default=(0, "en"))[1]
+
+
 def is_known_host(host: str, public_url: str) -> bool:
     """Whether a request means us: by a number, as this machine or by our public name, which no other site can be."""
     try:
@@ -113,7 +121,13 @@ class Refusal(Exception):
 
 def problem(status: int, words: str, title: str = "") -> Response:
     """An error for a program (RFC 9457)."""
-    titles = {400: "Bad request", 401: "Not signed in", 403: "Not allowed", 404: "Not found", 409: "Needs a yes"}
+    titles = {
+        400: _("Bad request"),
+        401: _("Not signed in"),
+        403: _("Not allowed"),
+        404: _("Not found"),
+        409: _("Needs a yes"),
+    }
     body = {"type": "about:blank", "title": title or titles.get(status, "Error"), "status": status, "detail": words}
     more = {"WWW-Authenticate": "Bearer"} if status == 401 else None
     return JSONResponse(body, status, more, media_type="application/problem+json")
@@ -127,8 +141,11 @@ class Guarded:
         self._attempts = Attempts()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            return
+        if scope["type"] == "http":
+            with speaking(preferred_language(Headers(scope=scope).get("accept-language", ""))):
+                await self._answered(scope, receive, send)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers, path = Headers(scope=scope), str(scope["path"])
 
         async def sealed(message: Message) -> None:

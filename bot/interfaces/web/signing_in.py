@@ -28,7 +28,7 @@ async def login(ctx: Context) -> Response:
         return _page(ctx, signed_in=ctx.request.state.key is not None)
     secret = await ctx.web.access.sign_in(code, _browser(ctx))
     if secret is None and attempts.blocked(client):
-        return Refusal(429, "Too many wrong codes came from this address; wait five minutes.").response("/login")
+        return Refusal(429, _("Too many wrong codes came from this address; wait five minutes.")).response("/login")
     if secret is None:
         attempts.note(client)
         log.warning("web_sign_in_failed", client=client)
@@ -55,11 +55,11 @@ async def from_discord(ctx: Context) -> Response:
     attempts, code = ctx.request.state.attempts, ctx.query("code")
     attempt = discord.Attempt(cookie_of(ctx.request.headers, _ATTEMPT))
     if not attempt.is_of(ctx.query("state")):  # any page of the web can send a browser here: that is no try
-        return _page(ctx, refused="Discord did not sign you in. Try again.", status=403)
+        return _page(ctx, refused=_("Discord did not sign you in. Try again."), status=403)
     client = f"{client_of(ctx.request.scope)} by Discord"
     if attempts.blocked(client):
-        return Refusal(429, "Too many tries came from this address; wait five minutes.").response("/login")
-    page, person = _page(ctx, refused="Discord did not sign you in. Try again.", status=403), None
+        return Refusal(429, _("Too many tries came from this address; wait five minutes.")).response("/login")
+    page, person = _page(ctx, refused=_("Discord did not sign you in. Try again."), status=403), None
     try:
         if code:
             person = await discord.account(application, attempt, code)
@@ -67,11 +67,13 @@ async def from_discord(ctx: Context) -> Response:
         log.info("discord_sign_in_refused", client=client)
     except discord.SignInFailed as failed:
         log.warning("discord_sign_in_failed", reason=str(failed))
-        page = _page(ctx, refused="Discord could not be asked who you are. Try again later.", status=502)
+        page = _page(ctx, refused=_("Discord could not be asked who you are. Try again later."), status=502)
     if person is not None:
         secret = await ctx.web.access.sign_in_as(person, _browser(ctx), known=await _is_known(ctx, person))
         page = (
-            _page(ctx, refused="Carina does not know you.", status=403) if secret is None else _signed_in(ctx, secret)
+            _page(ctx, refused=_("Carina does not know you."), status=403)
+            if secret is None
+            else _signed_in(ctx, secret)
         )
     if page.status_code == 403:
         attempts.note(client)

@@ -29,7 +29,7 @@ from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.security import Guarded, Refusal, problem
 from bot.interfaces.web.server import WebServer
-from texts import error_text
+from texts import _, error_text
 
 
 class QuietServer(uvicorn.Server):
@@ -61,7 +61,7 @@ def application(web: WebServer) -> ASGIApp:
             except Refusal as refusal:
                 return refusal.response(request.url.path)
             except FAILURES as error:
-                return ctx.page("error.html", 400, title="This did not work", words=error_text(error))
+                return ctx.page("error.html", 400, title=_("This did not work"), words=error_text(error))
 
         return respond
 
@@ -71,11 +71,11 @@ def application(web: WebServer) -> ASGIApp:
     async def lost(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
         if request.url.path.startswith(("/api/", "/v1/")):
-            return problem(status, "There is nothing at this address.")
+            return problem(status, _("There is nothing at this address."))
         if request.state.key is None:
-            return PlainTextResponse("There is nothing at this address.", status)
-        words = "There is no such page." if status == 404 else "This page cannot be asked that way."
-        return Context(web, request).page("error.html", status, title="Not found", words=words)
+            return PlainTextResponse(_("There is nothing at this address."), status)
+        words = _("There is no such page.") if status == 404 else _("This page cannot be asked that way.")
+        return Context(web, request).page("error.html", status, title=_("Not found"), words=words)
 
     routes = [
         Route("/healthz", health.alive),

@@ -151,11 +151,11 @@ class Talk:
 
     async def follow(self, place: PlaceId, external_id: str) -> AsyncIterator[Writing | Doing | Answer]:
         """How something that was said is answered, to its end; also after the answer, and after a restart."""
-        queue: asyncio.Queue[Writing | Doing | None] = asyncio.Queue()
+        queue: asyncio.Queue[TurnEvent] = asyncio.Queue()
 
         def watch(event: TurnEvent) -> None:
             if event.place == place:
-                queue.put_nowait(_told(event))
+                queue.put_nowait(event)
 
         with self.services.events.listen(watch):
             while True:
@@ -168,7 +168,7 @@ class Talk:
                     return
                 try:
                     async with asyncio.timeout(_LOOK_SECONDS):
-                        while (told := await queue.get()) is not None:
+                        while (told := _told(await queue.get())) is not None:
                             yield told
                 except TimeoutError:
                     continue
@@ -205,11 +205,11 @@ def _told(event: TurnEvent) -> Writing | Doing | None:
         case TextChunk(text=text):
             return Writing(text)
         case ToolCallStarted(tool=tool):
-            return Doing(f"uses {tool}")
+            return Doing(_("uses {tool}", tool=tool))
         case AgentStarted(name=name):
-            return Doing(f"asks {name}")
+            return Doing(_("asks {agent}", agent=name))
         case OfMember(event=ToolCallStarted(tool=tool)):
-            return Doing(f"uses {tool}")
+            return Doing(_("uses {tool}", tool=tool))
         case Complete() | Failed():
             return None
         case _:

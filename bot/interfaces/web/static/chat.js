@@ -42,7 +42,7 @@
     if (!answer?.ok || !id) {
       mine.parentElement.remove();
       const page = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
-      bubble(page?.querySelector("main .card .text")?.textContent || "This was not sent: the service does not answer. Your text is still here.", false);
+      bubble(page?.querySelector("main .card .text")?.textContent || chat.dataset.unsent, false);
       return;
     }
     area.value = "";

@@ -45,7 +45,7 @@
     }));
   };
   list.forEach((each) => {
-    each.g = make("g", { tabindex: 0, role: "button", "aria-label": `${each.name}, ${each.kind}, ${each.links} connections` });
+    each.g = make("g", { tabindex: 0, role: "button", "aria-label": `${each.name}, ${each.kind}, ${each.links}` });
     const size = 7 + Math.min(9, Math.sqrt(each.links) * 3);
     const dot = make("circle", { cx: each.x, cy: each.y, r: size, class: `f${Math.max(0, kinds.indexOf(each.kind))}` }), name = make("text", { x: each.x, y: each.y + size + 13, "text-anchor": "middle" });
     name.textContent = list.length > 150 && each.links < 3 ? "" : each.name.length > 26 ? `${each.name.slice(0, 25)}…` : each.name;
