@@ -116,8 +116,8 @@ def _on_the_server(place: Channel, pieces: list[str], speaker: str, since: int) 
     """Exactly these messages stand there, in order, and each was only ever in one message."""
     standing = [post for post in place.from_bot if post.id > since and post.kind in (DEFAULT, REPLY)]
     wrong = []
-    if [post.content for post in standing] != pieces:
-        wrong.append(f"{place!r} shows {[_short(post.content) for post in standing]}, wanted {len(pieces)} pieces")
+    if [post.words for post in standing] != pieces:
+        wrong.append(f"{place!r} shows {[_short(post.words) for post in standing]}, wanted {len(pieces)} pieces")
     for piece in pieces:
         once = {entry.message_id for entry in place.log if entry.from_bot and entry.content == piece}
         if len(once) != 1:
