@@ -129,7 +129,7 @@ def messages(source: str) -> Iterator[str | tuple[str, ...]]:
 def page_messages(source: str) -> Iterator[str | tuple[str, ...]]:
     """The messages of one template."""
     for _line, name, said in extract_from_ast(environment().parse(source), ("_", "ngettext"), babel_style=False):
-        words = tuple(filter(None, (said,) if isinstance(said, str) else said))[: KEYWORDS[name]]
+        words = tuple(filter(None, (said,) if isinstance(said, str) else said or ()))[: KEYWORDS[name]]
         if words:
             yield words if len(words) > 1 else words[0]
 
