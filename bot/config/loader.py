@@ -230,6 +230,11 @@ def load_here(*, beginning: bool = False) -> Config:
     return load_config(os.environ, Path.cwd(), beginning=beginning)
 
 
+def environment(**more: str) -> dict[str, str]:
+    """What a process of ours is begun with."""
+    return {**os.environ, **more}
+
+
 def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = False) -> Config:
     """Read everything once. Raises ConfigError with one line for each problem; none of them shows a secret.
 

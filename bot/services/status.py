@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
+from bot.config.loader import environment
 from bot.errors import UserError
 from bot.models.catalog import OFFLINE
 from bot.models.health import ModelHealth
@@ -27,7 +28,7 @@ from memory.queue import follow_ups, gaps, inbox, outbox
 from memory.store.clock import from_text
 from memory.store.database import Rows
 from sources.diagnostics import Finding, State
-from texts import _, gettext_noop, ngettext
+from texts import _, gettext_noop, language, ngettext
 
 _SECONDS = 120.0
 _MARKS = {State.GOOD: "✅", State.UNSET: "▫️", State.DOUBT: "⚠️", State.PROBLEM: "❌"}
@@ -89,7 +90,10 @@ class Doctor:
     )  # fmt: skip
     async def examine(self, _caller: Caller) -> Findings:
         command = [sys.executable, "-m", "carina", "doctor", "--json"]
-        process = await asyncio.create_subprocess_exec(*command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=self.folder)
+        spoken = environment(LANGUAGE=language())  # by whoever asks, which the service may not
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=self.folder, env=spoken
+        )
         try:
             told, broken = await process.communicate()
         finally:

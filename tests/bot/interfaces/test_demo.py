@@ -11,6 +11,7 @@ import pytest
 from bot.interfaces.cli.demo import show
 from bot.services.caller import owner_at_terminal
 from bot.services.status import Doctor
+from texts import speaking
 
 
 async def test_a_demo_that_is_hung_up_on_while_it_begins_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +25,8 @@ async def test_a_demo_that_is_hung_up_on_while_it_begins_leaves_nothing(monkeypa
         assert list(Path(name).iterdir()) == []
 
 
-async def test_the_doctor_looks_where_the_configuration_is(tmp_path: Path) -> None:
-    found = await Doctor(tmp_path).examine(owner_at_terminal())
-    [folder] = [each for each in found.rows if each.about == "data folder"]
+async def test_the_doctor_looks_where_the_configuration_is_and_speaks_as_who_asks(tmp_path: Path) -> None:
+    with speaking("de"):
+        found = await Doctor(tmp_path).examine(owner_at_terminal())
+    [folder] = [each for each in found.rows if each.about == "Datenordner"]
     assert str(tmp_path / "data") in folder.words
