@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
+from bot.interfaces.web import security
 from bot.interfaces.web.server import bind
 from memory.people import web_keys
 from memory.people.web_keys import KeyScope, Kind, NewKey
@@ -146,6 +147,19 @@ async def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
                 yield b"x" * 100_000
 
         assert (await s.browser.post("/commands/facts.add", content=pieces())).status_code == 413
+
+
+async def test_a_body_that_comes_too_slowly_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "READ_SECONDS", 0.1)
+    async with site(tmp_path) as s:
+        await s.sign_in()
+
+        async def pieces() -> AsyncIterator[bytes]:
+            yield b"fact="
+            await asyncio.sleep(5)
+            yield b"x"
+
+        assert (await s.browser.post("/commands/facts.add", content=pieces())).status_code == 408
 
 
 async def test_wrong_codes_and_tokens_are_slowed_down(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Who may ask what over HTTP: hosts and origins, bodies, sessions and tokens, and the headers of every answer."""
 
+import asyncio
 import hashlib
 import hmac
 import ipaddress
@@ -22,6 +23,7 @@ from texts import LANGUAGES, _, speaking
 
 COOKIE = "carina_session"
 MOST_BYTES = 1_000_000
+READ_SECONDS = 30.0
 _TRIES, _TRY_SECONDS = 10, 300.0
 _MOST_CLIENTS = 10_000
 _POLICY = (
@@ -185,7 +187,11 @@ class Guarded:
         open_to_all = path.startswith(_OPEN)
         if not open_to_all or path == "/login":
             await self._identify(scope, headers, required=not open_to_all)
-        body = await _read(headers, receive)
+        try:
+            async with asyncio.timeout(READ_SECONDS):
+                body = await _read(headers, receive)
+        except TimeoutError:
+            raise Refusal(408, _("The request arrived too slowly. Send it again.")) from None
         if unsafe and state["csrf"] and not open_to_all:
             given = headers.get("x-csrf-token") or _field(headers, body, "csrf")
             if not hmac.compare_digest(given.encode(), state["csrf"].encode()):
