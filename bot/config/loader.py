@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
@@ -168,8 +168,6 @@ class Config(FileSettings):
     embedding_base_url: str
     embedding_key: SecretStr | None
     no_color: bool
-    renamed: Mapping[str, str]
-    """Old keys that stand in the file, with what they are called now."""
     fault: str
     """Fault point to die at, for tests of crashes (`memory.store.faults`); empty for none."""
 
@@ -245,14 +243,13 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
     given = {**dotenv, **{name: value for name, value in environ.items() if value}}
     environment = _read_environment(given, environ, problems)
     path = _path("CARINA_CONFIG", given.get("CARINA_CONFIG", "carina.toml"), cwd, problems)
-    renamed: dict[str, str] = {}
-    settings = _read_file(path, "CARINA_CONFIG" in given and not beginning, problems, renamed)
+    settings = _read_file(path, "CARINA_CONFIG" in given and not beginning, problems)
     problems += misspelled(dotenv, _NAMES, variables(settings.mcp)) if settings else []
     home = _path("CARINA_HOME", given.get("CARINA_HOME", "data"), cwd, problems)
     if why := folder_problem(home):
         problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
     if environment and settings:
-        config = _compose(environment, settings, (home, path), given, renamed)
+        config = _compose(environment, settings, (home, path), given)
         problems += [
             *problems_of(config),
             *_check_bluesky(config),
@@ -295,30 +292,12 @@ def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], prob
         return None
 
 
-_NOW = {("bluesky", "apology"): ("model", "apology")}
-"""Keys that have another name by now. Under the old one they still count, unless the new one stands there too."""
-
-
-def _rename(data: dict[str, Any]) -> dict[str, str]:
-    """Put values of old keys under the new ones; gives the keys that were found. An old empty text set nothing."""
-    found = {}
-    for (old_table, old), (table, key) in _NOW.items():
-        if isinstance(data.get(old_table), dict) and old in data[old_table]:
-            value = data[old_table].pop(old)
-            found[f"[{old_table}] {old}"] = f"[{table}] {key}"
-            if value != "" and isinstance(into := data.setdefault(table, {}), dict):
-                into.setdefault(key, value)
-    return found
-
-
-def _read_file(path: Path, required: bool, problems: list[str], renamed: dict[str, str]) -> FileSettings | None:
-    """`renamed` is given the old keys that stand there."""
+def _read_file(path: Path, required: bool, problems: list[str]) -> FileSettings | None:
     data = {}
     try:
         if not path.exists() and not required:
             return FileSettings()
         data = tomllib.loads(path.read_text("utf-8"))
-        renamed |= _rename(data)
         return FileSettings.model_validate(data)
     except ValidationError as error:
         problems += [f"{path.name}: {problem}" for problem in file_problems(error, data, FileSettings)]
@@ -334,14 +313,12 @@ def _read_file(path: Path, required: bool, problems: list[str], renamed: dict[st
 
 
 def _compose(
-    environment: Environment,
-    settings: FileSettings,
-    paths: tuple[Path, Path],
-    given: Mapping[str, str],
-    renamed: Mapping[str, str],
+    environment: Environment, settings: FileSettings, paths: tuple[Path, Path], given: Mapping[str, str]
 ) -> Config:
     """Put together what was read; `paths` are the data folder and the file."""
     named = {"default": environment.model, "fallback": environment.fallback}
+    if settings.model.apology is None:
+        named["apology"] = settings.bluesky.apology or None
     chosen = {key: value for key, value in named.items() if value is not None}
     keys = {provider: getattr(environment, f"{provider}_key") for provider in KEY_OF_PROVIDER}
     sections = {name: getattr(settings, name) for name in FileSettings.model_fields}
@@ -357,7 +334,6 @@ def _compose(
             "keys": {provider: key for provider, key in keys.items() if key is not None},
             "embedding_model": settings.constellation.embedding_model or environment.embedding_model,
             "no_color": bool(environment.no_color),
-            "renamed": renamed,
         }
     )
 

@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
@@ -70,9 +71,10 @@ def check_cron(text: str) -> str:
 def check_url(text: str) -> str:
     if "://" not in text:
         raise ValueError('http:// or https:// at its beginning, such as "http://127.0.0.1:11434/v1"')
-    parts = urlsplit(text)
-    if parts.scheme in ("http", "https") and parts.hostname:
-        return text.rstrip("/")
+    with suppress(ValueError):  # brackets that do not match, a port that is none
+        parts = urlsplit(text)
+        if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and text.isprintable():
+            return text.rstrip("/")
     raise ValueError('a URL such as "http://127.0.0.1:11434/v1"')
 
 

@@ -7,7 +7,6 @@ Each link leaves a failing provider alone for a while, asks for less where it mu
 import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
-from urllib.parse import urlsplit
 
 from bot.errors import ConfigError
 from bot.models.base import Access, Limits, Model, ModelError, ModelRefused, Request
@@ -120,10 +119,6 @@ class ModelCatalog:
             )
         if not key.isascii() or not key.isprintable() or " " in key:
             raise ConfigError("{name}_API_KEY: expected plain characters without spaces", name=provider.upper())
-        if base_url and not _is_url(base_url):
-            raise ConfigError(
-                '{name}_BASE_URL: expected a URL such as "http://127.0.0.1:11434/v1"', name=provider.upper()
-            )
         return Access(name, self._limits, key, base_url, self._images)
 
 
@@ -131,12 +126,4 @@ def _installed(module: str) -> bool:
     try:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:
-        return False
-
-
-def _is_url(text: str) -> bool:
-    try:
-        parts = urlsplit(text)
-        return parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0 and text.isprintable()
-    except ValueError:  # brackets that do not match, a port that is none
         return False

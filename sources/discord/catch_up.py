@@ -8,6 +8,7 @@ a gap from the start, and is opened by its person's id.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from typing import Any
@@ -149,19 +150,16 @@ class Readback:
         """Read gaps when they are due, as long as the connection stands."""
         while True:
             self._noted.clear()  # what is noted from here on may not be among what is due
+            seconds = AGAIN_SECONDS
             try:
                 seconds = await self._read_due()
             except StoreError as error:
                 log.warning("gaps_not_read", reason=str(error))
-                seconds = AGAIN_SECONDS
             except Exception:
                 log.exception("gaps_not_read")
-                seconds = AGAIN_SECONDS
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
                     await self._noted.wait()
-            except TimeoutError:
-                continue
 
     async def _read_due(self) -> float:
         """Read what is due; gives the seconds until there is more."""

@@ -416,10 +416,8 @@ def test_the_documentation_names_every_setting_and_no_other() -> None:
         ("[bluesky]\napology = 'Sorry.'\n[model]\napology = 'Later.'", "Later."),
     ],
 )
-def test_an_old_key_still_counts_and_is_told(tmp_path: Path, toml: str, apology: str | None) -> None:
-    config = loaded(tmp_path, toml)
-    assert config.model.apology == apology
-    assert config.renamed == {"[bluesky] apology": "[model] apology"}
+def test_the_old_key_of_the_apology_still_counts(tmp_path: Path, toml: str, apology: str | None) -> None:
+    assert loaded(tmp_path, toml).model.apology == apology
 
 
 @pytest.mark.parametrize("name", ["DISCORD_TOKN", "DISCORD_BOT_TOKEN", "OPENAI_KEY", "BLUESKY_PASSWORD"])
@@ -439,6 +437,11 @@ def test_other_names_in_dotenv_and_those_of_mcp_servers_are_none_of_ours(tmp_pat
 def test_an_address_without_its_beginning_is_shown_with_what_is_missing(tmp_path: Path, given: str) -> None:
     said = problems(tmp_path, {"OPENAI_BASE_URL": given})
     assert f'OPENAI_BASE_URL (environment): found "{given}"; expected http:// or https:// at its beginning' in said
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:99999/v1", "http://[::1/v1", "http://host/v1\n", "http:///v1"])
+def test_an_address_that_is_none_is_refused(tmp_path: Path, url: str) -> None:
+    assert "expected a URL such as" in problems(tmp_path, {"OPENAI_BASE_URL": url})
 
 
 def test_an_address_with_a_password_is_not_shown(tmp_path: Path) -> None:
