@@ -175,8 +175,8 @@ class ConversationWorker:
             ahead, passed = await self._db.write(_BEGIN, self._at_once)
         except DatabaseRefused:
             raise
-        except Exception:  # said and counted when it is begun by itself
-            return await self._look()
+        except Exception:  # said and counted when it is begun by itself, after the commit that stores what waits
+            return await self._db.write(_BEGIN, self._ahead)
         if passed and ahead.head is not None:
             await self._passed(ahead.head)
             return await self._look()

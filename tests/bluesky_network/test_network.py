@@ -177,7 +177,7 @@ async def test_what_is_wanted_on_bluesky_is_approved_on_discord(here: Stage) -> 
         await here.bot.wait_for_records(1)
         assert await here.bot.records("app.bsky.feed.repost") == []
         card = await t.olga.direct.wait_for_bot(lambda m: QUESTION in m.text and "repost" in m.text, timeout=60)
-        await t.olga.press(card, "Once")
+        await t.olga.press(card, "Allow once")
         (reposted,) = await here.bot.wait_for_records(1, collection="app.bsky.feed.repost")
         first, last = await here.bot.wait_for_records(2)
         await t.service.stop()

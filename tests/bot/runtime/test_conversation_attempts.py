@@ -1,15 +1,17 @@
 """What counts as a try: failures and deaths do, an orderly stop and a full disk do not; and one bad row fails alone."""
 
 import asyncio
+import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from bot.agents.turn import TurnRunner
 from bot.models.base import Answer, Request
-from bot.runtime.conversation import GIVEN_UP
+from bot.runtime.conversation import GIVEN_UP, ConversationWorker
 from memory.queue import attempts as tries
-from memory.store.database import Tx
+from memory.store.database import Database, Tx
 from sources.base import Notification
 from tests.bot.parts import BOB, HeldReply, Platform, ScriptedModel, said, says, texts
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
@@ -105,3 +107,25 @@ async def lives(
             platform = service.platform
     assert platform is not None
     return platform
+
+
+async def test_what_is_stored_while_the_beginning_of_its_turn_fails_is_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, odd = Database.write, iter([True])
+
+    async def write(database: Database, point: Any, work: Any, **more: Any) -> Any:
+        if getattr(work, "__func__", None) is not ConversationWorker._at_once or not next(odd, False):
+            return await whole(database, point, work, **more)
+
+        def slow(tx: Tx) -> Any:
+            time.sleep(0.2)
+            return work(tx)
+
+        database.submit(point, slow)
+        raise KeyError("id")
+
+    monkeypatch.setattr(Database, "write", write)
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=says("Yes.")))) as service:
+        await service.heard(said("hello", 1))
+        assert len(service.model.requests) == 1
