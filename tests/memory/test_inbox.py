@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from memory.erasure import stores
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
+from memory.people import identities
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
 from memory.queue import attempts, inbox, messages
 from memory.queue.inbox import Heard, InRow, Status
@@ -333,3 +334,10 @@ def test_counts_and_costs_are_read_from_indexes(tx: Tx) -> None:
     }
     for index, sql in plans.items():
         assert index in tx.all(f"EXPLAIN QUERY PLAN {sql}")[0]["detail"]
+
+
+def test_places_and_people_go_by_the_names_that_whoever_asks_may_know(tx: Tx) -> None:
+    taken(tx, 1)
+    for scope, place, person in ((Scope(GUILD), "hall", "Ann"), (Scope(PUBLIC), "", "")):
+        assert identities.spot_named(tx, HALL.id, scope) == identities.place_called(tx, GUILD, scope) == place
+        assert identities.person_called(tx, ANN, scope) == person
