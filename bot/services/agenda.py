@@ -289,10 +289,12 @@ class Agenda(MemoryService, Announcing):
         )
 
     def _reminders(self, rows: Rows, caller: Caller) -> list[Listed]:
-        return reminders.listing(rows, caller.scope, self.people.selves(caller.person))
+        selves = self.people.selves(caller.person)
+        return reminders.listing(rows, caller.scope_of_own(selves), selves)
 
     def _events(self, rows: Rows, caller: Caller) -> list[appointments.Event]:
-        return appointments.listing(rows, caller.scope, self.people.selves(caller.person))
+        selves = self.people.selves(caller.person)
+        return appointments.listing(rows, caller.scope_of_own(selves), selves)
 
     def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
         """The one that is meant; by its number also one that may not be spoken of here. Raises Refused."""

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
-from memory.people.audience import OWNER, Audience, Scope, Trust
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.ids import PersonId, PlaceId
 from sources.terminal import PERSON, PLACE
 from texts import gettext_noop
@@ -109,6 +109,10 @@ class Caller:
     def place(self) -> PlaceId:
         """Where they call."""
         return self.alone.place if self.location is None else self.location.place
+
+    def scope_of_own(self, selves: tuple[PersonId, ...]) -> Scope:
+        """Where what they set themselves is shown: on their own page, where they alone read, wherever they set it."""
+        return Scope(OWNER, frozenset(map(person_audience, selves))) if self.via is Via.PAGE else self.scope
 
     def confirm(self, question: str) -> None:
         """Go on only where they are sure, and of this. Raises Unconfirmed: the interface asks, and calls again."""

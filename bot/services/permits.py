@@ -14,7 +14,7 @@ from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
 from bot.services.approvals import Approvals, UsesApprovals
-from bot.services.block_names import named_audience
+from bot.services.block_names import named_audience, where
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.named import find_living, row_number
 from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
@@ -24,7 +24,7 @@ from memory import agents, blocks, requests
 from memory.agents import Agent
 from memory.blocks import CONSTELLATION_OWNER, BlockType
 from memory.people.audience import OWNER, Audience, Scope
-from memory.people.identities import person_called, person_named, place_named
+from memory.people.identities import label_called, person_called, person_named, place_named
 from memory.requests import Grant, Kind, Request, Status, Verdict, may_answer
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
@@ -113,6 +113,7 @@ class GrantRow(Row):
     agent: str
     arguments: dict[str, Any]
     audience: str
+    readers: str = Field(exclude=True)
     by: str
     until: datetime | None
 
@@ -124,6 +125,7 @@ class GrantRow(Row):
             subject=_subject(rows, grant.subject),
             agent=agents.agent(rows, grant.agent).name,
             arguments=dict(grant.pattern),
+            readers=where(rows, grant.audience, _OWNERS),
             by=person_named(rows, grant.person, _OWNERS) if grant.person else "",
             until=grant.expires_at,
         )
@@ -131,7 +133,7 @@ class GrantRow(Row):
     def line(self, ink: Ink) -> str:
         until = _("until you revoke it") if self.until is None else self.told(ink, gettext_noop("until {until}"))
         by = ink.text(self.by) or _("somebody who was erased")
-        return self.told(ink, gettext_noop("{what}, {until}, for {audience}; allowed by {by}{id}"), until=until, by=by)
+        return self.told(ink, gettext_noop("{what}, {until}, for {readers}; allowed by {by}{id}"), until=until, by=by)
 
     @property
     def what(self) -> str:
@@ -311,14 +313,17 @@ class Permits(UsesApprovals):
         held = (GrantRow.of(rows, each) for each in requests.standing_grants(rows, self.approvals.clock()))
         return [(row.id, row.what) for row in held]
 
-    @suggestions("permitted")
+    @suggestions("permitted", within="agent")
     @reads
-    def suggest_permitted(self, rows: Rows, caller: Caller) -> Suggestions:
+    def suggest_permitted(self, rows: Rows, caller: Caller, agent: str) -> Suggestions:
+        """What the agent has, or where none is named any of them: its tools, and blocks if it can write them."""
         every = agents.agents(rows)
-        tools = [tool for agent in every for tool in agent.tools]
-        kinds = tuple(BlockType)
-        seen = (blocks.visible_blocks(rows, agent.id, caller.scope, types=kinds) for agent in every)
-        return dict.fromkeys([*tools, *(f"{_BLOCK}{block.label}" for found in seen for block in found)])
+        having = [(each, self.tools(each).tools) for each in every if agent.casefold() in ("", each.name.casefold())]
+        found = {tool: tool for _each, tools in having for tool in tools}
+        for each in (each for each, tools in having if "context" in tools):
+            for block in blocks.visible_blocks(rows, each.id, caller.scope, types=tuple(BlockType)):
+                found[f"{_BLOCK}{block.label}"] = f"{_BLOCK}{label_called(rows, block.label, caller.scope)}"
+        return found.items()
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> Answered:
         number = _number(request, caller)
@@ -366,7 +371,7 @@ def _subject(rows: Rows, subject: str) -> str:
     of, slash, label = subject.partition("/")
     names = {each.id: each.name for each in agents.every_agent(rows)} | {CONSTELLATION_OWNER: "everybody"}
     name = names.get(AgentId(of)) if slash else None
-    return f"{name}/{label}" if name else subject
+    return f"{name}/{label_called(rows, label, _OWNERS)}" if name else subject
 
 
 def _audience(text: str) -> Audience:

@@ -163,7 +163,7 @@ class TaskRow(Row):
             *(f"{ink.text(name)}: {ink.text(value)}" for name, value in self.fields.items()),
         )
         told = "; ".join(filter(None, about))
-        return f"{ink.text(self.text)}{f' ({told})' if told else ''}{ink.number(self.id)}"
+        return f"{ink.text(self.text)}{f' ({told})' if told else ''}"
 
 
 def as_tree(rows: Sequence[TaskRow]) -> list[tuple[int, TaskRow]]:
@@ -352,11 +352,13 @@ class TaskLists(MemoryService):
 
     def _own(self, rows: Rows, caller: Caller) -> list[Task]:
         """The caller's open tasks that may be spoken of here."""
-        return tasks.listing(rows, caller.scope, self.people.selves(caller.person))
+        selves = self.people.selves(caller.person)
+        return tasks.listing(rows, caller.scope_of_own(selves), selves)
 
     def _reach(self, rows: Rows, caller: Caller, *, done: bool = False) -> list[Task]:
         """The tasks that the caller may change: their own, and those that agents share if they are in charge."""
-        own = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=done)
+        selves = self.people.selves(caller.person)
+        own = tasks.listing(rows, caller.scope_of_own(selves), selves, done=done)
         in_charge = policy.may(self.people, caller.approver, Action.COORDINATE)
         return own + (tasks.shared(rows, caller.scope, done=done) if in_charge else [])
 

@@ -132,6 +132,11 @@ async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp
 
 async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path: Path) -> None:
     async with started(tmp_path, scripted=False) as t:
+        told = (await t.ana.command("help", None, t.general)).message
+        assert told is not None
+        await t.ana.select(told, "carina:help", "Your data")
+        await until(lambda: "/privacy see" in told.text)
+        assert "mentioning me" not in told.text
         own = (await t.ana.command("settings", None, t.general)).message
         assert own is not None
         assert "Quiet hours: none" in own.text

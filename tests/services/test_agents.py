@@ -113,6 +113,7 @@ async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -
         await app.services.registry.call("permits.grant", EVA, given)
     words, grant = await told(app, "permits.grant", OLGA, **given)
     assert (grant["subject"], grant["audience"], grant["id"] in words) == ("recall", "public", False)
+    assert (", for all places; allowed by " in words, "all places" in str(grant)) == (True, False)
     assert (await told(app, "permits.list", ANN))[1] == {"requests": [], "grants": []}
     assert [row["id"] for row in (await told(app, "permits.list", EVA))[1]["grants"]] == [grant["id"]]
     assert [value for value, _words in await app.services.registry.suggest("permits.revoke", "permit", EVA, {})] == [
@@ -121,3 +122,7 @@ async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -
     assert (await told(app, "permits.revoke", EVA, permit=grant["id"]))[0].startswith("Revoked: Star: recall")
     events = (await told(app, "permits.audit", owner_at_terminal()))[1]
     assert [(line["event"], len(line["at"])) for line in events] == [("revoked", 24), ("granted", 24)]
+    offered = await app.services.registry.suggest("permits.grant", "what", OLGA, {"agent": "star"})
+    assert offered
+    for what, _shown in offered:
+        await told(app, "permits.grant", OLGA, agent="star", what=what, audience="owner", hours=1)

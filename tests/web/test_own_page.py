@@ -36,9 +36,18 @@ async def test_it_shows_what_is_theirs_and_nothing_else(tmp_path: Path) -> None:
             await settled(s, person, mark)
         await s.call("facts.add", fact="I like ownerwort tea")
         await s.call("archival.add", text="The safe is behind ownerwort")
+        for person, mark in ((ALICE, "alicewort"), (BOB, "bobwort")):
+            await s.call_as(person, "remind.me", "guild:discord:1", text=f"Call {mark} hall", when="tomorrow at 9")
         alice = await s.sign_in_as(ALICE)
         page = (await alice.get("/me")).text
-        for words in ("I like alicewort", "under alicewort", "Water alicewort", "Paint alicewort", "Meet alicewort"):
+        for words in (
+            "Call alicewort",
+            "I like alicewort",
+            "under alicewort",
+            "Water alicewort",
+            "Paint alicewort",
+            "Meet alicewort",
+        ):
             assert words in page
         exported = await alice.post("/me/export", person=BOB)
         assert exported.headers["content-disposition"].startswith("attachment")

@@ -3,18 +3,22 @@
 What is said by `/chat` stands in the place for everybody there, as a message would, and is answered there.
 """
 
+import re
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import discord
 from discord import app_commands
 
 from bot.errors import UserError
-from bot.interfaces.discord.responses import Interaction, answer_now, suggests
+from bot.interfaces.discord.forms import hear_choice
+from bot.interfaces.discord.responses import Interaction, answer_now, shown, suggests
 from bot.services.composition import ServedConstellations
 from bot.services.front_ends import Addressee
 from memory.store.clock import Clock
 from sources.base import Kind, Notification
 from sources.discord import notifications
+from sources.discord.containers import Looks, container
 from sources.discord.notifications import Surroundings
 from sources.discord.payloads import author_of
 from sources.discord.places import NAME, bindings_of, place_of, spot_of
@@ -24,6 +28,7 @@ from texts import _, error_sentence, gettext_noop
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
+_HELP_PAGE = re.compile(r"carina:help")
 _HELP = (
     gettext_noop(
         "**Talk to me** by mentioning me, replying to me, or sending me a direct message. I remember what you "
@@ -64,9 +69,27 @@ def install(tree: Tree) -> None:
 
     @app_commands.command(name="help", description=gettext_noop("Learn how to talk to me and what I keep"))
     async def command(interaction: Interaction) -> None:
-        await answer_now(interaction, "\n".join(map(_, _HELP)))
+        await answer_now(interaction, *_help(0))
 
     tree.add_command(command)
+    tree.client.add_dynamic_items(hear_choice(_HELP_PAGE, _turn_help))
+
+
+def _help(page: int) -> tuple[str, Looks]:
+    """One page, with a menu of all; what is bold on a page is its title."""
+    told = [_(each) for each in _HELP]
+    options = [
+        discord.SelectOption(label=each.split("**")[1], value=str(at), default=at == page)
+        for at, each in enumerate(told)
+    ]
+    return told[page], Looks(items=[discord.ui.Select(custom_id="carina:help", options=options)])
+
+
+async def _turn_help(interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
+    if chosen in map(str, range(len(_HELP))):
+        words, looks = _help(int(chosen))
+        with suppress(*REFUSED):
+            await interaction.response.edit_message(view=container(shown(interaction, words), looks))
 
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]

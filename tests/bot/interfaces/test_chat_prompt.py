@@ -100,7 +100,7 @@ def test_commands_and_names_are_completed_and_done(chat: Terminal, tmp_path: Pat
     chat.type("/tas")
     chat.shows("/tasks +add, cancel, change, done, list")
     chat.type("ks add buy oat milk\r")
-    chat.shows("Added: buy oat milk #")
+    chat.shows("Added: buy oat milk")
     chat.type("/agent show ")
     chat.shows(r"(?m)^ +Carina *$")
     chat.type(TAB)
