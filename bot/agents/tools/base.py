@@ -129,7 +129,8 @@ class _Tool(ABC, Generic[A_contra]):
     name: str
     description: str
     arguments: type[Arguments]
-    caution: Caution = Caution()
+    caution: Caution
+    """What it takes before a call is run. It has no default: a tool that forgets it fails at its first call."""
 
     def __init_subclass__(cls) -> None:
         """A tool names its arguments once, as what it is a tool of."""

@@ -10,6 +10,7 @@ import simpleeval
 from pydantic import Field
 
 from bot.agents.context.quotes import line
+from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.errors import ToolError
 from memory.store.database import Rows
@@ -150,6 +151,7 @@ class CalculateArguments(Arguments):
 
 class CalculateTool(ReadTool[CalculateArguments]):
     name = "calculate"
+    caution = Caution()
     description = "Calculate with numbers. Use it for every sum that matters: your own arithmetic is not reliable."
 
     def read(self, _rows: Rows, _context: ToolContext, arguments: CalculateArguments) -> Outcome:

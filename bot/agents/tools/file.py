@@ -50,6 +50,7 @@ class FileArguments(Arguments):
 
 class FileTool(OutsideTool[FileArguments]):
     name = "file"
+    caution = Caution()
     description = (
         "Look into the folders of files that you were given. list names folders or files, open shows what a file is "
         "and its first lines, read shows lines (a window; it says with which line to go on), grep finds lines by a "

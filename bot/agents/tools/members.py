@@ -12,6 +12,7 @@ from bot.agents.groups.selectors import Candidate, delegate_to
 from bot.agents.groups.settings import Supervisor
 from bot.agents.groups.state_machine import Wanted, matching
 from bot.agents.groups.team import Team, team
+from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool, Outcome, StoreTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Call
@@ -162,6 +163,7 @@ class DelegateArguments(Arguments):
 
 class DelegateTool(MemberTool[DelegateArguments]):
     name = "delegate"
+    caution = Caution()
     description = (
         "Give a part of the work to another member of your group and get back what comes of it. The member sees the "
         "message that you answer, but not your thoughts: say in the task what you need. People do not see its answer; "
@@ -179,6 +181,7 @@ class BallotArguments(Arguments):
 
 class BallotTool(StoreTool[BallotArguments]):
     name = "cast_ballot"
+    caution = Caution()
     description = "Cast your ballot in the vote that you are asked for. The last one that you cast counts."
 
     def work(self, tx: Tx, context: ToolContext, arguments: BallotArguments) -> Outcome:
@@ -200,6 +203,7 @@ class ChooseArguments(Arguments):
 
 class ChooseTool(StoreTool[ChooseArguments]):
     name = "choose_members"
+    caution = Caution()
     description = "Say who of the group answers the message. Choose as few as the message needs; you may name yourself."
 
     def work(self, tx: Tx, context: ToolContext, arguments: ChooseArguments) -> Outcome:

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import passage
+from bot.agents.permissions.policy import Caution
 from bot.agents.rules import MORE_TOOLS, Rules
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext, Toolset, spec_of
 from bot.agents.tools.bluesky import SOURCE as BLUESKY
@@ -100,6 +101,7 @@ class MoreToolsArguments(Arguments):
 
 class MoreToolsTool(ReadTool[MoreToolsArguments]):
     name = MORE_TOOLS
+    caution = Caution()
     description = "Get tools that are not listed here, for the rest of this turn, then call them. There are: {named}."
 
     def __init__(self, there: Collection[str]) -> None:

@@ -24,6 +24,7 @@ class SubscribeArguments(Arguments):
 
 class SourcesTool(ReadTool[NoSourceArguments]):
     name = "sources"
+    caution = Caution()
     description = (
         "List the feeds, calendars and folders that the owner has set up, when each was last read, and of which of "
         "them you are told. `source_subscribe` changes that."

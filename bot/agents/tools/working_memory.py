@@ -9,6 +9,7 @@ from pydantic import Field
 from bot.agents.context.quotes import Quoted, joined, quotation, say
 from bot.agents.context.quotes import line as shown_line
 from bot.agents.context.working_memory import TOOL, lasting, line
+from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from memory.knowledge import working
 from memory.knowledge.working import By, Entry, NewEntry, ranked
@@ -33,6 +34,7 @@ class WorkingMemoryArguments(Arguments):
 
 class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
     name = TOOL
+    caution = Caution()
     description = (
         "Scratch space that expires: partial results, parts of long results, hand-offs. Keys stand in your own "
         "namespace; full paths (session/, patrol/, subagent/, shared/) read elsewhere, shared/topic/name is written by "
