@@ -280,7 +280,7 @@ class Agenda(MemoryService, Announcing):
         quiet = (
             _("from {quiet_from} to {quiet_until}", quiet_from=found.quiet_from, quiet_until=found.quiet_until)
             if found.quiet_from
-            else "none"
+            else _("none")
         )
         return _(
             "Time zone: {zone}. Quiet hours: {quiet}.",

@@ -230,6 +230,7 @@ async def test_pages_speak_the_language_of_the_browser(tmp_path: Path) -> None:
         s.browser.headers["Accept-Language"] = "de"
         for path in PAGES:
             assert (await s.get(path)).status_code == 200, path
+        assert "Ruhezeit: keine." in (await s.post("/commands/quiet")).text
         refused = await s.browser.post("/", data={"csrf": "wrong"})
         assert refused.text.startswith("Dieses Formular ist zu alt")
         refused = await s.browser.get("/nowhere")
