@@ -22,7 +22,7 @@ from memory.people.audience import Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
 from memory.store.ids import PersonId, RequestId
-from sources.base import Delivery, DeliveryFailed
+from sources.base import ANSWERED, Delivery, DeliveryFailed
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -103,7 +103,7 @@ async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
         assert ruling.counted
         assert await strokes(service) == 1
         assert service.platform.texts() == ["It waits for Olga.", "Rung."]
-        assert card.buttons is None
+        assert card.buttons == ANSWERED
         assert "Allowed once by" in card.text
         last = service.model.requests[-1]
         check_calls(last)
@@ -436,7 +436,7 @@ async def test_a_card_that_is_deleted_before_its_id_is_stored_is_shown_again_too
         (card,) = [post for post in platform.posts if post.buttons]
         await answer(service, await waiting(service))
         assert await strokes(service) == 1
-        assert card.buttons is None
+        assert card.buttons == ANSWERED
 
 
 async def test_when_nobody_can_be_asked_the_agent_is_told(service: Service) -> None:
