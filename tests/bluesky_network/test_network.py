@@ -1,9 +1,11 @@
 """What the program does on the reference implementation's own servers."""
 
 import base64
+import sqlite3
 import statistics
 import sys
 import time
+from contextlib import closing
 
 import pytest
 
@@ -203,9 +205,10 @@ async def test_a_rename_keeps_the_person(here: Stage) -> None:
     await here.ana.post(f"@{here.bot.handle} hi again", mention=here.bot)
     await here.bot.wait_for_records(2)
     await here.service.stop()
-    code, out, _ = await here.service.run("memory", "list", "--json", within=60)
-    assert code == 0
-    assert out.count(f"bluesky_user:{here.ana.did}") == 1
+    path = next(here.service.home.glob("constellations/*/carina.db"))
+    with closing(sqlite3.connect(path)) as connection:
+        blocks = connection.execute("SELECT person_id FROM memory_blocks WHERE label GLOB 'bluesky_user:*'").fetchall()
+    assert blocks == [(f"bluesky:{here.ana.did}",)]
 
 
 async def test_where_the_network_has_no_direct_messages_it_is_said(here: Stage) -> None:
