@@ -33,6 +33,7 @@ from tests.services.calling import registry
 from texts import _, gettext_lazy, language_of, ngettext, showing_times, speaking
 
 MESSAGES = [each for each in text_catalog.template() if each.id]
+FORM = "discord.ui.Modal"
 CODES = pytest.mark.parametrize("code", texts.LANGUAGES)
 
 
@@ -180,6 +181,21 @@ def test_discord_takes_every_translated_description(code: str) -> None:
     said |= set(titles().values())
     with speaking(code):
         assert [text for text in said if not 0 < len(_(text)) <= 100] == []
+
+
+@CODES
+def test_discord_takes_every_translated_title_and_label_of_a_form(code: str) -> None:
+    said = [
+        str(ast.literal_eval(call.args[0]))
+        for path in (texts.FOLDER.parent / "bot" / "interfaces" / "discord").glob("*.py")
+        for made in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(made, ast.FunctionDef | ast.AsyncFunctionDef) and ast.unparse(made.returns or made.args) == FORM
+        for call in ast.walk(made)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == "_"
+    ]
+    assert "Add a long-term memory entry" in said
+    with speaking(code):
+        assert [_(text) for text in said if len(_(text)) > 45 and "{" not in text] == []
 
 
 def test_what_click_says_is_ours_to_translate(

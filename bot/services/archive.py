@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import Field
 
-from bot.agents.context.prompt import readers, render_block
+from bot.agents.context.prompt import render_block
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights
@@ -27,7 +27,7 @@ from memory.blocks.revert import Hand
 from memory.erasure.retraction import forget_entry
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry, NewEntry, Origin
-from memory.people.audience import Audience, Scope
+from memory.people.audience import Scope
 from memory.queue import turns
 from memory.store.database import Rows, Tx
 from memory.store.errors import EntryNotFound, Refused
@@ -179,10 +179,15 @@ class SeenBlock(Row):
     most: int
     tokens: int
     audience: str
+    readers: str
 
     @classmethod
-    def of(cls, agent: Agent, block: Block) -> "SeenBlock":
-        sizes = {"characters": len(block.content), "most": block.char_limit}
+    def of(cls, rows: Rows, agent: Agent, block: Block, scope: Scope) -> "SeenBlock":
+        sizes = {
+            "characters": len(block.content),
+            "most": block.char_limit,
+            "readers": where(rows, block.audience, scope),
+        }
         more = {"agent": agent.name, "block": block.label, "tokens": estimate_tokens(render_block(block))}
         return cls.from_record(block, **sizes, **more)
 
@@ -190,9 +195,8 @@ class SeenBlock(Row):
         return self.told(
             ink,
             gettext_noop(
-                "{block} ({agent}, {type}): {characters} of {most} characters, about {tokens} tokens; read by {readers}"
+                "{block} ({agent}, {type}): {characters} of {most} characters, about {tokens} tokens; for {readers}"
             ),
-            readers=readers(Audience(self.audience)),
         )
 
 
@@ -308,7 +312,7 @@ class Archive(MemoryService):
         scope = caller.scope if caller.here is None else caller.here.scope
         return Context(
             rows=tuple(
-                SeenBlock.of(agent, block)
+                SeenBlock.of(rows, agent, block, scope)
                 for agent in agents.agents(rows)
                 for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
             )

@@ -39,7 +39,7 @@ def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
     found: dict[BlockId, tuple[str, Block]] = {}
     for agent in agents.every_agent(rows):  # the memory of those that are archived stays
         for block in blocks.visible_blocks(rows, agent.id, scope, types=tuple(BlockType)):
-            owner = block.shared_from or ("everybody" if block.owner == CONSTELLATION_OWNER else agent.name)
+            owner = block.shared_from or (_("everybody") if block.owner == CONSTELLATION_OWNER else agent.name)
             found.setdefault(block.id, (owner, block))
     named, used = list[Named](), set[str]()
     for owner, block in found.values():
@@ -185,7 +185,7 @@ def moment_said(text: str, now: datetime, zone: tzinfo) -> datetime | None:
 
 def block_name(agent: str | None, label: str, audience: str) -> str:
     """A block for the owner, who may not see what is in others' direct messages."""
-    whose = agent or "everybody"
+    whose = agent or _("everybody")
     if audience.startswith("person:"):
         return _("{whose}: a block of direct messages", whose=whose)
     return f"{whose}/{label}"

@@ -191,7 +191,7 @@ class Blocks(MemoryService):
         for step in steps[-limit:]:
             changes.append(ChangeRow.of_step(step, text, names))
             text = played(text, [step])
-        return History(block=named.name, versions=past.range, changes=tuple(changes[::-1]))
+        return History(block=named.name, versions=_(past.range), changes=tuple(changes[::-1]))
 
     @operation("memory.diff", "Compare two versions of a block", Action.READ_MEMORY, _LOOKS)
     @reads
@@ -206,7 +206,7 @@ class Blocks(MemoryService):
     def show_blame(self, rows: Rows, caller: Caller, arguments: OneBlock) -> Blame:
         named, past, names = self._past(rows, caller, arguments.label)
         parts = tuple(PartRow.of(piece, names) for piece in blame(past))
-        return Blame(block=named.name, versions=past.range, parts=parts)
+        return Blame(block=named.name, versions=_(past.range), parts=parts)
 
     # ------------------------------------------------------------------ writing
 

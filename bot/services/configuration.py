@@ -60,7 +60,8 @@ class ConfigurationFile:
         if differing:
             done = await self.agents.approvals.database.write(_APPLY, work, durable=True)
             await self.groups.place(groups)
-        empty = _("Nothing to apply: agents and groups are as in {file}.", file=self.path.name)
+        same = gettext_noop("Nothing to apply: agents and groups are as in {file}.")
+        empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
         return Lines(rows=done, empty=empty)
 
     async def _differences(self, file: Exchange) -> list[Difference]:

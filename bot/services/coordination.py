@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from bot.agents.context.situation import ago, event_line, handoff_line
+from bot.agents.context.situation import event_line, handoff_line
 from bot.agents.permissions.policy import Action
 from bot.services.block_names import named_audience
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
@@ -109,8 +109,7 @@ class EventRow(Row):
 class Present(Row):
     name: str
     description: str
-    last_active: str
-    """How long ago."""
+    last_active: datetime | None
 
     def line(self, ink: Ink) -> str:
         about = f": {self.description}" if self.description else ""
@@ -182,13 +181,13 @@ class Coordination:
     )  # fmt: skip
     @reads
     def show_status(self, rows: Rows, caller: Caller) -> Coordinated:
-        now, scope = self.clock(), caller.scope
+        scope = caller.scope
         return Coordinated(
             agents=tuple(
                 Present(
                     name=each.name,
                     description=each.description,
-                    last_active="" if each.last_active is None else ago(now - each.last_active),
+                    last_active=each.last_active,
                 )
                 for each in activity.others(rows, AgentId(""), scope)
             ),

@@ -131,8 +131,8 @@ class Upkeep(MemoryService, Announcing):
 
     @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Options(changes=True, seconds=None))
     async def run(self, _caller: Caller) -> str:
-        outcome = await self.upkeep.run()
-        return f"{outcome.words[:1].upper()}{outcome.words[1:]}." if outcome.words else _("Nothing is new.")
+        said = _((await self.upkeep.run()).words or gettext_noop("nothing is new"))
+        return f"{said[:1].upper()}{said[1:]}."
 
     @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, _CHANGES)
     @writes(_UNDO, durable=True)

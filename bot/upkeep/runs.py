@@ -29,6 +29,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from scheduler.jobs import Firing, Kinds, Working
+from texts import gettext_lazy
 
 _STORE = commit_point("dreams.store")
 _REFUSE = commit_point("dreams.refuse")
@@ -90,7 +91,7 @@ class UpkeepRun:
             now = self.clock()
             plan = await self._thought(database, now)
             if plan == Plan():
-                return Outcome("", "nothing is new")
+                return Outcome("", gettext_lazy("nothing is new"))
             try:
                 run = await database.write(_STORE, lambda tx: self._done(tx, plan, now), durable=True)
             except Broken as error:
@@ -99,7 +100,7 @@ class UpkeepRun:
                 await database.write(_REFUSE, lambda tx: consolidation.refused(tx, (note,), now))
                 return Outcome("", note)
             if not run:
-                return Outcome("", "nothing is new")
+                return Outcome("", gettext_lazy("nothing is new"))
             found = await database.read(consolidation.latest_run)
         return Outcome(run, counts_words(found) if found is not None else "")
 

@@ -24,6 +24,7 @@ from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import BlockId, PersonId
+from texts import gettext_lazy, gettext_noop
 
 
 @dataclass(frozen=True)
@@ -195,13 +196,15 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
                 document.note(Note(deed, each.seq))
                 return
         _require_any(not kept, "", kept)
-        nothing = "nothing of yours is left to undo here" if deed is Deed.UNDO else "there is nothing to do again here"
+        nothing, more = gettext_noop("there is nothing to do again here{more}"), ""
+        if deed is Deed.UNDO:
+            nothing = gettext_noop("nothing of yours is left to undo here{more}")
         if candidates:
-            nothing += f": others changed since what your change {candidates[-1].seq} did{not_back(lost)}"
-        versions = f"; what can be undone are {past.range}" if past.start else ""
+            more = f": others changed since what your change {candidates[-1].seq} did{not_back(lost)}"
+        more += f"; what can be undone are {past.range}" if past.start else ""
         if sealed > past.start and past.by(writer, past.start):
-            versions += f"; {_STAYS.format(sealed)}"
-        raise Refused(f"{nothing}{versions}")
+            more += f"; {_STAYS.format(sealed)}"
+        raise Refused(gettext_lazy(nothing, more=more))
 
     block = edit(change)
     plan, undone = found[0]

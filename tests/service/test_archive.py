@@ -79,12 +79,12 @@ async def test_context_shows_the_blocks_of_the_place_with_their_sizes(tmp_path: 
         here = await t.ana.command("memory context", None, t.general)
         assert here.ephemeral
         assert "persona" in here.text
-        assert "read by this server" in here.text
+        assert "; for Home" in here.text
         assert "this person" not in here.text
         assert " tokens in total" in here.text
         direct = await t.ana.command("memory context")
-        assert "read by this person" in direct.text
-        assert "read by this server" in direct.text, "she is a member of it"
+        assert "; for our direct messages" in direct.text
+        assert "; for Home" in direct.text, "she is a member of it"
 
 
 async def test_in_direct_messages_commands_use_what_a_message_there_may_and_nothing_more(tmp_path: Path) -> None:
