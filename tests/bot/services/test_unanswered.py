@@ -11,7 +11,7 @@ from bot.services.inbox import Unanswered
 from bot.services.registry import Registry
 from bot.services.results import Markdown
 from memory.store.ids import PersonId
-from sources.base import Place, Speaker
+from sources.base import ANSWERED, Place, Speaker
 from tests.bot.parts import ANN, BOB, HALL, OLGA, SOURCE, ScriptedModel, deleted, direct, said, says
 from tests.bot.stage import Service, Setting, running
 from tests.services.calling import registry, somebody
@@ -59,7 +59,7 @@ async def test_who_asked_and_the_owner_have_it_answered_after_all_also_after_a_r
         assert await retried(service, who.id, number) == "I am trying again now."
         await service.settled()
         assert platform.texts() == [GIVEN_UP, "Now."]
-        assert [post.buttons for post in platform.posts if post.place == HALL.id] == [None, None], (
+        assert [post.buttons for post in platform.posts if post.place == HALL.id] == [ANSWERED, None], (
             "nothing is left to press"
         )
         assert await retried(service, who.id, number) == "That has been answered."
