@@ -1,5 +1,6 @@
 """A person's own page: all that is theirs, and nothing of anybody else, whatever they ask for."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,9 @@ async def test_nothing_else_is_there_for_them(tmp_path: Path) -> None:
         assert (await s.get("/me")).headers["location"] == "/login"
 
 
+BANNER = re.compile(r'class="banner bad".*?</', re.DOTALL)
+
+
 async def test_ids_of_others_change_nothing_of_theirs(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         await settled(s, ALICE, "alicewort")
@@ -85,7 +89,13 @@ async def test_ids_of_others_change_nothing_of_theirs(tmp_path: Path) -> None:
             given = {name: ids[name], "text": "Mine now", "person": BOB, "agent": "Carina"}
             answer = await alice.post("/me", op=operation, **given)
             assert "bobwort" not in answer.text
-            assert 'class="banner bad"' in answer.text
+            said = BANNER.search(answer.text)
+            assert said is not None
+            unknown = await alice.post("/me", op=operation, **{**given, name: "123456"})
+            nothing = BANNER.search(unknown.text)
+            assert nothing is not None
+            # what is somebody else's is answered as what is not there
+            assert said[0].replace(ids[name], "123456") == nothing[0], operation
         for operation in ("privacy.pause", "privacy.optout", "privacy.resume"):
             assert (await alice.post("/me", op=operation, person=BOB)).status_code == 200
         for operation in ("halt.now", "memory.edit", "why.forget", "people.allow", "token.create", "nothing", ""):
