@@ -116,7 +116,7 @@ class GrantRow(Row):
     readers: str = Field(exclude=True)
     by: str
     person: str = Field(exclude=True)
-    called: str = Field(exclude=True)
+    name: str = Field(exclude=True)
     until: datetime | None
 
     @classmethod
@@ -130,13 +130,13 @@ class GrantRow(Row):
             readers=where(rows, grant.audience, _OWNERS),
             by=person_named(rows, grant.person, _OWNERS) if grant.person else "",
             person=grant.person or "",
-            called=person_called(rows, grant.person, _OWNERS) if grant.person else "",
+            name=person_called(rows, grant.person, _OWNERS) if grant.person else "",
             until=grant.expires_at,
         )
 
     def line(self, ink: Ink) -> str:
         until = _("until you revoke it") if self.until is None else self.told(ink, gettext_noop("until {until}"))
-        by = ink.text(self.called) or (ink.person(self.person) if self.person else _("somebody who was erased"))
+        by = ink.text(self.name) or (ink.person(self.person) if self.person else _("somebody who was erased"))
         return self.told(ink, gettext_noop("{what}, {until}, for {readers}; allowed by {by}{id}"), until=until, by=by)
 
     @property
