@@ -70,7 +70,7 @@ async def test_a_grant_is_listed_holds_and_is_revoked(asking: Live) -> None:
     listed = await t.olga.command("permits list")
     assert listed.ephemeral
     assert "Carina: recall (operation='insert'), until " in listed.text  # what the tool says it is bound to
-    assert "allowed by " in listed.text.splitlines()[-1]
+    assert listed.text.endswith(f"; allowed by <@{t.olga.id}>"), "who allowed it"
     assert f"discord:{t.olga.id}" not in listed.text
     assert "Nothing." in listed.text.splitlines()[1], "it waits no more"
 

@@ -54,6 +54,7 @@ async def test_what_was_granted_before_runs_without_a_question_where_it_was_gran
 
         given = await t.olga.command("admin permits grant", {**wanted, "hours": 2}, here)
         assert given.ephemeral
+        assert ", for a server; allowed by " in given.text
         assert f"discord:{t.guild.id}" not in given.text
         assert "recall (operation='insert'), until <t:" in given.text
         t.model.script(Calls(keep(content)), Answer("At once."))

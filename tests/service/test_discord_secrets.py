@@ -1,9 +1,12 @@
 """Who hears what: one server, its people, their direct messages, threads and commands, with the offline model."""
 
+from functools import partial
+
 import pytest
 
-from tests.service.live_service import Live
+from tests.service.live_service import Live, until
 from tests.wire.discord import Impossible
+from tests.wire.discord.messages import Message, parts
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -43,12 +46,26 @@ async def test_the_owner_does_not_hear_what_another_person_said_in_a_dm(offline_
 # ---------------------------------------------------------------------- commands
 
 
+def shows(message: Message, words: str) -> bool:
+    return words in message.text
+
+
 async def test_help_is_shown_to_who_asks_alone(offline_service: Live) -> None:
     t = offline_service
     for place in (t.general, t.ana.direct):
         shown = await t.ana.command("help", channel=place)
         assert shown.ephemeral
         assert "**Talk to me**" in shown.text
+        told = shown.message
+        assert told is not None
+        (menu,) = [part for part in parts(told.components) if part["type"] == 3]
+        read = ""
+        for title in [option["label"] for option in menu["options"]]:
+            await t.ana.select(told, "carina:help", title)
+            await until(partial(shows, told, f"**{title}**"), what=title)
+            read += told.text
+        commands = {command["name"] for command in t.server.commands if command.get("type", 1) == 1} - {"help"}
+        assert {name for name in commands if f"/{name}" not in read} == set()
 
 
 async def test_a_command_in_a_guild_without_the_bot_shows_nothing_of_elsewhere(offline_service: Live) -> None:
