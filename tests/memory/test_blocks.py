@@ -341,3 +341,15 @@ def test_shares_that_make_no_sense_are_refused(tx: Tx) -> None:
     for agent, permission in ((BEA, "admin"), (ADA, "append"), (AgentId("nobody"), "append")):
         with pytest.raises(Refused):
             share_block(tx, block, agent, Permission(permission), NOW)
+
+
+def test_an_edit_beyond_the_permission_is_refused_and_says_which_it_is(tx: Tx) -> None:
+    made(tx, new("rules", permission=Permission.READ_ONLY))
+    made(tx, new("diary", permission=Permission.APPEND))
+    with pytest.raises(BlockRefused, match="rules is read_only here: no append"):
+        append_block(tx, author(), "rules", "x")
+    with pytest.raises(BlockRefused, match="diary is append here: no overwrite"):
+        write_block(tx, author(), "diary", "x")
+    with pytest.raises(BlockRefused, match="no delete"):
+        delete_block(tx, author(), "diary")
+    assert append_block(tx, author(), "diary", "x").content == "x"

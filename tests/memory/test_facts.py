@@ -418,3 +418,20 @@ def test_the_same_message_teaches_once(tx: Tx) -> None:
     message = learned_from(tx, 1, "I prefer a dark theme")
     facts.learn(tx, facts.statements("I prefer a dark theme", own=True), source(2, message=message), NOON)
     assert only(tx).reinforcements == 1
+
+
+def test_a_stranger_who_talks_much_leaves_the_partners_facts_alone() -> None:
+    tx = store()
+    partner = {"person": OWNERS, "trust": Trust.OWNER}
+    for number in range(60):
+        repeated(tx, f"partner{number} lesson{number} kept{number}", [1], **partner)
+        assert f"partner{number} lesson{number} kept{number}" in texts(tx)
+    mine = [text for text in texts(tx) if text.startswith("partner")]
+    assert len(mine) == KNOWN.partner
+    for number in range(30):
+        for stranger in "xyz":
+            text = f"{stranger}{number} lesson{number} noise{number}"
+            repeated(tx, text, [2], person=PersonId(stranger), trust=Trust.STRANGER)
+            assert text in texts(tx)
+    assert [text for text in texts(tx) if text.startswith("partner")] == mine
+    assert len(texts(tx)) == KNOWN.all

@@ -15,6 +15,7 @@ from sources.base import Attachment, Quoted
 from tests.bot.parts import (
     ANN,
     BOB,
+    HeldReply,
     ScriptedModel,
     call,
     channel,
@@ -187,3 +188,18 @@ async def test_blocks_out_of_context_are_named_and_come_and_go_in_the_same_turn(
     assert [away + names in system for system, names in zip(seen, ["ideas", "none", "plan", "ideas"], strict=True)] == [
         *(True, False, True, True)
     ]
+
+
+async def test_what_others_said_is_there_and_what_still_waits_is_not(tmp_path: Path) -> None:
+    held = HeldReply(says("x"))
+    model = ScriptedModel(held, says("y"))
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("between us", 1, speaker=BOB, answer=False))
+        service.hear(said("one", 2))
+        await held.begun.wait()
+        service.hear(said("waits", 3, speaker=BOB))
+        await service.router._intake.emptied()
+        held.free.set()
+        await service.settled()
+    assert texts(model.requests[0]) == ["between us", "one"]
+    assert texts(model.requests[1]) == ["between us", "one", "waits"]

@@ -224,3 +224,16 @@ async def test_what_cannot_be_added_or_confirmed_is_told_to_the_model(
         assert [fact.text for fact in await learned(service)] == ["prefers dark theme editor"]
     ((text, ok),) = results(service.model.requests[2])
     assert (ok, words in text) == (False, True)
+
+
+async def test_who_asks_to_forget_teaches_nothing_by_it(tmp_path: Path) -> None:
+    model = ScriptedModel(
+        says("", call("recall", "1", operation="insert", content="likes apple cake", label="cake")),
+        says("kept"),
+        says("", call("recall", "2", operation="delete", label="cake", forget_words=True)),
+        says("gone"),
+    )
+    async with running(tmp_path, Setting(model)) as service:
+        await service.heard(said("keep it", 1))
+        await service.heard(said("Forget it. I love apple cake.", 2))
+        assert await learned(service) == []

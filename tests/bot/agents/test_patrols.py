@@ -347,3 +347,17 @@ async def test_without_a_language_model_it_says_which_tasks_are_due_once_and_tha
 
 
 # ------------------------------------------------------------------------------------------------------- crashes
+
+
+async def test_how_it_looked_around_is_not_told_to_others_as_what_happened(tmp_path: Path) -> None:
+    two = TOML + '[[agents]]\nname = "Bee"\n[[groups]]\nname = "Main"\nmembers = ["Bee", "Carina"]\ndefault = true\n'
+    async with watch(tmp_path, two) as it:
+        save = call("working_memory", operation="save", key="stove", content="it is on", ttl_minutes=60)
+        it.model.replies.extend([says("", save), says("The stove is on.")])
+        await it.after(30)
+        tools = "SELECT count(*) FROM activity_events WHERE event_type = 'tool_executed'"
+        assert await it.service.column(tools) == [1], "it stands in the activity all the same"
+        await it.service.heard(said("Bee, what is new?", 1, OWNERS_PLACE, OLGA))
+        shown = str(it.model.requests[-1].messages)
+        assert "Carina answered in patrol:heartbeat" in shown
+        assert "used working_memory" not in shown

@@ -346,3 +346,15 @@ def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
 
 def test_the_terminal_is_where_its_person_is_spoken_to_alone() -> None:
     assert (own_place(PERSON), own_place(PersonId("discord:5"))) == (PLACE.id, "discord:user:5")
+
+
+def test_what_was_set_in_a_direct_message_is_said_there(tx: Tx) -> None:
+    kept = planned(tx)
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
+
+
+def test_when_others_hear_the_place_now_it_is_said_to_its_person_alone(tx: Tx) -> None:
+    kept = planned(tx, wanted(place=HALL, scope=Scope(Audience("channel:discord:10"))))
+    says().remind(tx, firing(tx, kept))
+    assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]

@@ -479,3 +479,10 @@ def test_odd_tool_results_never_break_a_turn(text: str, data: Any, ok: bool) -> 
         messages.append(AssistantMessage("", answer.calls))
         messages += [ToolMessage(call.id, call.name, "odd", ok, data) for call in answer.calls]
     raise AssertionError("no answer")
+
+
+def test_somebody_else_cannot_make_what_one_said_forgotten() -> None:
+    talk = Talk()
+    talk.say("Tom lives in Graz")
+    talk.say("forget Tom", speaker="Ben")
+    assert "Tom lives in Graz" in talk.say("where does Tom live?")

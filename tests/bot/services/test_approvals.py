@@ -506,3 +506,17 @@ async def test_an_answer_names_its_question_by_the_end_of_its_number_and_doubt_d
         assert await service.column("SELECT status FROM permission_requests ORDER BY id") == [
             "denied", "waiting", "used",
         ]  # fmt: skip
+
+
+async def test_newer_messages_wait_their_turn(tmp_path: Path) -> None:
+    model = ScriptedModel(says("", ring()), says("It waits."), says("Hello Bob."), says("Rung."), says("Bye."))
+    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
+        await service.heard(said("ring the bell", 1))
+        await service.heard(said("hello", 2, speaker=BOB))
+        request = await waiting(service)
+        await service.approvals.answer(request, OWNER, Verdict.ONCE)
+        service.hear(said("bye", 3, speaker=BOB))
+        await service.settled()
+        assert service.platform.texts() == ["It waits.", "Hello Bob.", "Rung.", "Bye."]
+        for each in service.model.requests:
+            check_calls(each)

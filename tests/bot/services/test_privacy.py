@@ -23,6 +23,7 @@ from memory.people import privacy
 from memory.people.privacy import Choice
 from memory.queue import inbox, outbox
 from memory.queue.turns import TurnMoved
+from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId, ErasureId, PersonId
 from sources.base import BlockSpec, Kind, Notification, Quoted
@@ -485,3 +486,20 @@ async def test_who_opts_out_later_leaves_the_view_of_others(service: Service) ->
     await told(service, "optout")
     await service.heard(said("well?", 3, speaker=BOB))
     assert texts(service.model.requests[-1]) == ["tortoise", "well?"]
+
+
+async def test_somebody_of_whom_nothing_is_kept_gets_a_receipt_that_says_so(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        receipt = await asked(service, "erase")
+        assert receipt["words"] == 0
+        assert "no words to look for" in written(receipt)
+
+
+async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await lived(service)
+        clock = service.clock
+    async with Constellations.open(tmp_path, clock) as constellations:
+        erasure = await Eraser.at_rest(constellations, tmp_path, clock).erase(ANN.id, OLGA.id)
+        assert (erasure.asked_by, erasure.receipt["left"]) == (OLGA.id, [])
+    assert bytes_with(tmp_path, WORD) == []

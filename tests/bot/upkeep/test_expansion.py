@@ -325,3 +325,13 @@ async def test_what_changed_while_the_model_thought_is_not_written_out_from_its_
         assert await g.standing() == ([] if change == "delete" else [f"{NOTE}\nHe is grey."])
         await g.run(minutes=2)
         assert len(await g.standing()) == (0 if change == "delete" else 3)
+
+
+async def test_it_is_not_listed_as_a_job_of_somebody_who_was_forgotten(tmp_path: Path) -> None:
+    async with ground(tmp_path) as g:
+        await g.save()
+        (identifier,) = await g.service.column("SELECT id FROM archival_entries")
+        await g.delete(identifier)
+        assert await g.service.column("SELECT count(*) FROM jobs") == [0]
+        await g.run(hours=1)
+        assert g.model.requests == []

@@ -22,6 +22,7 @@ from tests.bot.parts import (
     OLGA,
     Fate,
     HeldReply,
+    MovableClock,
     Platform,
     call,
     deleted,
@@ -206,3 +207,22 @@ async def test_what_a_member_did_is_not_done_again_after_an_edit(tmp_path: Path)
         await service.settled()
         assert service.platform.texts().count("On it.") == 1
         assert model.asked().count("Ant") == 2
+
+
+async def test_a_crash_between_stages_asks_nobody_twice(tmp_path: Path) -> None:
+    held = HeldReply(says("lost with the process"))
+
+    class Dies(Cast):
+        def _answer(self, request: Request) -> Any:
+            return held(request) if who(request) == "Bee" else super()._answer(request)
+
+    toml, platform = stages(("a", "Ant", ""), ("b", "Bee", "")), Platform(MovableClock())
+    first, second = Dies(Ant=["first draft"]), Cast(Bee=[lambda r: says(f"kept: {'first draft' in told(r)}")])
+    async with running(tmp_path, Setting(first, platform=platform, toml=toml)) as service:
+        service.hear(said("go", 1))
+        await held.begun.wait()
+        service.crash()
+    async with running(tmp_path, Setting(second, platform=platform, toml=toml)) as service:
+        await service.settled()
+    assert platform.texts() == ["kept: True"]
+    assert second.asked() == ["Bee"]
