@@ -3,11 +3,11 @@
 Watching never changes a turn; what must survive is stored, not sent as an event.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from memory.store.ids import AgentId, PlaceId, TurnId
+from memory.store.ids import PlaceId, TurnId
 
 
 @dataclass(frozen=True)
@@ -58,38 +58,20 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class GroupStarted:
-    """A group begins to answer by asking several of its members. `turn` is the whole run's in all of these."""
-
-    turn: TurnId
-    place: PlaceId
-    group: str
-    pattern: str
-    agent_count: int
-
-
-@dataclass(frozen=True)
 class AgentStarted:
-    """A member was asked for its part."""
+    """A member was asked for its part. `turn` is the whole run's."""
 
     turn: TurnId
     place: PlaceId
-    agent: AgentId
     name: str
-    role: str
-    doing: str
-    """"answer", "stage", "ballot", "choice" or "task"."""
 
 
 @dataclass(frozen=True)
 class AgentCompleted:
-    """A member gave its part, or did not: `ok`."""
+    """A member gave its part, or did not."""
 
     turn: TurnId
     place: PlaceId
-    agent: AgentId
-    name: str
-    ok: bool
 
 
 @dataclass(frozen=True)
@@ -101,31 +83,6 @@ class OfMember:
     event: "TurnEvent"
 
 
-@dataclass(frozen=True)
-class GroupComplete:
-    """The run is over; `seconds` since it began, `responses` how many members' words it is made of."""
-
-    turn: TurnId
-    place: PlaceId
-    group: str
-    pattern: str
-    seconds: float
-    responses: int
-    changes: Mapping[str, Any]
-    """What the run came to: who spoke, stages, tally."""
-
-
-@dataclass(frozen=True)
-class GroupError:
-    """Something went wrong with a member (or the run, without one); `recoverable`: it goes on without it, or again."""
-
-    turn: TurnId
-    place: PlaceId
-    agent: AgentId | None
-    message: str
-    recoverable: bool
-
-
 TurnEvent: TypeAlias = (
     Started
     | TextChunk
@@ -133,12 +90,9 @@ TurnEvent: TypeAlias = (
     | ToolCallCompleted
     | Complete
     | Failed
-    | GroupStarted
     | AgentStarted
     | AgentCompleted
     | OfMember
-    | GroupComplete
-    | GroupError
 )
 Watch: TypeAlias = Callable[[TurnEvent], None]
 

@@ -401,11 +401,10 @@ async def run_part(database: Database, turn_deps: TurnDeps, turn: TurnId, second
     """
     member = await database.read(lambda rows: member_of(rows, turn))
     told = replace(turn_deps, watch=functools.partial(_tell_of_part, turn_deps, turn))
-    turn_deps.watch(member.started)
+    turn_deps.watch(member)
     over = await _run_to_end(database, told, turn, seconds, control)
     if over:
-        for event in member.ended(await database.read(lambda rows: groups.part(rows, turn))):
-            turn_deps.watch(event)
+        turn_deps.watch(events.AgentCompleted(member.turn, member.place))
     return over
 
 

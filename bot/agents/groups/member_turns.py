@@ -1,7 +1,5 @@
 """The parts of a run as turns: begun, ended with what the member gave, or given up."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 
 from bot.agents import events
@@ -17,7 +15,7 @@ from memory.queue import inbox, turns
 from memory.queue.steps import Answered, forgets, is_lasting
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
-from memory.store.ids import PlaceId, TurnId
+from memory.store.ids import TurnId
 
 REQUIRED_PARTS = ("stage", "task")
 """Parts whose result others go on with: without one they have failed."""
@@ -65,38 +63,12 @@ def _task(wanted: Wanted) -> str:
     return joined([wanted.words, *before], "\n\n")
 
 
-@dataclass(frozen=True)
-class Working:
-    """A member at its part, for those who watch."""
-
-    part: Part
-    place: PlaceId
-    name: str
-    role: str
-
-    @property
-    def started(self) -> events.AgentStarted:
-        part = self.part
-        return events.AgentStarted(part.run, self.place, part.agent, self.name, self.role, part.kind)
-
-    def ended(self, part: Part | None) -> Iterator[events.TurnEvent]:
-        """What there is to tell when it is over; nothing of a part that was taken away meanwhile."""
-        if part is None:
-            return
-        ok = part.status == "done"
-        if not ok:
-            yield events.GroupError(part.run, self.place, part.agent, part.output, recoverable=True)
-        yield events.AgentCompleted(part.run, self.place, part.agent, self.name, ok)
-
-
-def member_of(rows: Rows, turn_id: TurnId) -> Working:
-    """Who works on a part. Raises KeyError when there is no such part."""
+def member_of(rows: Rows, turn_id: TurnId) -> events.AgentStarted:
+    """Who works on a part, for those who watch. Raises KeyError when there is no such part."""
     part, turn = groups.part(rows, turn_id), turns.get(rows, turn_id)
     if part is None or turn is None:
         raise KeyError(turn_id)
-    member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
-    name = agents.agent(rows, turn.agent).name
-    return Working(part, turn.place, name, "regular" if member is None else member.role)
+    return events.AgentStarted(part.run, turn.place, agents.agent(rows, turn.agent).name)
 
 
 def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetime) -> None:

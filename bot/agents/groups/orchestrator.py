@@ -211,10 +211,6 @@ class Orchestrator:
                 begin_part(tx, turn, turn.id, each, now)
 
         await self._db.write(_ASK, work)
-        if not sight.parts:
-            group = sight.team.group
-            count = len(sight.team.candidates)
-            self._deps.watch(events.GroupStarted(turn.id, turn.place, group.name, sight.run.pattern, count))
 
     async def _wait(self, sight: _Sight) -> None:
         """Run the parts that are begun, side by side, each to its end or its time limit."""
@@ -250,12 +246,6 @@ class Orchestrator:
 
         over = await self._db.write(_SAY, work)
         if over:
-            began = sight.run.started_at or now
-            seconds, group = (now - began).total_seconds(), sight.team.group.name
-            done = events.GroupComplete(
-                turn.id, turn.place, group, sight.run.pattern, seconds, len(say.words), say.outcome
-            )
-            self._deps.watch(done)
             self._deps.watch(events.Complete(turn.id, turn.place))
         return over
 
@@ -276,7 +266,6 @@ class Orchestrator:
             groups.drop_parts(tx, turn.id)
 
         await self._db.write(_AGAIN, work)
-        self._deps.watch(events.GroupError(turn.id, turn.place, None, why, recoverable=True))
         raise GroupFailed('nobody of the group "{group}" gave an answer: {why}', group=sight.team.group.name, why=why)
 
     async def _cancel(self, sight: _Sight) -> None:
