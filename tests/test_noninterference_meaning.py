@@ -1,6 +1,7 @@
 """What is said in one direct message changes nothing that is found by meaning elsewhere: not what, nor its order."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -10,7 +11,7 @@ from memory.people.audience import Scope
 from memory.search import vectors
 from memory.search.embedding import Embedding, missing
 from memory.search.embedding.packaged import PackagedEmbedder
-from memory.search.vector_texts import Kind
+from memory.store.database import Value
 from tests.obedient_model import ORDERS
 from tests.worlds import (
     ANNS,
@@ -103,8 +104,9 @@ class _Remembering(PackagedEmbedder):
 def test_candidates_of_other_audiences_are_noticed(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     allowed = vectors._allowed
 
-    def unscoped(question: vectors.Question, kind: Kind, scope: Scope) -> vectors.Condition:
-        return allowed(question, kind, _Everything(scope.audience))
+    def unscoped(question: vectors.Question) -> tuple[str, tuple[Value, ...]]:
+        everything = _Everything(question.among.scope.audience)
+        return allowed(replace(question, among=question.among._replace(scope=everything)))
 
     monkeypatch.setattr(vectors, "_allowed", unscoped)
     one, other = compared(world(), ground)

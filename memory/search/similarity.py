@@ -27,21 +27,19 @@ class Meaning:
         return 1 - cosine_distance(self.vector, other.vector) if self.model == other.model else None
 
     def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
-        found = {
-            near.row
-            for view in _VIEWS
-            if view == "own" or among.kind == "message"
-            for near in vectors.nearest(rows, self._question(among, view, limit), among.scope)
-        }
+        views: tuple[View, ...] = ("own", "window") if among.kind == "message" else ("own",)
+        found = {row for view in views for row in vectors.nearest(rows, self._question(among, view), limit)}
         return self.of(rows, among, sorted(found))
 
     def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
-        own = self._similar(rows, among, numbers, "own")
-        window = self._similar(rows, among, numbers, "window") if among.kind == "message" else {}
+        own = vectors.similarities(rows, self._question(among), numbers)
+        window: Mapping[int, float] = {}
+        if among.kind == "message":
+            window = vectors.similarities(rows, self._question(among, "window"), numbers)
         return {number: Near(own.get(number), window.get(number)) for number in own.keys() | window.keys()}
 
     def usual(self, rows: Rows, among: Among, count: int) -> Usual:
-        return usual_of(vectors.sample(rows, self._question(among, "own", _SAMPLE), among.kind, among.scope), count)
+        return usual_of(vectors.sample(rows, self._question(among), _SAMPLE), count)
 
     def close(
         self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
@@ -56,21 +54,11 @@ class Meaning:
         ]
         numbers = {number for each in around.values() for number in each.wide}
         # What stands around a row need not meet the query's conditions: it is read under the scope.
-        question = self._question(among._replace(narrowed=None), "own", len(numbers))
-        told = vectors.tokens_of(rows, question, among.kind, numbers, among.scope)
+        told = vectors.tokens_of(rows, self._question(among._replace(narrowed=None)), numbers)
         return {number: Close(*found) for number, found in interact(asked, told, around).items()}
 
-    def _similar(self, rows: Rows, among: Among, numbers: Sequence[int], view: View) -> Mapping[int, float]:
-        if not numbers:
-            return {}
-        question = self._question(among, view, len(numbers))
-        return vectors.similarities(rows, question, among.kind, numbers, among.scope)
-
-    def _question(self, among: Among, view: View, limit: int) -> vectors.Question:
-        where = {} if among.narrowed is None else {among.kind: among.narrowed}
-        return vectors.Question(
-            self.model, self.vector, among.agent, frozenset((among.kind,)), view=view, limit=limit, where=where
-        )
+    def _question(self, among: Among, view: View = "own") -> vectors.Question:
+        return vectors.Question(self.model, self.vector, among, view)
 
 
 def usual_of(cosines: Sequence[float], count: int) -> Usual:
@@ -87,7 +75,6 @@ _SAMPLE = 250
 _MEAN, _SPREAD, _FEW = 0.1, 0.06, 8  # of the cosines of unlike texts, which counts as so many of the sample
 _UNSEEN = 10  # rows more than there are: two rows may both be what is looked for
 _MARGIN = 1.0  # above what the best of so many numbers of a normal distribution has: docs/search.md has what it brings
-_VIEWS: tuple[View, ...] = ("own", "window")
 
 
 # ---------------------------------------------------------------------------------------------------- late interaction

@@ -6,13 +6,12 @@ the best of them are compared exactly. So what a scope may not know changes neit
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
-from typing import TypeAlias
 
-from memory.people.audience import Scope
 from memory.search.embedding.base import Embedding, Vector, dimension_of, signs
+from memory.search.query import Among
 from memory.search.vector_texts import KINDS, Embeddable, Kind, Text, View, texts_of
 from memory.store import sqlite
 from memory.store.database import Rows, Tx, Value
@@ -28,34 +27,15 @@ _SAMPLED = 4_000  # vectors, of one space after the other, as the index has them
 
 _TOKEN_PARTS = 4  # of a message, each about 200 tokens: what comes after is found by its words and its vectors
 
-Condition: TypeAlias = tuple[str, tuple[Value, ...]]
-"""SQL over the row's own table, as `t`, from our own code, and its parameters."""
-
 
 @dataclass(frozen=True)
 class Question:
-    """What to look for: a vector of the model of that name, what of the rows it is compared with, and how many.
-
-    `agent` is who asks: its own entries, the blocks it can see, its folders; None: those of all. `where` narrows a kind
-    further, before anything is taken. At most `limit` rows of each kind.
-    """
+    """What to look for: a vector of the model of that name, among which rows, and what of them it is compared with."""
 
     model: str
     vector: Vector
-    agent: AgentId | None
-    kinds: frozenset[Kind] = frozenset(KINDS)
+    among: Among
     view: View = "own"
-    limit: int = 50
-    where: Mapping[Kind, Condition] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Near:
-    """A row (by the number that its table has) and how near its nearest part is: 1 the same, 0 nothing in common."""
-
-    kind: Kind
-    row: int
-    cosine: float
 
 
 @dataclass(frozen=True)
@@ -77,13 +57,20 @@ class Standing:
 # ------------------------------------------------------------------------------------------------------- searching
 
 
-def nearest(rows: Rows, question: Question, scope: Scope) -> list[Near]:
-    """The nearest rows among those that the scope may use, nearest first; the newer one of two that are as near."""
-    found: list[Near] = []
-    for kind in KINDS:
-        if kind in question.kinds:
-            found += _nearest(rows, question, kind, scope)
-    return sorted(found, key=lambda near: (-near.cosine, -near.row))
+def nearest(rows: Rows, question: Question, limit: int) -> dict[int, float]:
+    """The nearest rows, by the numbers that their table has, and how near the nearest part of each is: 1 the same, 0
+    nothing in common. The nearest first; the newer one of two that are as near."""
+    within, parameters = _allowed(question)
+    bits = sqlite.distances.bits.format("v.bits", "?")
+    cosine = sqlite.distances.cosine.format("c.vector", "?")
+    candidates = f"SELECT v.id FROM vectors v WHERE {within} ORDER BY {bits}, v.row DESC, v.part LIMIT ?"
+    most = max(_CANDIDATES, _PER_HIT * limit)
+    found = rows.all(
+        f"SELECT c.row, min({cosine}) AS distance FROM vectors c WHERE c.id IN ({candidates}) "
+        "GROUP BY c.row ORDER BY distance, c.row DESC LIMIT ?",
+        (question.vector, *parameters, signs(question.vector), most, max(limit, 0)),
+    )
+    return {row[0]: 1.0 - row[1] for row in found}
 
 
 def of_entry(rows: Rows, entry: EntryId) -> tuple[str, Vector] | None:
@@ -97,9 +84,9 @@ def of_entry(rows: Rows, entry: EntryId) -> tuple[str, Vector] | None:
     return None if row is None else (row[0], row[1])
 
 
-def similarities(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int], scope: Scope) -> dict[int, float]:
+def similarities(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[int, float]:
     """How near rows are that were found in another way; those without a vector, or out of scope, are left out."""
-    within, parameters = _allowed(question, kind, scope)
+    within, parameters = _allowed(question)
     cosine = sqlite.distances.cosine.format("v.vector", "?")
     found = rows.all(
         f"SELECT v.row, min({cosine}) FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
@@ -109,15 +96,15 @@ def similarities(rows: Rows, question: Question, kind: Kind, numbers: Iterable[i
     return {row[0]: 1.0 - row[1] for row in found}
 
 
-def sample(rows: Rows, question: Question, kind: Kind, scope: Scope) -> list[float]:
+def sample(rows: Rows, question: Question, limit: int) -> list[float]:
     """How near some rows are that were chosen whatever they mean: up to `limit`, evenly among the newest thousands.
 
     Their order alone chooses them, so they are the same whatever there is that the scope may not know.
     """
-    within, parameters = _allowed(question, kind, scope)
+    within, parameters = _allowed(question)
     newest = f"WHERE {within} ORDER BY v.space_id DESC, v.row DESC, v.part DESC LIMIT {_SAMPLED}"
     ids = [row[0] for row in rows.all(f"SELECT v.id FROM vectors v {newest}", parameters)]
-    chosen = ids[:: -(-len(ids) // max(question.limit, 1)) or 1]
+    chosen = ids[:: -(-len(ids) // max(limit, 1)) or 1]
     cosine = sqlite.distances.cosine.format("v.vector", "?")
     found = rows.all(
         f"SELECT 1.0 - {cosine} FROM vectors v WHERE v.id IN (SELECT value FROM json_each(?))",
@@ -126,12 +113,12 @@ def sample(rows: Rows, question: Question, kind: Kind, scope: Scope) -> list[flo
     return [row[0] for row in found]
 
 
-def tokens_of(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int], scope: Scope) -> dict[int, bytes]:
+def tokens_of(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[int, bytes]:
     """The signs of the words of rows, `Tokens.signs` of all their parts; empty of one that has no word with content.
 
     Those for which an embedder told none, or out of scope, are left out.
     """
-    within, parameters = _allowed(question, kind, scope)
+    within, parameters = _allowed(question)
     found = rows.all(
         f"SELECT v.row, v.tokens FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
         "AND v.tokens IS NOT NULL ORDER BY v.row, v.part",
@@ -143,51 +130,31 @@ def tokens_of(rows: Rows, question: Question, kind: Kind, numbers: Iterable[int]
     return told
 
 
-def _nearest(rows: Rows, question: Question, kind: Kind, scope: Scope) -> Iterator[Near]:
-    within, parameters = _allowed(question, kind, scope)
-    bits = sqlite.distances.bits.format("v.bits", "?")
-    cosine = sqlite.distances.cosine.format("c.vector", "?")
-    candidates = f"SELECT v.id FROM vectors v WHERE {within} ORDER BY {bits}, v.row DESC, v.part LIMIT ?"
-    found = rows.all(
-        f"SELECT c.row, min({cosine}) AS distance FROM vectors c WHERE c.id IN ({candidates}) "
-        "GROUP BY c.row ORDER BY distance, c.row DESC LIMIT ?",
-        (
-            question.vector,
-            *parameters,
-            signs(question.vector),
-            max(_CANDIDATES, _PER_HIT * question.limit),
-            max(question.limit, 0),
-        ),
-    )
-    for row in found:
-        yield Near(kind, row[0], 1.0 - row[1])
-
-
-def _allowed(question: Question, kind: Kind, scope: Scope) -> Condition:
+def _allowed(question: Question) -> tuple[str, tuple[Value, ...]]:
     """The condition on `v` that its space may be used, and its row is one of those that are asked for."""
+    kind, agent, scope, narrowed = question.among
     heard, hearers = scope.sql("s.audience")
     spaces = f"""v.space_id IN (SELECT s.id FROM vector_spaces s JOIN vector_models m ON m.id = s.model_id
         WHERE m.name = ? AND s.kind = ? AND s.view = ? AND {heard}"""
-    own = kind == "entry" and question.agent is not None
+    own = kind == "entry" and agent is not None
     parts = [spaces + (" AND s.agent_id = ?)" if own else ")")]
     parameters: list[Value] = [question.model, kind, question.view, *hearers]
-    parameters += [question.agent] if own else []
-    for sql, values in _of_rows(question, kind):
+    parameters += [agent] if own else []
+    for sql, values in filter(None, (_seen(kind, agent), narrowed)):
         parts.append(f"v.row IN (SELECT t.{_NUMBER[kind]} FROM {_TABLE[kind]} t WHERE {sql})")
         parameters += values
     return " AND ".join(parts), tuple(parameters)
 
 
-def _of_rows(question: Question, kind: Kind) -> Iterator[Condition]:
-    if kind == "block" and question.agent is not None:
+def _seen(kind: Kind, agent: AgentId | None) -> tuple[str, tuple[Value, ...]] | None:
+    """Which rows of a kind an agent can see, where that is not all."""
+    if kind == "block" and agent is not None:
         shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
-        yield f"(t.agent_id IN (?, '_constellation_') OR {shared})", (question.agent,) * 2
+        return f"(t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2
     if kind == "passage":
-        mine = "" if question.agent is None else "WHERE agent_id = ?"
-        asks = () if question.agent is None else (question.agent,)
-        yield f"t.folder_id IN (SELECT folder_id FROM folder_attachments {mine})", asks
-    if kind in question.where:
-        yield question.where[kind]
+        mine = "" if agent is None else "WHERE agent_id = ?"
+        return f"t.folder_id IN (SELECT folder_id FROM folder_attachments {mine})", () if agent is None else (agent,)
+    return None
 
 
 _TABLE: Mapping[Kind, str] = {

@@ -65,7 +65,7 @@ def tell(world: World, words: dict[str, bytes], parts: bytes = b"") -> None:
 
 
 def told(tx: Tx, numbers: list[int], scope: Scope) -> dict[int, bytes]:
-    return tokens_of(tx, Question(MODEL, VECTOR, None), "message", numbers, scope)
+    return tokens_of(tx, Question(MODEL, VECTOR, Among("message", None, scope, None)), numbers)
 
 
 def test_words_of_messages_are_kept_beside_their_own_vectors_and_go_with_them(world: World) -> None:

@@ -16,7 +16,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_
 from memory.queue import messages
 from memory.search import vectors
 from memory.search.embedding import Embedding, to_vector
-from memory.search.vectors import Embedded, Near, nearest, similarities
+from memory.search.vectors import Embedded, similarities
 from memory.store import distances, sqlite
 from memory.store.clock import to_text
 from memory.store.database import Tx
@@ -25,7 +25,21 @@ from memory.store.ids import AgentId, GuildId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
 from tests.memory.parts import ANN, GUILD, NOON, STAR
-from tests.memory.vector_parts import DIMENSION, MODEL, asking, cosine, embed, embed_all, held, keep, say
+from tests.memory.vector_parts import (
+    DIMENSION,
+    MODEL,
+    Asking,
+    Near,
+    asking,
+    cosine,
+    embed,
+    embed_all,
+    held,
+    keep,
+    nearest,
+    question,
+    say,
+)
 
 MOON = AgentId("agt_moon")
 HERE = Scope(GUILD)
@@ -238,14 +252,14 @@ def test_conditions_narrow_before_anything_is_taken(tx: Tx) -> None:
         say(tx, f"tortoise {number}")
     wanted = say(tx, "hamster", place=ELSEWHERE)
     embed_all(tx)
-    where = {"message": ("t.place_id = ?", (ELSEWHERE,))}
+    where = ("t.place_id = ?", (ELSEWHERE,))
     assert ids(nearest(tx, asking("tortoise", limit=1, where=where), HERE)) == [("message", wanted)]
 
 
 def test_similarities_are_of_the_rows_that_may_be_used(tx: Tx) -> None:
     here, secret = say(tx, "tortoise"), say(tx, "tortoise", audience=person_audience(ANN))
     embed_all(tx)
-    found = similarities(tx, asking("tortoise"), "message", [here, secret, 5], HERE)
+    found = similarities(tx, question(asking("tortoise"), "message", HERE), [here, secret, 5])
     assert found.keys() == {here}
     assert found[here] == pytest.approx(nearest(tx, asking("tortoise"), HERE)[0].cosine)
 
@@ -268,14 +282,14 @@ def fill(tx: Tx, rows: list[tuple[str, Audience, int]]) -> None:
                 block(tx, f"label{number}", f"word{word}", audience)
 
 
-def exact(tx: Tx, scope: Scope, question: vectors.Question) -> dict[tuple[str, int], float]:
+def exact(tx: Tx, scope: Scope, asked: Asking) -> dict[tuple[str, int], float]:
     """The same by comparing every vector, in Python."""
     found: dict[tuple[str, int], float] = {}
     sql = """SELECT v.kind, v.row, v.vector, s.audience FROM vectors v JOIN vector_spaces s ON s.id = v.space_id
              WHERE s.view = 'own'"""
     for kind, row, vector, audience in tx.all(sql):
         if scope.may_use(audience):
-            near = cosine(question.vector, vector)
+            near = cosine(asked.vector, vector)
             found[kind, row] = max(near, found.get((kind, row), -2.0))
     return found
 
@@ -288,8 +302,8 @@ def test_a_search_finds_what_comparing_everything_finds_and_nothing_out_of_scope
     tx, scope = opened(tmp_path_factory.mktemp("store")), Scope(audience)
     fill(tx, rows)
     embed_all(tx)
-    question = asking(f"word{word}", limit=100)
-    found, wanted = nearest(tx, question, scope), exact(tx, scope, question)
+    asked = asking(f"word{word}", limit=100)
+    found, wanted = nearest(tx, asked, scope), exact(tx, scope, asked)
     assert {(near.kind, near.row) for near in found} == wanted.keys()
     assert {(near.kind, near.row): pytest.approx(near.cosine, abs=1e-5) for near in found} == wanted
     tx._raw.close()
@@ -306,8 +320,8 @@ def test_what_a_scope_may_not_use_changes_nothing_that_is_found_for_it(
         tx = opened(tmp_path_factory.mktemp("store"))
         fill(tx, [*known, *hidden])
         embed_all(tx)
-        question = asking(f"word{word}", limit=3)
-        found.append([(near.kind, round(near.cosine, 6)) for near in nearest(tx, question, HERE)])
+        asked = asking(f"word{word}", limit=3)
+        found.append([(near.kind, round(near.cosine, 6)) for near in nearest(tx, asked, HERE)])
         tx._raw.close()
     assert found[0] == found[1]
 

@@ -2,10 +2,9 @@
 
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from memory.knowledge.archival import Entry, NewEntry, Origin, insert
 from memory.people.audience import Audience, Scope, Trust
@@ -13,9 +12,10 @@ from memory.queue import messages
 from memory.queue.messages import Heard
 from memory.search import vectors
 from memory.search.embedding import Embedding, Vector, to_vector
-from memory.search.vector_texts import Embeddable
+from memory.search.query import Among
+from memory.search.vector_texts import KINDS, Embeddable, Kind
 from memory.search.vectors import Embedded, Question
-from memory.store.database import Rows, Tx
+from memory.store.database import Rows, Tx, Value
 from memory.store.distances import cosine_distance
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId
 from tests.memory.parts import ANN, HALL, NOON, STAR
@@ -67,8 +67,40 @@ def keep(tx: Tx, text: str, audience: Audience = HALL.audience, agent: AgentId =
     return insert(tx, agent, NewEntry(text, Origin(Scope(audience), Trust.APPROVED, ANN)), NOON)
 
 
-def asking(text: str, **change: Any) -> Question:
-    return replace(Question(MODEL, pointing(text), STAR), **change)
+class Asking(NamedTuple):
+    """A text that is looked for among the rows of every kind."""
+
+    vector: Vector
+    model: str = MODEL
+    agent: AgentId | None = STAR
+    limit: int = 50
+    where: tuple[str, tuple[Value, ...]] | None = None
+    """Of messages alone."""
+
+
+class Near(NamedTuple):
+    kind: Kind
+    row: int
+    cosine: float
+
+
+def asking(text: str, **change: Any) -> Asking:
+    return Asking(pointing(text), **change)
+
+
+def question(asked: Asking, kind: Kind, scope: Scope) -> Question:
+    narrowed = asked.where if kind == "message" else None
+    return Question(asked.model, asked.vector, Among(kind, asked.agent, scope, narrowed))
+
+
+def nearest(rows: Rows, asked: Asking, scope: Scope) -> list[Near]:
+    """The nearest rows of every kind, the nearest first."""
+    found = [
+        Near(kind, *each)
+        for kind in KINDS
+        for each in vectors.nearest(rows, question(asked, kind, scope), asked.limit).items()
+    ]
+    return sorted(found, key=lambda near: (-near.cosine, -near.row))
 
 
 def cosine(left: Vector, right: Vector) -> float:

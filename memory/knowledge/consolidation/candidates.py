@@ -19,6 +19,7 @@ from memory.knowledge.consolidation.run_records import mark_of
 from memory.knowledge.feedback import unquoted
 from memory.people.audience import Audience, Scope, Trust
 from memory.search import vectors
+from memory.search.query import Among
 from memory.store.database import Row, Rows
 from memory.store.fulltext import word_set
 from memory.store.ids import AgentId, MessageId, PersonId
@@ -196,9 +197,9 @@ def _ask_vectors(rows: Rows, agent: AgentId, new: Sequence[_New], others: dict[s
         if found is None:
             continue
         asked += 1
-        question = vectors.Question(*found, agent, frozenset({"entry"}), limit=_NEIGHBOURS)
-        near = vectors.nearest(rows, question, Scope(each.entry.audience))
-        numbers = [one.row for one in near if one.cosine >= NEAR_COSINE]
+        question = vectors.Question(*found, Among("entry", agent, Scope(each.entry.audience), None))
+        near = vectors.nearest(rows, question, _NEIGHBOURS)
+        numbers = [row for row, cosine in near.items() if cosine >= NEAR_COSINE]
         named = rows.all("SELECT id FROM archival_entries WHERE n IN (SELECT value FROM json_each(?))", (
             json.dumps(numbers),
         ))  # fmt: skip

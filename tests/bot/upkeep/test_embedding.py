@@ -23,6 +23,7 @@ from memory.blocks.changes import SYSTEM
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
 from memory.search.embedding import Choice, packaged, to_vector
+from memory.search.query import Among
 from memory.search.vector_texts import texts_of
 from memory.search.vectors import Question, nearest
 from memory.store.clock import utc_now
@@ -108,9 +109,8 @@ async def test_what_is_written_gets_its_vectors_and_is_found(tmp_path: Path, ser
         await all_done(made, file, 3)
         asked = await made.questions.ask("[22 November 2026] Ann: cc", 5)
         assert asked.embedding is not None
-        question = Question(asked.model, asked.embedding.vector, STAR, limit=1)
-        (found,) = await file.read(lambda rows: nearest(rows, question, Scope(GUILD)))
-        assert found.row == later
+        question = Question(asked.model, asked.embedding.vector, Among("message", STAR, Scope(GUILD), None))
+        assert list(await file.read(lambda rows: nearest(rows, question, 1))) == [later]
         assert await words(made, file) == "openai:small: working"
 
 
