@@ -360,9 +360,11 @@ def amend(loro: LoroDoc, plan: Plan) -> None:
     """Change parts as was planned for the document as it is."""
     parts = every_part(schema_of(loro))
     for path, cuts in plan.sequences.items():
-        make(loro, parts[path].name, cuts)
-    for path, value in plan.values.items():
-        _set(loro.get_map(parts[path].within), path.rpartition(".")[2], value)
+        if parts[path].kind == "value":
+            item = next((item for cut in cuts for item in cut.insert), None)
+            _set(loro.get_map(parts[path].within), _field(parts[path]).name, item)
+        else:
+            make(loro, parts[path].name, cuts)
     for path, amount in plan.counters.items():
         loro.get_counter(parts[path].name).increment(amount)
 

@@ -1,17 +1,16 @@
 """All that a block's parts ever held, replayed from its recorded changes: who wrote what, and taking changes back.
 
 Loro merges, compares and goes back to a version, but it cannot take one writer's changes out of the middle and keep
-what others wrote since. For that the operations in its exported history are replayed here, part by part: a text or a
-list as a `SequenceHistory`; of a number, a time or yes-or-no there are the values that were set, of a counter what was
-added.
+what others wrote since. For that the operations in its exported history are replayed here, part by part, each as a
+`SequenceHistory`: a number, a time or yes-or-no is a list of one item at most. Of a counter there is what was added.
 """
 
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
-from memory.blocks.changes import Change, Content, Made, Note, Splice, Step, text_splices
+from memory.blocks.changes import Change, Content, Made, Splice, Step, text_splices
 from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema, TextSchema
 from memory.blocks.sequence import (
     Element,
@@ -21,18 +20,13 @@ from memory.blocks.sequence import (
     Report,
     SequenceHistory,
     prefix,
-    restored_since,
     same,
-    words_of,
 )
 from memory.blocks.targets import Target, every_part
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused
 
 _ROOT = "cid:root-"
 _MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # of the words that do not come back, and of each of them
-
-Sets: TypeAlias = Sequence[tuple[int, Any]]
-"""The values that something was given, each with the number of the change that did."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +38,6 @@ class Plan:
     """
 
     sequences: Mapping[str, Sequence[Splice[Content]]] = field(default_factory=dict)
-    values: Mapping[str, Any] = field(default_factory=dict)
     counters: Mapping[str, float] = field(default_factory=dict)
     gone: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
@@ -54,7 +47,7 @@ class Plan:
 
     @property
     def empty(self) -> bool:
-        return not (self.sequences or self.values or self.counters)
+        return not (self.sequences or self.counters)
 
 
 def not_back(lost: Sequence[str]) -> str:
@@ -90,21 +83,14 @@ class Replay:
         self._targets = every_part(held.schema)
         self._paths = {target.name: path for path, target in self._targets.items()}
         self.histories: dict[str, SequenceHistory] = {}
-        self._values: dict[str, list[tuple[int, Any]]] = {}
         self._added: dict[str, list[tuple[int, float]]] = {}
         self._logged: set[int] = set()
         for path, target in self._targets.items():
-            match target.kind:
-                case "text":
-                    self.histories[path] = SequenceHistory(start, begin.get(path) or "")
-                case "list":
-                    self.histories[path] = SequenceHistory(start, tuple(begin.get(path) or ()))
-                case "value":
-                    self._values[path] = [(start, begin.get(path))]
-                case "counter":
-                    self._added[path] = [(start, begin.get(path) or 0)]
+            if target.kind == "counter":
+                self._added[path] = [(start, begin.get(path) or 0)]
+            elif not target.is_log:
+                self.histories[path] = SequenceHistory(start, _content(target, begin.get(path)))
         self._first = next((step.change.seq for step in steps if step.change.seq > start), start)
-        self._notes = {step.change.seq: step.change.note for step in steps}
         for step in steps:
             if step.change.seq > start:
                 self._take(step.change, step.made)
@@ -132,7 +118,8 @@ class Replay:
                         self._added[path].append((change.seq, amount))
                     case "Map", {"key": str(key)} if name != "schema":
                         path = self._paths[f"value:{name.partition(':')[2]}.{key}"]
-                        self._values[path].append((change.seq, content.get("value")))
+                        new = _content(self._targets[path], content.get("value"))
+                        done[path] = [Splice(0, len(self.histories[path].content()), new)]  # the last one of the change
                     case "List", _:
                         self._logged.add(change.seq)
         for path, operations in done.items():
@@ -140,10 +127,13 @@ class Replay:
 
     def _require_led_to(self, now: Mapping[str, Any]) -> None:
         for path, sequence in self.histories.items():
-            if not sequence.is_text:
+            if self._targets[path].kind == "list":
                 sequence.settle(now[path])
-        wrong = [path for path, sequence in self.histories.items() if [*sequence.content()] != [*now[path]]]
-        wrong += [path for path, sets in self._values.items() if sets[-1][1] != now[path]]
+        wrong = [
+            path
+            for path, sequence in self.histories.items()
+            if sequence.content() != _content(self._targets[path], now[path])
+        ]
         sums = {path: math.fsum(amount for _, amount in added) for path, added in self._added.items()}
         wrong += [path for path, total in sums.items() if not math.isclose(total, now[path], abs_tol=1e-6)]
         if wrong:
@@ -159,23 +149,18 @@ class Replay:
             raise Refused("the block did not exist yet at version {version}", version=version)
         if any(number > version for number in self._logged):
             raise BlockRefused("entries of a log cannot be changed")
-        found: dict[str, Any] = {}
-        for path, sequence in self.histories.items():
-            content = sequence.content(version)
-            found[path] = content if isinstance(content, str) else [*content]
-        for path, sets in self._values.items():
-            found[path] = next((value for number, value in reversed(sets) if number <= version), None)
+        found = {
+            path: _value(self._targets[path], sequence.content(version)) for path, sequence in self.histories.items()
+        }
         for path, added in self._added.items():
             found[path] = math.fsum(amount for number, amount in added if number <= version)
         return found
 
     def author(self, path: str) -> int | None:
         """The change that wrote a number, a time, yes-or-no or a counter; None where none did."""
-        sets = self._added.get(path) or self._values.get(path) or ()
-        if len(sets) < 2:
-            return None
-        place = _settled(sets, self._notes)
-        return sets[place][0] if place > 0 else None
+        wrote = [number for number, _ in self._added.get(path, ())[-1:]]
+        wrote += [born for _, born in self.histories[path].written()] if path in self.histories else []
+        return next((number for number in wrote if number != self.start), None)
 
     def standing(self) -> dict[int, Plan]:
         """What stands by the change that wrote it, oldest first: one after the other they make an empty block this one.
@@ -190,32 +175,22 @@ class Replay:
                     if born == number:
                         cuts.setdefault(number, {}).setdefault(path, []).append(Splice(place, 0, content))
                     place += len(content) if born <= number else 0
-        values: dict[int, dict[str, Any]] = {}
-        for path, sets in self._values.items():
-            if sets[-1][1] is not None:
-                author = self.author(path)
-                values.setdefault(self.start if author is None else author, {})[path] = sets[-1][1]
         counters = {path: math.fsum(each for _, each in added) for path, added in self._added.items()}
-        numbers = sorted({self.start, *cuts, *values})
-        return {
-            number: Plan(cuts.get(number, {}), values.get(number, {}), counters if number == numbers[0] else {})
-            for number in numbers
-        }
+        numbers = sorted({self.start, *cuts})
+        return {number: Plan(cuts.get(number, {}), counters if number == numbers[0] else {}) for number in numbers}
 
     # ---------------------------------------------------------------------------------------------- taking back
 
     def without(self, numbers: Collection[int], *, beside: bool = False) -> Plan:
         """The way to the parts without some changes, keeping whatever others changed later.
 
-        A value goes back to what it would be without them, if the last that was set is theirs; a counter loses what
-        they added; texts and lists as in `SequenceHistory.back`. What cannot be without them stays, and is told: a
-        required field, a number out of range. Raises BlockRefused where what is read only would change.
+        As in `SequenceHistory.back`; a counter loses what they added. What cannot be without them stays, and is told:
+        a required field, a number out of range. Raises BlockRefused where what is read only would change.
         """
         numbers, report = frozenset(numbers), Report()
         sequences = {path: cuts for path in self.histories if (cuts := self._sequence(path, numbers, report, beside))}
-        values = {path: found[0] for path in self._values if (found := self._value(path, numbers, report))}
         counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, report))}
-        for path in (*sequences, *values, *counters):
+        for path in (*sequences, *counters):
             if self._targets[path].read_only:
                 raise BlockRefused("{path} was changed since and is read only: the system keeps it", path=path)
         if self._logged & numbers:
@@ -223,39 +198,23 @@ class Replay:
         texts = [cut for path, cuts in sequences.items() if self.histories[path].is_text for cut in cuts]
         removed, restored = sum(cut.delete for cut in texts), sum(len(cut.insert) for cut in texts)
         told = tuple(report.gone), tuple(report.lost), tuple(report.kept)
-        return Plan(sequences, values, counters, *told, removed, restored)
+        return Plan(sequences, counters, *told, removed, restored)
 
     def _sequence(self, path: str, numbers: frozenset[int], report: Report, beside: bool) -> Sequence[Splice[Content]]:
         sequence, target = self.histories[path], self._targets[path]
-        most = None if sequence.is_text else _most(target)
         found = Report()
-        cuts = sequence.back(numbers, found, beside=beside, most=most)
+        cuts = sequence.back(numbers, found, beside=beside, most=_most(target))
         found.lost += ["an item that is older than what is kept"] * len(numbers & set(sequence.unplaced))
         report.gone += [f"{prefix(path)}{words}" for words in found.gone]
         report.lost += [f"{prefix(path)}{words}" for words in found.lost]
-        if cuts and target.required and sequence.is_text:
-            text = str(sequence.content())
-            for cut in cuts:
-                text = f"{text[: cut.place]}{cut.insert}{text[cut.place + cut.delete :]}"
-            if not text.strip():
-                report.kept.append(f"{path} is required and would be empty")
-                return ()
-        return cuts
-
-    def _value(self, path: str, numbers: frozenset[int], report: Report) -> tuple[Any] | None:
-        """The value to set, as the only one; None when it stays."""
-        sets, now = self._values[path], self._values[path][-1][1]
-        mine = [value for number, value in sets[1:] if number in numbers]
-        if not mine:
-            return None
-        if not {sets[-1][0], sets[_settled(sets, self._notes)][0]} & numbers:
-            report.gone += [f"{prefix(path)}{words_of(mine[-1])}"] if mine[-1] is not None else []
-            return None
-        wanted = _without(sets, numbers, self._notes)
-        if wanted is None and self._targets[path].required:
+        now: Any = sequence.content()
+        after = now
+        for cut in cuts:
+            after = after[: cut.place] + cut.insert + after[cut.place + cut.delete :]
+        if cuts and target.required and not (after.strip() if isinstance(after, str) else after):
             report.kept.append(f"{path} is required and would be empty")
-            return None
-        return None if same(wanted, now) else (wanted,)
+            return ()
+        return () if target.kind == "value" and same(_value(target, after), _value(target, now)) else cuts
 
     def _counter(self, path: str, numbers: frozenset[int], report: Report) -> float:
         added = self._added[path]
@@ -265,33 +224,6 @@ class Replay:
             report.kept.append(f"{path} would be {left:g}, which is more than a counter holds")
             return 0.0
         return -amount
-
-
-def _settled(sets: Sets, notes: Mapping[int, Note], at: int = -1) -> int:
-    """Which of these values one of them is: itself, or the earlier one that it brought back."""
-    at %= len(sets)
-    number, value = sets[at]
-    note = notes.get(number)
-    if at == 0 or note is None or not note.deed.restores:
-        return at
-    alike = [index for index in range(at) if same(sets[index][1], value)]
-    if not alike:
-        return at
-    then = [index for index in range(at) if sets[index][0] <= restored_since(note)]
-    return _settled(sets, notes, then[-1] if then and then[-1] in alike else alike[-1])
-
-
-def _without(sets: Sets, numbers: frozenset[int], notes: Mapping[int, Note]) -> Any:
-    """What the value would be without some changes. The first of the values is what it was before all."""
-    at = len(sets) - 1
-    while at > 0:
-        if sets[at][0] in numbers:
-            at -= 1
-        elif (first := _settled(sets, notes, at)) == at:
-            return sets[at][1]
-        else:
-            at = first
-    return sets[0][1]
 
 
 def _peer(peers: Sequence[str], identifier: str) -> str:
@@ -304,5 +236,26 @@ def _element(peers: Sequence[str], identifier: str) -> Element:
     return int(identifier.partition("@")[0].removeprefix("L")), _peer(peers, identifier)
 
 
-def _most(target: Target) -> int:
-    return target.shape.max_items if isinstance(target.shape, ListSchema) else MOST_ITEMS
+def _most(target: Target) -> int | None:
+    """How many items it holds; None for a text."""
+    match target.kind:
+        case "text":
+            return None
+        case "value":
+            return 1
+        case _:
+            return target.shape.max_items if isinstance(target.shape, ListSchema) else MOST_ITEMS
+
+
+def _content(target: Target, held: Any) -> Content:
+    """What a part holds, as its history has it."""
+    if target.kind == "value":
+        return () if held is None else (held,)
+    return (held or "") if target.kind == "text" else tuple(held or ())
+
+
+def _value(target: Target, content: Content) -> Any:
+    """The same back."""
+    if target.kind == "value":
+        return content[0] if content else None
+    return content if isinstance(content, str) else [*content]
