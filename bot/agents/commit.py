@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from bot.agents import learned_facts, patrols, transcript, turn_log
+from bot.agents import learning, patrols, transcript, turn_log
 from bot.agents.context import recovery
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
@@ -39,7 +39,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     said = "" if silent else text
     pieces = turn_deps.package(place_source(place), said)
     transcript.write(tx, transcript.Ended(material, said, place, tuple(pieces)), now)
-    learned_facts.learn(tx, material, turn_deps.tools, now)
+    learning.learn(tx, material, turn_deps.tools, now)
     recovery.over(tx, turn)
     if patrol:
         patrols.note(tx, turn.place, material.steps, said)

@@ -27,8 +27,7 @@ from scheduler.jobs import Done, Firing, Kinds, Working
 from scheduler.triggers import Every
 from sources.feeds import Item, SourceUnreadable
 from sources.text import one_line
-from sources.web.fetch import Reader
-from sources.web.pages import WebRefused
+from sources.web.fetch import Reader, WebRefused
 from texts import _, ngettext
 
 KIND = "source"

@@ -13,11 +13,10 @@ from datetime import datetime
 from typing import TypeAlias
 
 from bot.agents import events, turn_log
+from bot.agents.context.history import foreign_words
 from bot.agents.context.prompt import HISTORY_ROWS, PromptInputs
-from bot.agents.context.provenance import foreign_words
 from bot.agents.context.quotes import passage
-from bot.agents.context.tool_results import fitted
-from bot.agents.context.working_memory import TOOL
+from bot.agents.context.working_memory import TOOL, fitted
 from bot.agents.deps import TurnDeps
 from bot.agents.permissions import cards, policy
 from bot.agents.permissions.broker import Asking

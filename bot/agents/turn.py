@@ -17,12 +17,12 @@ from bot.agents import events
 from bot.agents.budgets import Allowed, BudgetLevel
 from bot.agents.commit import arrivals, end_turn, heard_at, join_arrivals
 from bot.agents.context import prompt, recovery
+from bot.agents.context.history import foreign_rows
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.context.provenance import foreign_rows
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import REQUIRED_PARTS, give_up_part, member_of
 from bot.agents.groups.team import acting
-from bot.agents.model_call import ModelCall
+from bot.agents.model_call import ModelCall, TurnControl
 from bot.agents.notices import Notices
 from bot.agents.rules import Rules
 from bot.agents.steps import (
@@ -41,7 +41,6 @@ from bot.agents.steps import (
 )
 from bot.agents.tool_calls import Caller
 from bot.agents.tools.more import Offer, offer, unaliased
-from bot.agents.turn_control import TurnControl
 from bot.errors import ToolError
 from bot.models.base import Answer, ContextTooLong, Request, Trouble
 from bot.models.catalog import OFFLINE

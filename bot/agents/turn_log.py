@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from bot.agents import feedback
+from bot.agents import learning
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Call
@@ -81,7 +81,7 @@ def note_tool(tx: Tx, turn: Turn, tools: Collection[str], use: Use, now: datetim
     details = {"tool": name, "operation": operation, "worked": worked, **use.details}
     activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), now)
     if not worked:
-        feedback.note_failure(tx, turn, name, now)
+        learning.note_failure(tx, turn, name, now)
 
 
 def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: datetime) -> None:

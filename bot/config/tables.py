@@ -13,8 +13,7 @@ from pydantic import model_validator as validate_model
 
 from bot.agents.groups import settings as patterns
 from bot.agents.permissions.policy import Asks
-from bot.agents.rule_conflicts import contradiction
-from bot.agents.rules import ToolRule
+from bot.agents.rules import ToolRule, contradiction
 from bot.config.blocks import Block, CommonBlock
 from bot.config.bluesky import BlueskySettings
 from bot.config.mcp import McpServer, ServerName, is_foreign

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 import structlog
 
-from bot.agents import feedback
+from bot.agents import learning
 from bot.agents.deps import TurnDeps
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
@@ -267,7 +267,7 @@ class ConstellationRuntime:
                     queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
                 decided = settled(tx, with_reaction(tx, arrival), notification, self._answering.by_state)
                 accepted = self._take(tx, decided, clock())
-                feedback.note_arrival(tx, arrival, accepted, clock())
+                learning.note_arrival(tx, arrival, accepted, clock())
                 taken.append(accepted)
             return taken, queued
 

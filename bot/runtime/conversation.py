@@ -19,11 +19,11 @@ from bot.agents.deps import TurnDeps
 from bot.agents.groups.orchestrator import run_turn
 from bot.agents.groups.speaker import likeness, may_compare
 from bot.agents.groups.team import team
+from bot.agents.model_call import TurnControl
 from bot.agents.notices import Notices
 from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
 from bot.agents.turn import run_part
-from bot.agents.turn_control import TurnControl
 from bot.runtime.turn_start import Begun, begin_turn, unattended
 from memory import groups
 from memory.people.audience import OWNER, PUBLIC, Scope

@@ -28,10 +28,9 @@ from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundi
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver
 from bot.runtime.open_constellations import OpenConstellations
-from bot.runtime.previews import Previews, Progress
 from bot.runtime.router import Router
 from bot.runtime.supervision import Work
-from bot.runtime.turn_watchers import Broadcast, Typing
+from bot.runtime.watchers import Broadcast, Previews, Progress, Typing
 from bot.secrets import Redactor
 from bot.services.access import Access, configured_rules
 from bot.services.agents import Agents

@@ -27,8 +27,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
-from sources.web.fetch import Reader, checked_url
-from sources.web.pages import WebRefused
+from sources.web.fetch import Reader, WebRefused, checked_url
 from texts import _, error_text, gettext_noop, ngettext
 
 _ADD = commit_point("data_sources.add")

@@ -33,7 +33,7 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, TurnId, place_source
 from memory.why import Kind, Memory
-from sources.links import message_link
+from sources.discord.links import message_link
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 

@@ -15,7 +15,7 @@ from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
 from sources.discord import outcomes
-from sources.discord.containers import card, words_of
+from sources.discord.cards import card, words_of
 from sources.discord.places import channel_number, history_readable, user_number
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link

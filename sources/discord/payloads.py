@@ -4,7 +4,7 @@ import discord
 
 from sources.base import Quoted
 from sources.discord.attachments import Offered
-from sources.discord.containers import words_of
+from sources.discord.cards import words_of
 from sources.discord.notifications import Author, Heard
 from sources.discord.places import person_id, shortened
 from sources.discord.shared_state import Link

@@ -1,21 +1,87 @@
-"""Fetching one URL from the public network and from nowhere else.
-
-Names are resolved here, once for each connection, every address is vetted, and the connection goes to the address that
-was vetted: neither a redirect nor a name that answers differently the second time leads inside. No cookies, no
-credentials, no proxy of the environment; every step has a time limit, every answer a size limit.
-"""
+"""Reading the web: fetching pages without reaching into the service's own network, their words, and searching."""
 
 import asyncio
+import importlib
 import ipaddress
+import json
 import re
 import socket
 from collections.abc import Awaitable, Callable, Collection, Iterable
+from dataclasses import dataclass
+from email.message import Message
 from typing import Any
-from urllib.parse import SplitResult, quote, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, quote_plus, urljoin, urlsplit
 
 import httpcore
 
-from sources.web.pages import Page, WebRefused
+from texts import TextError
+
+_KIND = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,40}")
+
+
+class WebRefused(TextError):
+    """A page that is not read, or could not be; the text says why, for the model."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """An answer of a web server: bytes as they came, cut at the size limit when not `whole`."""
+
+    url: str
+    """Where it was found in the end, after redirects."""
+    status: int
+    type: str
+    body: bytes
+    whole: bool = True
+
+    @property
+    def host(self) -> str:
+        """Whose answer it is: all of the address that an error repeats, since the rest may be anybody's words."""
+        return (urlsplit(self.url).hostname or "")[:100]
+
+
+@dataclass(frozen=True)
+class PageText:
+    """Title, words and links (text, address) of a page."""
+
+    title: str
+    text: str
+    links: tuple[tuple[str, str], ...] = ()
+
+
+def read_text(page: Page) -> PageText:
+    """The words of a page. Raises WebRefused for what has none. Takes up to a second: not for the event loop."""
+    kind, charset = _content_type(page.type)
+    if page.status >= 400:
+        raise WebRefused("{host} answered with the error {status}.", host=page.host, status=page.status)
+    if kind in ("text/html", "application/xhtml+xml"):
+        parser = importlib.import_module("sources.web.html_text")  # its library is loaded for the first page
+        read: PageText = parser.read_html(page.body, charset)
+        return read
+    if kind.startswith("text/") or kind.endswith(("json", "xml")) or not kind:
+        if b"\0" in page.body:
+            raise WebRefused("{host} gave no text ({count} bytes).", host=page.host, count=len(page.body))
+        return PageText("", page.body.decode(charset or "utf-8", "replace"))
+    named = kind if _KIND.fullmatch(kind) else "something else"
+    raise WebRefused(
+        "{host} gave no text but {named} ({count} bytes), which cannot be read.",
+        host=page.host,
+        named=named,
+        count=len(page.body),
+    )
+
+
+def _content_type(header: str) -> tuple[str, str]:
+    """Kind and character set, as RFC 2045 writes them."""
+    parsed = Message()
+    parsed["content-type"] = header or "text/plain"
+    charset = parsed.get_content_charset() or ""
+    try:
+        "".encode(charset or "utf-8")
+    except (LookupError, UnicodeError):
+        charset = ""
+    return (parsed.get_content_type() if header else ""), charset
+
 
 _SECONDS = 20.0
 _CONNECT_SECONDS = 8.0
@@ -220,3 +286,39 @@ def _host(url: str) -> str:
 def _brief(error: Exception) -> str:
     words = str(error).splitlines()
     return words[0][:200] if words and words[0] else type(error).__name__
+
+
+_MOST_WORDS = 400
+
+
+@dataclass(frozen=True)
+class Found:
+    """One hit: where it is, what it is called, and an excerpt."""
+
+    url: str
+    title: str
+    excerpt: str
+
+
+class Searching:
+    """Asks one server, which may stand in the service's own network: the owner's setting names it, nobody else."""
+
+    def __init__(self, server: str) -> None:
+        self._server = server.rstrip("/")
+        self._reader = Reader(vet=lambda _address: True)
+
+    async def search(self, words: str, limit: int) -> list[Found]:
+        """The first hits. Raises WebRefused when the server cannot be asked or gives no JSON."""
+        address = f"{self._server}/search?q={quote_plus(words[:_MOST_WORDS])}&format=json"
+        page = await self._reader.fetch(address, accept="application/json")
+        if page.status != 200:
+            hint = ": its settings must allow the format json" if page.status == 403 else ""
+            raise WebRefused("the search server answered with the error {status}{hint}.", status=page.status, hint=hint)
+        try:
+            results = json.loads(page.body)["results"]
+            return [
+                Found(str(each["url"]), str(each.get("title") or ""), str(each.get("content") or ""))
+                for each in results[:limit]
+            ]
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise WebRefused("the search server did not answer as a SearXNG server does.") from error

@@ -7,7 +7,7 @@ from typing import Any
 from bs4 import BeautifulSoup
 from bs4.element import PreformattedString, Tag
 
-from sources.web.pages import PageText
+from sources.web.fetch import PageText
 
 _SILENT = ("title", "script", "style", "noscript", "template", "svg", "iframe", "form", "button", "nav", "footer")
 _BLOCKS = ("p", "div", "br", "li", "tr", "h1", "h2", "h3", "h4", "h5", "h6", "section", "article", "blockquote", "pre")

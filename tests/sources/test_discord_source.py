@@ -16,7 +16,7 @@ from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source
 from sources.discord.client import Commands, Tree, intents
 from sources.discord.connection import GatewayRefused, Watch, WrongToken
-from sources.discord.invite import application_of, invite_url
+from sources.discord.links import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
 from sources.discord.settings import Mode
 from tests.sources.running import Ear, as_given, connected, home, nobody_barred

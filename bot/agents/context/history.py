@@ -1,8 +1,9 @@
 """What of a conversation is in view of a model, and how its messages look there."""
 
 import functools
+import json
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from bot.agents.context.quotes import (
@@ -17,15 +18,18 @@ from bot.agents.context.quotes import (
     say,
     stored_result,
 )
-from bot.agents.context.tool_results import past
+from bot.agents.context.working_memory import past
 from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
 from memory.agents import Agent
 from memory.knowledge.summaries import Compaction
+from memory.people.audience import Trust
 from memory.queue import agent_messages, messages, outbox
 from memory.queue.payloads import Quotation
+from memory.queue.steps import Answered, CallDone, Step
 from memory.store.database import Rows
 from memory.store.ids import AgentId
 from memory.store.plurals import many
+from sources.text import one_line
 
 DEFAULT_BUDGET = 24_000
 """Tokens for the conversation, where the agent's configuration names no context_budget."""
@@ -162,3 +166,41 @@ def answered(rows: Rows, asked: messages.Message, quoted: Quotation, shown: Iter
     who = display_name(known.speaker) or "somebody"
     when = _when(known.created_at) + number
     return say("[the message below answers that of {who}, {when}]", who=who, when=when)
+
+
+_NAMED = ("path", "url")
+_MOST, _CHARACTERS = 2, 80
+
+
+def foreign_rows(history: Sequence[messages.Message], own: AgentId) -> Iterator[messages.Message]:
+    """What an agent sees of a conversation that came from somewhere nobody vouches for."""
+    return (
+        each for each in history if each.trust is Trust.WEB and (each.tool_call_id is None or each.agent in (None, own))
+    )
+
+
+def foreign_words(
+    history: Sequence[messages.Message], steps: Sequence[Step], own: AgentId, *, exact: bool = True
+) -> str:
+    """The sources that take trust from a turn, in words such as "text from notes.md"; empty where none does.
+
+    Unless `exact`, only the tools are named: what a call said may not be known to whoever is asked.
+    """
+    given = {row.tool_call_id: row.tool_args or "" for row in history if row.role == "assistant" and row.tool_call_id}
+    read = [(row.tool_name or "", given.get(row.tool_call_id or "", "")) for row in foreign_rows(history, own)]
+    bodies = [step.body for step in steps]
+    calls = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
+    read += [(b.name, calls.get(b.call, "")) for b in bodies if isinstance(b, CallDone) and b.trust < Trust.AGENT]
+    named = list(dict.fromkeys(_source(tool, call if exact else "") for tool, call in reversed(read)))
+    more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
+    return f"text from {', '.join(named[:_MOST])}{more}" if named else ""
+
+
+def _source(tool: str, arguments: str) -> str:
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError:
+        given = {}
+    found = next((given[each] for each in _NAMED if isinstance(given, dict) and given.get(each)), "")
+    named = one_line(str(found), _CHARACTERS).replace("“", "'").replace("”", "'")  # the model chose the words
+    return f"“{named}”" if named else tool or "an earlier message"

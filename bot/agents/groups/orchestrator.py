@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.agents import events, learned_facts, steps
+from bot.agents import events, learning, steps
 from bot.agents.answers import Piece, queue
 from bot.agents.context import prompt, recovery
 from bot.agents.context.prompt import PromptInputs
@@ -18,9 +18,9 @@ from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.settings import Table, stored
 from bot.agents.groups.state_machine import Ask, Fail, Say, Situation, Step, Wait, Wanted, next_step
 from bot.agents.groups.team import Team, team
+from bot.agents.model_call import TurnControl
 from bot.agents.transcript import answers
 from bot.agents.turn import Standing, TurnRunner, run_part, standing
-from bot.agents.turn_control import TurnControl
 from memory import agents, groups
 from memory.groups import Part, Run
 from memory.people.audience import Trust
@@ -237,7 +237,7 @@ class Orchestrator:
                 self._begin_again(tx, fresh)
                 return False
             _write(tx, fresh, say, sight.team, self._deps.package, now)
-            learned_facts.learn(tx, fresh, self._deps.tools, now)
+            learning.learn(tx, fresh, self._deps.tools, now)
             recovery.over(tx, turn)
             groups.end(tx, turn.id, say.outcome, now)
             inbox.finish(tx, turn.id, now)

@@ -13,7 +13,7 @@ from typing import Any
 
 import structlog
 
-from bot.agents.groups.mentions import mentioned_words
+from bot.agents.groups.addressing import mentioned_words
 from bot.agents.groups.settings import Sleeptime, Trigger
 from bot.agents.groups.team import Team, team
 from memory import agents, blocks, groups

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Any
 
 from bot.agents.context.quotes import say
+from bot.agents.groups.addressing import addressed
 from bot.agents.groups.member_turns import begin_part
-from bot.agents.groups.mentions import addressed
 from bot.agents.groups.selectors import choose
 from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
 from bot.agents.groups.state_machine import Wanted, options_of

@@ -35,7 +35,7 @@ from bot.agents.mcp.stdio import LONGEST_MESSAGE, Command, stdio
 from sources.text import one_line
 
 LONGEST = 200_000
-"""Characters of a result; what of it a model is shown at once is for `bot.agents.context.tool_results` to say."""
+"""Characters of a result; what of it a model is shown at once is for `bot.agents.context.working_memory` to say."""
 _LABEL = 200
 
 

@@ -19,7 +19,7 @@ from bot.errors import CallError, ConfigError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Ink, Result
-from sources.discord.invite import invite_url
+from sources.discord.links import invite_url
 from texts import _
 
 _PRIVATE, _USUAL = 0o600, 0o644

@@ -18,8 +18,7 @@ from bot.services.registry import Registry
 from bot.services.results import Markdown
 from memory.requests import Verdict
 from memory.store.ids import ConstellationId
-from sources.discord.buttons import LONGER, PATTERN, PRESS, SNOOZE
-from sources.discord.containers import DONE, LONGEST, NO
+from sources.discord.cards import DONE, LONGER, LONGEST, NO, PATTERN, PRESS, SNOOZE
 from sources.discord.settings import DiscordSettings
 from texts import _, error_sentence
 

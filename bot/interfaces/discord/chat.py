@@ -18,7 +18,7 @@ from bot.services.front_ends import Addressee
 from memory.store.clock import Clock
 from sources.base import Kind, Notification
 from sources.discord import notifications
-from sources.discord.containers import Looks, container
+from sources.discord.cards import Looks, container
 from sources.discord.notifications import Surroundings
 from sources.discord.payloads import author_of
 from sources.discord.places import NAME, bindings_of, place_of, spot_of

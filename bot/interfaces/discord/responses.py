@@ -10,7 +10,7 @@ import structlog
 from discord import app_commands
 
 from bot.errors import UserError
-from sources.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
+from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.shared_state import REFUSED
 from sources.outgoing import outgoing
 from texts import _, error_sentence

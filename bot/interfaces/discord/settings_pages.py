@@ -22,7 +22,7 @@ from bot.services.caller import Caller
 from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import HEADINGS
-from sources.discord.containers import DONE, LONGEST, NO, PLAIN, Looks, container
+from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.shared_state import REFUSED
 from texts import _, error_sentence, gettext_noop, language_of
 

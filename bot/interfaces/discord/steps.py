@@ -20,7 +20,7 @@ from bot.services.caller import Caller, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Markdown
 from bot.services.slash_names import BUTTONS, names_of
-from sources.discord.containers import Looks
+from sources.discord.cards import Looks
 from sources.discord.settings import DiscordSettings
 from sources.text import one_line
 from texts import _

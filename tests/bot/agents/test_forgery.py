@@ -41,8 +41,7 @@ from sources.api import ApiSource, place_of, user_of
 from sources.base import Attachment, BlockSpec
 from sources.base import Quoted as Reply
 from sources.feeds import Item
-from sources.web.pages import PageText
-from sources.web.search import Found, Searching
+from sources.web.fetch import Found, PageText, Searching
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
 from tests.bot.stage import Setting, running, until
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from itertools import count
 from typing import Any
 
-from bot.agents.context.provenance import foreign_rows, foreign_words
+from bot.agents.context.history import foreign_rows, foreign_words
 from memory.people.audience import OWNER, Trust
 from memory.queue.messages import Message
 from memory.queue.steps import Answered, CallDone, Step, ToolCall

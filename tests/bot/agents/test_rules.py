@@ -9,8 +9,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import ValidationError
 
-from bot.agents.rule_conflicts import contradiction
-from bot.agents.rules import RuleName, Rules, ToolRule
+from bot.agents.rules import RuleName, Rules, ToolRule, contradiction
 from bot.config import load_config
 from bot.errors import ConfigError
 from bot.models.base import Answer, Call, Request, UserMessage

@@ -33,7 +33,7 @@ from scheduler import triggers
 from scheduler.jobs import Done, Firing, Queueing
 from scheduler.triggers import At
 from sources.base import Notification, Place
-from sources.discord.buttons import PATTERN, custom_id
+from sources.discord.cards import PATTERN, custom_id
 from sources.terminal import PERSON
 from tests.bot.parts import (
     MovableClock,

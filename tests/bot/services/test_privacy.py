@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from bot.agents.model_call import TurnControl
 from bot.agents.turn import TurnRunner
-from bot.agents.turn_control import TurnControl
 from bot.errors import CallError, UserError
 from bot.runtime.conversation import Patience
 from bot.services.caller import Unconfirmed, Via

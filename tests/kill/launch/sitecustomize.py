@@ -162,7 +162,7 @@ _CHANGES = {
     "memory.queue.attempts": _hurry_tries,
     "memory.store.faults": _note_points,
     "sources.discord.endpoint": _forget_nonces,
-    "bot.runtime.previews": _hurry_previews,
+    "bot.runtime.watchers": _hurry_previews,
     "bot.services.approvals": _look_often,
 }
 

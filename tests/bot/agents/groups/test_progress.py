@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from bot.agents.transcript import queue_progress
-from bot.runtime.previews import progress_words
+from bot.runtime.watchers import progress_words
 from memory.groups import Part, Run
 from memory.store.ids import AgentId, GroupId, TurnId
 from tests.bot.agents.groups.parts import Cast, stages

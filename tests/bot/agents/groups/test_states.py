@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.agents.groups.addressing import holds
 from bot.agents.groups.settings import State
-from bot.agents.groups.states import holds
 from bot.errors import UserError
 from bot.services.known_people import States
 from memory import agents, blocks

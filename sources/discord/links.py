@@ -1,8 +1,14 @@
-"""The link that invites the bot, with the least permissions it can work with. Loads no library."""
+"""Addresses on Discord: of a message, and the link that invites the bot, with the least permissions it can work with.
+
+Loads no library."""
 
 import base64
 import binascii
+from collections.abc import Iterable
 from urllib.parse import urlencode
+
+from memory.people.audience import Audience
+from memory.store.ids import PlaceId
 
 _ADD_REACTIONS = 1 << 6
 _VIEW_CHANNEL = 1 << 10
@@ -37,3 +43,19 @@ def application_of(token: str) -> int | None:
     except (binascii.Error, UnicodeDecodeError, ValueError):
         return None
     return int(number) if number.isdecimal() else None
+
+
+_DISCORD = "discord:"
+
+
+def message_link(place: PlaceId, kind: str, heard_by: Iterable[Audience], external_id: str) -> str:
+    """The address of a message; empty where there is none (the terminal), or not enough is known of the place.
+
+    `kind` is the place's, `heard_by` its audience and those within which it lies: they name its guild.
+    """
+    channel = place.removeprefix(_DISCORD)
+    if not (place.startswith(_DISCORD) and channel.isdecimal() and external_id.isdecimal()):
+        return ""
+    guilds = [audience.removeprefix(f"guild:{_DISCORD}") for audience in heard_by if audience.startswith("guild:")]
+    guild = "@me" if kind in ("direct", "group") else next(iter(guilds), "")
+    return f"https://discord.com/channels/{guild}/{channel}/{external_id}" if guild else ""

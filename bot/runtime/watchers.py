@@ -1,15 +1,19 @@
-"""Showing an answer while it is written, and how far a group has come: one message each, edited as there is more.
+"""Those who watch turns: subscribers, typing indicators, and messages that show an answer as it grows, or how far a
+group has come: one message each, edited as there is more.
 
-Only where it helps: not for what is quick, not through webhooks, at most one edit a second, never the same text twice.
-Its outbox row is a preview's, made before its first send: a crash leaves nothing behind that nobody takes away, and a
-run that is taken up after one goes on with the same message. An answer replaces its preview; how far a group has come
-is taken away after the answer. Of that only who and how far is shown, nothing of what members say to each other.
+These help where things take long: not through webhooks, at most one edit a second, never the same text twice. Their
+outbox row is a preview's, made before its first send: a crash leaves nothing behind that nobody takes away, and a run
+that is taken up after one goes on with the same message. An answer replaces its preview; how far a group has come is
+taken away after the answer. Of that only who and how far is shown, not what members say to each other.
 """
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+
+import structlog
 
 from bot.agents.events import (
     AgentCompleted,
@@ -20,6 +24,7 @@ from bot.agents.events import (
     Started,
     TextChunk,
     TurnEvent,
+    Watch,
 )
 from bot.agents.groups.settings import Pipeline, stored
 from bot.agents.transcript import progress_key, queue_progress
@@ -30,8 +35,68 @@ from memory.groups import Part, Run
 from memory.queue import outbox
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId, place_source
-from sources.base import DeliveryFailed, DeliveryUnclear, Endpoint
+from sources.base import Activity, DeliveryFailed, DeliveryUnclear, Endpoint
 from texts import _
+
+_log = structlog.get_logger("bot.runtime.watchers")
+
+
+class Broadcast:
+    """Passes every event on to all who listen at the moment."""
+
+    def __init__(self) -> None:
+        self._watching: list[Watch] = []
+
+    def __call__(self, event: TurnEvent) -> None:
+        for watch in tuple(self._watching):
+            try:
+                watch(event)
+            except Exception:  # who watches a turn does not break it
+                _log.exception("watch_failed", turn=event.turn, event_kind=type(event).__name__)
+
+    @contextmanager
+    def listen(self, watch: Watch) -> Iterator[None]:
+        """Be told of every event until the context ends."""
+        self._watching.append(watch)
+        try:
+            yield
+        finally:
+            self._watching.remove(watch)
+
+    @contextmanager
+    def ends(self, place: PlaceId) -> Iterator[asyncio.Event]:
+        """Something that is set whenever a turn in that place came to its end, well or not, until the context ends."""
+        ended = asyncio.Event()
+
+        def watch(event: TurnEvent) -> None:
+            if event.place == place and isinstance(event, Complete | Failed):
+                ended.set()
+
+        with self.listen(watch):
+            yield ended
+
+
+class Typing:
+    """Shows in a place that an answer is being made there."""
+
+    def __init__(self, endpoints: Mapping[str, Endpoint], workers: Workers) -> None:
+        self._endpoints = endpoints
+        self._workers = workers
+
+    def __call__(self, event: TurnEvent) -> None:
+        match event:
+            case Started():
+                self._show(event.place, busy=True)
+            case Complete() | Failed():
+                self._show(event.place, busy=False)
+            case _:
+                pass
+
+    def _show(self, place: PlaceId, *, busy: bool) -> None:
+        endpoint = self._endpoints.get(place_source(place))
+        if endpoint is not None:
+            self._workers.once(f"typing in {place}", endpoint.show(Activity(place, busy)))
+
 
 BEGIN_SECONDS, RUN_BEGIN_SECONDS = 2.5, 5.0
 """An answer that is still being written after so long is shown, and a run that is not over."""

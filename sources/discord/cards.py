@@ -1,0 +1,183 @@
+"""What Discord shows in a colored container: results and cards, with buttons, menus and pages.
+
+The ids of buttons carry the question's id and the answer, nothing else. What is pressed or chosen is heard by its id,
+so it works after a restart, and who may do it is decided then."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import discord
+
+from sources.base import Buttons, Pressed
+from texts import _, gettext_noop
+
+_OF = r"(?::(?P<of>con_[0-9a-z]{1,40}))?"
+"""The constellation that asks, where it is not the configured one."""
+
+PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,19})" + _OF)
+"""Matches the custom id of an answer to a question."""
+
+LONGER = re.compile(r"carina:permit-for:(?P<request>[0-9]{1,19})" + _OF)
+"""Matches the id of the menu under a question that allows it for longer; what is chosen is the answer."""
+
+PRESS = re.compile(
+    r"carina:(?P<kind>reminder|retry|preference|pairing):(?P<offer>[a-z]{1,10}):"
+    r"(?P<id>[0-9]{1,19}|ent_[0-9a-z]{1,20}|discord:[0-9]{1,20})" + _OF
+)
+"""Matches the id of a button that calls an operation: of a reminder, of what was given up or inferred, of a person."""
+
+SNOOZE = re.compile(r"carina:snooze:(?P<id>[0-9]{1,19})" + _OF)
+"""Matches the id of the menu that puts a reminder off; what is chosen is an argument of the operation and its value."""
+
+_LONGER = {
+    "hour": gettext_noop("For 1 hour"),
+    "always": gettext_noop("Always for this"),
+}
+_SNOOZES = {
+    "minutes=10": gettext_noop("10 minutes"),
+    "minutes=60": gettext_noop("1 hour"),
+    "until=evening": gettext_noop("This evening"),
+    "until=morning": gettext_noop("Tomorrow morning"),
+}
+_LOOKS = {
+    "let": ("Allow", discord.ButtonStyle.success),
+    "block": ("Deny", discord.ButtonStyle.danger),
+    "ignore": ("Ignore", discord.ButtonStyle.secondary),
+    "allow": ("Use it", discord.ButtonStyle.success),
+    "refuse": ("Forget it", discord.ButtonStyle.danger),
+    "snooze": ("Snooze", discord.ButtonStyle.secondary),
+    "done": ("Done", discord.ButtonStyle.success),
+    "retry": ("Try again", discord.ButtonStyle.primary),
+    "once": ("Allow once", discord.ButtonStyle.success),
+    "hour": ("For 1 hour", discord.ButtonStyle.primary),
+    "always": ("Always for this", discord.ButtonStyle.secondary),
+    "deny": ("Deny", discord.ButtonStyle.danger),
+    "details": ("Details", discord.ButtonStyle.secondary),
+}
+
+
+def custom_id(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> str:
+    """The id of a button; `PATTERN` and `PRESS` read it."""
+    return f"carina:{kind}:{offer}:{request}{f':{of}' if of else ''}"
+
+
+def button(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> discord.ui.Button[Any]:
+    label, style = _LOOKS[offer]
+    return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind, of))
+
+
+def _menu(kind: str, title: str, offers: Mapping[str, str], buttons: Buttons) -> discord.ui.Select[Any]:
+    """A choice among answers; buttons that were sent before there was one still work."""
+    of = f":{buttons.constellation}" if buttons.constellation else ""
+    options = [discord.SelectOption(label=_(label), value=value) for value, label in offers.items()]
+    return discord.ui.Select(custom_id=f"carina:{kind}:{buttons.request}{of}", placeholder=title, options=options)
+
+
+def items_of(buttons: Buttons | None) -> list[discord.ui.Item[Any]]:
+    """The buttons and menus under a card; none where it offers nothing."""
+    if buttons is None or not buttons.offers:
+        return []
+    found = list[discord.ui.Item[Any]]()
+    more = ("details",) if buttons.kind == "permit" else ()
+    for offer in (*buttons.offers, *more):
+        if offer == "snooze":
+            found.append(_menu("snooze", _("Snooze"), _SNOOZES, buttons))
+        elif offer not in _LONGER:
+            found.append(button(offer, buttons.request, buttons.kind, buttons.constellation))
+    if longer := {each: _LONGER[each] for each in buttons.offers if each in _LONGER}:
+        found.append(_menu("permit-for", _("Allow for longer"), longer, buttons))
+    return found
+
+
+LONGEST = 3_600
+"""Characters of an answer; what is longer goes into pages or a file. Discord takes 4,000 with headings and all."""
+_BUTTONS = 5  # of one row
+_LINES = 20  # of one page
+
+
+class Tone(Enum):
+    """What an answer is about, as the color at its edge."""
+
+    PLAIN = 0x5865F2
+    DONE = 0x2E9E5B
+    ASKS = 0xE0A100
+    REFUSED = 0xD83C3E
+
+
+@dataclass(frozen=True)
+class Looks:
+    """What stands around the words of an answer."""
+
+    tone: Tone = Tone.PLAIN
+    title: str = ""
+    footer: str = ""
+    items: Sequence[discord.ui.Item[Any]] = ()
+
+
+_TONES = {"permit": Tone.ASKS, "pairing": Tone.ASKS, "preference": Tone.ASKS, "retry": Tone.REFUSED}
+"""By what a card asks; one that tells or reminds is plain."""
+
+PLAIN, DONE, NO = Looks(), Looks(Tone.DONE), Looks(Tone.REFUSED)
+
+
+def container(words: str, looks: Looks, file_names: Iterable[str] = ()) -> discord.ui.LayoutView:
+    """One answer; `file_names` are those of its files, which Discord shows only where they are named."""
+    parts = list[discord.ui.Item[Any]]()
+    if looks.title:
+        parts.append(discord.ui.TextDisplay(f"### {looks.title}"))
+    if words:
+        parts.append(discord.ui.TextDisplay(words))
+    parts += [discord.ui.File(f"attachment://{name}") for name in file_names]
+    if looks.footer:
+        parts.append(discord.ui.TextDisplay(f"-# {looks.footer}"))
+    parts += rows(looks.items)
+    view = discord.ui.LayoutView(timeout=None)
+    view.add_item(discord.ui.Container(*parts, accent_color=looks.tone.value))
+    view.stop()  # what is pressed is heard by its id: discord.py need not keep each view
+    return view
+
+
+def card(words: str, buttons: Buttons | None, file_names: Iterable[str] = ()) -> discord.ui.LayoutView:
+    """What the service itself says or asks, with its buttons; a card that was answered has none."""
+    tone = _TONES.get(buttons.kind, Tone.PLAIN) if buttons is not None and buttons.offers else Tone.PLAIN
+    return container(words, Looks(tone, items=items_of(buttons)), file_names)
+
+
+def words_of(message: discord.Message) -> str:
+    """The words of a message, also of one that is a container."""
+    return message.content or "\n".join(_texts(message.components))
+
+
+def _texts(parts: Iterable[object]) -> Iterator[str]:
+    for part in parts:
+        if isinstance(part, discord.TextDisplay):
+            yield part.content
+        elif isinstance(part, discord.Container):
+            yield from _texts(part.children)
+
+
+def paged(lines: Iterable[str]) -> list[str]:
+    """Lines as pages of an answer, none of them too long for one."""
+    pages, count = [""], 0
+    for line in lines:
+        text = line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+        if count and (count == _LINES or len(pages[-1]) + len(text) >= LONGEST):
+            pages.append("")
+            count = 0
+        pages[-1] += f"\n{text}" if count else text
+        count += 1
+    return pages
+
+
+def rows(items: Iterable[discord.ui.Item[Any]]) -> list[discord.ui.ActionRow[Any]]:
+    """Buttons side by side, a menu on a row of its own."""
+    found = list[list[discord.ui.Item[Any]]]()
+    for item in items:
+        wide = not isinstance(item, discord.ui.Button)
+        if wide or not found or len(found[-1]) == _BUTTONS or not isinstance(found[-1][0], discord.ui.Button):
+            found.append([])
+        found[-1].append(item)
+    return [discord.ui.ActionRow(*row) for row in found]
