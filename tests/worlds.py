@@ -27,7 +27,7 @@ from bot.agents.tools.search_results import Where
 from bot.config.tables import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
-from bot.services.accounts import Accounts, SayCode
+from bot.services.accounts import Accounts
 from bot.services.caller import Asker, Caller, Spoken, Via
 from bot.services.front_ends import FrontEnds, FrontEndStates
 from bot.services.search import Found, Search, Wanted
@@ -246,8 +246,8 @@ class Run:
         )
         if self.ground.linked:
             first = await self.accounts.start(somebody(ANN.id))
-            second = await self.accounts.say(somebody(ANNA.id), SayCode(code=_code(first.text)))
-            await self.accounts.say(somebody(ANN.id), SayCode(code=_code(second.text)))
+            second = await self.accounts.say(somebody(ANNA.id), code=_code(first.text))
+            await self.accounts.say(somebody(ANN.id), code=_code(second.text))
 
     async def part(self) -> None:
         await self.accounts.remove(somebody(ANN.id))

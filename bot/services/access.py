@@ -88,15 +88,9 @@ def configured_rules(config: Config) -> dict[str, Rule]:
 
 
 _Code = Annotated[str, Field(min_length=1, max_length=40), Param("Pairing code, such as ABCD-2345")]
+_Person = Annotated[PersonId, Field(max_length=300), Param("Person, such as discord:1234")]
+_Who = Annotated[str, Field(min_length=1, max_length=300), Param("Person, role or server", suggests="decided")]
 _WHO = "discord:1234, bluesky:did:…, discord:role:1234 or discord:guild:1234"
-
-
-class ApproveCode(Arguments):
-    code: _Code
-
-
-class OnePerson(Arguments):
-    person: Annotated[PersonId, Field(max_length=300), Param("Person, such as discord:1234")]
 
 
 class Whom(Arguments):
@@ -114,10 +108,6 @@ class Whom(Arguments):
             raise UserError("Choose one: a person, a role or a server.")
         _require(named[0])
         return named[0]
-
-
-class OneDecision(Arguments):
-    who: Annotated[str, Field(min_length=1, max_length=300), Param("Person, role or server", suggests="decided")]
 
 
 class WaitingRow(Row):
@@ -261,8 +251,8 @@ class Access:
         return Waiting(rows=rows, empty=_("There are no pairing requests."))
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, _CHANGES)
-    async def approve(self, caller: Caller, arguments: ApproveCode) -> Notice:
-        now, wanted = self._clock(), read_code(arguments.code)
+    async def approve(self, caller: Caller, code: _Code) -> Notice:
+        now, wanted = self._clock(), read_code(code)
 
         def work(tx: Tx) -> PairingRequest | None:
             found = access.redeem(tx, wanted, caller.person, now)
@@ -286,22 +276,22 @@ class Access:
         return Notice(text=text, people={"person": found.person}, words={"name": found.name})
 
     @operation("pair.let-in", "Allow somebody who asked", Action.PEOPLE, _BUTTON)
-    async def let_in(self, caller: Caller, arguments: OnePerson) -> Notice:
-        await self._decide(caller, arguments.person, Rule.ALLOW, _LET_IN, _("✅ {person} may talk to me."))
-        return Notice(text=_("{person} is now allowed and has been told."), people={"person": arguments.person})
+    async def let_in(self, caller: Caller, person: _Person) -> Notice:
+        await self._decide(caller, person, Rule.ALLOW, _LET_IN, _("✅ {person} may talk to me."))
+        return Notice(text=_("{person} is now allowed and has been told."), people={"person": person})
 
     @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
-    async def block(self, caller: Caller, arguments: OnePerson) -> Notice:
-        await self._decide(caller, arguments.person, Rule.DENY, _NOT_LET_IN, _("⛔ {person} is blocked."))
+    async def block(self, caller: Caller, person: _Person) -> Notice:
+        await self._decide(caller, person, Rule.DENY, _NOT_LET_IN, _("⛔ {person} is blocked."))
         undo = caller.command("people forget")
         text = _("{person} is blocked and has been told. {command} undoes this.", person="{person}", command=undo)
-        return Notice(text=text, people={"person": arguments.person})
+        return Notice(text=text, people={"person": person})
 
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
-    async def ignore(self, caller: Caller, arguments: OnePerson) -> Notice:
-        await self._decide(caller, arguments.person, None, "", _("The request of {person} is ignored."))
+    async def ignore(self, caller: Caller, person: _Person) -> Notice:
+        await self._decide(caller, person, None, "", _("The request of {person} is ignored."))
         text = _("I say nothing to {person}. They can ask again tomorrow.")
-        return Notice(text=text, people={"person": arguments.person})
+        return Notice(text=text, people={"person": person})
 
     async def _decide(self, caller: Caller, person: PersonId, rule: Rule | None, told: str, shown: str) -> None:
         """The first answer counts. Raises Refused."""
@@ -323,8 +313,8 @@ class Access:
         self._resume()
 
     @operation("pair.revoke", "Cancel a pairing request or undo an approval", Action.PEOPLE, _CHANGES)
-    async def revoke(self, caller: Caller, arguments: OnePerson) -> Notice:
-        return await self._forget(caller, arguments.person)
+    async def revoke(self, caller: Caller, person: _Person) -> Notice:
+        return await self._forget(caller, person)
 
     @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE, _LISTS)
     @reads
@@ -357,8 +347,8 @@ class Access:
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
 
     @operation("people.forget", "Undo an allow or block", Action.PEOPLE, _CHANGES)
-    async def forget(self, caller: Caller, arguments: OneDecision) -> Notice:
-        return await self._forget(caller, arguments.who)
+    async def forget(self, caller: Caller, who: _Who) -> Notice:
+        return await self._forget(caller, who)
 
     @suggestions("decided")
     async def suggest(self, _caller: Caller) -> Suggestions:

@@ -18,7 +18,7 @@ from bot.errors import UserError
 from bot.runtime.intake import AudienceResolver
 from bot.services.access import new_code, read_code, shown_code
 from bot.services.caller import Caller
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.registry import Options, Param, operation
 from bot.services.results import Ink, Listing, Notice, Row, relative
 from memory.erasure.person import is_to_part, part
 from memory.people import identities
@@ -43,8 +43,7 @@ _CHANGES = Options(changes=True)
 _log = structlog.get_logger("bot.services.accounts")
 
 
-class SayCode(Arguments):
-    code: Annotated[str, Field(min_length=1, max_length=40), Param("The code, such as ABCD-2345")]
+_Code = Annotated[str, Field(min_length=1, max_length=40), Param("The code, such as ABCD-2345")]
 
 
 class AccountRow(Row):
@@ -106,12 +105,12 @@ class Accounts:
         )
 
     @operation("link.say", "Enter the code that your other account received", Action.LINK, _CHANGES)
-    async def say(self, caller: Caller, arguments: SayCode) -> Notice:
+    async def say(self, caller: Caller, code: _Code) -> Notice:
         now = self.clock()
         self._require_patience(caller.person, now)
 
         def work(tx: Tx) -> Half | Linked | None:
-            return identities.say(tx, caller.person, read_code(arguments.code), new_code(), now)
+            return identities.say(tx, caller.person, read_code(code), new_code(), now)
 
         done = await self.constellations.registry.write(_SAY, work, durable=True)
         match done:

@@ -36,29 +36,23 @@ _KEEPS = Options(changes=True, keeps=True)
 
 _When = Annotated[str, Field(min_length=1, max_length=200)]
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
+_Text = Annotated[
+    str, Field(min_length=1, max_length=1_000), Param("What to remind you of, and perhaps when", words=True)
+]
+_Due = Annotated[
+    str, Field(max_length=200), Param('When, such as "in 20 minutes" or "every monday at 8"', positional=True)
+]
+_Where = Annotated[Literal["privately", "here"], Param("Where to remind you", via=DISCORD_ONLY)]
+_Reminder = Annotated[_Named, Param("Number or words from it", suggests="reminders")]
+_Until = Annotated[
+    DayPart | None, Param("Instead, until when", labels={"evening": "This evening", "morning": "Tomorrow morning"})
+]
+_Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days ahead")]
+_Event = Annotated[_Named, Param("Number or title of the event", suggests="events")]
 _MINUTES = 31 * 24 * 60
 
 
-class SetReminder(Arguments):
-    text: Annotated[
-        str, Field(min_length=1, max_length=1_000), Param("What to remind you of, and perhaps when", words=True)
-    ]
-    when: Annotated[
-        str, Field(max_length=200),
-        Param('When, such as "in 20 minutes" or "every monday at 8"', positional=True),
-    ] = ""  # fmt: skip
-    where: Annotated[Literal["privately", "here"], Param("Where to remind you", via=DISCORD_ONLY)] = "privately"
-
-
-class OneReminder(Arguments):
-    reminder: Annotated[_Named, Param("Number or words from it", suggests="reminders")]
-
-
-class SnoozeReminder(OneReminder):
-    minutes: Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes")] = reminding.SNOOZE_MINUTES
-    until: Annotated[
-        DayPart | None, Param("Instead, until when", labels={"evening": "This evening", "morning": "Tomorrow morning"})
-    ] = None
+_Minutes = Annotated[int, Field(ge=1, le=_MINUTES), Param("For how many minutes")]
 
 
 class AddEvent(Arguments):
@@ -68,14 +62,6 @@ class AddEvent(Arguments):
     minutes: Annotated[int, Field(ge=-1, le=_MINUTES), Param("Remind you this many minutes before; -1 for never")] = (
         calendar.REMINDER_MINUTES
     )
-
-
-class ListEvents(Arguments):
-    days: Annotated[int, Field(ge=1, le=3_660), Param("How many days ahead")] = 31
-
-
-class OneEvent(Arguments):
-    event: Annotated[_Named, Param("Number or title of the event", suggests="events")]
 
 
 class SetClocks(Arguments):
@@ -159,9 +145,8 @@ class Agenda(MemoryService, Announcing):
 
     @operation("remind.me", "Set a reminder", Action.AGENDA, _KEEPS)
     @writes(_CHANGE, durable=True)
-    def remind(self, tx: Tx, caller: Caller, arguments: SetReminder) -> ReminderSet:
-        at = caller.here if arguments.where == "here" and caller.here is not None else caller.alone
-        text, when = arguments.text, arguments.when
+    def remind(self, tx: Tx, caller: Caller, text: _Text, when: _Due = "", where: _Where = "privately") -> ReminderSet:
+        at = caller.here if where == "here" and caller.here is not None else caller.alone
         if not when.strip():
             text, when = reminding.parted(text, self.clock(), self._zone(tx, caller))
         wanted = Wanted(text, when, caller.person, at.place, at.scope, caller.trust)
@@ -192,24 +177,30 @@ class Agenda(MemoryService, Announcing):
 
     @operation("remind.done", "Mark a reminder as done", Action.AGENDA, _CHANGES)
     @writes(_CHANGE, durable=True)
-    def finish(self, tx: Tx, caller: Caller, arguments: OneReminder) -> str:
-        found = self._reminder(tx, caller, arguments.reminder)
+    def finish(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
+        found = self._reminder(tx, caller, reminder)
         reminding.finish(tx, found, self.clock())
         return _("Done: {text}", text=found.text)
 
     @operation("remind.snooze", "Snooze a reminder", Action.AGENDA, _CHANGES)
     @writes(_CHANGE, durable=True)
-    def snooze(self, tx: Tx, caller: Caller, arguments: SnoozeReminder) -> str:
-        found, zone, now = self._reminder(tx, caller, arguments.reminder), self._zone(tx, caller), self.clock()
-        part = arguments.until
-        after = timedelta(minutes=arguments.minutes) if part is None else reminding.until_part(part, zone, now)
+    def snooze(
+        self,
+        tx: Tx,
+        caller: Caller,
+        reminder: _Reminder,
+        minutes: _Minutes = reminding.SNOOZE_MINUTES,
+        until: _Until = None,
+    ) -> str:
+        found, zone, now = self._reminder(tx, caller, reminder), self._zone(tx, caller), self.clock()
+        after = timedelta(minutes=minutes) if until is None else reminding.until_part(until, zone, now)
         at = reminding.snooze(tx, found, after, now)
         return _("I will remind you again at {moment}: {text}", moment=moment_text(at), text=found.text)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA, _CHANGES)
     @writes(_CHANGE, durable=True)
-    def cancel(self, tx: Tx, caller: Caller, arguments: OneReminder) -> str:
-        found = self._reminder(tx, caller, arguments.reminder)
+    def cancel(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
+        found = self._reminder(tx, caller, reminder)
         reminding.cancel(tx, found, self.clock())
         return _("Canceled: {text}", text=found.text)
 
@@ -232,8 +223,8 @@ class Agenda(MemoryService, Announcing):
 
     @operation("events.list", "List upcoming events", Action.AGENDA, Options(file_name="events.md"))
     @reads
-    def list_events(self, rows: Rows, caller: Caller, arguments: ListEvents) -> Listing[EventRow]:
-        coming = calendar.coming(self._events(rows, caller), self.clock(), arguments.days)
+    def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
+        coming = calendar.coming(self._events(rows, caller), self.clock(), days)
         return Listing(
             rows=tuple(_event(at, each, self._zone(rows, caller)) for at, each in coming),
             empty=_("You have no upcoming events that I can show here."),
@@ -241,10 +232,10 @@ class Agenda(MemoryService, Announcing):
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, _CHANGES)
     @writes(_CHANGE, durable=True)
-    def cancel_event(self, tx: Tx, caller: Caller, arguments: OneEvent) -> str:
-        event = calendar.meant(self._events(tx, caller), arguments.event)
-        appointments.cancel(tx, event, self.clock())
-        return _("Canceled: {title}", title=event.title)
+    def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:
+        found = calendar.meant(self._events(tx, caller), event)
+        appointments.cancel(tx, found, self.clock())
+        return _("Canceled: {title}", title=found.title)
 
     @suggestions("events")
     @reads

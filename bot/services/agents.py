@@ -41,7 +41,7 @@ from bot.services.agent_tables import (
 from bot.services.approvals import Approvals, UsesApprovals
 from bot.services.caller import Caller
 from bot.services.named import find_agent
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from bot.services.transactions import reads, writes
 from memory import agents, requests
@@ -74,6 +74,11 @@ _Prompt = Annotated[
     str | None,
     Param("File with its system prompt; use - for standard input", content=True, flag="--prompt-file", metavar="FILE"),
 ]
+_Agent = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
+_Active = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="active agents")]
+_Hibernated = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="hibernated agents")]
+_Name = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="AGENT", positional=True)]
+_Unset = Annotated[tuple[str, ...], Param("Setting to reset to its default", metavar="KEY")]
 
 
 def _require_status(agent: Agent, status: Status, caller: Caller) -> None:
@@ -82,30 +87,6 @@ def _require_status(agent: Agent, status: Status, caller: Caller) -> None:
         words, command = _HOW.get(agent.status, ("", ""))
         remedy = _(words, command=caller.command(command))
         raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{remedy}.")
-
-
-class OneAgent(Arguments):
-    agent: Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
-
-
-class ActiveAgent(Arguments):
-    agent: Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="active agents")]
-
-
-class HibernatedAgent(Arguments):
-    agent: Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="hibernated agents")]
-
-
-class CreateAgent(Arguments):
-    name: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="AGENT", positional=True)] = ""
-    settings: Settings = ()
-    prompt: _Prompt = None
-
-
-class EditAgent(OneAgent):
-    settings: Settings = ()
-    prompt: _Prompt = None
-    unset: Annotated[tuple[str, ...], Param("Setting to reset to its default", metavar="KEY")] = ()
 
 
 class AgentRow(Row):
@@ -190,37 +171,41 @@ class Agents(UsesApprovals):
 
     @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(file_name="agent.toml"))
     @reads
-    def show(self, rows: Rows, caller: Caller, arguments: OneAgent) -> WholeAgent:
-        agent = find_agent(rows, arguments.agent)
-        member_of = [each.name for each in agents.groups_of(rows, agent.id)]
-        section = agent_section(agent) if policy.may(self.approvals.people, caller.approver, Action.EXPORT) else {}
+    def show(self, rows: Rows, caller: Caller, agent: _Agent) -> WholeAgent:
+        found = find_agent(rows, agent)
+        member_of = [each.name for each in agents.groups_of(rows, found.id)]
+        section = agent_section(found) if policy.may(self.approvals.people, caller.approver, Action.EXPORT) else {}
         return WholeAgent.from_record(
-            agent,
-            agent=agent.name,
-            model=agent.model or self.config.model.default,
+            found,
+            agent=found.name,
+            model=found.model or self.config.model.default,
             groups=tuple(member_of),
-            file=self._beside_file(agent),
-            rules=tuple(Rules.of(agent).sentences()),
+            file=self._beside_file(found),
+            rules=tuple(Rules.of(found).sentences()),
             settings=section,
             toml=write_exchange([section]) if section else "",
         )
 
     @operation("agent.create", "Create an agent", Action.AGENTS, CHANGES)
-    async def create(self, _caller: Caller, arguments: CreateAgent) -> Changes:
-        given = _given(arguments.settings, arguments.prompt)
-        if not arguments.name or not given:
+    async def create(
+        self, _caller: Caller, name: _Name = "", settings: Settings = (), prompt: _Prompt = None
+    ) -> Changes:
+        given = _given(settings, prompt)
+        if not name or not given:
             raise CallError("agent create: give a name and settings, such as --set description=…")
-        return await self.save([read_agent({"name": arguments.name, **given})], replacing=False)
+        return await self.save([read_agent({"name": name, **given})], replacing=False)
 
     @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES)
-    async def edit(self, _caller: Caller, arguments: EditAgent) -> Changes:
-        changes = {**_given(arguments.settings, arguments.prompt), **dict.fromkeys(arguments.unset)}
+    async def edit(
+        self, _caller: Caller, agent: _Agent, settings: Settings = (), prompt: _Prompt = None, unset: _Unset = ()
+    ) -> Changes:
+        changes = {**_given(settings, prompt), **dict.fromkeys(unset)}
         if not changes:
             raise CallError("agent edit: say what to change, such as --set model=offline")
         if "name" in changes:
             raise UserError("An agent keeps its name: the file, groups and memory know it by that.")
-        agent = await self.database.read(lambda rows: find_agent(rows, arguments.agent))
-        merged = {**agent_section(agent), **changes}
+        found = await self.database.read(lambda rows: find_agent(rows, agent))
+        merged = {**agent_section(found), **changes}
         return await self.save([read_agent({key: value for key, value in merged.items() if value is not None})])
 
     @operation("agent.import", "Import agents from a file, all or none", Action.AGENTS, CHANGES)
@@ -237,28 +222,28 @@ class Agents(UsesApprovals):
         return exported.written(arguments.output)
 
     @operation("agent.archive", "Archive an agent; it stops answering but keeps its memory", Action.AGENTS, CHANGES)
-    async def archive(self, _caller: Caller, arguments: OneAgent) -> Changes:
+    async def archive(self, _caller: Caller, agent: _Agent) -> Changes:
         def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
-            agent, now = find_agent(tx, arguments.agent), self.approvals.clock()
-            if agent.status == "archived":
-                raise UserError("{agent} is already archived.", agent=agent.name)
-            agents.set_status(tx, agent.id, "archived", now)
-            ended = turns.open_of_agent(tx, agent.id)
+            found, now = find_agent(tx, agent), self.approvals.clock()
+            if found.status == "archived":
+                raise UserError("{agent} is already archived.", agent=found.name)
+            agents.set_status(tx, found.id, "archived", now)
+            ended = turns.open_of_agent(tx, found.id)
             for turn in ended:
                 abandon(tx, self.approvals.broker, turn, now)
             self._plan(tx, now)
-            for turn in requests.waiting_turns(tx, agent.id):  # of turns that ended when they had asked
+            for turn in requests.waiting_turns(tx, found.id):  # of turns that ended when they had asked
                 self.approvals.broker.withdraw(tx, turn, now)
-            return agent, ended
+            return found, ended
 
-        agent, ended = await self.database.write(_ARCHIVE, work, durable=True)
+        found, ended = await self.database.write(_ARCHIVE, work, durable=True)
         self.moved(ended)
         stopped = ngettext("{count} answer was stopped", "{count} answers were stopped", len(ended))
-        return changed("agent", agent.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
+        return changed("agent", found.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
 
     @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES)
-    async def restore(self, caller: Caller, arguments: OneAgent) -> Changes:
-        known = await self._let(caller, arguments.agent, "archived", "active")
+    async def restore(self, caller: Caller, agent: _Agent) -> Changes:
+        known = await self._let(caller, agent, "archived", "active")
         self.resume()
         return changed("agent", known, _("restored"))
 
@@ -266,14 +251,14 @@ class Agents(UsesApprovals):
         "agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP,
         Options(changes=True),
     )  # fmt: skip
-    async def hibernate(self, caller: Caller, arguments: ActiveAgent) -> Changes:
-        known = await self._let(caller, arguments.agent, "active", "hibernated")
+    async def hibernate(self, caller: Caller, agent: _Active) -> Changes:
+        known = await self._let(caller, agent, "active", "hibernated")
         did = _("hibernated; it finishes its current answers and gets no more until you wake it")
         return changed("agent", known, did)
 
     @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Options(changes=True))
-    async def wake(self, caller: Caller, arguments: HibernatedAgent) -> Changes:
-        known = await self._let(caller, arguments.agent, "hibernated", "active")
+    async def wake(self, caller: Caller, agent: _Hibernated) -> Changes:
+        known = await self._let(caller, agent, "hibernated", "active")
         self.resume()
         return changed("agent", known, _("awake"))
 

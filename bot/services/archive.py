@@ -52,16 +52,10 @@ _Agent = Annotated[
     str, Field(max_length=64), Param("Limit to this agent (default: all agents)", metavar="NAME", suggests="agents")
 ]
 _Which = Annotated[str, Field(min_length=1, max_length=200), Param("Label or ID of the entry", suggests="entries")]
-
-
-class ListEntries(Arguments):
-    limit: Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")] = 20
-    agent: _Agent = ""
-
-
-class OneEntry(Arguments):
-    entry: _Which
-    agent: _Agent = ""
+_Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
+_Audience = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Who can see it: public, guild:<id> or channel:<id>")
+]
 
 
 class AddEntry(Arguments):
@@ -74,14 +68,6 @@ class AddEntry(Arguments):
         Field(max_length=64),
         Param("Agent that keeps it (default: the one that last answered you)", metavar="NAME", suggests="agents"),
     ] = ""
-
-
-class WidenEntry(Arguments):
-    entry: _Which
-    audience: Annotated[
-        str, Field(min_length=1, max_length=100), Param("Who can see it: public, guild:<id> or channel:<id>")
-    ]
-    agent: _Agent = ""
 
 
 class EntryRow(Row):
@@ -221,18 +207,18 @@ class Archive(MemoryService):
         Options(file_name="archival.md"),
     )  # fmt: skip
     @reads
-    def list_entries(self, rows: Rows, caller: Caller, arguments: ListEntries) -> Entries:
-        named = agents_called(rows, arguments.agent)
-        found = [each for of in named for each in archival.latest(rows, of.id, caller.scope, limit=arguments.limit)]
+    def list_entries(self, rows: Rows, caller: Caller, limit: _Limit = 20, agent: _Agent = "") -> Entries:
+        named = agents_called(rows, agent)
+        found = [each for of in named for each in archival.latest(rows, of.id, caller.scope, limit=limit)]
         found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
         names = {agent.id: agent.name for agent in named}
-        return Entries(rows=tuple(EntryRow.of(entry, names) for entry in found[: arguments.limit]))
+        return Entries(rows=tuple(EntryRow.of(entry, names) for entry in found[:limit]))
 
     @operation("archival.show", "Show one entry in full", Action.READ_MEMORY, Options(file_name="entry.md"))
     @reads
-    def show_entry(self, rows: Rows, caller: Caller, arguments: OneEntry) -> WholeEntry:
-        entry = _entry(rows, arguments.agent, arguments.entry, caller.scope)
-        return WholeEntry(row=EntryRow.of(entry, {agent.id: agent.name for agent in agents.every_agent(rows)}))
+    def show_entry(self, rows: Rows, caller: Caller, entry: _Which, agent: _Agent = "") -> WholeEntry:
+        found = _entry(rows, agent, entry, caller.scope)
+        return WholeEntry(row=EntryRow.of(found, {each.id: each.name for each in agents.every_agent(rows)}))
 
     @operation(
         "archival.add",
@@ -255,44 +241,44 @@ class Archive(MemoryService):
 
     @operation("archival.delete", "Delete an entry and the messages of yours it came from", Action.CHANGE_OWN, _CHANGES)
     @writes(_DELETE)
-    def delete_entry(self, tx: Tx, caller: Caller, arguments: OneEntry) -> str:
+    def delete_entry(self, tx: Tx, caller: Caller, entry: _Which, agent: _Agent = "") -> str:
         """The words it came from are forgotten as far as they are the caller's."""
         now = self.clock()
-        entry = _entry(tx, arguments.agent, arguments.entry, caller.scope)
-        held = MemoryRights(entry.people, entry.audience, (Change.FORGET,))
+        found = _entry(tx, agent, entry, caller.scope)
+        held = MemoryRights(found.people, found.audience, (Change.FORGET,))
         self.require_change(caller, Change.FORGET, held)
-        asking = next((one for one in entry.people if one in self.people.selves(caller.person)), caller.person)
-        return forgotten(forget_entry(tx, entry, asking, now))
+        asking = next((one for one in found.people if one in self.people.selves(caller.person)), caller.person)
+        return forgotten(forget_entry(tx, found, asking, now))
 
     @operation(
         "archival.widen", "Share an entry that contains only your own words", Action.WIDEN,
         Options(changes=True, asks=True, file_name="entry.md"),
     )  # fmt: skip
-    async def widen_entry(self, caller: Caller, arguments: WidenEntry) -> WidenedEntry:
+    async def widen_entry(self, caller: Caller, entry: _Which, audience: _Audience, agent: _Agent = "") -> WidenedEntry:
         """As it stands; the caller sees first what would be told."""
-        audience = named_audience(arguments.audience)
+        to = named_audience(audience)
         person, scope = caller.person, caller.scope
         owner = policy.may(self.people, caller.approver, Action.EDIT_ANY)
         hand = Hand(person, self.people.selves(person), owner, scope, caller.trust, self.clock())
 
         def look(rows: Rows) -> tuple[Entry, WidenedEntry]:
-            entry = _entry(rows, arguments.agent, arguments.entry, scope)
-            require_widening_entry(rows, hand, entry, audience)
-            name = archival.shown_name(entry.label, entry.id)
+            found = _entry(rows, agent, entry, scope)
+            require_widening_entry(rows, hand, found, to)
+            name = archival.shown_name(found.label, found.id)
             told = WidenedEntry(
-                named=_("Entry {entry}", entry=entry.label) if entry.label else _("This entry"),
+                named=_("Entry {entry}", entry=found.label) if found.label else _("This entry"),
                 entry=name,
-                before=where(rows, entry.audience, scope),
-                after=where(rows, audience, scope),
-                audience=str(audience),
-                text=whole_text(entry),
+                before=where(rows, found.audience, scope),
+                after=where(rows, to, scope),
+                audience=str(to),
+                text=whole_text(found),
             )
-            return entry, told
+            return found, told
 
         def work(tx: Tx) -> WidenedEntry:
-            entry, told = look(tx)
+            found, told = look(tx)
             caller.confirm(told.question)  # another version than was shown is asked about anew
-            widen_entry(tx, hand, entry, audience)
+            widen_entry(tx, hand, found, to)
             return told
 
         try:
@@ -320,7 +306,7 @@ class Archive(MemoryService):
 
     @suggestions("entries")
     async def suggest(self, caller: Caller) -> Suggestions:
-        found = await self.list_entries(caller, ListEntries(limit=_SUGGESTED))
+        found = await self.list_entries(caller, limit=_SUGGESTED)
         return [(row.id, ": ".join(filter(None, (row.name, one_line(row.text, _SHOWN))))) for row in found.rows]
 
     async def _read(self, read: Callable[[Rows], T]) -> T:

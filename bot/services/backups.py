@@ -11,7 +11,7 @@ import structlog
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.registry import Options, Param, operation
 from bot.services.results import Entry, Ink, Lines, Listing, Row
 from memory.store import backups
 from memory.store.backups import Backup
@@ -29,11 +29,7 @@ _SECONDS = 3_600.0
 _log = structlog.get_logger("bot.services.backups")
 
 
-class CreateBackup(Arguments):
-    to: Annotated[
-        Path | None,
-        Param("Folder for a copy, ideally on another disk", metavar="PATH", via=TERMINAL_ONLY),
-    ] = None
+_To = Annotated[Path | None, Param("Folder for a copy, ideally on another disk", metavar="PATH", via=TERMINAL_ONLY)]
 
 
 class BackupRow(Row):
@@ -83,11 +79,11 @@ class Backups:
     @operation(
         "backup.create", "Create and verify a backup now", Action.BACKUP, Options(changes=True, seconds=_SECONDS)
     )
-    async def create(self, _caller: Caller, arguments: CreateBackup) -> Entry[BackupRow]:
+    async def create(self, _caller: Caller, to: _To = None) -> Entry[BackupRow]:
         row = BackupRow.of(made := await self._make())
-        if arguments.to is not None:
+        if to is not None:
             try:
-                copy = await asyncio.to_thread(backups.copy_to, made, arguments.to)
+                copy = await asyncio.to_thread(backups.copy_to, made, to)
             except StoreError as error:
                 raise UserError(
                     "The backup {name} was created, but not copied: {error}.", name=made.name, error=error

@@ -42,34 +42,23 @@ _SHARE = commit_point("memory.share")
 _WIDEN = commit_point("memory.widen")
 _CHANGES = Options(changes=True, file_name="memory.md")
 
-_Name = Annotated[
+BlockName = Annotated[
     str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks")
 ]
 
 
-class OneBlock(Arguments):
-    label: _Name
-
-
-class ShareBlock(OneBlock):
-    agent: Annotated[
-        str,
-        Field(max_length=64),
-        Param("Agent to share with (default: show who has it)", suggests="agents", positional=True),
-    ] = ""
-    at: Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do")] = "read_only"
-
-
-class UnshareBlock(OneBlock):
-    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="sharers")]
-
-
-class WidenBlock(OneBlock):
-    to: Annotated[
-        str,
-        Field(min_length=1, max_length=100),
-        Param("Who can see it: public, guild:<id> or channel:<id>", metavar="AUDIENCE", positional=True),
-    ] = "public"
+_SharedWith = Annotated[
+    str,
+    Field(max_length=64),
+    Param("Agent to share with (default: show who has it)", suggests="agents", positional=True),
+]
+_At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do")]
+_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="sharers")]
+_To = Annotated[
+    str,
+    Field(min_length=1, max_length=100),
+    Param("Who can see it: public, guild:<id> or channel:<id>", metavar="AUDIENCE", positional=True),
+]
 
 
 @dataclass(frozen=True)
@@ -77,36 +66,36 @@ class BlockSharing(MemoryService):
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     @operation("memory.share", "Share a block with another agent", Action.SHARE, _CHANGES)
-    async def share(self, caller: Caller, arguments: ShareBlock) -> Shares:
-        return await (self._share(caller, arguments) if arguments.agent else self._shares(caller, arguments.label))
+    async def share(self, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
+        return await (self._share(caller, label, agent, Permission(at)) if agent else self._shares(caller, label))
 
     @reads
     def _shares(self, rows: Rows, caller: Caller, label: str) -> Shares:
         return _shared(rows, find_named(rows, caller.scope, label))
 
     @writes(_SHARE)
-    def _share(self, tx: Tx, caller: Caller, arguments: ShareBlock) -> Shares:
-        named, agent = find_named(tx, caller.scope, arguments.label), find_living(tx, arguments.agent)
-        share_block(tx, named.block, agent.name, Permission(arguments.at), self.clock())
+    def _share(self, tx: Tx, caller: Caller, label: str, agent: str, at: Permission) -> Shares:
+        named = find_named(tx, caller.scope, label)
+        share_block(tx, named.block, find_living(tx, agent).name, at, self.clock())
         return _shared(tx, named)
 
     @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, _CHANGES)
     @writes(_SHARE)
-    def unshare(self, tx: Tx, caller: Caller, arguments: UnshareBlock) -> Shares:
-        named = find_named(tx, caller.scope, arguments.label)
-        unshare_block(tx, named.block, arguments.agent)
+    def unshare(self, tx: Tx, caller: Caller, label: BlockName, agent: _Agent) -> Shares:
+        named = find_named(tx, caller.scope, label)
+        unshare_block(tx, named.block, agent)
         return _shared(tx, named)
 
     @operation(
         "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
         Options(changes=True, asks=True, file_name="memory.md"),
     )  # fmt: skip
-    async def widen(self, caller: Caller, arguments: WidenBlock) -> WidenedBlock:
+    async def widen(self, caller: Caller, label: BlockName, to: _To = "public") -> WidenedBlock:
         """As it stands; the caller sees first what would be told."""
-        audience, hand = named_audience(arguments.to), hand_of(self.people, caller, self.clock(), self.checkpoints)
+        audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
 
         def look(rows: Rows) -> tuple[BlockId, Past, WidenedBlock]:
-            named, past = named_past(rows, caller.scope, arguments.label)
+            named, past = named_past(rows, caller.scope, label)
             require_widening(rows, hand, named.block, past, audience)
             return named.block.id, past, _widened(rows, named, audience, caller)
 
@@ -114,7 +103,7 @@ class BlockSharing(MemoryService):
         caller.confirm(found.question)
 
         def work(tx: Tx) -> WidenedBlock:
-            named = find_named(tx, caller.scope, arguments.label)
+            named = find_named(tx, caller.scope, label)
             if named.block.id != looked_at or version_of(tx, looked_at) != known.version:
                 raise UserError("The block changed in the meantime. Look at it again, then repeat the command.")
             told = _widened(tx, named, audience, caller)
@@ -177,15 +166,12 @@ class CreateBlock(Arguments):
     permission: Annotated[Permission, Param("What the agent may do with it")] = Permission.READ_WRITE
 
 
-class ChangeBlock(OneBlock):
+class ChangeBlock(Arguments):
+    label: BlockName
     rename: Annotated[str, Field(max_length=100), Param("New name of the block", metavar="NAME")] = ""
     description: _Description = ""
     limit: _Limit = None
     type: _Type = None
-
-
-class RestoreBlock(Arguments):
-    label: _Label
 
 
 @dataclass(frozen=True)
@@ -224,24 +210,24 @@ class BlockSettings(MemoryService):
         Options(changes=True, confirm="Delete block {label}?", file_name="memory.md"),
     )  # fmt: skip
     @writes(_ADMINISTER)
-    def delete(self, tx: Tx, caller: Caller, arguments: OneBlock) -> str:
-        named = find_named(tx, caller.scope, arguments.label)
+    def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
+        named = find_named(tx, caller.scope, label)
         self._require_theirs(caller, named.block)
         remove_block(tx, named.block, self.clock())
         self._note(tx, caller, named.block.label, "deleted")
-        label, command = named.block.label, caller.command("memory restore")
-        return _("Deleted block {block}. {command} brings it back.", block=label, command=command)
+        command = caller.command("memory restore")
+        return _("Deleted block {block}. {command} brings it back.", block=named.block.label, command=command)
 
     @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, _KEEPS)
     @writes(_ADMINISTER)
-    def restore(self, tx: Tx, caller: Caller, arguments: RestoreBlock) -> str:
-        found = deleted_blocks(tx, caller.scope, arguments.label)
+    def restore(self, tx: Tx, caller: Caller, label: _Label) -> str:
+        found = deleted_blocks(tx, caller.scope, label)
         if not found:
-            raise UserError("There is no deleted block {block} here.", block=repr(arguments.label))
+            raise UserError("There is no deleted block {block} here.", block=repr(label))
         owner, audience = found[0]
-        self._require_theirs(caller, restore_block(tx, owner, arguments.label, audience, self.clock()))
-        self._note(tx, caller, arguments.label, "restored")
-        return _("Block {block} is back.", block=arguments.label)
+        self._require_theirs(caller, restore_block(tx, owner, label, audience, self.clock()))
+        self._note(tx, caller, label, "restored")
+        return _("Block {block} is back.", block=label)
 
     def _require_theirs(self, caller: Caller, block: Block) -> None:
         """What others read elsewhere, and what is before a model's eyes at every turn, is the owner's to settle."""

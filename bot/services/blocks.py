@@ -39,7 +39,7 @@ from bot.services.block_results import (
     Writable,
     state_of,
 )
-from bot.services.block_settings import OneBlock, hand_of
+from bot.services.block_settings import BlockName, hand_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing
@@ -68,28 +68,28 @@ _CHANGES = Options(changes=True, file_name="memory.md")
 
 _Version = Annotated[int, Param("Version number, as the history shows it")]
 _FieldName = Annotated[str, Field(max_length=140), Param("Edit only this field", suggests="fields")]
+_Label = Annotated[
+    str, Field(max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks", positional=True)
+]
+_Shown = Annotated[int | None, Param("Version to show (default: the newest)")]
+_Before = Annotated[int | None, Param("Show only changes before this one")]
+_Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=TERMINAL_ONLY)]
+_Newer = Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)]
+_Text = Annotated[str, Field(min_length=1, max_length=4_000), Param("The text to add")]
+_Content = Annotated[str, Param("The new text")]
+_Seen = Annotated[int, Param("The version that the form showed")]
+_Redo = Annotated[bool, Param("Redo your latest undone change")]
+_Writer = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Agent, person or job whose changes to undo", suggests="writers")
+]
+_Since = Annotated[
+    str, Field(max_length=40), Param("Start from a change (12), a turn ('turn 7'), a time, or an age (8h, 2d)")
+]
+_Repair = Annotated[bool, Param("Repair damaged blocks")]
 
 
-class ShowBlock(Arguments):
-    label: Annotated[
-        str, Field(max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks", positional=True)
-    ] = ""
-    version: Annotated[int | None, Param("Version to show (default: the newest)")] = None
-
-
-class BlockHistory(OneBlock):
-    before: Annotated[int | None, Param("Show only changes before this one")] = None
-    limit: Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=TERMINAL_ONLY)] = (
-        15
-    )
-
-
-class CompareBlock(OneBlock):
-    older: _Version
-    newer: Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)] = None
-
-
-class EditBlock(OneBlock):
+class EditBlock(Arguments):
+    label: BlockName
     field: _FieldName = ""
     text: Annotated[str | None, Param("The new text", piped=True, via=TERMINAL_ONLY)] = None
     seen: Annotated[
@@ -103,47 +103,11 @@ class EditBlock(OneBlock):
     ] = ""
 
 
-class AppendToBlock(OneBlock):
-    text: Annotated[str, Field(min_length=1, max_length=4_000), Param("The text to add")]
-    field: _FieldName = ""
-
-
-class OpenForm(OneBlock):
-    field: _FieldName = ""
-
-
-class WriteBlock(OneBlock):
-    text: Annotated[str, Param("The new text")]
-    seen: Annotated[int, Param("The version that the form showed")]
-
-
-class WriteField(OneBlock):
+class WriteField(Arguments):
+    label: BlockName
     text: Annotated[str, Param("The new text")]
     field: Annotated[str, Param("The mark of the field's name")]
     mark: Annotated[str, Param("The mark of what the form showed")]
-
-
-class RollBackBlock(OneBlock):
-    version: _Version
-
-
-class UndoChange(OneBlock):
-    redo: Annotated[bool, Param("Redo your latest undone change")] = False
-
-
-class RevertWriter(OneBlock):
-    writer: Annotated[
-        str,
-        Field(min_length=1, max_length=100),
-        Param("Agent, person or job whose changes to undo", suggests="writers"),
-    ]
-    since: Annotated[
-        str, Field(max_length=40), Param("Start from a change (12), a turn ('turn 7'), a time, or an age (8h, 2d)")
-    ] = ""
-
-
-class VerifyBlocks(Arguments):
-    repair: Annotated[bool, Param("Repair damaged blocks")] = False
 
 
 @dataclass(frozen=True)
@@ -171,21 +135,24 @@ class Blocks(MemoryService):
 
     @operation("memory.show", "Show a memory block, or list them all", Action.READ_MEMORY, _LOOKS)
     @reads
-    def show_block(self, rows: Rows, caller: Caller, arguments: ShowBlock) -> BlockList | ShownBlock:
-        if not arguments.label:
+    def show_block(
+        self, rows: Rows, caller: Caller, label: _Label = "", version: _Shown = None
+    ) -> BlockList | ShownBlock:
+        if not label:
             return _listed(rows, caller)
-        named = find_named(rows, caller.scope, arguments.label)
+        named = find_named(rows, caller.scope, label)
         block, now = named.block, version_of(rows, named.block.id)
-        version = now if arguments.version is None else arguments.version
+        version = now if version is None else version
         text = block.content if version == now else past_of_block(rows, block.id).text_at(version)
         row = _row(rows, named, caller)
         return ShownBlock(row=row, version=version, newest=now, text=text, profile=block.profile)
 
     @operation("memory.history", "Show who changed a block, when and how", Action.READ_MEMORY, _LOOKS)
     @reads
-    def show_history(self, rows: Rows, caller: Caller, arguments: BlockHistory) -> History:
-        before, limit = arguments.before, arguments.limit
-        named, past, names = self._past(rows, caller, arguments.label)
+    def show_history(
+        self, rows: Rows, caller: Caller, label: BlockName, before: _Before = None, limit: _Limit = 15
+    ) -> History:
+        named, past, names = self._past(rows, caller, label)
         steps = [step for step in past.steps if before is None or step.change.seq < before]
         text, changes = played(past.text, steps[:-limit]), list[ChangeRow]()
         for step in steps[-limit:]:
@@ -195,16 +162,16 @@ class Blocks(MemoryService):
 
     @operation("memory.diff", "Compare two versions of a block", Action.READ_MEMORY, _LOOKS)
     @reads
-    def compare(self, rows: Rows, caller: Caller, arguments: CompareBlock) -> Diff:
-        named, past = named_past(rows, caller.scope, arguments.label)
-        older, newer = arguments.older, past.version if arguments.newer is None else arguments.newer
+    def compare(self, rows: Rows, caller: Caller, label: BlockName, older: _Version, newer: _Newer = None) -> Diff:
+        named, past = named_past(rows, caller.scope, label)
+        newer = past.version if newer is None else newer
         before, after = past.text_at(older), past.text_at(newer)
         return Diff(block=named.name, older=older, newer=newer, before=before, after=after)
 
     @operation("memory.blame", "Show who wrote which part of a block, and when", Action.READ_MEMORY, _LOOKS)
     @reads
-    def show_blame(self, rows: Rows, caller: Caller, arguments: OneBlock) -> Blame:
-        named, past, names = self._past(rows, caller, arguments.label)
+    def show_blame(self, rows: Rows, caller: Caller, label: BlockName) -> Blame:
+        named, past, names = self._past(rows, caller, label)
         parts = tuple(PartRow.of(piece, names) for piece in blame(past))
         return Blame(block=named.name, versions=_(past.range), parts=parts)
 
@@ -229,19 +196,18 @@ class Blocks(MemoryService):
         Options(changes=True, keeps=True, file_name="memory.md"),
     )  # fmt: skip
     @writes(_CHANGE)
-    def append(self, tx: Tx, caller: Caller, arguments: AppendToBlock) -> Edited:
-        named = find_named(tx, caller.scope, arguments.label)
-        path = arguments.field or end_of(named.block)
-        added = addition(named.block, path, f"{arguments.text}\n", person_writer(caller.person), self.clock())
+    def append(self, tx: Tx, caller: Caller, label: BlockName, text: _Text, field: _FieldName = "") -> Edited:
+        named = find_named(tx, caller.scope, label)
+        path = field or end_of(named.block)
+        added = addition(named.block, path, f"{text}\n", person_writer(caller.person), self.clock())
         edit = revert.by_hand(tx, self._hand(caller), named.block, Operation.APPEND)
         block = edit(lambda document: document.change(added))
         return Edited(block=named.name, field=path, version=block.version, merged=False, text=block.content)
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
     @reads
-    def open_form(self, rows: Rows, caller: Caller, arguments: OpenForm) -> Writable:
-        field = arguments.field
-        block = find_named(rows, caller.scope, arguments.label).block
+    def open_form(self, rows: Rows, caller: Caller, label: BlockName, field: _FieldName = "") -> Writable:
+        block = find_named(rows, caller.scope, label).block
         revert.require_hand(self._hand(caller), block)
         return Writable(
             id=block.id,
@@ -254,9 +220,9 @@ class Blocks(MemoryService):
 
     @operation("memory.write", "Store a form with a block", Action.EDIT_OWN, _FORM)
     @writes(_CHANGE)
-    def write_block(self, tx: Tx, caller: Caller, arguments: WriteBlock) -> Edited:
-        named = find_named(tx, caller.scope, arguments.label)
-        return self._edited(tx, caller, named, Written(arguments.text, seen=arguments.seen))
+    def write_block(self, tx: Tx, caller: Caller, label: BlockName, text: _Content, seen: _Seen) -> Edited:
+        named = find_named(tx, caller.scope, label)
+        return self._edited(tx, caller, named, Written(text, seen=seen))
 
     @operation("memory.write-field", "Store a form with a field of a block", Action.EDIT_OWN, _FORM)
     @writes(_CHANGE)
@@ -277,37 +243,35 @@ class Blocks(MemoryService):
     # ------------------------------------------------------------------ going back
 
     @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, _CHANGES)
-    async def roll_back(self, caller: Caller, arguments: RollBackBlock) -> WentBack:
-        to = arguments.version
-        return await self._gone_back(caller, arguments.label, lambda edit, known: revert.roll_back(edit, to, known), to)
+    async def roll_back(self, caller: Caller, label: BlockName, version: _Version) -> WentBack:
+        return await self._gone_back(caller, label, lambda edit, known: revert.roll_back(edit, version, known), version)
 
     @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, _CHANGES)
-    async def undo(self, caller: Caller, arguments: UndoChange) -> WentBack:
+    async def undo(self, caller: Caller, label: BlockName, redo: _Redo = False) -> WentBack:
         writer = person_writer(caller.person)
-        step = revert.redo if arguments.redo else revert.undo
-        return await self._gone_back(caller, arguments.label, lambda edit, known: step(edit, writer, known))
+        step = revert.redo if redo else revert.undo
+        return await self._gone_back(caller, label, lambda edit, known: step(edit, writer, known))
 
     @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, _CHANGES)
-    async def revert_writer(self, caller: Caller, arguments: RevertWriter) -> WentBack:
+    async def revert_writer(self, caller: Caller, label: BlockName, writer: _Writer, since: _Since = "") -> WentBack:
         """Since a version or a time.
 
         A long past takes its time: it is replayed by a reader, and only what changed meanwhile makes the writer do it.
         """
-        replayed, known = await self._replayed(caller, arguments)
+        replayed, known = await self._replayed(caller, label)
 
         def act(tx: Tx, block: BlockId, edit: Edit) -> Done:
             same = block == replayed and version_of(tx, block) == known.version
             past = known if same else past_of_block(tx, block)
             names = writer_names(tx, past, caller.scope, caller.approver, self.people)
-            writer = writer_called(names, past, arguments.writer, self.people)
-            since = version_before(past, arguments.since, self.clock())
-            return revert.revert(edit, past, writer, since, names[writer])
+            whose = writer_called(names, past, writer, self.people)
+            return revert.revert(edit, past, whose, version_before(past, since, self.clock()), names[whose])
 
-        return await self._done(caller, arguments.label, act)
+        return await self._done(caller, label, act)
 
     @reads
-    def _replayed(self, rows: Rows, caller: Caller, arguments: OneBlock) -> tuple[BlockId, Past]:
-        named, past = named_past(rows, caller.scope, arguments.label)
+    def _replayed(self, rows: Rows, caller: Caller, label: str) -> tuple[BlockId, Past]:
+        named, past = named_past(rows, caller.scope, label)
         return named.block.id, past.replayed()
 
     async def _gone_back(
@@ -336,13 +300,13 @@ class Blocks(MemoryService):
         "memory.verify", "Check all blocks for damage", Action.EDIT_ANY,
         Options(changes=True, via=TERMINAL_ONLY),
     )  # fmt: skip
-    async def verify(self, _caller: Caller, arguments: VerifyBlocks) -> AsyncIterator[Listing[CheckRow]]:
+    async def verify(self, _caller: Caller, repair: _Repair = False) -> AsyncIterator[Listing[CheckRow]]:
         """Raises UserError where something stays damaged, after what was found."""
         rows = list[CheckRow]()
         for identifier, name in await self.database.read(_every_block):
             problems = await self.database.read(functools.partial(_problems, identifier))
             repaired: Sequence[str] = ()
-            if problems and arguments.repair:
+            if problems and repair:
                 repaired = await self._repair(identifier)
             state = "sound" if not problems else "repaired" if repaired else "damaged"
             rows.append(CheckRow(block=name, state=state, found=tuple(problems)))

@@ -34,6 +34,13 @@ _THIS = {
 }
 
 _Period = Annotated[Literal["day", "month"], Param("Per day or per month (UTC)")]
+_Of = Annotated[
+    str,
+    Field(min_length=1, max_length=100),
+    Param("What it limits, as the list shows it", suggests="budgets set by command"),
+]
+_Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days to look back")]
+_By = Annotated[By, Param("Group the costs by")]
 
 
 class SetBudget(Arguments):
@@ -49,20 +56,6 @@ class SetBudget(Arguments):
         float | None, Field(ge=0, le=1_000_000), Param("Limit in US dollars; 0 stops all calls to providers")
     ] = None
     tokens: Annotated[int | None, Field(ge=0, le=10**12), Param("Limit in tokens, input and output together")] = None
-
-
-class ClearBudget(Arguments):
-    of: Annotated[
-        str,
-        Field(min_length=1, max_length=100),
-        Param("What it limits, as the list shows it", suggests="budgets set by command"),
-    ]
-    period: _Period = "day"
-
-
-class ShowCost(Arguments):
-    days: Annotated[int, Field(ge=1, le=3_660), Param("How many days to look back")] = 30
-    by: Annotated[By, Param("Group the costs by")] = "model"
 
 
 class BudgetRow(Row):
@@ -177,11 +170,11 @@ class Spending:
         self.kept.decided.update({(each.subject, each.period): each for each in found})
 
     @operation("cost", "Show what models cost", Action.COST, Options(file_name="cost.md"))
-    async def cost(self, caller: Caller, arguments: ShowCost) -> Cost:
-        since = self.clock() - timedelta(days=arguments.days)
-        found: list[Bill] = await self.database.read(lambda rows: budgets.bills(rows, since, arguments.by))
+    async def cost(self, caller: Caller, days: _Days = 30, by: _By = "model") -> Cost:
+        since = self.clock() - timedelta(days=days)
+        found: list[Bill] = await self.database.read(lambda rows: budgets.bills(rows, since, by))
         bills = tuple(BillRow(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)}) for bill in found)
-        return Cost(days=arguments.days, by=arguments.by, bills=bills, budgets=await self._listed(caller))
+        return Cost(days=days, by=by, bills=bills, budgets=await self._listed(caller))
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
     async def list_budgets(self, caller: Caller) -> Listing[BudgetRow]:
@@ -203,8 +196,8 @@ class Spending:
         return _("From now on: {limit}.", limit=_whole(limit))
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, _DECIDES)
-    async def clear_budget(self, _caller: Caller, arguments: ClearBudget) -> str:
-        named, period = _subject(arguments.of), arguments.period
+    async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> str:
+        named = _subject(of)
         done = await self.database.write(_DECIDE, lambda tx: budgets.drop(tx, named, period), durable=True)
         if not done:
             raise UserError("No command set a budget of {named} per {period}.", named=named, period=_(period))

@@ -17,7 +17,7 @@ from bot.errors import UserError
 from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import NO_CONSTELLATION, find
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row, record_lines
 from memory import agents
 from memory.queue import inbox
@@ -45,31 +45,12 @@ _Place = Annotated[
     Field(min_length=1, max_length=320),
     Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned"),
 ]
-
-
-class NewConstellation(Arguments):
-    name: Annotated[str, Field(max_length=100), Param("Its name")]
-
-
-class OneConstellation(Arguments):
-    name: _Name
-
-
-class MaybeConstellation(Arguments):
-    name: Annotated[
-        str,
-        Field(max_length=100),
-        Param("Which; without it the configured one", positional=True, suggests="constellations"),
-    ] = ""
-
-
-class AssignPlace(Arguments):
-    place: _Place
-    name: _Name
-
-
-class OnePlace(Arguments):
-    place: _Place
+_NewName = Annotated[str, Field(max_length=100), Param("Its name")]
+_Which = Annotated[
+    str,
+    Field(max_length=100),
+    Param("Which; without it the configured one", positional=True, suggests="constellations"),
+]
 
 
 class ConstellationRow(Row):
@@ -121,8 +102,7 @@ class ConstellationCommands:
         return Listing(rows=tuple(ConstellationRow(**self._about(each)) for each in self.registry.all()), empty="")
 
     @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, _CHANGES)
-    async def create(self, _caller: Caller, arguments: NewConstellation) -> str:
-        name = arguments.name
+    async def create(self, _caller: Caller, name: _NewName) -> str:
         if wrong := problem_with(Section, name=name):
             raise UserError("This name cannot be used: {why}.", why=wrong)
         if not _SHAPE.fullmatch(name) or name.casefold().startswith("con_"):
@@ -142,8 +122,8 @@ class ConstellationCommands:
         )
 
     @operation("constellation.status", "Show who is in a constellation and its size", Action.CONSTELLATIONS, _LOOKS)
-    async def status(self, _caller: Caller, arguments: MaybeConstellation) -> ConstellationStatus:
-        found = self._find(arguments.name) if arguments.name else self.registry.of(self.configured)
+    async def status(self, _caller: Caller, name: _Which = "") -> ConstellationStatus:
+        found = self._find(name) if name else self.registry.of(self.configured)
 
         def read(rows: Rows) -> dict[str, Any]:
             every = agents.every_agent(rows)
@@ -163,8 +143,8 @@ class ConstellationCommands:
         "constellation.delete", "Delete a constellation; its files are kept aside", Action.CONSTELLATIONS,
         Options(via=TERMINAL_ONLY, changes=True, asks=True),
     )  # fmt: skip
-    async def delete(self, caller: Caller, arguments: OneConstellation) -> str:
-        found = self._find(arguments.name)
+    async def delete(self, caller: Caller, name: _Name) -> str:
+        found = self._find(name)
         if found.id == self.configured:
             raise UserError("{name} is the configured constellation, which cannot be deleted.", name=found.name)
         one, more = ngettext_noop(
@@ -190,16 +170,16 @@ class ConstellationCommands:
         return " ".join(said)
 
     @operation("constellation.assign", "Let a place belong to a constellation", Action.CONSTELLATIONS, _CHANGES)
-    async def assign(self, caller: Caller, arguments: AssignPlace) -> Notice:
-        found, place = self._find(arguments.name), _place(arguments.place)
+    async def assign(self, caller: Caller, place: _Place, name: _Name) -> Notice:
+        found, place = self._find(name), _place(place)
         await self.registry.bind(place, found.id, caller.person, before=self.configured)
         _log.info("place_assigned", place=place, constellation=found.name, by=caller.person)
         text = _("{place} now belongs to {name}. Earlier messages stay where they are.")
         return Notice(text=text, words={"place": place, "name": found.name})
 
     @operation("constellation.unassign", "Let a place belong to the configured one", Action.CONSTELLATIONS, _CHANGES)
-    async def unassign(self, caller: Caller, arguments: OnePlace) -> Notice:
-        place = _place(arguments.place)
+    async def unassign(self, caller: Caller, place: _Place) -> Notice:
+        place = _place(place)
         if not await self.registry.unbind(place, self.configured):
             raise UserError("{place} is assigned to no constellation.", place=place)
         _log.info("place_unassigned", place=place, by=caller.person)

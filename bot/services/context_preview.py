@@ -13,8 +13,8 @@ from bot.errors import UserError
 from bot.models.base import Request
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import find_living
-from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.registry import Options as Options
+from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row
 from bot.services.transactions import reads
 from memory.agents import Agent
@@ -31,13 +31,12 @@ from texts import _, gettext_noop
 _LOOKED = 200  # messages of a place among which is the newest that somebody said
 
 
-class PreviewContext(Arguments):
-    place: Annotated[
-        str,
-        Field(min_length=1, max_length=120),
-        Param("ID of the place, such as discord:1234", suggests="places heard"),
-    ]
-    agent: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
+_Place = Annotated[
+    str,
+    Field(min_length=1, max_length=120),
+    Param("ID of the place, such as discord:1234", suggests="places heard"),
+]
+_Agent = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 
 
 class Section(Row):
@@ -73,32 +72,29 @@ class ContextPreview:
         Options(via=TERMINAL_ONLY, file_name="context.md"),
     )  # fmt: skip
     @reads
-    def preview(self, rows: Rows, caller: Caller, arguments: PreviewContext) -> Preview:
+    def preview(self, rows: Rows, caller: Caller, place: _Place, agent: _Agent = "") -> Preview:
         """If the newest message there came now. Tools are not counted."""
-        return self._preview(rows, caller, arguments)
+        found = inbox.place(rows, PlaceId(place))
+        if found is None or not caller.scope.may_use(found.audience):
+            raise UserError("There is no place {place} that you may look into.", place=repr(place))
+        answering, scope = find_living(rows, agent), Scope(found.audience, frozenset(found.within))
+        said = messages.conversation(rows, found.id, scope, _LOOKED)
+        newest = next((each for each in reversed(said) if each.role == "user" and each.text), None)
+        if newest is None:
+            raise UserError("Nobody has said anything there that you may read.")
+        material = self._material(rows, answering, scope, newest)
+        request = prompt.render(material, ())
+        written = "\n\n".join([request.system, *(each.text for each in request.messages)])
+        name = found.name or found.id
+        return Preview(
+            agent=answering.name, place=name, said=newest.text, sections=_sections(material, request), text=written
+        )
 
     @suggestions("places heard")
     @reads
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         found = inbox.known_places(rows, caller.scope)
         return [(each.id, f"{each.name or each.id}") for each in found]
-
-    def _preview(self, rows: Rows, caller: Caller, arguments: PreviewContext) -> Preview:
-        place = inbox.place(rows, PlaceId(arguments.place))
-        if place is None or not caller.scope.may_use(place.audience):
-            raise UserError("There is no place {place} that you may look into.", place=repr(arguments.place))
-        agent, scope = find_living(rows, arguments.agent), Scope(place.audience, frozenset(place.within))
-        said = messages.conversation(rows, place.id, scope, _LOOKED)
-        newest = next((each for each in reversed(said) if each.role == "user" and each.text), None)
-        if newest is None:
-            raise UserError("Nobody has said anything there that you may read.")
-        material = self._material(rows, agent, scope, newest)
-        request = prompt.render(material, ())
-        written = "\n\n".join([request.system, *(each.text for each in request.messages)])
-        name = place.name or place.id
-        return Preview(
-            agent=agent.name, place=name, said=newest.text, sections=_sections(material, request), text=written
-        )
 
     def _material(self, rows: Rows, agent: Agent, scope: Scope, newest: Message) -> PromptInputs:
         now = self.clock()

@@ -48,6 +48,9 @@ _Audience = Annotated[
     Field(max_length=100),
     Param("Who can see it: owner, public, guild:discord:1234 or channel:discord:1234", via=TERMINAL_ONLY),
 ]
+_Note = Annotated[_Words, Param("What the agent needs to know")]
+_Reader = Annotated[_Agent, Param("Agent to read it (default: the next one)", metavar="NAME", suggests="agents")]
+_Decision = Annotated[_Words, Param("What was decided or is important")]
 
 
 class ListActivity(Arguments):
@@ -62,18 +65,6 @@ class AssignTask(Arguments):
     task: Annotated[_Words, Param("What to do")]
     agent: Annotated[_Agent, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")] = ""
     importance: Annotated[Importance, Param("How urgent it is")] = "medium"
-    audience: _Audience = "owner"
-
-
-class HandOver(Arguments):
-    note: Annotated[_Words, Param("What the agent needs to know")]
-    agent: Annotated[_Agent, Param("Agent to read it (default: the next one)", metavar="NAME", suggests="agents")] = ""
-    audience: _Audience = "owner"
-
-
-class AddNote(Arguments):
-    note: Annotated[_Words, Param("What was decided or is important")]
-    importance: _Importance = "medium"
     audience: _Audience = "owner"
 
 
@@ -211,15 +202,22 @@ class Coordination:
 
     @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, _KEEPS)
     @writes(_ARRANGE)
-    def hand_over(self, tx: Tx, caller: Caller, arguments: HandOver) -> str:
-        by = self._by(caller, arguments.audience)
-        note = coordination.hand_over(tx, by, arguments.note, *_to(tx, arguments.agent))
-        return _("{to_name} will read it in the next turn.", to_name=note.to_name or _("The next agent"))
+    def hand_over(self, tx: Tx, caller: Caller, note: _Note, agent: _Reader = "", audience: _Audience = "owner") -> str:
+        by = self._by(caller, audience)
+        left = coordination.hand_over(tx, by, note, *_to(tx, agent))
+        return _("{to_name} will read it in the next turn.", to_name=left.to_name or _("The next agent"))
 
     @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, _KEEPS)
     @writes(_ARRANGE)
-    def add_note(self, tx: Tx, caller: Caller, arguments: AddNote) -> str:
-        coordination.add_note(tx, self._by(caller, arguments.audience), arguments.note, arguments.importance)
+    def add_note(
+        self,
+        tx: Tx,
+        caller: Caller,
+        note: _Decision,
+        importance: _Importance = "medium",
+        audience: _Audience = "owner",
+    ) -> str:
+        coordination.add_note(tx, self._by(caller, audience), note, importance)
         return _("Noted for all agents.")
 
     def _by(self, caller: Caller, audience: str) -> By:

@@ -36,6 +36,8 @@ _REMOVE = commit_point("data_sources.remove")
 
 _CHANGES = Options(changes=True)
 _Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
+_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell", suggests="agents")]
+_Unsubscribed = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell no more", suggests="agents")]
 
 
 def _known_fields(template: str) -> str:
@@ -65,19 +67,6 @@ class AddSource(Arguments):
     ] = ""
     every: Annotated[int, Field(ge=5, le=10_080), Param("Minutes between two looks", metavar="MINUTES")] = 30
     template: _Template = ""
-
-
-class OneSource(Arguments):
-    source: _Name
-
-
-class Subscribe(OneSource):
-    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell", suggests="agents")]
-    template: _Template = ""
-
-
-class Unsubscribe(OneSource):
-    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell no more", suggests="agents")]
 
 
 class SourceInfo(Row):
@@ -132,34 +121,36 @@ class SourceSettings(Announcing):
 
     @operation("source.show", "Show a feed, a calendar or a watched folder", Action.SOURCES)
     @reads
-    def show(self, rows: Rows, _caller: Caller, arguments: OneSource) -> Entry[SourceInfo]:
-        return Entry(done=_("Source"), row=_info(rows, _named(rows, arguments.source)))
+    def show(self, rows: Rows, _caller: Caller, source: _Name) -> Entry[SourceInfo]:
+        return Entry(done=_("Source"), row=_info(rows, _named(rows, source)))
 
     @operation("source.subscribe", "Tell another agent of a source, or in other words", Action.SOURCES, _CHANGES)
     @writes(_CHANGE, durable=True)
-    def subscribe(self, tx: Tx, _caller: Caller, arguments: Subscribe) -> Entry[SourceInfo]:
-        source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
-        data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), self.clock())
-        return Entry(done=_("Changed"), row=_info(tx, source))
+    def subscribe(
+        self, tx: Tx, _caller: Caller, source: _Name, agent: _Agent, template: _Template = ""
+    ) -> Entry[SourceInfo]:
+        found, told = _named(tx, source), find_agent(tx, agent)
+        data_sources.subscribe(tx, Subscription(told.id, found.id, template), self.clock())
+        return Entry(done=_("Changed"), row=_info(tx, found))
 
     @operation("source.unsubscribe", "Tell an agent of a source no more", Action.SOURCES, _CHANGES)
     @writes(_CHANGE, durable=True)
-    def unsubscribe(self, tx: Tx, _caller: Caller, arguments: Unsubscribe) -> Entry[SourceInfo]:
-        source, agent = _named(tx, arguments.source), find_agent(tx, arguments.agent)
-        if not data_sources.unsubscribe(tx, agent.id, source.id):
-            raise UserError("{agent} is not told of {source}.", agent=agent.name, source=source.name)
-        return Entry(done=_("Changed"), row=_info(tx, source))
+    def unsubscribe(self, tx: Tx, _caller: Caller, source: _Name, agent: _Unsubscribed) -> Entry[SourceInfo]:
+        found, told = _named(tx, source), find_agent(tx, agent)
+        if not data_sources.unsubscribe(tx, told.id, found.id):
+            raise UserError("{agent} is not told of {source}.", agent=told.name, source=found.name)
+        return Entry(done=_("Changed"), row=_info(tx, found))
 
     @operation(
         "source.remove", "Remove a feed, a calendar or a watched folder", Action.SOURCES,
         Options(changes=True, confirm="Remove the source {source}?"),
     )  # fmt: skip
     @writes(_REMOVE, durable=True)
-    def remove(self, tx: Tx, _caller: Caller, arguments: OneSource) -> str:
-        source = _named(tx, arguments.source)
-        jobs.drop(tx, job_id(source.id))
-        data_sources.remove(tx, source.id)
-        return _("Removed {name}.", name=source.name)
+    def remove(self, tx: Tx, _caller: Caller, source: _Name) -> str:
+        found = _named(tx, source)
+        jobs.drop(tx, job_id(found.id))
+        data_sources.remove(tx, found.id)
+        return _("Removed {name}.", name=found.name)
 
     async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
         """What kind of source it is and where. Raises CallError, UserError."""

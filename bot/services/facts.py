@@ -33,27 +33,12 @@ _CHANGE = commit_point("facts.change")
 _Which = Annotated[str, Field(min_length=1, max_length=20), Param("Number of the fact, as listed", suggests="facts")]
 _Agent = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 _Words = Annotated[str, Field(min_length=1, max_length=facts.LONGEST)]
+_Mine = Annotated[bool, Param("Show only facts learned from you")]
+_Fact = Annotated[_Words, Param("One statement about you or your work", metavar="TEXT")]
+_Category = Annotated[Category, Param("What kind of fact it is")]
+_Text = Annotated[_Words, Param("What is true instead")]
 _CHANGES = Options(changes=True)
 _KEEPS = Options(changes=True, keeps=True)
-
-
-class ListFacts(Arguments):
-    agent: _Agent = ""
-    mine: Annotated[bool, Param("Show only facts learned from you")] = False
-
-
-class AddFact(Arguments):
-    fact: Annotated[_Words, Param("One statement about you or your work", metavar="TEXT")]
-    category: Annotated[Category, Param("What kind of fact it is")] = Category.PREFERENCE
-    agent: _Agent = ""
-
-
-class OneFact(Arguments):
-    fact: _Which
-
-
-class CorrectFact(OneFact):
-    text: Annotated[_Words, Param("What is true instead")]
 
 
 class FactRow(Row):
@@ -86,26 +71,28 @@ class Facts(MemoryService):
 
     @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY, Options(file_name="facts.md"))
     @reads
-    def list_facts(self, rows: Rows, caller: Caller, arguments: ListFacts) -> Listing[FactRow]:
-        selves = self.people.selves(caller.person) if arguments.mine else ()
-        of = find_living(rows, arguments.agent).id if arguments.agent else None
+    def list_facts(self, rows: Rows, caller: Caller, agent: _Agent = "", mine: _Mine = False) -> Listing[FactRow]:
+        selves = self.people.selves(caller.person) if mine else ()
+        of = find_living(rows, agent).id if agent else None
         found = facts.listing(rows, caller.scope, of, selves)
         return Listing(rows=tuple(map(FactRow.of, found)), empty=_("There are no facts that I can show you here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, _KEEPS)
     @writes(_CHANGE)
-    def add_fact(self, tx: Tx, caller: Caller, arguments: AddFact) -> Entry[FactRow]:
-        said = _statement(arguments.fact, arguments.category)
-        agent = find_living(tx, arguments.agent).id
+    def add_fact(
+        self, tx: Tx, caller: Caller, fact: _Fact, category: _Category = Category.PREFERENCE, agent: _Agent = ""
+    ) -> Entry[FactRow]:
+        said = _statement(fact, category)
+        agent = find_living(tx, agent).id
         session = self._session(tx, facts.listing(tx, caller.scope, agent, (caller.person,)), said)
         source = Source("hand", agent, session, None, caller.person, caller.scope.audience, caller.trust)
         return Entry(done=_("Kept"), row=FactRow.of(self._learned(tx, said, source, caller.scope)))
 
     @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN, _CHANGES)
     @writes(_CHANGE)
-    def confirm_fact(self, tx: Tx, caller: Caller, arguments: OneFact) -> Entry[FactRow]:
+    def confirm_fact(self, tx: Tx, caller: Caller, fact: _Which) -> Entry[FactRow]:
         """As if it was said once more: after three sessions all agents know it."""
-        found = self._changeable(tx, caller, arguments.fact, Change.CORRECT)
+        found = self._changeable(tx, caller, fact, Change.CORRECT)
         said = Statement(found.category, found.text)
         session = self._session(tx, [found], said)
         source = Source("hand", found.agent, session, None, found.person, found.audience, found.trust)
@@ -114,10 +101,10 @@ class Facts(MemoryService):
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, _KEEPS)
     @writes(_CHANGE)
-    def correct_fact(self, tx: Tx, caller: Caller, arguments: CorrectFact) -> Entry[FactRow]:
+    def correct_fact(self, tx: Tx, caller: Caller, fact: _Which, text: _Text) -> Entry[FactRow]:
         """Put other words in its place: the old ones hold no more, whatever was said before."""
-        old = self._changeable(tx, caller, arguments.fact, Change.CORRECT)
-        said = _statement(arguments.text, old.category)
+        old = self._changeable(tx, caller, fact, Change.CORRECT)
+        said = _statement(text, old.category)
         session = SessionId(snowflakes.next())
         source = Source("hand", old.agent, session, None, old.person, old.audience, old.trust)
         facts.forget(tx, old.id)
@@ -125,9 +112,9 @@ class Facts(MemoryService):
 
     @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, _CHANGES)
     @writes(_CHANGE)
-    def forget_fact(self, tx: Tx, caller: Caller, arguments: OneFact) -> str:
+    def forget_fact(self, tx: Tx, caller: Caller, fact: _Which) -> str:
         """Take it away, with those that it had replaced."""
-        found = self._changeable(tx, caller, arguments.fact, Change.FORGET)
+        found = self._changeable(tx, caller, fact, Change.FORGET)
         facts.forget(tx, found.id)
         gone = found.text
         return _("Forgotten: {gone}. The message it was learned from stays.", gone=gone)
@@ -188,23 +175,10 @@ def _get(rows: Rows, identifier: FactId, scope: Scope) -> Fact:
 _TELL = commit_point("projects.change")
 
 
-class Review(Arguments):
-    text: Annotated[
-        str,
-        Field(min_length=1, max_length=LONGEST_REVIEW),
-        Param("One finding, or numbered lines"),
-    ]
-
-
-class Preference(Arguments):
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param("Your preference")]
-
-
-class Done(Arguments):
-    text: Annotated[str, Field(min_length=1, max_length=LONGEST), Param("Short description of the project")]
-    tech: Annotated[str, Field(max_length=LONGEST_TECH), Param("Technology used")] = ""
-
-
+_Findings = Annotated[str, Field(min_length=1, max_length=LONGEST_REVIEW), Param("One finding, or numbered lines")]
+_Preference = Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param("Your preference")]
+_Project = Annotated[str, Field(min_length=1, max_length=LONGEST), Param("Short description of the project")]
+_Tech = Annotated[str, Field(max_length=LONGEST_TECH), Param("Technology used")]
 _Points = Annotated[int | None, Field(ge=1, le=5), Param("1 to 5 points")]
 
 
@@ -216,10 +190,9 @@ class Ratings(Arguments):
     engagement: _Points = None
 
 
-class OneLearning(Arguments):
-    which: Annotated[
-        str, Field(min_length=1, max_length=30), Param("Number in the list", metavar="NUMBER", suggests="projects")
-    ]
+_Learning = Annotated[
+    str, Field(min_length=1, max_length=30), Param("Number in the list", metavar="NUMBER", suggests="projects")
+]
 
 
 class LearningRow(Row):
@@ -278,17 +251,17 @@ class Projects(MemoryService):
         return Listing(rows=tuple(map(LearningRow.of, found)), empty=empty)
 
     @operation("project.review", "Record review findings", Action.KEEP, _KEEPS)
-    async def keep_review(self, caller: Caller, arguments: Review) -> Kept:
-        kept = await self._keep(caller, lambda tx, by: projects.note_review(tx, by, arguments.text))
-        return kept.model_copy(update={"left": projects.read_review(arguments.text).left})
+    async def keep_review(self, caller: Caller, text: _Findings) -> Kept:
+        kept = await self._keep(caller, lambda tx, by: projects.note_review(tx, by, text))
+        return kept.model_copy(update={"left": projects.read_review(text).left})
 
     @operation("project.prefer", "Record a preference for projects", Action.KEEP, _KEEPS)
-    async def keep_preference(self, caller: Caller, arguments: Preference) -> Kept:
-        return await self._keep(caller, lambda tx, by: [projects.prefer(tx, by, arguments.text)])
+    async def keep_preference(self, caller: Caller, text: _Preference) -> Kept:
+        return await self._keep(caller, lambda tx, by: [projects.prefer(tx, by, text)])
 
     @operation("project.done", "Mark a project as done so that you can rate it", Action.KEEP, _KEEPS)
-    async def finish(self, caller: Caller, arguments: Done) -> Kept:
-        return await self._keep(caller, lambda tx, by: [projects.finish(tx, by, arguments.text, arguments.tech)])
+    async def finish(self, caller: Caller, text: _Project, tech: _Tech = "") -> Kept:
+        return await self._keep(caller, lambda tx, by: [projects.finish(tx, by, text, tech)])
 
     @operation("project.rate", "Rate your latest project", Action.KEEP, _KEEPS)
     async def rate(self, caller: Caller, arguments: Ratings) -> Kept:
@@ -297,8 +270,8 @@ class Projects(MemoryService):
 
     @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN, Options(changes=True))
     @writes(_TELL)
-    def forget(self, tx: Tx, caller: Caller, arguments: OneLearning) -> str:
-        found = _found(tx, caller, arguments.which)
+    def forget(self, tx: Tx, caller: Caller, which: _Learning) -> str:
+        found = _found(tx, caller, which)
         held = MemoryRights((found.person,) if found.person else (), found.audience, (Change.FORGET,))
         self.require_change(caller, Change.FORGET, held)
         items.remove(tx, [found.id])

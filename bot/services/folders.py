@@ -16,7 +16,7 @@ from bot.errors import UserError
 from bot.services.block_names import named_audience
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import find_living
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
 from bot.services.transactions import reads, writes
 from memory import agents, folders
@@ -44,48 +44,21 @@ _CHANGES = Options(changes=True, via=TERMINAL_ONLY)
 
 _Name = Annotated[str, Field(max_length=64), Param("Name of the folder", metavar="FOLDER", suggests="folders")]
 _Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="agents")]
+_NewName = Annotated[str, Field(min_length=1, max_length=64), Param("Name in lowercase letters, digits, - and _")]
+_Path = Annotated[
+    Path | None,
+    Param("Directory on this machine (default: upload files instead)", metavar="DIRECTORY", via=TERMINAL_ONLY),
+]
+_Description = Annotated[str, Field(max_length=1_000), Param("Description for agents to read", metavar="TEXT")]
+_Write = Annotated[bool, Param("Also let it write")]
+_File = Annotated[Path, Param("File on this machine", via=TERMINAL_ONLY)]
+_KeptAs = Annotated[str, Param("Path in the folder (default: its own name)", flag="--as", metavar="PATH")]
+_OneOfThem = Annotated[str, Field(max_length=1_000), Param("Remove only this file", positional=True)]
 _READERS = "Who may see its content: owner, public, guild:discord:1234 or channel:discord:1234"
 
 
-class CreateFolder(Arguments):
-    name: Annotated[str, Field(min_length=1, max_length=64), Param("Name in lowercase letters, digits, - and _")]
-    path: Annotated[
-        Path | None,
-        Param("Directory on this machine (default: upload files instead)", metavar="DIRECTORY", via=TERMINAL_ONLY),
-    ] = None
-    description: Annotated[str, Field(max_length=1_000), Param("Description for agents to read", metavar="TEXT")] = ""
-    audience: Annotated[str, Field(max_length=100), Param(_READERS)] = "owner"
-
-
-class OneFolder(Arguments):
-    name: _Name
-
-
-class AttachFolder(Arguments):
-    name: _Name
-    agent: _Agent
-    write: Annotated[bool, Param("Also let it write")] = False
-
-
-class DetachFolder(Arguments):
-    name: _Name
-    agent: _Agent
-
-
-class SetAudience(Arguments):
-    name: _Name
-    audience: Annotated[str, Field(min_length=1, max_length=100), Param(_READERS)]
-
-
-class UploadFile(Arguments):
-    name: _Name
-    file: Annotated[Path, Param("File on this machine", via=TERMINAL_ONLY)]
-    kept_as: Annotated[str, Param("Path in the folder (default: its own name)", flag="--as", metavar="PATH")] = ""
-
-
-class RemoveFolder(Arguments):
-    name: _Name
-    file: Annotated[str, Field(max_length=1_000), Param("Remove only this file", positional=True)] = ""
+_Audience = Annotated[str, Field(max_length=100), Param(_READERS)]
+_Audience_ = Annotated[str, Field(min_length=1, max_length=100), Param(_READERS)]
 
 
 class FolderRow(Row):
@@ -187,15 +160,21 @@ class Folders:
     clock: Clock
 
     @operation("folder.create", "Create a folder of files for agents", Action.FOLDERS, _CHANGES)
-    async def create(self, _caller: Caller, arguments: CreateFolder) -> Entry[FolderRow]:
-        path = arguments.path
+    async def create(
+        self,
+        _caller: Caller,
+        name: _NewName,
+        path: _Path = None,
+        description: _Description = "",
+        audience: _Audience = "owner",
+    ) -> Entry[FolderRow]:
         if path is not None and any(part.endswith(":") for part in path.parts[1:]) and not path.exists():
             raise UserError(
                 "Remote folders are not supported. Name a directory on this machine, or leave the path out."
             )
         root = await asyncio.to_thread(disk.checked_root, str(path), self.data) if path else ""
-        heard = _audience(arguments.audience)
-        new = NewFolder(arguments.name, "local" if path else "virtual", heard, arguments.description, str(root))
+        heard = _audience(audience)
+        new = NewFolder(name, "local" if path else "virtual", heard, description, str(root))
         return await self._create(new)
 
     @writes(_CREATE)
@@ -212,8 +191,8 @@ class Folders:
 
     @operation("folder.show", "List a folder's files as last indexed", Action.FOLDERS, _READS)
     @reads
-    def list_files(self, rows: Rows, _caller: Caller, arguments: OneFolder) -> Listing[FileRow]:
-        folder = folders.named(rows, arguments.name, _SCOPE)
+    def list_files(self, rows: Rows, _caller: Caller, name: _Name) -> Listing[FileRow]:
+        folder = folders.named(rows, name, _SCOPE)
         return Listing(
             rows=tuple(map(FileRow.of, folders.files(rows, folder.id, _SCOPE, limit=_SHOWN))),
             empty=_("The folder is empty or has not been indexed yet."),
@@ -221,33 +200,33 @@ class Folders:
 
     @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, _CHANGES)
     @writes(_CHANGE)
-    def attach(self, tx: Tx, _caller: Caller, arguments: AttachFolder) -> Attached:
-        access: Access = "read_write" if arguments.write else "read"
-        folder, found = folders.named(tx, arguments.name, _SCOPE), find_living(tx, arguments.agent)
+    def attach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent, write: _Write = False) -> Attached:
+        access: Access = "read_write" if write else "read"
+        folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         folders.attach(tx, folder.id, found.id, access, self.clock())
         return Attached(folder=folder.name, agent=found.name, access=access)
 
     @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, _CHANGES)
     @writes(_CHANGE)
-    def detach(self, tx: Tx, _caller: Caller, arguments: DetachFolder) -> Attached:
-        folder, found = folders.named(tx, arguments.name, _SCOPE), find_living(tx, arguments.agent)
+    def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> Attached:
+        folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         if not folders.detach(tx, folder.id, found.id):
             raise UserError("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name)
         return Attached(folder=folder.name, agent=found.name, access="none")
 
     @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, _CHANGES)
     @writes(_CHANGE)
-    def set_audience(self, tx: Tx, _caller: Caller, arguments: SetAudience) -> Readers:
-        folder, heard = folders.named(tx, arguments.name, _SCOPE), _audience(arguments.audience)
+    def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience_) -> Readers:
+        folder, heard = folders.named(tx, name, _SCOPE), _audience(audience)
         folders.set_audience(tx, folder.id, heard)
         return Readers(folder=folder.name, readers=heard, before=folder.audience)
 
     @operation("folder.upload", "Upload a file to a folder that has no directory", Action.FOLDERS, _CHANGES)
-    async def upload(self, _caller: Caller, arguments: UploadFile) -> Uploaded:
-        content = await asyncio.to_thread(_content, arguments.file)
-        target = arguments.kept_as or flat_name(arguments.file.name)
+    async def upload(self, _caller: Caller, name: _Name, file: _File, kept_as: _KeptAs = "") -> Uploaded:
+        content = await asyncio.to_thread(_content, file)
+        target = kept_as or flat_name(file.name)
         parts_of(target)
-        return await self._put(arguments.name, await asyncio.to_thread(folders.from_content, target, content))
+        return await self._put(name, await asyncio.to_thread(folders.from_content, target, content))
 
     @writes(_STORE)
     def _put(self, tx: Tx, name: str, new: NewFile) -> Uploaded:
@@ -262,9 +241,8 @@ class Folders:
         "folder.index", "Update a folder's index from its directory", Action.FOLDERS,
         Options(changes=True, via=TERMINAL_ONLY, seconds=_INDEX_SECONDS),
     )  # fmt: skip
-    async def index(self, _caller: Caller, arguments: OneFolder) -> Indexed:
+    async def index(self, _caller: Caller, name: _Name) -> Indexed:
         """Step by step; each is kept, so that it can be broken off."""
-        name = arguments.name
         folder = await self.database.read(lambda rows: folders.named(rows, name, _SCOPE))
         if folder.kind == "local" and Path(folder.path) in self.database.path.parents:
             raise UserError("{folder} now holds Carina's own data, so it is not read.", folder=name)
@@ -279,8 +257,7 @@ class Folders:
         Options(changes=True, asks=True, via=TERMINAL_ONLY),
     )  # fmt: skip
     @writes(_REMOVE)
-    def remove(self, tx: Tx, caller: Caller, arguments: RemoveFolder) -> Removed:
-        name, file = arguments.name, arguments.file
+    def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> Removed:
         what = (
             _("the file {file} of {name}", file=file, name=name)
             if file

@@ -52,27 +52,16 @@ _OWNER = Approver(PERSON, door="command line")
 _NAME = Field(min_length=1, max_length=64)
 _Group = Annotated[str, _NAME, Param("Name of the group", metavar="GROUP", suggests="groups")]
 _Agent = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
+_Name = Annotated[str, Field(max_length=64), Param("Name of the group", metavar="GROUP", positional=True)]
+_Member = Annotated[tuple[str, ...], Param("Agent to include", metavar="AGENT")]
 
 
-class OneGroup(Arguments):
+class AddMember(Arguments):
     group: _Group
-
-
-class CreateGroup(Arguments):
-    name: Annotated[str, Field(max_length=64), Param("Name of the group", metavar="GROUP", positional=True)] = ""
-    member: Annotated[tuple[str, ...], Param("Agent to include", metavar="AGENT")] = ()
-    settings: Settings = ()
-
-
-class AddMember(OneGroup):
     agent: _Agent
     role: Annotated[str, Param("Role: regular, supervisor, observer or specialist", metavar="ROLE")] = ""
     domain: Annotated[str, Param("What a specialist is responsible for", metavar="TEXT")] = ""
     settings: Settings = ()
-
-
-class RemoveMember(OneGroup):
-    agent: _Agent
 
 
 class GroupRow(Row):
@@ -184,32 +173,32 @@ class Groups(UsesApprovals):
         return Listing(rows=tuple(rows), empty=_("There are no groups."))
 
     @operation("group.show", "Show a group and its settings", Action.STATUS, Options(file_name="group.toml"))
-    async def show(self, caller: Caller, arguments: OneGroup) -> WholeGroup:
-        section = await self._named(arguments.group)
+    async def show(self, caller: Caller, group: _Group) -> WholeGroup:
+        section = await self._named(group)
         whole = policy.may(self.approvals.people, caller.approver, Action.EXPORT)
         toml = write_exchange(groups=[section]) if whole else ""
         return WholeGroup(group=section["name"], file=self._beside_file(section), settings=section, toml=toml)
 
     @operation("group.status", "Show a group's members and state", Action.STATUS)
     @reads
-    def status(self, rows: Rows, _caller: Caller, arguments: OneGroup) -> GroupStatus:
-        group = find_group(rows, arguments.group)
+    def status(self, rows: Rows, _caller: Caller, group: _Group) -> GroupStatus:
+        found = find_group(rows, group)
         names = {str(each.id): each.name for each in agents.every_agent(rows)}
         usual = self.config.model.default
         return GroupStatus(
-            group=group.name,
-            pattern=group.pattern,
-            members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in group.members),
-            state=_with_names(groups.state(rows, group.id), names),
-            speaking=tuple(names[each.agent] for each in group.members if each.role != "observer"),
+            group=found.name,
+            pattern=found.pattern,
+            members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in found.members),
+            state=_with_names(groups.state(rows, found.id), names),
+            speaking=tuple(names[each.agent] for each in found.members if each.role != "observer"),
         )
 
     @operation("group.create", "Create a group", Action.AGENTS, CHANGES)
-    async def create(self, _caller: Caller, arguments: CreateGroup) -> Changes:
-        given = read_settings(arguments.settings)
-        members = {"members": list(arguments.member)} if arguments.member else {}
-        wanted = {"name": arguments.name, **given, **members}
-        if not arguments.name or not wanted.get("members"):
+    async def create(self, _caller: Caller, name: _Name = "", member: _Member = (), settings: Settings = ()) -> Changes:
+        given = read_settings(settings)
+        members = {"members": list(member)} if member else {}
+        wanted = {"name": name, **given, **members}
+        if not name or not wanted.get("members"):
             raise CallError("group create: give a name and --member")
         return await self.save([read_group(wanted)], replacing=False)
 
@@ -236,8 +225,8 @@ class Groups(UsesApprovals):
         return await self.save([read_group({**section, "members": [*section["members"], member]})])
 
     @operation("group.remove.member", "Remove an agent from a group; its memory stays", Action.AGENTS, CHANGES)
-    async def remove_member(self, _caller: Caller, arguments: RemoveMember) -> Changes:
-        section, agent = await self._named(arguments.group), arguments.agent
+    async def remove_member(self, _caller: Caller, group: _Group, agent: _Agent) -> Changes:
+        section = await self._named(group)
         if not _is_in(agent, section):
             there = ", ".join(read_group(section).names)
             text = _(

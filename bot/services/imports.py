@@ -67,8 +67,7 @@ class OneImport(Arguments):
     ] = ""
 
 
-class OneOrigin(Arguments):
-    origin: Annotated[str, Field(min_length=6), Param("The import, as `import report` names it")]
+_Origin = Annotated[str, Field(min_length=6), Param("The import, as `import report` names it")]
 
 
 class OutcomeRow(Row):
@@ -187,8 +186,8 @@ class Imports(MemoryService):
     @operation(
         "import.records", "Show what became of each record of an import", Action.AGENTS, Options(via=TERMINAL_ONLY)
     )
-    async def show(self, _caller: Caller, arguments: OneOrigin) -> Listing[OutcomeRow]:
-        origin = await self._origin(arguments.origin)
+    async def show(self, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:
+        origin = await self._origin(origin)
         found = await self.database.read(lambda rows: list(import_audit.outcomes(rows, origin, 10_000)))
         return Listing(rows=tuple(map(OutcomeRow.from_record, found)), empty=_("It had no records."))
 
@@ -199,16 +198,15 @@ class Imports(MemoryService):
             confirm="Delete the messages and entries of import {origin}, and archive its agents?",
         ),
     )  # fmt: skip
-    async def undo(self, _caller: Caller, arguments: OneOrigin) -> str:
-        origin, now = await self._origin(arguments.origin), self.clock()
-        count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, origin, now), durable=True)
+    async def undo(self, _caller: Caller, origin: _Origin) -> str:
+        found, now = await self._origin(origin), self.clock()
+        count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, found, now), durable=True)
         if not count:
-            text = _(
+            raise UserError(
                 "Nothing of the import {origin} is left to take back. If it is a constellation, "
                 "`carina constellation delete` removes it.",
-                origin=arguments.origin,
+                origin=origin,
             )
-            raise UserError(text)
         return ngettext("Took back {count} record.", "Took back {count} records.", count)
 
     @reads

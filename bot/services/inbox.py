@@ -13,7 +13,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.named import row_number
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, record_lines, relative
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.people.audience import Audience, Scope
@@ -42,18 +42,11 @@ _STATES = {
 Wake: TypeAlias = Callable[[PlaceId, GroupId], None]
 
 
-class ListInbox(Arguments):
-    dead: Annotated[bool, Param("Show only failed messages")] = False
-    limit: Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")] = 20
-    before: Annotated[int | None, Field(ge=1), Param("Only those before this number", via=TERMINAL_ONLY)] = None
-
-
-class OneRow(Arguments):
-    row: Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="inbox")]
-
-
-class RetryRow(Arguments):
-    row: Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="dead")]
+_OnlyDead = Annotated[bool, Param("Show only failed messages")]
+_Limit = Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")]
+_Before = Annotated[int | None, Field(ge=1), Param("Only those before this number", via=TERMINAL_ONLY)]
+_Row = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="inbox")]
+_Dead = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="dead")]
 
 
 def shown_error(error: str, audience: Audience, scope: Scope) -> str:
@@ -114,41 +107,43 @@ class Inbox:
     clock: Clock
 
     @operation("inbox.list", "List recent messages and their status", Action.INBOX, Options(file_name="inbox.md"))
-    async def list_rows(self, caller: Caller, arguments: ListInbox) -> Listing[InboxRow]:
-        found = await self._listed(caller, arguments)
+    async def list_rows(
+        self, caller: Caller, dead: _OnlyDead = False, limit: _Limit = 20, before: _Before = None
+    ) -> Listing[InboxRow]:
+        found = await self._listed(caller, dead, limit, before)
         return Listing(
             rows=tuple(found),
-            empty=_("There are no failed messages.") if arguments.dead else _("Nothing has arrived yet."),
+            empty=_("There are no failed messages.") if dead else _("Nothing has arrived yet."),
         )
 
     @operation("inbox.show", "Show a message and its status", Action.INBOX)
     @reads
-    def show(self, rows: Rows, caller: Caller, arguments: OneRow) -> WholeRow:
-        row = find_message(rows, arguments.row, caller)
-        held = messages.by_ids(rows, [row.message] if row.message else [], caller.scope)
+    def show(self, rows: Rows, caller: Caller, row: _Row) -> WholeRow:
+        found = find_message(rows, row, caller)
+        held = messages.by_ids(rows, [found.message] if found.message else [], caller.scope)
         text = held[0].text if held else _("(you cannot read it, or it is gone)")
-        return WholeRow(row=InboxRow.of(rows, row, caller.scope), text=text, turn=row.turn)
+        return WholeRow(row=InboxRow.of(rows, found, caller.scope), text=text, turn=found.turn)
 
     @operation("inbox.retry", "Retry a failed message", Action.INBOX, Options(changes=True))
-    async def retry(self, caller: Caller, arguments: RetryRow) -> Entry[InboxRow]:
-        which = (await self.database.read(lambda rows: find_message(rows, arguments.row, caller))).id
-        row = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
-        if row is None:
+    async def retry(self, caller: Caller, row: _Dead) -> Entry[InboxRow]:
+        which = (await self.database.read(lambda rows: find_message(rows, row, caller))).id
+        revived = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
+        if revived is None:
             command = caller.command("inbox list")
             raise UserError("Message {which} has not failed. {command} shows which have.", which=which, command=command)
-        if row.group is not None:
-            self.wake(row.place, row.group)
-        shown = await self.database.read(lambda rows: InboxRow.of(rows, row, caller.scope))
+        if revived.group is not None:
+            self.wake(revived.place, revived.group)
+        shown = await self.database.read(lambda rows: InboxRow.of(rows, revived, caller.scope))
         return Entry(done=_("Retrying"), row=shown)
 
     @suggestions("inbox")
     async def suggest(self, caller: Caller) -> Suggestions:
-        found = await self._listed(caller, ListInbox(limit=_SUGGESTED))
+        found = await self._listed(caller)
         return [(str(row.id), f"{self._named(row)}: {_(_STATES[row.status])}") for row in found]
 
     @suggestions("dead")
     async def suggest_dead(self, caller: Caller) -> Suggestions:
-        found = await self._listed(caller, ListInbox(dead=True, limit=_SUGGESTED))
+        found = await self._listed(caller, dead=True)
         return [(str(row.id), f"{self._named(row)}: {row.last_error}") for row in found]
 
     def _named(self, row: InboxRow) -> str:
@@ -156,12 +151,11 @@ class Inbox:
         return _("{what} in {where}, {ago}", what=row.kind.capitalize(), where=row.place_name or row.place, ago=ago)
 
     @reads
-    def _listed(self, rows: Rows, caller: Caller, arguments: ListInbox) -> list[InboxRow]:
-        wanted = Status.DEAD if arguments.dead else None
-        return [
-            InboxRow.of(rows, row, caller.scope)
-            for row in inbox.listing(rows, wanted, arguments.limit, arguments.before)
-        ]
+    def _listed(
+        self, rows: Rows, caller: Caller, dead: bool = False, limit: int = _SUGGESTED, before: int | None = None
+    ) -> list[InboxRow]:
+        wanted = Status.DEAD if dead else None
+        return [InboxRow.of(rows, row, caller.scope) for row in inbox.listing(rows, wanted, limit, before)]
 
 
 def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
@@ -178,8 +172,7 @@ _SHOWN = 80  # characters of a message
 _NONE = gettext_noop("You have no failed message with this number.")
 
 
-class OneMessage(Arguments):
-    message: Annotated[str, Field(min_length=1, max_length=30), Param("Number from my apology", suggests="unanswered")]
+_Message = Annotated[str, Field(min_length=1, max_length=30), Param("Number from my apology", suggests="unanswered")]
 
 
 @dataclass(frozen=True)
@@ -193,8 +186,8 @@ class Unanswered(MemoryService, Announcing):
 
     @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, Options(changes=True, keeps=True))
     @writes(_RETRY, durable=True)
-    def retry(self, tx: Tx, caller: Caller, arguments: OneMessage) -> str:
-        row = self._found(tx, caller, arguments.message)
+    def retry(self, tx: Tx, caller: Caller, message: _Message) -> str:
+        row = self._found(tx, caller, message)
         if row.status is not Status.DEAD:
             return _("I am already working on it.") if row.status is not Status.DONE else _("That has been answered.")
         said = None if row.message is None else messages.of_id(tx, row.message)
@@ -237,8 +230,7 @@ _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
 _LOOKS = Options(via=TERMINAL_ONLY)
 
 
-class Days(Arguments):
-    days: Annotated[int, Field(ge=1, le=366), Param("How many days")] = 7
+_Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
 
 
 class DayRow(Row):
@@ -297,20 +289,20 @@ class Traces:
 
     @operation("inbox.days", "Show how many messages there were each day", Action.INBOX, _LOOKS)
     @reads
-    def show_days(self, rows: Rows, _caller: Caller, arguments: Days) -> Listing[DayRow]:
+    def show_days(self, rows: Rows, _caller: Caller, days: _Days = 7) -> Listing[DayRow]:
         today = self.clock().date()
-        days = [(today - timedelta(days=back)).isoformat() for back in reversed(range(arguments.days))]
-        heard, answered, cost = metrics.by_day(rows, days[0])
+        every = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
+        heard, answered, cost = metrics.by_day(rows, every[0])
         found = [
             DayRow(day=day, heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
-            for day in days
+            for day in every
         ]
         return Listing(rows=tuple(found), empty="")
 
     @operation("inbox.trace", "Show the whole way of one message, step by step", Action.INBOX, _LOOKS)
     @reads
-    def trace(self, rows: Rows, caller: Caller, arguments: OneRow) -> Trace:
-        return _trace(rows, find_message(rows, arguments.row, caller), caller.scope, self.clock())
+    def trace(self, rows: Rows, caller: Caller, row: _Row) -> Trace:
+        return _trace(rows, find_message(rows, row, caller), caller.scope, self.clock())
 
 
 def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:

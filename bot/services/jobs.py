@@ -12,7 +12,7 @@ from bot.agents.events import ToolCallCompleted, TurnEvent
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row, relative
 from bot.services.transactions import Announcing, reads, writes
 from memory import jobs
@@ -53,12 +53,8 @@ class Standing:
     trigger: Trigger
 
 
-class ListJobs(Arguments):
-    done: Annotated[bool, Param("Include finished jobs")] = False
-
-
-class OneJob(Arguments):
-    job: Annotated[str, Field(min_length=1, max_length=100), Param("Name of the job, as listed", suggests="jobs")]
+_Done = Annotated[bool, Param("Include finished jobs")]
+_Job = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the job, as listed", suggests="jobs")]
 
 
 def _name(job: str) -> str:
@@ -145,25 +141,25 @@ class Schedule(Announcing):
 
     @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS, Options(file_name="jobs.md"))
     @reads
-    def list_jobs(self, rows: Rows, _caller: Caller, arguments: ListJobs) -> Listing[JobRow]:
-        found = jobs.listing(rows, _LISTED, done=arguments.done)
+    def list_jobs(self, rows: Rows, _caller: Caller, done: _Done = False) -> Listing[JobRow]:
+        found = jobs.listing(rows, _LISTED, done=done)
         return Listing(
             rows=tuple(map(JobRow.of, found)),
             empty=_("Nothing is scheduled yet. Jobs are set up when the service first runs."),
         )
 
     @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, Options(changes=True))
-    async def run_now(self, caller: Caller, arguments: OneJob) -> str:
-        await self._change(arguments.job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
-        return _("{job} will run now, or when the service starts. Its schedule stays the same.", job=arguments.job)
+    async def run_now(self, caller: Caller, job: _Job) -> str:
+        await self._change(job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
+        return _("{job} will run now, or when the service starts. Its schedule stays the same.", job=job)
 
     @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, Options(changes=True))
-    async def pause(self, caller: Caller, arguments: OneJob) -> str:
-        await self._change(arguments.job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
-        return _("{job} is paused until you resume it.", job=arguments.job)
+    async def pause(self, caller: Caller, job: _Job) -> str:
+        await self._change(job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
+        return _("{job} is paused until you resume it.", job=job)
 
     @operation("jobs.resume", "Resume a paused job", Action.JOBS, Options(changes=True))
-    async def resume(self, caller: Caller, arguments: OneJob) -> Entry[JobRow]:
+    async def resume(self, caller: Caller, job: _Job) -> Entry[JobRow]:
         """Run it by itself again; what was due meanwhile is not made up for."""
 
         def work(tx: Tx, found: Job) -> bool:
@@ -171,7 +167,7 @@ class Schedule(Announcing):
             after = triggers.next_run(trigger, now)
             return jobs.resume(tx, found.id, found.next_at if after is None else after)
 
-        found = await self._change(arguments.job, caller, "resume", work)
+        found = await self._change(job, caller, "resume", work)
         return Entry(done=_("Resumed"), row=JobRow.of(found))
 
     @suggestions("jobs")

@@ -10,7 +10,7 @@ from bot.agents.groups.settings import State
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.transactions import MemoryService, reads
 from memory import agents
@@ -29,11 +29,8 @@ _LOOKS = Options(via=TERMINAL_ONLY)
 _MOST = 500
 
 
-class AskGraph(Arguments):
-    about: Annotated[
-        str, Field(max_length=100), Param("Only what is around this name", metavar="NAME", positional=True)
-    ] = ""
-    limit: Annotated[int, Field(ge=1, le=5_000), Param("How many at most, the newest")] = 200
+_About = Annotated[str, Field(max_length=100), Param("Only what is around this name", metavar="NAME", positional=True)]
+_Limit = Annotated[int, Field(ge=1, le=5_000), Param("How many at most, the newest")]
 
 
 class KnownRow(Row):
@@ -99,8 +96,8 @@ class KnownPeople:
 
     @operation("graph", "Show what is known of whom, and how it belongs together", Action.READ_MEMORY, _LOOKS)
     @reads
-    def show_graph(self, rows: Rows, caller: Caller, arguments: AskGraph) -> Graph:
-        found, total = graph.shown(rows, arguments.about, caller.scope, arguments.limit)
+    def show_graph(self, rows: Rows, caller: Caller, about: _About = "", limit: _Limit = 200) -> Graph:
+        found, total = graph.shown(rows, about, caller.scope, limit)
         triples = tuple(
             TripleRow.model_validate(
                 {
@@ -113,7 +110,7 @@ class KnownPeople:
             )
             for row in found
         )
-        return Graph(about=arguments.about, total=total, triples=triples)
+        return Graph(about=about, total=total, triples=triples)
 
 
 _SAY = commit_point("state.say")
@@ -123,24 +120,23 @@ NOTHING = "none"
 """Said instead of a state, it takes back what was said."""
 
 
-class SayState(Arguments):
-    state: Annotated[
-        str | None,
-        Field(max_length=60),
-        Param(
-            f'A few words; "{NOTHING}" clears it (default: show it)',
-            positional=True,
-            suggests="states",
-        ),
-    ] = None
+_State = Annotated[
+    str | None,
+    Field(max_length=60),
+    Param(
+        f'A few words; "{NOTHING}" clears it (default: show it)',
+        positional=True,
+        suggests="states",
+    ),
+]
 
 
 @dataclass(frozen=True)
 class States(MemoryService):
     @operation("state", "Show or set how you are; it can decide who answers you", Action.KEEP, _SAYS)
-    async def state(self, caller: Caller, arguments: SayState) -> str:
+    async def state(self, caller: Caller, state: _State = None) -> str:
         scope = caller.scope if caller.here is None else caller.here.scope
-        word = (arguments.state or "").strip()
+        word = (state or "").strip()
         return await (self._say(caller.person, scope, word) if word else self._seen(caller.person, scope))
 
     @suggestions("states")

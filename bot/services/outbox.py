@@ -12,7 +12,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.inbox import shown_error
 from bot.services.named import row_number
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.transactions import Announcing, reads, writes
 from memory.people.audience import OWNER, Scope
@@ -39,12 +39,8 @@ MAY_REPEAT = gettext_noop(
 )
 
 
-class ListOutbox(Arguments):
-    limit: Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")] = 20
-
-
-class OneRow(Arguments):
-    row: Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="undelivered")]
+_Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
+_Row = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="undelivered")]
 
 
 class UndeliveredRow(Row):
@@ -90,28 +86,28 @@ class Outbox(Announcing):
 
     @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX, Options(file_name="outbox.md"))
     @reads
-    def list_rows(self, rows: Rows, _caller: Caller, arguments: ListOutbox) -> Listing[UndeliveredRow]:
-        found = _rows(rows, arguments.limit)
+    def list_rows(self, rows: Rows, _caller: Caller, limit: _Limit = 20) -> Listing[UndeliveredRow]:
+        found = _rows(rows, limit)
         return Listing(rows=tuple(found), empty=_("Everything was delivered."))
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, Options(changes=True, asks=True))
     @writes(_RETRY, durable=True)
-    def retry(self, tx: Tx, caller: Caller, arguments: OneRow) -> Changed:
+    def retry(self, tx: Tx, caller: Caller, row: _Row) -> Changed:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
-        found = _found(tx, arguments.row, caller)
+        found = _found(tx, row, caller)
         if found.row.status is Status.UNKNOWN:
             caller.confirm(_(MAY_REPEAT))
-        row = _line(tx, found)
+        shown = _line(tx, found)
         outbox.retry(tx, found)
-        return Changed(row=row, words=_("is sent again by the running service, or at its next start."))
+        return Changed(row=shown, words=_("is sent again by the running service, or at its next start."))
 
     @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, Options(changes=True))
     @writes(_DROP)
-    def drop(self, tx: Tx, caller: Caller, arguments: OneRow) -> Changed:
-        found = _found(tx, arguments.row, caller)
-        row = _line(tx, found)
+    def drop(self, tx: Tx, caller: Caller, row: _Row) -> Changed:
+        found = _found(tx, row, caller)
+        shown = _line(tx, found)
         outbox.drop(tx, found)
-        return Changed(row=row, words=_("is discarded."))
+        return Changed(row=shown, words=_("is discarded."))
 
     @suggestions("undelivered")
     @reads

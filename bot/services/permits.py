@@ -41,24 +41,12 @@ _OWNERS = Scope(OWNER)
 _BLOCK = "block:"
 
 
-class OneRequest(Arguments):
-    request: Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="requests")]
-
-
-class Approve(OneRequest):
-    length: Annotated[
-        Literal["once", "hour", "always"], Param("How long to allow the same request", via=DISCORD_ONLY)
-    ] = "once"
-    hour: Annotated[bool, Param("Allow the same for an hour", via=TERMINAL_ONLY)] = False
-    always: Annotated[bool, Param("Allow the same until you revoke it", via=TERMINAL_ONLY)] = False
-
-
-class OnePermit(Arguments):
-    permit: Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="permits")]
-
-
-class ReadRecord(Arguments):
-    limit: Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", metavar="LINES")] = 100
+_Request = Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="requests")]
+_Length = Annotated[Literal["once", "hour", "always"], Param("How long to allow the same request", via=DISCORD_ONLY)]
+_Hour = Annotated[bool, Param("Allow the same for an hour", via=TERMINAL_ONLY)]
+_Always = Annotated[bool, Param("Allow the same until you revoke it", via=TERMINAL_ONLY)]
+_Permit = Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="permits")]
+_Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", metavar="LINES")]
 
 
 class GrantPermit(Arguments):
@@ -242,26 +230,28 @@ class Permits(UsesApprovals):
         )
 
     @operation("permits.show", "Show a request with all its arguments", Action.ANSWER, Options(file_name="request.md"))
-    async def show(self, caller: Caller, arguments: OneRequest) -> WholeRequest:
-        number = _number(arguments.request, caller)
+    async def show(self, caller: Caller, request: _Request) -> WholeRequest:
+        number = _number(request, caller)
         words, shown = await self.approvals.details(number, caller.approver)
         return WholeRequest(id=str(number), text=words, arguments=shown)
 
     @operation("approve", "Approve a request", Action.ANSWER, Options(changes=True, formerly=("permits.approve",)))
-    async def approve(self, caller: Caller, arguments: Approve) -> Answered:
-        if arguments.hour and arguments.always:
+    async def approve(
+        self, caller: Caller, request: _Request, length: _Length = "once", hour: _Hour = False, always: _Always = False
+    ) -> Answered:
+        if hour and always:
             raise CallError("--hour and --always: give one of them, or neither to allow it once")
-        length = "always" if arguments.always else "hour" if arguments.hour else arguments.length
-        return await self._answer(caller, arguments.request, Verdict(length))
+        length = "always" if always else "hour" if hour else length
+        return await self._answer(caller, request, Verdict(length))
 
     @operation("deny", "Deny a request", Action.ANSWER, Options(changes=True, formerly=("permits.deny",)))
-    async def deny(self, caller: Caller, arguments: OneRequest) -> Answered:
-        return await self._answer(caller, arguments.request, Verdict.DENY)
+    async def deny(self, caller: Caller, request: _Request) -> Answered:
+        return await self._answer(caller, request, Verdict.DENY)
 
     @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, Options(changes=True))
     @writes(_REVOKE)
-    def revoke(self, tx: Tx, caller: Caller, arguments: OnePermit) -> Entry[GrantRow]:
-        number, now, who = _number(arguments.permit, caller), self.approvals.clock(), caller.approver
+    def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
+        number, now, who = _number(permit, caller), self.approvals.clock(), caller.approver
         if (found := requests.revoke(tx, GrantId(number), now)) is None:
             command = caller.command("permits list")
             raise UserError(
@@ -275,8 +265,8 @@ class Permits(UsesApprovals):
         "permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, Options(via=TERMINAL_ONLY)
     )
     @reads
-    def read_record(self, rows: Rows, _caller: Caller, arguments: ReadRecord) -> Record:
-        return Record(rows=tuple(RecordRow.of(rows, line) for line in requests.record(rows, arguments.limit)))
+    def read_record(self, rows: Rows, _caller: Caller, limit: _Limit = 100) -> Record:
+        return Record(rows=tuple(RecordRow.of(rows, line) for line in requests.record(rows, limit)))
 
     @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, Options(changes=True))
     @writes(_GIVE, durable=True)

@@ -19,7 +19,7 @@ from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
 from bot.services.approvals import Approvals
 from bot.services.caller import DISCORD_ONLY, Caller, Location, Via
 from bot.services.named import NO_GROUP, find
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
 from bot.services.transactions import reads, writes
 from memory import agents, data_sources, jobs
@@ -61,29 +61,17 @@ _SAYS = {
 _REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
 _Channel = Annotated[Location | None, Param("Channel (default: this one)")]
 _Source = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as discord", suggests="sources")]
-
-
-class SetMode(Arguments):
-    mode: Annotated[
-        Literal["open", "mention", "listen", "off", "configured"] | None,
-        Param("Mode to set (default: show the current one)", needs=Action.STEER),
-    ] = None
-    channel: _Channel = None
-    reach: Annotated[Reach, Param("Where it applies", labels=_REACHES)] = "channel"
-
-
-class SetRoute(Arguments):
-    group: Annotated[
-        str | None,
-        Field(min_length=1, max_length=64),
-        Param("Group to answer (default: show the current one)", suggests="routes", needs=Action.STEER),
-    ] = None
-    channel: _Channel = None
-    reach: Annotated[Literal["channel", "server"], Param("Where it applies", labels=_REACHES)] = "channel"
-
-
-class OneSource(Arguments):
-    source: _Source
+_Mode = Annotated[
+    Literal["open", "mention", "listen", "off", "configured"] | None,
+    Param("Mode to set (default: show the current one)", needs=Action.STEER),
+]
+_Reach = Annotated[Reach, Param("Where it applies", labels=_REACHES)]
+_Group = Annotated[
+    str | None,
+    Field(min_length=1, max_length=64),
+    Param("Group to answer (default: show the current one)", suggests="routes", needs=Action.STEER),
+]
+_Level = Annotated[Literal["channel", "server"], Param("Where it applies", labels=_REACHES)]
 
 
 class SourceRow(Row):
@@ -211,23 +199,27 @@ class Places:
     # ------------------------------------------------------------------ decisions
 
     @operation("mode.channel", "Show or set which messages I respond to in a channel", Action.HELP, _DECIDES)
-    async def mode(self, caller: Caller, arguments: SetMode) -> PlaceSetting:
-        where, done = _where(caller, arguments.channel), ""
+    async def mode(
+        self, caller: Caller, mode: _Mode = None, channel: _Channel = None, reach: _Reach = "channel"
+    ) -> PlaceSetting:
+        where, done = _where(caller, channel), ""
         if where.direct:
             raise UserError("I always answer direct messages. `/owner people` decides who may send me any.")
-        if arguments.mode is not None:
-            value = None if arguments.mode == _CONFIGURED else arguments.mode
-            done = await self._decide("mode", _level(where, arguments.reach), value, caller.approver)
+        if mode is not None:
+            value = None if mode == _CONFIGURED else mode
+            done = await self._decide("mode", _level(where, reach), value, caller.approver)
         found = self._origin("mode", where.names, self.configured.modes, self.configured.default)
         words = _("The mode here is {{}}: {SAYS}", SAYS=_(_SAYS[found.value]))
         return self._shown(done, words, found, where)
 
     @operation("route", "Show or set which group of agents answers in a channel", Action.HELP, _DECIDES)
-    async def route(self, caller: Caller, arguments: SetRoute) -> PlaceSetting:
-        where, done = _where(caller, arguments.channel), ""
-        if arguments.group is not None:
-            level = where.bindings[-1] if arguments.reach == "server" else where.bindings[0]
-            value = None if arguments.group == _CONFIGURED else arguments.group
+    async def route(
+        self, caller: Caller, group: _Group = None, channel: _Channel = None, reach: _Level = "channel"
+    ) -> PlaceSetting:
+        where, done = _where(caller, channel), ""
+        if group is not None:
+            level = where.bindings[-1] if reach == "server" else where.bindings[0]
+            value = None if group == _CONFIGURED else group
             done = await self.bind(level, value, caller.approver)
         chain = (*where.bindings, EVERYWHERE_ELSE)
         found = self._origin("group", chain, self.answering.places, self.answering.default)
@@ -249,10 +241,10 @@ class Places:
         return Listing(rows=listed, empty="")
 
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, _CHANGES)
-    async def pause(self, caller: Caller, arguments: OneSource) -> Notice:
-        if await self._enabled(arguments.source, False):
+    async def pause(self, caller: Caller, source: _Source) -> Notice:
+        if await self._enabled(source, False):
             return Notice(text=_("Paused. What is new meanwhile is told when you resume it."))
-        source = self._known(arguments.source)
+        source = self._known(source)
         if source in self.accounts.paused:
             raise UserError("{source} is already paused.", source=source)
         await self._decide("pause", source, "", caller.approver)
@@ -272,10 +264,10 @@ class Places:
         return Notice(text=text)
 
     @operation("source.resume", "Resume a paused source", Action.SOURCES, _CHANGES)
-    async def resume_source(self, caller: Caller, arguments: OneSource) -> Notice:
-        if await self._enabled(arguments.source, True):
+    async def resume_source(self, caller: Caller, source: _Source) -> Notice:
+        if await self._enabled(source, True):
             return Notice(text=_("Resumed. It is read within a minute."))
-        source = self._known(arguments.source)
+        source = self._known(source)
         if source not in self.accounts.paused:
             raise UserError("{source} is not paused.", source=source)
         await self._decide("pause", source, None, caller.approver)

@@ -21,7 +21,7 @@ from bot.services.accounts import Accounts
 from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller
 from bot.services.erasure import Eraser, Reloaded
 from bot.services.privacy_results import Export, Receipt, Seen
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.registry import Options, Param, operation
 from bot.services.results import Notice, Plain
 from memory.erasure import stores as persons
 from memory.people import privacy, unshown
@@ -125,10 +125,6 @@ _Person = Annotated[
 ]
 
 
-class Whose(Arguments):
-    person: _Person = ""
-
-
 @dataclass(frozen=True)
 class Privacy:
     """What everybody may have done with what is kept of them, and the owner with anybody's."""
@@ -142,19 +138,19 @@ class Privacy:
     clock: Clock
 
     @operation("privacy.see", "Show what is kept about you", Action.PRIVACY, _SEES)
-    async def see(self, caller: Caller, arguments: Whose) -> Seen:
+    async def see(self, caller: Caller, person: _Person = "") -> Seen:
         """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
-        seen = await self._seen(_person(caller, arguments), yours=not arguments.person)
-        if arguments.person and not seen.known:
-            raise UserError("Nothing about {person} is or was kept. Is the ID correct?", person=arguments.person)
+        seen = await self._seen(_meant(caller, person), yours=not person)
+        if person and not seen.known:
+            raise UserError("Nothing about {person} is or was kept. Is the ID correct?", person=person)
         return seen
 
     @operation("privacy.export", "Export everything kept about you", Action.PRIVACY, _EXPORTS)
-    async def export(self, caller: Caller, arguments: Whose) -> Export:
-        person = _person(caller, arguments)
+    async def export(self, caller: Caller, person: _Person = "") -> Export:
+        whose = _meant(caller, person)
 
         def read(rows: Rows) -> dict[str, Any]:
-            selves = self.people.selves(person)
+            selves = self.people.selves(whose)
             return {
                 store.name: [row for each in selves for row in store.export(rows, each)] for store in persons.STORES
             }
@@ -163,45 +159,41 @@ class Privacy:
         for each in self.constellations.all():
             async with self.constellations.use(each.id) as database:
                 found[each.name] = await database.read(read)
-        _log.info("exported", person=person, by=caller.person, door=caller.approver.door)
-        about = {"person": person, "exported_at": to_text(self.clock()), **await self._global(person)}
+        _log.info("exported", person=whose, by=caller.person, door=caller.approver.door)
+        about = {"person": whose, "exported_at": to_text(self.clock()), **await self._global(whose)}
         about["erasures"] = [each.data() for each in about["erasures"]]
-        return Export(everything={**about, "constellations": found, "accounts": await self._identities(person)})
+        return Export(everything={**about, "constellations": found, "accounts": await self._identities(whose)})
 
     @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, _CHANGES)
-    async def pause(self, caller: Caller, arguments: Whose) -> Notice:
-        return await self._choose(
-            caller,
-            arguments,
-            Choice.PAUSED,
-            _("Paused: from now on, nothing {who} is kept or answered. {end} ends that."),
-        )
+    async def pause(self, caller: Caller, person: _Person = "") -> Notice:
+        text = _("Paused: from now on, nothing {who} is kept or answered. {end} ends that.")
+        return await self._choose(caller, person, Choice.PAUSED, text)
 
     @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, _CHANGES)
-    async def opt_out(self, caller: Caller, arguments: Whose) -> Notice:
+    async def opt_out(self, caller: Caller, person: _Person = "") -> Notice:
         text = _(
             "Opted out: from now on, nothing {who} is kept or answered anywhere. {end} ends that. "
             "What was kept before stays until it is erased with {erase}."
         )
-        return await self._choose(caller, arguments, Choice.OPTED_OUT, text)
+        return await self._choose(caller, person, Choice.OPTED_OUT, text)
 
     @operation("privacy.resume", "Resume keeping and answering what you say", Action.PRIVACY, _CHANGES)
-    async def resume(self, caller: Caller, arguments: Whose) -> Notice:
-        held = self.choices.of(_person(caller, arguments)) is not None
+    async def resume(self, caller: Caller, person: _Person = "") -> Notice:
+        held = self.choices.of(_meant(caller, person)) is not None
         text = (
             _("Resumed: what {who} is kept and answered again.")
             if held
             else _("Nothing was paused: what {who} is kept and answered.")
         )
-        return await self._choose(caller, arguments, None, text)
+        return await self._choose(caller, person, None, text)
 
     @operation("privacy.erase", "Erase everything kept about you", Action.PRIVACY, _ERASES)
-    async def erase(self, caller: Caller, arguments: Whose) -> Receipt:
-        person, yours = _person(caller, arguments), not arguments.person
+    async def erase(self, caller: Caller, person: _Person = "") -> Receipt:
+        whose, yours = _meant(caller, person), not person
         if not caller.sure:
-            seen = await self._seen(person, yours=yours)
+            seen = await self._seen(whose, yours=yours)
             caller.confirm("\n".join([*seen.held(Plain("UTC", self.clock())), _(_SURE)]))
-        done = await self.eraser.erase_all(self.people.selves(person), caller.person)
+        done = await self.eraser.erase_all(self.people.selves(whose), caller.person)
         first, *others = [Receipt.of(each, yours=yours) for each in done]
         return first.model_copy(update={"others": tuple(others)})
 
@@ -211,14 +203,14 @@ class Privacy:
             return ""
         return _(WITHHELD, command="`carina privacy resume`")
 
-    async def _choose(self, caller: Caller, arguments: Whose, choice: Choice | None, text: str) -> Notice:
-        person = _person(caller, arguments)
-        await self.choices.choose(person, choice)
+    async def _choose(self, caller: Caller, person: str, choice: Choice | None, text: str) -> Notice:
+        whose = _meant(caller, person)
+        await self.choices.choose(whose, choice)
         by = caller.approver
-        _log.info("privacy_chosen", person=person, choice=choice or "resumed", by=by.person, door=by.door)
-        of = f" {arguments.person}" if arguments.person else ""
+        _log.info("privacy_chosen", person=whose, choice=choice or "resumed", by=by.person, door=by.door)
+        of = f" {person}" if person else ""
         words = {
-            "who": _("{person} says", person=arguments.person) if of else _("you say"),
+            "who": _("{person} says", person=person) if of else _("you say"),
             "end": caller.command(f"privacy resume{of}"),
             "erase": caller.command(f"privacy erase{of}"),
         }
@@ -270,8 +262,8 @@ def named(person: str) -> PersonId:
     return PersonId(person)
 
 
-def _person(caller: Caller, arguments: Whose) -> PersonId:
-    return named(arguments.person) if arguments.person else caller.person
+def _meant(caller: Caller, person: str) -> PersonId:
+    return named(person) if person else caller.person
 
 
 Settle: TypeAlias = Callable[[], Awaitable[None]]

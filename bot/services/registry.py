@@ -17,7 +17,7 @@ from types import UnionType
 from typing import Any, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import annotated_types
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from bot.agents.permissions import policy
@@ -54,7 +54,7 @@ _KINDS: Mapping[Any, Kind] = {
 
 
 class Arguments(BaseModel):
-    """What an operation takes: one field for each argument."""
+    """What an operation takes, where that is more than stands in its method's signature, or is used by several."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -237,6 +237,8 @@ class Operation(Options):
     summary: str
     needs: Action
     arguments: type[Arguments]
+    by_name: bool
+    """The method takes its arguments one by one, not as the model of them."""
     streams: bool
     lists: bool
     """It gives several things of a kind."""
@@ -266,15 +268,31 @@ def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) ->
     """
 
     def declare(method: F) -> F:
-        hints, streams = get_type_hints(method), inspect.isasyncgenfunction(method)
-        takes, gives = hints.get("arguments", Arguments), hints.get("return")
-        lists = isinstance(gives, type) and issubclass(gives, Listing)
+        hints, streams = get_type_hints(method, include_extras=True), inspect.isasyncgenfunction(method)
+        takes, gives = hints.get("arguments"), hints.get("return")
         _declared[method] = Operation(
-            **vars(told), name=name, summary=summary, needs=needs, arguments=takes, streams=streams, lists=lists
+            **vars(told),
+            name=name,
+            summary=summary,
+            needs=needs,
+            arguments=takes or _taken(method, hints),
+            by_name=takes is None,
+            streams=streams,
+            lists=isinstance(gives, type) and issubclass(gives, Listing),
         )
         return method
 
     return declare
+
+
+def _taken(method: Callable[..., Any], hints: Mapping[str, Any]) -> type[Arguments]:
+    """A model of what stands behind the caller in the method's own signature."""
+    own = list(inspect.signature(method).parameters.values())
+    caller = next(at for at, each in enumerate(own) if hints.get(each.name) is Caller)
+    fields: dict[str, Any] = {
+        each.name: (hints[each.name], ... if each.default is each.empty else each.default) for each in own[caller + 1 :]
+    }
+    return create_model(method.__qualname__, __base__=Arguments, **fields)
 
 
 def suggestions(source: str, within: str = "") -> Callable[[F], F]:
@@ -356,7 +374,7 @@ class Registry:
         arguments = validated(declared.arguments, self._guard.clean(dict(given)), caller.via)
         if declared.confirm:
             caller.confirm(_(declared.confirm).format_map(arguments.model_dump()))
-        run = self._run[name](caller, arguments) if declared.parameters else self._run[name](caller)
+        run = self._run[name](caller, **(dict(arguments) if declared.by_name else {"arguments": arguments}))
         try:
             if declared.streams:
                 async for result in run:

@@ -58,9 +58,7 @@ _Short = Annotated[str, Field(max_length=100)]
 _Limit = Annotated[int, Field(ge=1, le=100), Param("Maximum number to show", metavar="ROWS")]
 _Agent = Annotated[str, Field(max_length=64), Param("Only this agent's memory", metavar="NAME", suggests="agents")]
 _Category = Annotated[
-    str,
-    Field(max_length=100),
-    Param("Only this category and those below it", metavar="PATH", suggests="categories"),
+    str, Field(max_length=100), Param("Only this category and those below it", metavar="PATH", suggests="categories")
 ]
 _Tags = Annotated[
     tuple[str, ...], Param("Only entries with this tag, or with all of several", metavar="WORD", suggests="tags")

@@ -15,7 +15,7 @@ from bot.models.catalog import OFFLINE
 from bot.services.block_names import Named, named_blocks, where
 from bot.services.caller import Caller
 from bot.services.named import find_living
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Row
 from bot.services.transactions import MemoryService, reads
 from bot.upkeep.summaries import Period, last_night, night_named, night_of
@@ -50,17 +50,13 @@ _LOOKS = Options(file_name="summary.md")
 _SPANS = {"day": gettext_noop("day"), "week": gettext_noop("week")}
 
 
-class SummarizeAgents(Arguments):
-    agent: Annotated[
-        str, Field(max_length=64), Param("Only this agent", metavar="AGENT", suggests="agents", positional=True)
-    ] = ""
-
-
-class SummarizeDays(Arguments):
-    of: Annotated[
-        Literal["day", "week"] | None, Param("Only days or only weeks", labels={"day": "Days", "week": "Weeks"})
-    ] = None
-    count: Annotated[int, Field(ge=1, le=_MOST), Param("How many")] = 7
+_Agent = Annotated[
+    str, Field(max_length=64), Param("Only this agent", metavar="AGENT", suggests="agents", positional=True)
+]
+_Of = Annotated[
+    Literal["day", "week"] | None, Param("Only days or only weeks", labels={"day": "Days", "week": "Weeks"})
+]
+_Count = Annotated[int, Field(ge=1, le=_MOST), Param("How many")]
 
 
 class SummaryRow(Row):
@@ -95,8 +91,8 @@ class Summaries:
     )  # fmt: skip
     async def show_latest(self, caller: Caller) -> SummaryList:
         talk = await self.summarize_conversation(caller)
-        did = await self.summarize_agents(caller, SummarizeAgents())
-        days = await self.summarize_days(caller, SummarizeDays(count=_NEWEST))
+        did = await self.summarize_agents(caller)
+        days = await self.summarize_days(caller, count=_NEWEST)
         return SummaryList(rows=(*talk.rows, *did.rows, *days.rows))
 
     @operation("summary.conversation", "Show a summary of the earlier conversation here", Action.READ_MEMORY, _LOOKS)
@@ -112,8 +108,8 @@ class Summaries:
 
     @operation("summary.agent", "Show a summary of what agents did recently", Action.READ_MEMORY, _LOOKS)
     @reads
-    def summarize_agents(self, rows: Rows, caller: Caller, arguments: SummarizeAgents) -> SummaryList:
-        name, scope = arguments.agent, caller.scope
+    def summarize_agents(self, rows: Rows, caller: Caller, agent: _Agent = "") -> SummaryList:
+        name, scope = agent, caller.scope
         known = agents.agents(rows)
         of = find_living(rows, name).id if name.strip() else None
         names = {agent.id: agent.name for agent in known}
@@ -124,9 +120,9 @@ class Summaries:
 
     @operation("summary.constellation", "Show summaries of recent days and weeks", Action.READ_MEMORY, _LOOKS)
     @reads
-    def summarize_days(self, rows: Rows, caller: Caller, arguments: SummarizeDays) -> SummaryList:
+    def summarize_days(self, rows: Rows, caller: Caller, of: _Of = None, count: _Count = 7) -> SummaryList:
         found = summaries.constellation_summaries(rows, caller.scope, _MOST)
-        wanted = [each for each in found if arguments.of in (None, each.span)][: arguments.count]
+        wanted = [each for each in found if of in (None, each.span)][:count]
         return SummaryList(rows=tuple(_all(each, where(rows, each.audience, caller.scope)) for each in wanted))
 
 
@@ -180,15 +176,14 @@ class Written:
     hidden: int = 0
 
 
-class OneNight(Arguments):
-    night: Annotated[
+_Night = Annotated[
         str,
         Field(max_length=10),
         Param(
             "Date the night began, such as 2026-11-22 (default: last night)", metavar="DATE", suggests="nights",
             positional=True,
-        ),
-    ] = ""  # fmt: skip
+        )
+    ]  # fmt: skip
 
 
 class TurnRow(Row):
@@ -232,8 +227,8 @@ class ChangeReport(MemoryService):
         Options(file_name="night.md"),
     )  # fmt: skip
     @reads
-    def report(self, rows: Rows, caller: Caller, arguments: OneNight) -> Listing[TurnRow]:
-        period = self._period(arguments.night)
+    def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
+        period = self._period(night)
         empty = _("As far as you can see here, no agent acted on its own that night.")
         turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
         found = written(rows, turns, caller.scope, period, {})
@@ -257,9 +252,9 @@ class ChangeReport(MemoryService):
         "summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT,
         Options(changes=True, file_name="night.md"),
     )  # fmt: skip
-    async def undo(self, caller: Caller, arguments: OneNight) -> Undone:
+    async def undo(self, caller: Caller, night: _Night = "") -> Undone:
         """All in one unit of work; what somebody changed since stays, and is named."""
-        period = self._period(arguments.night)
+        period = self._period(night)
 
         def replay(rows: Rows) -> dict[BlockId, Past]:
             """A long past takes its time: it is replayed by a reader."""

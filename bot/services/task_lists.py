@@ -61,13 +61,24 @@ _STATES = {
     "cancelled": gettext_noop("canceled"),
 }
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
-
-
 _Words = Annotated[str, Field(max_length=300)]
 _Due = Annotated[str, Field(max_length=200), Param('Due date, such as "friday at 18:00"')]
 _Under = Annotated[_Words, Param("The task that it is a step of", metavar="TASK", suggests="tasks")]
 _After = Annotated[_Words, Param("A task that has to be done before", metavar="TASK", suggests="tasks")]
 _Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=kitchen", metavar="NAME=VALUE")]
+_Done = Annotated[bool, Param("Include completed and canceled tasks")]
+_Task = Annotated[_Named, Param("Number or words from it", suggests="tasks")]
+_SharedTask = Annotated[_Named, Param("Number or words from it", suggests="shared tasks")]
+_Agent = Annotated[
+    str, Field(max_length=64), Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")
+]
+_Above = Annotated[
+    _Words, Param("The task that it becomes a step of (default: none)", metavar="TASK", suggests="tasks")
+]
+_Name = Annotated[str, Field(min_length=1, max_length=60), Param("Template", suggests="task templates")]
+_NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template")]
+_Saved = Annotated[_Named, Param("Number or words from the task", suggests="tasks")]
+_Title = Annotated[str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")]
 
 
 class AddTask(Arguments):
@@ -79,15 +90,8 @@ class AddTask(Arguments):
     field: _Fields = ()
 
 
-class ListTasks(Arguments):
-    done: Annotated[bool, Param("Include completed and canceled tasks")] = False
-
-
-class OneTask(Arguments):
-    task: Annotated[_Named, Param("Number or words from it", suggests="tasks")]
-
-
-class ChangeTask(OneTask):
+class ChangeTask(Arguments):
+    task: _Task
     title: Annotated[_Words, Param("What to do instead", metavar="TEXT")] = ""
     notes: Annotated[str, Field(max_length=4_000), Param("What else there is to know", metavar="TEXT")] = ""
     state: Annotated[Status | None, Param("How far it is")] = None
@@ -99,35 +103,6 @@ class ChangeTask(OneTask):
     field: Annotated[
         tuple[str, ...], Param("A field of your own; without a value it is removed", metavar="NAME=VALUE")
     ] = ()
-
-
-class ReassignTask(Arguments):
-    task: Annotated[_Named, Param("Number or words from it", suggests="shared tasks")]
-    agent: Annotated[
-        str, Field(max_length=64), Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")
-    ] = ""
-
-
-class MoveTask(OneTask):
-    under: Annotated[
-        _Words, Param("The task that it becomes a step of (default: none)", metavar="TASK", suggests="tasks")
-    ] = ""
-
-
-class OneTemplate(Arguments):
-    name: Annotated[str, Field(min_length=1, max_length=60), Param("Template", suggests="task templates")]
-
-
-class SaveTemplate(Arguments):
-    name: Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template")]
-    task: Annotated[_Named, Param("Number or words from the task", suggests="tasks")]
-
-
-class UseTemplate(OneTemplate):
-    title: Annotated[
-        str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")
-    ] = ""
-    under: _Under = ""
 
 
 class TaskRow(Row):
@@ -225,9 +200,9 @@ class TaskLists(MemoryService):
 
     @operation("tasks.list", "List your tasks", Action.AGENDA, Options(file_name="tasks.md"))
     @reads
-    def list_tasks(self, rows: Rows, caller: Caller, arguments: ListTasks) -> Tasks:
+    def list_tasks(self, rows: Rows, caller: Caller, done: _Done = False) -> Tasks:
         zone = self._zone(rows, caller)
-        found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=arguments.done)
+        found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=done)
         return Tasks(
             rows=tuple(TaskRow.of(each, zone) for each in found),
             empty=_("You have no open tasks that I can show here."),
@@ -235,11 +210,17 @@ class TaskLists(MemoryService):
 
     @operation("tasks.move", "Make a task a step of another, or a task of its own", Action.AGENDA, _CHANGES)
     @writes(_CHANGE, durable=True)
-    def move_task(self, tx: Tx, caller: Caller, arguments: MoveTask) -> TaskMoved:
+    def move_task(
+        self,
+        tx: Tx,
+        caller: Caller,
+        task: _Task,
+        under: _Above = "",
+    ) -> TaskMoved:
         found, zone = self._reach(tx, caller), self._zone(tx, caller)
-        task = meant(found, arguments.task)
-        above = meant(_alike(found, task), arguments.under) if arguments.under else None
-        moved, _before = self._put(tx, caller, task, {"parent_id": None if above is None else above.id})
+        moving = meant(found, task)
+        above = meant(_alike(found, moving), under) if under else None
+        moved, _before = self._put(tx, caller, moving, {"parent_id": None if above is None else above.id})
         return TaskMoved(task=TaskRow.of(moved, zone), under="" if above is None else above.title)
 
     @operation("tasks.change", "Change a task", Action.AGENDA, _KEEPS)
@@ -259,31 +240,31 @@ class TaskLists(MemoryService):
 
     @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE, _CHANGES)
     @writes(_CHANGE, durable=True)
-    def reassign_task(self, tx: Tx, caller: Caller, arguments: ReassignTask) -> Entry[TaskRow]:
-        task = meant(tasks.shared(tx, caller.scope), arguments.task)
-        to = find_living(tx, arguments.agent).id if arguments.agent else None
+    def reassign_task(self, tx: Tx, caller: Caller, task: _SharedTask, agent: _Agent = "") -> Entry[TaskRow]:
+        found = meant(tasks.shared(tx, caller.scope), task)
+        to = find_living(tx, agent).id if agent else None
         return Entry(
             done=_("Changed"),
-            row=TaskRow.of(self._put(tx, caller, task, {"assignee_id": to})[0], self._zone(tx, caller)),
+            row=TaskRow.of(self._put(tx, caller, found, {"assignee_id": to})[0], self._zone(tx, caller)),
         )
 
     @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, _KEEPS)
     @writes(_CHANGE, durable=True)
-    def save_template(self, tx: Tx, caller: Caller, arguments: SaveTemplate) -> str:
+    def save_template(self, tx: Tx, caller: Caller, name: _NewName, task: _Saved) -> str:
         selves = self.people.selves(caller.person)
         every = tasks.listing(tx, caller.scope, selves, done=True)
-        task = meant(every, arguments.task)
-        saved = task_templates.Template(arguments.name, task_templates.outline(task, every))
+        found = meant(every, task)
+        saved = task_templates.Template(name, task_templates.outline(found, every))
         task_templates.save(tx, saved, caller.person, caller.alone.scope.audience, caller.trust, self.clock())
-        return _("Saved {title} as the template {name}.", title=task.title, name=arguments.name)
+        return _("Saved {title} as the template {name}.", title=found.title, name=name)
 
     @operation("tasks.template.use", "Add the tasks of a template", Action.AGENDA, _KEEPS)
     @writes(_CHANGE, durable=True)
-    def use_template(self, tx: Tx, caller: Caller, arguments: UseTemplate) -> Tasks:
-        template = self._template(tx, caller, arguments.name)
-        above = meant(self._own(tx, caller), arguments.under) if arguments.under else None
+    def use_template(self, tx: Tx, caller: Caller, name: _Name, title: _Title = "", under: _Under = "") -> Tasks:
+        template = self._template(tx, caller, name)
+        above = meant(self._own(tx, caller), under) if under else None
         new = NewTask(
-            arguments.title or template.outline.title, caller.person, caller.alone.scope.audience, caller.trust,
+            title or template.outline.title, caller.person, caller.alone.scope.audience, caller.trust,
             parent=None if above is None else above.id,
         )  # fmt: skip
         made = task_templates.use(tx, template, new, self.clock())
@@ -298,8 +279,8 @@ class TaskLists(MemoryService):
 
     @operation("tasks.template.remove", "Remove a task template", Action.AGENDA, _CHANGES)
     @writes(_CHANGE, durable=True)
-    def remove_template(self, tx: Tx, caller: Caller, arguments: OneTemplate) -> str:
-        template = self._template(tx, caller, arguments.name)
+    def remove_template(self, tx: Tx, caller: Caller, name: _Name) -> str:
+        template = self._template(tx, caller, name)
         task_templates.remove(tx, template)
         return _("Removed the template {name}.", name=template.name)
 
@@ -310,12 +291,12 @@ class TaskLists(MemoryService):
         return [each.name for each in found]
 
     @operation("tasks.done", "Complete a task", Action.AGENDA, Options(changes=True, formerly=("coord.complete",)))
-    async def complete_task(self, caller: Caller, arguments: OneTask) -> str:
-        return await self._end(caller, arguments, Status.DONE)
+    async def complete_task(self, caller: Caller, task: _Task) -> str:
+        return await self._end(caller, task, Status.DONE)
 
     @operation("tasks.cancel", "Cancel a task", Action.AGENDA, _CHANGES)
-    async def cancel_task(self, caller: Caller, arguments: OneTask) -> str:
-        return await self._end(caller, arguments, Status.CANCELLED)
+    async def cancel_task(self, caller: Caller, task: _Task) -> str:
+        return await self._end(caller, task, Status.CANCELLED)
 
     @suggestions("tasks")
     @reads
@@ -330,8 +311,8 @@ class TaskLists(MemoryService):
         return [(str(each.id), each.title) for each in found]
 
     @writes(_CHANGE, durable=True)
-    def _end(self, tx: Tx, caller: Caller, arguments: OneTask, status: Status) -> str:
-        done, before = self._put(tx, caller, meant(self._reach(tx, caller), arguments.task), {"status": status})
+    def _end(self, tx: Tx, caller: Caller, task: str, status: Status) -> str:
+        done, before = self._put(tx, caller, meant(self._reach(tx, caller), task), {"status": status})
         alone, with_steps = _ENDED[status]
         steps = len(before) - 1
         return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)

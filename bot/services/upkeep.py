@@ -18,7 +18,7 @@ from bot.secrets import Redactor
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.jobs import Schedule
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from bot.upkeep import consent
@@ -43,12 +43,9 @@ _LISTED, _SHOWN = 100, 300
 _CHANGES = Options(changes=True)
 
 
-class OneGuess(Arguments):
-    entry: Annotated[
-        str,
-        Field(min_length=1, max_length=100),
-        Param("ID of the inference, as listed", suggests="guesses"),
-    ]
+_Entry = Annotated[
+    str, Field(min_length=1, max_length=100), Param("ID of the inference, as listed", suggests="guesses")
+]
 
 
 class ReportRow(Row):
@@ -156,13 +153,13 @@ class Upkeep(MemoryService, Announcing):
         return Listing(rows=listed, empty=_("Nothing awaits your approval."))
 
     @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, _CHANGES)
-    async def allow(self, caller: Caller, arguments: OneGuess) -> str:
-        found = await self._answered(caller, arguments.entry, yes=True)
+    async def allow(self, caller: Caller, entry: _Entry) -> str:
+        found = await self._answered(caller, entry, yes=True)
         return _("I will use it from now on: {content}", content=found.content)
 
     @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN, _CHANGES)
-    async def refuse(self, caller: Caller, arguments: OneGuess) -> str:
-        await self._answered(caller, arguments.entry, yes=False)
+    async def refuse(self, caller: Caller, entry: _Entry) -> str:
+        await self._answered(caller, entry, yes=False)
         return _("Forgotten. It was never used.")
 
     @suggestions("guesses")

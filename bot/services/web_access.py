@@ -15,7 +15,7 @@ from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.named import find_living
 from bot.services.privacy import named
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from memory import agents
 from memory.people import web_keys
@@ -34,32 +34,20 @@ _USE = commit_point("web.use_key")
 _LOOKS, _CHANGES = Options(via=TERMINAL_ONLY), Options(via=TERMINAL_ONLY, changes=True)
 
 
-class NewToken(Arguments):
-    name: Annotated[
-        str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("What you call it, such as a program")
-    ]
-    scope: Annotated[Literal["chat", "read", "admin"], Param("What it may do")] = "chat"
-    agent: Annotated[
-        str,
-        Field(max_length=64),
-        Param("Agent that it can talk to, and nothing else", metavar="NAME", suggests="agents"),
-    ] = ""
-
-
-class OpenPage(Arguments):
-    person: Annotated[
-        str,
-        Field(max_length=300),
-        Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234"),
-    ] = ""
-
-
-class OneToken(Arguments):
-    name: Annotated[str, Field(min_length=1, max_length=40), Param("Its name", suggests="tokens")]
-
-
-class OneSession(Arguments):
-    session: Annotated[str, Field(min_length=1, max_length=40), Param("Its number, or `all`", suggests="sessions")]
+_Name = Annotated[
+    str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("What you call it, such as a program")
+]
+_Scope = Annotated[Literal["chat", "read", "admin"], Param("What it may do")]
+_Agent = Annotated[
+    str, Field(max_length=64), Param("Agent that it can talk to, and nothing else", metavar="NAME", suggests="agents")
+]
+_Person = Annotated[
+    str,
+    Field(max_length=300),
+    Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234"),
+]
+_Token = Annotated[str, Field(min_length=1, max_length=40), Param("Its name", suggests="tokens")]
+_Session = Annotated[str, Field(min_length=1, max_length=40), Param("Its number, or `all`", suggests="sessions")]
 
 
 def sign_in_words() -> str:
@@ -141,10 +129,10 @@ class WebAccess:
         "dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB,
         Options(via=TERMINAL_ONLY, changes=True, running=True, default=True),
     )  # fmt: skip
-    async def open_dashboard(self, _caller: Caller, arguments: OpenPage) -> SignInLink:
-        if not arguments.person:
+    async def open_dashboard(self, _caller: Caller, person: _Person = "") -> SignInLink:
+        if not person:
             return await self._link(None)
-        return await self._link(await self._called(arguments.person))
+        return await self._link(await self._called(person))
 
     @operation(
         "privacy.page", "Get a link to a page with what is kept about you", Action.PRIVACY,
@@ -200,8 +188,8 @@ class WebAccess:
         return Listing(rows=await self._rows(Kind.SESSION), empty=_("No browser is signed in."))
 
     @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, _CHANGES)
-    async def sign_out(self, _caller: Caller, arguments: OneSession) -> str:
-        wanted = [each.id for each in await self._rows(Kind.SESSION) if arguments.session in (each.id, "all")]
+    async def sign_out(self, _caller: Caller, session: _Session) -> str:
+        wanted = [each.id for each in await self._rows(Kind.SESSION) if session in (each.id, "all")]
         if not wanted:
             raise UserError("There is no such session. `carina dashboard sessions` lists them.")
         for each in wanted:
@@ -209,17 +197,18 @@ class WebAccess:
         return ngettext("Signed out {count} browser.", "Signed out {count} browsers.", len(wanted))
 
     @operation("token.create", "Create an API token", Action.WEB, _CHANGES)
-    async def create_token(self, _caller: Caller, arguments: NewToken) -> NewSecret:
-        scope, agent = KeyScope(arguments.scope), None
-        if arguments.agent and scope is not KeyScope.CHAT:
+    async def create_token(self, _caller: Caller, name: _Name, scope: _Scope = "chat", agent: _Agent = "") -> NewSecret:
+        may = KeyScope(scope)
+        only = None
+        if agent and may is not KeyScope.CHAT:
             raise UserError("A token for one agent has the scope chat: the others see everything.")
-        if arguments.agent:
-            agent = await self.home.read(lambda rows: find_living(rows, arguments.agent).id)
+        if agent:
+            only = await self.home.read(lambda rows: find_living(rows, agent).id)
         try:
-            token = await self._add(NewKey(Kind.PROGRAM, scope, arguments.name, agent=agent))
+            token = await self._add(NewKey(Kind.PROGRAM, may, name, agent=only))
         except ValueError:
-            raise UserError("There is already a token {name}. Revoke it first.", name=arguments.name) from None
-        return NewSecret(name=arguments.name, scope=scope, token=token)
+            raise UserError("There is already a token {name}. Revoke it first.", name=name) from None
+        return NewSecret(name=name, scope=may, token=token)
 
     @operation("token.list", "List the API tokens", Action.WEB, _LOOKS)
     async def list_tokens(self, _caller: Caller) -> Listing[KeyRow]:
@@ -227,11 +216,11 @@ class WebAccess:
         return Listing(rows=await self._rows(Kind.PROGRAM), empty=empty)
 
     @operation("token.revoke", "Revoke an API token", Action.WEB, _CHANGES)
-    async def revoke_token(self, _caller: Caller, arguments: OneToken) -> str:
-        found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == arguments.name), None)
+    async def revoke_token(self, _caller: Caller, name: _Token) -> str:
+        found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == name), None)
         if found is None or not await self.drop(found.id):
-            raise UserError("There is no token {name}. `carina token list` shows them.", name=arguments.name)
-        return _("Revoked the token {name}.", name=arguments.name)
+            raise UserError("There is no token {name}. `carina token list` shows them.", name=name)
+        return _("Revoked the token {name}.", name=name)
 
     @suggestions("tokens")
     async def suggest_tokens(self, _caller: Caller) -> Suggestions:

@@ -72,12 +72,11 @@ _READERS = {
 _CHANGES = Options(changes=True, offered=False)
 
 
-class AskWhy(Arguments):
-    message: Annotated[
-        str,
-        Field(max_length=120),
-        Param("Link or ID of one of my answers here (default: the newest)", via=frozenset({Via.DISCORD, Via.WEB})),
-    ] = ""
+_Message = Annotated[
+    str,
+    Field(max_length=120),
+    Param("Link or ID of one of my answers here (default: the newest)", via=frozenset({Via.DISCORD, Via.WEB})),
+]
 
 
 class OneMemory(Arguments):
@@ -212,8 +211,8 @@ class Correctable(Result):
 @dataclass(frozen=True)
 class Why(MemoryService):
     @operation("why", "Show what my last answer here was based on", Action.WHY, Options(file_name="why.md"))
-    async def explain(self, caller: Caller, arguments: AskWhy) -> Explained:
-        if not (message := _LINK.sub("", arguments.message.strip())):
+    async def explain(self, caller: Caller, message: _Message = "") -> Explained:
+        if not (message := _LINK.sub("", message.strip())):
             return await self.database.read(lambda rows: self._newest(rows, caller))
         for _look in range(_LOOKS):
             found = await self.database.read(lambda rows: self._of_message(rows, caller, message))

@@ -15,11 +15,8 @@ from bot.services.block_settings import (
     BlockSharing,
     ChangeBlock,
     CreateBlock,
-    OneBlock,
-    RestoreBlock,
-    ShareBlock,
 )
-from bot.services.blocks import AppendToBlock, BlockHistory, Blocks, ShowBlock
+from bot.services.blocks import Blocks
 from bot.services.caller import Spoken, owner_at_terminal
 from memory import agents
 from memory.agents import Agent
@@ -61,25 +58,25 @@ def blocks(database: Database) -> Blocks:
 
 
 async def text_of(blocks: Blocks, label: str) -> str:
-    shown = await blocks.show_block(OLGA, ShowBlock(label=label))
+    shown = await blocks.show_block(OLGA, label=label)
     return "\n".join(part for part in (getattr(shown, "text", ""),) if part)
 
 
 async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockSettings, blocks: Blocks) -> None:
     await settings.create(OLGA, CreateBlock(label="plans", description="What is planned", type="core", limit=60))
-    await blocks.append(OLGA, AppendToBlock(label="plans", text="Paint the shed."))
+    await blocks.append(OLGA, label="plans", text="Paint the shed.")
     with pytest.raises(BlockTooLong, match="holds 16 characters, more than 10"):
         await settings.change(OLGA, ChangeBlock(label="plans", limit=10))
     await settings.change(OLGA, ChangeBlock(label="plans", rename="garden", description="The garden", type="working"))
     (row,) = (await blocks.list_blocks(OLGA)).rows
     assert (row.block, row.type, row.limit, row.description) == ("garden", "working", 60, "The garden")
-    await settings.delete(OLGA, OneBlock(label="garden"))
+    await settings.delete(OLGA, label="garden")
     assert (await blocks.list_blocks(OLGA)).rows == ()
     with pytest.raises(UserError, match="There is no deleted block 'plans'"):
-        await settings.restore(OLGA, RestoreBlock(label="plans"))
-    await settings.restore(OLGA, RestoreBlock(label="garden"))
+        await settings.restore(OLGA, label="plans")
+    await settings.restore(OLGA, label="garden")
     assert await text_of(blocks, "garden") == "Paint the shed.\n"
-    assert (await blocks.show_history(OLGA, BlockHistory(label="garden"))).versions
+    assert (await blocks.show_history(OLGA, label="garden")).versions
 
 
 async def test_names_are_given_once(settings: BlockSettings) -> None:
@@ -89,10 +86,10 @@ async def test_names_are_given_once(settings: BlockSettings) -> None:
         await settings.create(OLGA, CreateBlock(label="one", description="Words"))
     with pytest.raises(BlockExists):
         await settings.change(OLGA, ChangeBlock(label="one", rename="two"))
-    await settings.delete(OLGA, OneBlock(label="one"))
+    await settings.delete(OLGA, label="one")
     await settings.create(OLGA, CreateBlock(label="one", description="Words"))
     with pytest.raises(BlockExists, match="again"):
-        await settings.restore(OLGA, RestoreBlock(label="one"))
+        await settings.restore(OLGA, label="one")
     with pytest.raises(UserError, match="no agent 'Cleo'"):
         await settings.create(OLGA, CreateBlock(label="three", description="Words", agent="Cleo"))
 
@@ -108,7 +105,7 @@ async def test_a_name_that_means_something_else_is_refused(settings: BlockSettin
 
 async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, database: Database) -> None:
     await settings.create(OLGA, CreateBlock(label="plans", description="Words"))
-    await BlockSharing(database, PEOPLE, lambda: NOW).share(OLGA, ShareBlock(label="plans", agent="Bea"))
+    await BlockSharing(database, PEOPLE, lambda: NOW).share(OLGA, label="plans", agent="Bea")
     await database.write(_SEED, lambda tx: tx.run(
         """INSERT INTO agent_groups (id, name, pattern_type, pattern_config, created_at, updated_at)
            VALUES ('grp_1', 'Night', 'sleeptime', '{"block": "plans"}', 'x', 'x')"""
@@ -120,7 +117,7 @@ async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, databa
              'terminal:local', 'owner', 4, '[]', 'waiting', 'x', 'x')"""
     ))  # fmt: skip
     with pytest.raises(Refused, match=r"shared with Bea.*1 waiting request to change it.*configuration of Night"):
-        await settings.delete(OLGA, OneBlock(label="plans"))
+        await settings.delete(OLGA, label="plans")
     renaming = r"cannot be renamed: 1 waiting request to change it.*configuration of Night names it$"
     with pytest.raises(Refused, match=renaming):
         await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
@@ -135,7 +132,7 @@ async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, databa
     await database.write(_SEED, lambda tx: tx.run("UPDATE permission_grants SET revoked_at = 'x'"))
     await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
     with pytest.raises(Refused, match=r"cannot be deleted: shared with Bea: unshare it first$"):
-        await settings.delete(OLGA, OneBlock(label="garden"))
+        await settings.delete(OLGA, label="garden")
 
 
 @pytest.mark.parametrize(("audience", "again"), [("each", True), ("owner", False)])
@@ -147,12 +144,12 @@ async def test_a_block_that_every_turn_makes_again_is_neither_deleted_nor_rename
     await settings.create(OLGA, CreateBlock(label="human", description="Who speaks"))
     if again:
         with pytest.raises(Refused, match="cannot be deleted: the configuration of Ada makes it again"):
-            await settings.delete(OLGA, OneBlock(label="human"))
+            await settings.delete(OLGA, label="human")
         with pytest.raises(Refused, match="cannot be renamed: the configuration of Ada makes it again"):
             await settings.change(OLGA, ChangeBlock(label="human", rename="people"))
         await settings.change(OLGA, ChangeBlock(label="human", description="Whoever speaks", limit=90))
         await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE id = ?", (ADA.id,)))
-    await settings.delete(OLGA, OneBlock(label="human"))
+    await settings.delete(OLGA, label="human")
 
 
 async def test_a_log_of_ones_own_is_appended_by_people(database: Database, blocks: Blocks) -> None:
@@ -160,10 +157,10 @@ async def test_a_log_of_ones_own_is_appended_by_people(database: Database, block
     for label, permission in (("days", Permission.READ_WRITE), ("tool_log", Permission.READ_ONLY)):
         new = NewBlock(ADA.id, label, "Days", OWNER, Trust.SYSTEM, BlockType.LOG, permission, schema=schema)
         await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
-    await blocks.append(OLGA, AppendToBlock(label="days", text="It rained."))
+    await blocks.append(OLGA, label="days", text="It rained.")
     assert "It rained." in await text_of(blocks, "days")
     with pytest.raises(BlockRefused, match="its entries stay"):
-        await blocks.append(OLGA, AppendToBlock(label="tool_log", text="x"))
+        await blocks.append(OLGA, label="tool_log", text="x")
 
 
 @pytest.mark.parametrize(
@@ -186,18 +183,18 @@ async def test_an_admin_of_one_server_settles_only_what_is_of_that_server(
     made = await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
     if not words:
         await settings.change(admin, ChangeBlock(label="rules", description="Ours"))
-        await settings.delete(admin, OneBlock(label="rules"))
-        await settings.restore(admin, RestoreBlock(label="rules"))
+        await settings.delete(admin, label="rules")
+        await settings.restore(admin, label="rules")
         return
     with pytest.raises(UserError, match=words):
         await settings.change(admin, ChangeBlock(label="rules", description="Ours"))
     with pytest.raises(UserError, match=words):
-        await settings.delete(admin, OneBlock(label="rules"))
+        await settings.delete(admin, label="rules")
     assert await database.read(lambda rows: block_by_id(rows, ADA.id, made.id)) == made
-    await settings.delete(OLGA, OneBlock(label="rules"))
+    await settings.delete(OLGA, label="rules")
     with pytest.raises(UserError, match=words):
-        await settings.restore(admin, RestoreBlock(label="rules"))
-    await settings.restore(OLGA, RestoreBlock(label="rules"))
+        await settings.restore(admin, label="rules")
+    await settings.restore(OLGA, label="rules")
 
 
 async def test_only_who_may_change_a_core_block_makes_one(settings: BlockSettings) -> None:
@@ -221,6 +218,6 @@ async def test_a_group_needs_the_blocks_that_its_configuration_names_and_no_othe
     ))  # fmt: skip
     if named:
         with pytest.raises(Refused, match="configuration of Night"):
-            await settings.delete(OLGA, OneBlock(label="rounds"))
+            await settings.delete(OLGA, label="rounds")
     else:
-        await settings.delete(OLGA, OneBlock(label="rounds"))
+        await settings.delete(OLGA, label="rounds")

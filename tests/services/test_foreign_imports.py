@@ -12,7 +12,7 @@ import pytest
 from bot.agents.permissions.policy import People
 from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
-from bot.services.imports import Imports, OneImport, OneOrigin
+from bot.services.imports import Imports, OneImport
 from bot.services.results import Plain
 from memory import agents
 from memory.agents import Agent
@@ -102,15 +102,15 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
     report = await imports.chatgpt(OLGA, given(conversations(tmp_path / "conversations.json")))
     (past,) = (await imports.report(OLGA)).rows
     assert (past.source, past.carried, past.changed, past.refused) == ("chatgpt", 1, 1, 3)
-    shown = await imports.show(OLGA, OneOrigin(origin=past.origin))
+    shown = await imports.show(OLGA, origin=past.origin)
     assert len(shown.rows) == 5
-    assert await imports.undo(OLGA, OneOrigin(origin=report.origin)) == "Took back 2 records."
+    assert await imports.undo(OLGA, origin=report.origin) == "Took back 2 records."
     assert await rows(database, "SELECT * FROM messages") == []
     assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 1
     with pytest.raises(UserError, match="is left to take back"):
-        await imports.undo(OLGA, OneOrigin(origin=(await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin))
+        await imports.undo(OLGA, (await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin)
     with pytest.raises(UserError, match="There is no import"):
-        await imports.undo(OLGA, OneOrigin(origin="nothing"))
+        await imports.undo(OLGA, origin="nothing")
 
 
 async def test_an_audience_has_to_be_named(imports: Imports, tmp_path: Path) -> None:

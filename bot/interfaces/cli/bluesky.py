@@ -11,17 +11,16 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.registry import Options, Param, operation
 from bot.services.results import Ink, Result
 from memory.store.folder import DataFolder
 
 _SECONDS = 120.0
 
 
-class SetUp(Arguments):
-    line: Annotated[
-        str, Field(max_length=200), Param("Owner to name in the profile (default: the owner's DID)", metavar="TEXT")
-    ] = ""
+_Line = Annotated[
+    str, Field(max_length=200), Param("Owner to name in the profile (default: the owner's DID)", metavar="TEXT")
+]
 
 
 class AccountFound(Result):
@@ -49,8 +48,8 @@ class BlueskyAccount:
         "bluesky.setup", "Label the account as a bot and name its owner", Action.EXAMINE,
         Options(via=TERMINAL_ONLY, changes=True, seconds=_SECONDS),
     )  # fmt: skip
-    async def set_up(self, _caller: Caller, arguments: SetUp) -> AccountFound:
-        return await self._ask("bluesky.setup", {"line": arguments.line})
+    async def set_up(self, _caller: Caller, line: _Line = "") -> AccountFound:
+        return await self._ask("bluesky.setup", {"line": line})
 
     @operation(
         "bluesky.status", "Show the status of the account and what was skipped today", Action.EXAMINE,

@@ -19,7 +19,7 @@ from bot.errors import UserError
 from bot.interfaces.service_client import held
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.erasure import Eraser
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.registry import Options, Param, operation
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from memory.people import privacy
 from memory.store import backups, erasure_ledger
@@ -138,8 +138,7 @@ class Pending(Row):
         return ink.text(f"{self.file}: {work} from version {self.version}; {self.megabytes:g} MB are backed up first")
 
 
-class MigrateArguments(Arguments):
-    check: Annotated[bool, Param("Only show what would be migrated")] = False
+_Check = Annotated[bool, Param("Only show what would be migrated")]
 
 
 def examine(folder: DataFolder) -> list[File]:
@@ -184,10 +183,10 @@ class DatabaseFiles:
             raise type(error)("\n  ".join(file.problem for file in files if file.problem))
 
     @operation("db.migrate", "Migrate older database files after backing them up", Action.EXAMINE, _MIGRATES)
-    async def migrate(self, _caller: Caller, arguments: MigrateArguments) -> Listing[MigratedFile] | Lines[Pending]:
+    async def migrate(self, _caller: Caller, check: _Check = False) -> Listing[MigratedFile] | Lines[Pending]:
         """Nothing at all while another file has something that migrating does not mend."""
         folder = DataFolder(self.config.home)
-        if arguments.check:
+        if check:
             return Lines(
                 rows=tuple(Pending.of(each, self.config.home) for each in _mendable(self.config)),
                 empty=_nothing(folder),
@@ -312,8 +311,7 @@ def _named(path: Path, home: Path) -> str:
 _QUESTION = "Replace all current data with the backup {name}?"
 
 
-class RestoreBackup(Arguments):
-    name: Annotated[str, Field(min_length=1), Param("Name of the backup, as listed")]
+_Name = Annotated[str, Field(min_length=1), Param("Name of the backup, as listed")]
 
 
 class Restored(Result):
@@ -352,8 +350,8 @@ class BackupFiles:
         "backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP,
         Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, confirm=_QUESTION),
     )  # fmt: skip
-    async def restore(self, _caller: Caller, arguments: RestoreBackup) -> Restored:
-        name, folder = arguments.name, DataFolder(self.config.home)
+    async def restore(self, _caller: Caller, name: _Name) -> Restored:
+        folder = DataFolder(self.config.home)
         backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
         if backup is None:
             where = folder.path / backups.FOLDER

@@ -135,10 +135,9 @@ class WriteFile(Arguments):
     embedder: Annotated[str, _Text, Param("Embedding model, such as packaged or none", metavar="MODEL")] = ""
 
 
-class Application(Arguments):
-    application: Annotated[
+_Application = Annotated[
         str, Field(min_length=1, max_length=100),
-        Param("Application ID, from Discord's developer portal", metavar="APPLICATION_ID"),
+        Param("Application ID, from Discord's developer portal", metavar="APPLICATION_ID")
     ]  # fmt: skip
 
 
@@ -184,8 +183,8 @@ class Beginning:
     @operation(
         "invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, Options(via=TERMINAL_ONLY)
     )
-    async def invite(self, _caller: Caller, arguments: Application) -> str:
-        given = arguments.application
+    async def invite(self, _caller: Caller, application: _Application) -> str:
+        given = application
         if not (given.isascii() and given.isdecimal() and len(given) <= 20):
             raise CallError(
                 "{given!r} is not an application ID, which has digits only. Copy it from “General Information” of "

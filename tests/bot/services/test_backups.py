@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from bot.config import load_config
 from bot.errors import UserError
 from bot.interfaces.cli.local import local_registry
-from bot.services.backups import Backups, CreateBackup
+from bot.services.backups import Backups
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown, Result
 from memory.people import privacy
@@ -60,18 +60,18 @@ async def test_one_is_made_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr("bot.services.backups.backups.create", counted)
     own = made(folder)
-    await asyncio.gather(*(own.create(OWNER, CreateBackup()) for _ in range(4)))
+    await asyncio.gather(*(own.create(OWNER) for _ in range(4)))
     assert most == 1
     assert len((await own.list_backups(OWNER)).rows) == 4
 
 
 async def test_a_damaged_one_is_listed_as_that(folder: Path) -> None:
     own = made(folder)
-    await own.create(OWNER, CreateBackup())
-    await own.create(OWNER, CreateBackup())
+    await own.create(OWNER)
+    await own.create(OWNER)
     first = (await own.list_backups(OWNER)).rows[1].name
     (folder / "backups" / first / "manifest.json").write_text("{", "utf-8")
-    await own.create(OWNER, CreateBackup())
+    await own.create(OWNER)
     listed = await own.list_backups(OWNER)
     assert [(each.name == first, "cannot be read" in each.reason) for each in listed.rows] == [
         (False, False),
