@@ -324,7 +324,7 @@ def _only_around(one: Scored, word: Word) -> bool:
 def _words(find: Lookup, asked: Asked, count: int) -> list[Word]:
     if not count:  # an agent to which nobody told anything yet: no word need be looked for
         return []
-    held = [(term, dict(find.holding(term.match))) for term in asked.terms]
+    held = [(term, find.holding(term.match)) for term in asked.terms]
     return [Word(term, rows, rarity(min(len(rows), count), count)) for term, rows in held if rows]
 
 

@@ -1,5 +1,6 @@
 """`search` and `searchable`: every domain asked, the best of all of them, completed for showing."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -11,7 +12,6 @@ from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, symbols, 
 from memory.store import fulltext
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows
-from memory.store.ids import PlaceId
 
 
 @dataclass(frozen=True)
@@ -107,23 +107,32 @@ def _completed(found: list[_Found], text: str) -> list[Hit]:
         for term in fulltext.terms(text, mode="any"):
             for number in find.having(term.match, numbers):
                 matched.setdefault((domain, number), []).append(term.word)
+    beside = _beside([one for one in found if one.find.table.talk])
     hits = []
     for one in found:
         words = matched.get((one.find.table.domain, one.number))
         hit = one.hit if words is None else replace(one.hit, matched=tuple(words))
-        if one.find.table.talk and hit.place is not None:
-            before = _neighbour(one.find, hit.place, one.number, after=False)
-            hit = replace(hit, before=before, after=_neighbour(one.find, hit.place, one.number, after=True))
-        hits.append(hit)
+        before, after = beside.get(one.number, (None, None)) if one.find.table.talk else (None, None)
+        hits.append(replace(hit, before=before, after=after))
     return hits
 
 
-def _neighbour(find: Lookup, place: PlaceId, message: int, *, after: bool) -> Message | None:
-    side, order = (">", "ASC") if after else ("<", "DESC")
-    condition, parameters = find.scope.sql("audience")
-    row = find.rows.one(
-        f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id {side} ? AND deleted_at IS NULL "
-        f"AND search_text <> '' AND {condition} ORDER BY id {order} LIMIT 1",
-        (place, message, *parameters),
+def _beside(said: list[_Found]) -> dict[int, tuple[Message | None, Message | None]]:
+    """The messages just before and just after each, all in one look."""
+    if not said:
+        return {}
+    rows, (condition, parameters) = said[0].find.rows, said[0].find.scope.sql("audience")
+    sides = [
+        f"(SELECT id FROM messages WHERE place_id = m.place_id AND id {side} m.id AND deleted_at IS NULL "
+        f"AND search_text <> '' AND {condition} ORDER BY id {order} LIMIT 1)"
+        for side, order in (("<", "DESC"), (">", "ASC"))
+    ]
+    numbers = json.dumps([one.number for one in said])
+    near = rows.all(
+        f"SELECT id, {sides[0]}, {sides[1]} FROM messages m WHERE id IN (SELECT value FROM json_each(?))",
+        (*parameters, *parameters, numbers),
     )
-    return None if row is None else to_message(row)
+    wanted = json.dumps([number for row in near for number in (row[1], row[2]) if number is not None])
+    found = rows.all(f"SELECT {COLUMNS} FROM messages WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
+    messages = {each.id: each for each in map(to_message, found)}
+    return {row[0]: (messages.get(row[1]), messages.get(row[2])) for row in near}

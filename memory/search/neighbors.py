@@ -14,7 +14,7 @@ import regex
 
 from memory.people.audience import Scope
 from memory.store.clock import from_text
-from memory.store.database import Rows
+from memory.store.database import Rows, Value
 from memory.store.patterns import UnicodePattern
 
 GAP = timedelta(minutes=30)
@@ -92,57 +92,32 @@ class Talk:
 def around(rows: Rows, numbers: Iterable[int], scope: Scope, reach: int) -> list[Stretch]:
     """What was said around the given messages, up to `reach` rows to each side; each of them is in one stretch.
 
-    What two of them have around them in common is read once.
+    All of it is read at one go: there are a hundred of them, and each look takes its turn of Python's lock.
     """
-    sql = "SELECT id, place_id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY place_id, id"
-    read = _Reading(rows, scope, reach)
-    for number, place in rows.all(sql, (json.dumps(list(numbers)),)):
-        read.around(place, number)
-    return [part for run in read.runs for part in _sessions(run)]
-
-
-class _Reading:
-    """Reads messages in order of place and number; a run is what was found without anything left out in between."""
-
-    def __init__(self, rows: Rows, scope: Scope, reach: int) -> None:
-        self._rows, self._reach, self._place = rows, reach, ""
-        self._condition, self._parameters = scope.sql("audience")
-        self.runs: list[list[_Row]] = []
-
-    def around(self, place: str, number: int) -> None:
-        if place != self._place:
-            self._place = place
-            last = None
+    condition, parameters = scope.sql("audience")
+    sides = [
+        f"""(SELECT json_group_array(json_array(id, created_at, length)) FROM (
+            SELECT id, created_at, length(search_text) AS length FROM messages WHERE place_id = m.place_id
+            AND id {side} m.id AND deleted_at IS NULL AND search_text <> '' AND {condition} ORDER BY id {order} LIMIT ?
+        ))"""
+        for side, order in (("<", "DESC"), (">=", "ASC"))
+    ]
+    sql = f"""SELECT json_group_array(json_array(place_id, {", ".join(f"json({each})" for each in sides)})) FROM
+        (SELECT id, place_id FROM messages WHERE id IN (SELECT value FROM json_each(?)) ORDER BY place_id, id) m"""
+    given: tuple[Value, ...] = (*parameters, reach, *parameters, reach + 1, json.dumps(list(numbers)))
+    runs: list[list[_Row]] = []
+    last: tuple[str, int] | None = None
+    read = rows.one(sql, given)
+    for place, before, after in json.loads(read[0]) if read is not None else ():
+        found = [_Row(*row) for row in (*reversed(before), *after)]
+        if not found:
+            continue
+        if last is not None and last[0] == place and found[0].number <= last[1]:
+            runs[-1] += [row for row in found if row.number > last[1]]
         else:
-            last = self.runs[-1][-1].number
-        if last is None or number > last:
-            found = self._both(number)
-            if last is not None and found and found[0].number <= last:
-                self.runs[-1] += [row for row in found if row.number > last]
-            else:
-                self.runs.append(found)
-            return
-        run = self.runs[-1]
-        missing = self._reach - sum(row.number > number for row in run[-self._reach :])
-        if missing > 0:
-            run += self._read(self._side(">", "ASC"), self._given(last, missing))
-
-    def _both(self, number: int) -> list[_Row]:
-        """What lies before and after, with the row itself; at one go, since there are many to be read."""
-        sql = f"SELECT * FROM ({self._side('<', 'DESC')}) UNION ALL SELECT * FROM ({self._side('>=', 'ASC')})"
-        found = self._read(sql, (*self._given(number, self._reach), *self._given(number, self._reach + 1)))
-        before = sum(row.number < number for row in found)
-        return found[:before][::-1] + found[before:]
-
-    def _side(self, side: str, order: str) -> str:
-        return f"""SELECT id, created_at, length(search_text) FROM messages WHERE place_id = ? AND id {side} ?
-            AND deleted_at IS NULL AND search_text <> '' AND {self._condition} ORDER BY id {order} LIMIT ?"""
-
-    def _given(self, number: int, limit: int) -> tuple[str | int, ...]:
-        return (self._place, number, *self._parameters, limit)
-
-    def _read(self, sql: str, parameters: tuple[str | int, ...]) -> list[_Row]:
-        return [_Row(*row) for row in self._rows.all(sql, parameters)]
+            runs.append(found)
+        last = (place, runs[-1][-1].number)
+    return [part for run in runs for part in _sessions(run)]
 
 
 def _sessions(run: list[_Row]) -> list[Stretch]:

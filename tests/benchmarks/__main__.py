@@ -24,6 +24,7 @@ BENCHMARKS = {
     "short_queries": "short_queries",
     "group_chat": "group_chat",
     "embedding": "embedding",
+    "pages": "pages",
     "prompt": "prompts",
 }
 

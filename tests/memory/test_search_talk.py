@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 
 from memory.people.audience import Audience, Scope
 from memory.queue import messages
+from memory.search.hybrid import search
+from memory.search.query import Query
+from memory.store.database import Parameters, Row, Tx
 from memory.store.ids import PersonId
-from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HERE, NOON, World, ids, look
+from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HERE, NOON, STAR, World, ids, look
 
 ASKED = "what is the name of your hamster?"
 QUESTION = "how did the hamster get its name?"
@@ -230,3 +233,27 @@ def test_who_states_something_beside_a_question_is_no_echo(world: World) -> None
     stated = world.hear("The hamster got its name from the sprinter Bolt. How did yours?", **at(0))
     world.hear("so what did the vet do with the hamster", **at(500))
     assert ids(look(world, QUESTION))[0] == stated
+
+
+class _Counting(Tx):
+    looks = 0
+
+    def all(self, sql: str, parameters: Parameters = ()) -> list[Row]:
+        self.looks += 1
+        return super().all(sql, parameters)
+
+    def one(self, sql: str, parameters: Parameters = ()) -> Row | None:
+        self.looks += 1
+        return super().one(sql, parameters)
+
+
+def test_a_search_takes_the_same_few_looks_however_much_it_finds(world: World) -> None:
+    """Python's lock changes hands for each: one for each message made a page wait a quarter of a second."""
+    looks = list[int]()
+    for count in (2, 30):
+        for number in range(count):
+            world.hear(f"the hamster has the name Bolt{number}", **at(number * 40))
+        counting = _Counting(world.tx._raw)
+        assert len(search(counting, Query(QUESTION, STAR, limit=count, domains=MESSAGES), HERE).hits) == count
+        looks.append(counting.looks)
+    assert looks[0] == looks[1] < 25

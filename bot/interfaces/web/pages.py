@@ -20,6 +20,7 @@ from texts import _, error_text
 _DAYS = (1, 7, 30, 90)
 _WEEK = 7
 _CALENDAR_DAYS = 35
+_HITS = 20
 _TOLD_ELSEWHERE = ("reminder:", "event:")
 """Jobs of reminders and events, which are shown as such."""
 
@@ -61,7 +62,7 @@ async def approvals(ctx: Context) -> Response:
 async def search(ctx: Context) -> Response:
     """One box over everything."""
     wanted = {name: ctx.query(name) for name in ("text", "agent", "domain", "since", "until") if ctx.query(name)}
-    found = await ctx.try_call("search", **wanted, limit=30) if wanted.get("text") else None
+    found = await ctx.try_call("search", **wanted, limit=_HITS) if wanted.get("text") else None
     agents = await ctx.call("agent.list")
     failed = found if isinstance(found, str) else ""
     domain = next(each for each in _operation(ctx, "search").parameters if each.name == "domain")
@@ -111,7 +112,9 @@ async def people(ctx: Context) -> Response:
 async def costs(ctx: Context) -> Response:
     days = ctx.number("days")
     days = days if days in _DAYS else 30
-    by_day, by_agent, by_model = [await ctx.call("cost", days=days, by=by) for by in ("day", "agent", "model")]
+    by_day, by_agent, by_model = await asyncio.gather(
+        *(ctx.call("cost", days=days, by=by) for by in ("day", "agent", "model"))
+    )
     bills = sorted(by_day.bills, key=lambda bill: bill.of)
     moments = [datetime.fromisoformat(f"{bill.of}T00:00:00+00:00").timestamp() for bill in bills]
     plot = {

@@ -14,6 +14,7 @@ from markupsafe import Markup, escape
 import texts
 from bot.services.results import relative
 from memory.store.digests import text_mark
+from texts import gettext_noop
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -105,6 +106,32 @@ def icons() -> Mapping[str, Markup]:
     return {name: Markup(shape) for name, shape in shapes}
 
 
+_STATES = {
+    "good": (
+        gettext_noop("done"), gettext_noop("sent"), gettext_noop("ready"), gettext_noop("healthy"),
+        gettext_noop("active"), gettext_noop("ok"), gettext_noop("allow"), gettext_noop("approved"),
+        gettext_noop("used"), gettext_noop("good"), gettext_noop("succeeded"),
+    ),
+    "accent": ("claimed", gettext_noop("running"), gettext_noop("waiting"), gettext_noop("pending"), "received"),
+    "warn": (
+        gettext_noop("suspended"), gettext_noop("hibernated"), gettext_noop("paused"), gettext_noop("unknown"),
+        gettext_noop("warning"),
+    ),
+    "bad": (
+        "dead", gettext_noop("failed"), gettext_noop("denied"), gettext_noop("deny"), gettext_noop("error"),
+        gettext_noop("problem"), gettext_noop("broken"),
+    ),
+}  # fmt: skip
+_COLORS = {state: color for color, states in _STATES.items() for state in states}
+_SAID = {"claimed": gettext_noop("being answered"), "received": "waiting", "dead": gettext_noop("given up")}
+
+
+def badge(state: str) -> Markup:
+    """A state, or a kind of thing, in the color of how good that is."""
+    words = texts._(_SAID.get(state, str(state)))
+    return Markup('<span class="badge {}">{}</span>').format(_COLORS.get(state, ""), _plain(words))
+
+
 def icon(name: str, label: str = "") -> Markup:
     """An icon; with a label where no words stand beside it."""
     told = Markup('role="img" aria-label="{}"').format(label) if label else Markup('aria-hidden="true"')
@@ -137,6 +164,7 @@ def environment() -> Environment:
         "ngettext": counted,
         "language": texts.language,
         "icon": icon,
+        "badge": badge,
         "now": lambda: datetime.now(UTC),
     }
     return made
