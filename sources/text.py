@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TypeAlias
 
 import regex
 
@@ -77,7 +78,7 @@ def _discord_time(moment: datetime) -> str:
 
 def units(text: str) -> int:
     """Length in UTF-16 units: what Discord's clients count, and never less than what its servers count."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def visible(text: str) -> bool:
@@ -134,9 +135,9 @@ def _bounded(text: str, limit: int) -> str:
     return text if len(text) <= limit else text[: _end_within(text, limit - 1, len)].rstrip() + "…"
 
 
-def _end_within(text: str, room: int, measure: Callable[[str], int]) -> int:
+def _end_within(text: str, room: int, measure: Callable[[str], float]) -> int:
     """The end of the last grapheme that fits; a single grapheme that is too long is cut between code points."""
-    end, used = 0, 0
+    end, used = 0, 0.0
     for cluster in _CLUSTER.finditer(text):
         used += measure(cluster[0])
         if used > room:
@@ -166,8 +167,12 @@ _LANGUAGE = Pattern(r"[\w+#.\-]{1,30}(?=\n)", re.ASCII)
 _CLOSE = "\n```"
 
 
-def split_text(text: str, limit: int = 2000) -> list[str]:
-    """Cut a text into pieces of at most `limit` UTF-16 units.
+Measure: TypeAlias = Callable[[str], float]
+"""How long a text is; of two together no more than of both."""
+
+
+def split_text(text: str, limit: int = 2000, measure: Measure = units) -> list[str]:
+    """Cut a text into pieces of at most `limit` units.
 
     Cuts fall between paragraphs, lines, sentences, words, or at worst graphemes. A code block that is cut is
     closed and opened again with its language. Nothing that can be seen is lost; no piece is empty.
@@ -176,25 +181,25 @@ def split_text(text: str, limit: int = 2000) -> list[str]:
         raise ValueError(f"limit must be at least {MIN_LIMIT}, not {limit}")
     if not visible(text):
         return []
-    if len(text) <= limit and units(text) <= limit:
+    if measure(text) <= limit:
         return [text]
     pieces: list[str] = []
     rest: str = text
     fence: _Fence | None = None
     while rest:
-        piece, rest, fence = _next_piece(rest, fence, limit)
+        piece, rest, fence = _next_piece(rest, fence, limit, measure)
         if visible(_MARKER.sub("", piece)):
             pieces.append(piece)
     return pieces
 
 
-def _next_piece(rest: str, fence: _Fence | None, limit: int) -> tuple[str, str, _Fence | None]:
+def _next_piece(rest: str, fence: _Fence | None, limit: int, measure: Measure) -> tuple[str, str, _Fence | None]:
     """The next piece as it is sent, what remains, and the code block that is open then."""
     opening = fence.opening if fence else ""
     room = limit - len(opening) - len(_CLOSE)
-    if len(rest) <= room and units(rest) <= room:
+    if measure(rest) <= room:
         return opening + rest + (_CLOSE if _fence_after(rest, fence) else ""), "", None
-    window = _end_within(rest, room, units)
+    window = _end_within(rest, room, measure)
     cut = _best_cut(rest, window, inside=_fence_after(rest[:window], fence) is not None)
     cut, still = _outside_markers(rest, cut, fence)
     body, rest = rest[:cut], rest[cut:]

@@ -119,14 +119,14 @@ async def live(steps: Sequence[tuple[Happening, str]], folder: Path) -> tuple[li
                 heard.append(happening.notification())
                 _hear(service, model, heard[-1])
                 if pause == "die":
-                    await service.router._intake.emptied()  # else it may not have been heard: the source reads it back
+                    await service.router._intake.join()  # else it may not have been heard: the source reads it back
                     service.crash()
                     break
                 if pause == "again":
                     _hear(service, model, heard[len(heard) // 2])
                 await _pause(service, pause)
             else:
-                await service.router._intake.emptied()
+                await service.router._intake.join()
                 # What was at work when the process died more than once waits a moment for its next try.
                 clock.forward(60)
                 service.resume()

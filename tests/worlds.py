@@ -241,7 +241,7 @@ class Run:
             people,
             AudienceResolver(people),
             service.clock,
-            service.router._intake.emptied,
+            service.router._intake.join,
             service.router.moved,
         )
         if self.ground.linked:

@@ -35,9 +35,11 @@ from bot.models.base import (
 from bot.models.normalize import Pieces, clean
 from texts import gettext_lazy
 
-OVERFLOW = re.compile(r"context.?(size|length|window)|prompt is too long|too many tokens|exceed_context", re.IGNORECASE)
+_OVERFLOW = re.compile(
+    r"context.?(size|length|window)|prompt is too long|too many tokens|exceed_context", re.IGNORECASE
+)
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance", re.IGNORECASE)
-BUSY_STATUS = (408, 409, 425, 429)
+_BUSY_STATUS = (408, 409, 425, 429)
 _LONGEST_MESSAGE = 200
 
 
@@ -57,7 +59,7 @@ def refusal(status: int, document: object, retry_after: float | None, model: str
     error, code = _error(document), f"HTTP {status} {_code(document)}".strip()
     words = one_line(str(error.get("message") or "no reason given"), secret)
     told = f"{_code(document)} {error.get('message')}"
-    if status == 413 or (status in (400, 422, 500) and OVERFLOW.search(told)):
+    if status == 413 or (status in (400, 422, 500) and _OVERFLOW.search(told)):
         return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
     if status == 402 or (status in (400, 403, 429) and _SPENT.search(told)):
         return ModelRefused(gettext_lazy("{model} refused us ({code})", model=model, code=code), trouble=Trouble.QUOTA)
@@ -68,7 +70,7 @@ def refusal(status: int, document: object, retry_after: float | None, model: str
             gettext_lazy("{model} is not there ({code}): {words}", model=model, code=code, words=words),
             trouble=Trouble.MISSING,
         )
-    if status in BUSY_STATUS or status >= 500:
+    if status in _BUSY_STATUS or status >= 500:
         return ModelBusy(gettext_lazy("{model} is busy or failing ({code})", model=model, code=code), retry_after)
     return ModelRejected(
         gettext_lazy("{model} did not take the request ({code}): {words}", model=model, code=code, words=words)
@@ -80,7 +82,7 @@ def failed_in_stream(document: object, model: str, secret: str) -> ModelError:
     code = _error(document).get("code")
     if isinstance(code, int) and 400 <= code < 600:
         return refusal(code, document, None, model, secret)
-    if OVERFLOW.search(f"{_code(document)} {_error(document).get('message')}"):
+    if _OVERFLOW.search(f"{_code(document)} {_error(document).get('message')}"):
         return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
     return ModelBusy(
         gettext_lazy(

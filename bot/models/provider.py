@@ -2,7 +2,6 @@
 
 import json
 import mimetypes
-import re
 from collections.abc import AsyncGenerator
 from contextlib import AbstractAsyncContextManager
 from decimal import Decimal
@@ -54,7 +53,7 @@ from bot.models.base import (
     Usage,
     UserMessage,
 )
-from bot.models.http_model import BUSY_STATUS, OVERFLOW, cut_off, late, no_answer, one_line
+from bot.models.http_model import cut_off, late, no_answer, one_line, refusal
 from bot.models.normalize import Pieces, clean
 from texts import gettext_lazy
 
@@ -64,46 +63,20 @@ def failure(error: Exception, model: str, secret: str) -> ModelError:
     match error:
         case theirs.ModelContextWindowExceededError():
             return ContextTooLong(f"{model}: the conversation is too long for it")
-        case theirs.ModelHTTPError(status_code=status, body=body) if status == 413 or (
-            status in (400, 422, 500) and OVERFLOW.search(str(body))  # local servers name no code for it
-        ):
-            return ContextTooLong(f"{model}: the conversation is too long for it")
-        case theirs.ModelAuthenticationError():
-            return ModelRefused(f"{model} refused us ({_code(error)})", trouble=Trouble.KEY)
         case theirs.ModelQuotaExceededError():
-            return ModelRefused(f"{model} refused us ({_code(error)})", trouble=Trouble.QUOTA)
-        case theirs.ModelNotFoundError():
-            reason = f"{model} is not there ({_code(error)}): {_said(error, secret)}"
-            return ModelRefused(reason, trouble=Trouble.MISSING)
+            return ModelRefused(f"{model} refused us (its quota is used up)", trouble=Trouble.QUOTA)
+        case theirs.ModelHTTPError(status_code=status, body=body):
+            return refusal(status, body, error.retry_after, model, secret)
         case theirs.ModelRequestTimeout() | theirs.ModelTimeoutError():
             return late(model)
         case theirs.ModelConnectionError(phase=phase):
             return cut_off(model, phase or "closed")
         case theirs.ModelRateLimitError() | theirs.ModelUnavailableError() | theirs.ModelServerError():
-            return ModelBusy(f"{model} is busy or failing ({_code(error)})", error.retry_after)
-        case theirs.ModelHTTPError(status_code=status) if status in BUSY_STATUS:
-            return ModelBusy(f"{model} is busy or failing ({_code(error)})", error.retry_after)
-        case theirs.ModelRequestRejectedError() | theirs.ModelHTTPError():
-            return ModelRejected(f"{model} did not take the request ({_code(error)}): {_said(error, secret)}")
+            return ModelBusy(f"{model} is busy or failing ({type(error).__name__})", error.retry_after)
         case theirs.UserError():
             return ModelRejected(f"{model} cannot be asked that: {one_line(error.message, secret)}")
         case _:
             return no_answer(model, type(error).__name__)
-
-
-def _code(error: theirs.ModelAPIError) -> str:
-    status = f"HTTP {error.status_code}" if isinstance(error, theirs.ModelHTTPError) else ""
-    named = error.provider_error_code or error.provider_error_type or ""
-    code = named if re.fullmatch(r"[\w.-]{1,60}", named) else ""
-    return " ".join(filter(None, (status, code))) or type(error).__name__
-
-
-def _said(error: theirs.ModelAPIError, secret: str) -> str:
-    """The provider's own words, as far as it sent some."""
-    body: Any = error.body
-    for key in ("error", "message"):
-        body = body.get(key, body) if isinstance(body, dict) else body
-    return one_line(body, secret) if isinstance(body, str) else "no reason given"
 
 
 _FINISH: dict[str | None, Literal["stop", "length", "filter"]] = {

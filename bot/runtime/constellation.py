@@ -285,7 +285,7 @@ class ConstellationRuntime:
                 self.answer(place, group)
             return stored
 
-        accepted, queued = await self._workers.unstored.take_in(lambda: len(arrivals) + self._intake.waiting(), store)
+        accepted, queued = await self._workers.unstored.take_in(lambda: len(arrivals) + self._intake.qsize(), store)
         if changes:
             await self._follow()
         for row in accepted:

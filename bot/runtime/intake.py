@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeAlias
 
 from bot.agents.notices import Notices
 from bot.agents.permissions.policy import People
@@ -20,7 +21,6 @@ from sources.base import Kind, Notification, Place
 from texts import _
 
 _LOST = commit_point("inbox.lost")
-_BATCH = 64  # notifications that share one durable commit at most
 
 
 class AudienceResolver:
@@ -62,34 +62,8 @@ class Gate:
     deaf: Callable[[str], bool]
 
 
-class Intake:
-    """What was heard and is not stored yet, in order; with the constellation where that is said."""
-
-    def __init__(self) -> None:
-        self._queue: asyncio.Queue[tuple[Notification, ConstellationId | None]] = asyncio.Queue()
-
-    def put(self, notification: Notification, constellation: ConstellationId | None) -> None:
-        self._queue.put_nowait((notification, constellation))
-
-    def waiting(self) -> int:
-        """How many there are."""
-        return self._queue.qsize()
-
-    async def batch(self) -> list[tuple[Notification, ConstellationId | None]]:
-        """The next ones, when there are any."""
-        batch = [await self._queue.get()]
-        while len(batch) < _BATCH and not self._queue.empty():
-            batch.append(self._queue.get_nowait())
-        return batch
-
-    def stored(self, count: int) -> None:
-        """So many of them are stored, or kept elsewhere."""
-        for _each in range(count):
-            self._queue.task_done()
-
-    async def emptied(self) -> None:
-        """Wait until all that was put in so far is stored."""
-        await self._queue.join()
+Intake: TypeAlias = asyncio.Queue[tuple[Notification, ConstellationId | None]]
+"""What was heard and is not stored yet, in order; with the constellation where that is said."""
 
 
 class LateArrivals:

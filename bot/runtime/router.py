@@ -18,6 +18,7 @@ from memory.store.constellation import Constellations
 from memory.store.ids import ConstellationId, TurnId
 from sources.base import Kind, Notification
 
+_BATCH = 64  # notifications that share one durable commit at most
 LOOK_SECONDS = 1.0
 """Between looks at deliveries that wait for a later time."""
 
@@ -44,7 +45,7 @@ class Router:
     def receive(self, notification: Notification, constellation: ConstellationId | None = None) -> None:
         """Take a notification; it is durable a moment later, in this order, in the constellation of its place."""
         self._gate.halt.hear(notification)
-        self._intake.put(notification, constellation)
+        self._intake.put_nowait((notification, constellation))
 
     async def start(self, supervisor: Supervisor) -> None:
         """Take up what was left by the last run, then begin to take in."""
@@ -75,7 +76,7 @@ class Router:
         """Store what was heard, let turns come to a stored step, deliver what is ready; for at most `seconds`."""
         try:
             async with asyncio.timeout(seconds):
-                await self._intake.emptied()
+                await self._intake.join()
                 self.workers.begin_no_turns()
                 for runtime in self.opened:
                     runtime.stop_turns()
@@ -97,7 +98,7 @@ class Router:
         """Wait until what was heard so far is stored; for at most `seconds`, while the database refuses."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._intake.emptied()
+                await self._intake.join()
 
     def moved(self, constellation: ConstellationId, turns: Collection[TurnId]) -> None:
         """Other hands ended these turns or began them again: they look again, and so does whatever waits."""
@@ -108,11 +109,14 @@ class Router:
 
     async def _take_in(self) -> None:
         while True:
-            batch = await self._intake.batch()
+            batch = [await self._intake.get()]
+            while len(batch) < _BATCH and not self._intake.empty():
+                batch.append(self._intake.get_nowait())
             try:
                 await self._store(batch)
             finally:
-                self._intake.stored(len(batch))
+                for _each in batch:
+                    self._intake.task_done()
 
     async def _store(self, batch: Sequence[tuple[Notification, ConstellationId | None]]) -> None:
         try:

@@ -90,7 +90,7 @@ def in_order(parts: Sequence[Part]) -> list[Part]:
 class Question(Generic[T]):
     """What a pass asks about a part: `told` is shown, and an answer that could be used brings it to `position`.
 
-    `unasked` and `left` say of what nothing came, where nobody answered and where the answer could not be used.
+    `what` was shown ("3 entries were"), so of that nothing comes where nobody answers or the answer cannot be used.
     """
 
     of: Pass
@@ -98,20 +98,20 @@ class Question(Generic[T]):
     part: Part
     told: str
     position: int
-    unasked: str
-    left: str
+    what: str
+    purpose: str = ""
 
 
 async def put(asking: Asking, agent: Agent, question: Question[T], plan: Callable[[T], None], draft: Draft) -> None:
     """Ask it. `plan` plans what the answer says, or raises Unusable before it plans; then it is asked again."""
     text = await asking.ask(agent, system(asking.means.directives, question.of), question.told, question.form)
     if text is None:
-        draft.note(f"{question.unasked}: {asking.refused}")
+        draft.note(f"{question.what} not looked at{question.purpose}: {asking.refused}")
         return
     try:
         plan(read_answer(text, question.form))
     except Unusable as error:
-        draft.note(f"{question.left}: {error}")
+        draft.note(f"{question.what} left as before: {error}")
         return
     draft.marks.append(Mark(question.of, question.part, question.position))
 
@@ -166,8 +166,7 @@ async def consolidate(asking: Asking, agent: Agent, choice: Choice, draft: Draft
             part,
             entries_text(list(short.items()), near),
             position,
-            unasked=f"{of} judgement, {many(len(shown), 'entry was', 'entries were')} not looked at",
-            left=f"{many(len(shown), 'entry was', 'entries were')} left",
+            what=f"{of} judgement, {many(len(shown), 'entry was', 'entries were')}",
         )
         await put(asking, agent, question, partial(_judged, short=short, rest=rest, draft=draft), draft)
 
@@ -246,8 +245,8 @@ async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Dra
             part,
             entries_text(list(short.items()), ()),
             choice.position[part],
-            unasked=f"{many(len(short), 'entry was', 'entries were')} not looked at for the graph",
-            left=f"{many(len(short), 'entry was', 'entries were')} left out of the graph",
+            what=many(len(short), "entry was", "entries were"),
+            purpose=" for the graph",
         )
         await put(asking, agent, question, partial(_read, short=short, draft=draft), draft)
 
@@ -295,8 +294,8 @@ async def sweep(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> N
             part,
             groups_text(named, right),
             choice.position[part],
-            unasked=f"{many(len(groups), 'group was', 'groups were')} not looked at for contradictions",
-            left=f"{many(len(groups), 'group was', 'groups were')} left as before",
+            what=many(len(groups), "group was", "groups were"),
+            purpose=" for contradictions",
         )
         await put(asking, agent, question, partial(_settled, groups=named, right=right, draft=draft), draft)
 

@@ -13,7 +13,7 @@ import structlog
 
 from bot.upkeep.background_calls import NO_MODEL, Asking, Means
 from bot.upkeep.model_answers import Judgement, Unusable, known, read_answer
-from bot.upkeep.prompts import judging, talk_text
+from bot.upkeep.prompts import SESSIONS, system, talk_text
 from memory import agents
 from memory.agents import Agent
 from memory.knowledge import evaluations, feedback
@@ -65,7 +65,7 @@ class EvaluationJob:
         if asking.has_model(agent):
             short = {f"m{number}": line for number, line in enumerate(talk.lines, 1)}
             told = talk_text(list(short.items()), talk.tools, talk.failures)
-            text = await asking.ask(agent, judging(self.means.directives), told, Judgement)
+            text = await asking.ask(agent, system(self.means.directives, SESSIONS), told, Judgement)
             if text is None and asking.refused != NO_MODEL:
                 return None
             with contextlib.suppress(Unusable):  # then what rules find holds

@@ -15,7 +15,7 @@ from bot.agents.budgets import OFFLINE, Budgets
 from bot.config.tables import Dreams as Settings
 from bot.upkeep.background_calls import CAPPED, NO_MODEL, Asking, Means, chosen, people_first
 from bot.upkeep.model_answers import Focused, Unusable, WrittenOut, each_fitting, read_answer
-from bot.upkeep.prompts import note_text, writing_out
+from bot.upkeep.prompts import MEMORY_RULES, note_text, system
 from memory import agents, jobs
 from memory.agents import Agent
 from memory.jobs import Completion, NewJob, Status
@@ -89,7 +89,7 @@ class ExpansionJob:
             return "it was forgotten, or is out of use"
         asking = Asking(database, self.means, Scope(saved.entry.audience))
         told = note_text(saved.entry, saved.speaker, saved.categories)
-        text = await asking.ask(saved.agent, writing_out(self.means.directives), told, WrittenOut)
+        text = await asking.ask(saved.agent, system(self.means.directives, MEMORY_RULES), told, WrittenOut)
         if text is None:
             final = asking.refused in (NO_MODEL, CAPPED)
             return f"left as it is: {asking.refused}" if final else _later(firing, asking.refused)

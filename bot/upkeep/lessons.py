@@ -63,8 +63,7 @@ async def learn_lessons(asking: Asking, agent: Agent, given: Sequence[Given], dr
             part,
             corrections_text(list(short.items())),
             said[-1].id,
-            unasked=f"{many(len(said), 'correction was', 'corrections were')} not looked at",
-            left=f"{many(len(said), 'correction was', 'corrections were')} left",
+            what=many(len(said), "correction was", "corrections were"),
         )
         await put(asking, agent, question, partial(_lessons, part=part, short=short, draft=draft), draft)
 
@@ -147,8 +146,8 @@ async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Se
             part,
             sayings_text(list(short.items()), _names(said[part])),
             said[part][-1].id,
-            unasked=f"{many(len(short), 'message was', 'messages were')} not looked at for preferences",
-            left=f"{many(len(short), 'message was', 'messages were')} left",
+            what=many(len(short), "message was", "messages were"),
+            purpose=" for preferences",
         )
         await put(asking, agent, question, partial(_preferences, part=part, short=short, draft=draft), draft)
 

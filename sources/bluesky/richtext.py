@@ -1,13 +1,13 @@
 """Text as Bluesky takes it: cut into posts, with mentions, links and tags marked by the offsets of their bytes."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import regex
 
-from sources.text import visible
+from sources.text import split_text, visible
 
 MOST_GRAPHEMES = 300
 MOST_BYTES = 3000
@@ -35,8 +35,8 @@ def graphemes(text: str) -> int:
     return len(text) if text.isascii() and "\r" not in text else sum(1 for _ in _CLUSTER.finditer(text))
 
 
-def fits(text: str, room: int = MOST_GRAPHEMES) -> bool:
-    return graphemes(text) <= room and len(text.encode("utf-8")) <= MOST_BYTES
+def fits(text: str) -> bool:
+    return graphemes(text) <= MOST_GRAPHEMES and len(text.encode("utf-8")) <= MOST_BYTES
 
 
 def shortened(text: str, room: int) -> str:
@@ -51,50 +51,13 @@ def posts(text: str, *, numbered: bool = False) -> list[str]:
         return []
     if fits(text):
         return [text]
-    found = list(_cut(text, MOST_GRAPHEMES - (_NUMBER_ROOM if numbered else 0)))
+    found = [each.strip() for each in split_text(text, MOST_GRAPHEMES - (_NUMBER_ROOM if numbered else 0), _size)]
     return [f"{each} ({n}/{len(found)})" for n, each in enumerate(found, 1)] if numbered else found
 
 
-def _cut(text: str, room: int) -> Iterator[str]:
-    while text:
-        if fits(text, room):
-            yield text
-            return
-        end = _boundary(text, _end(text, room))
-        piece, text = text[:end].rstrip(), text[end:].lstrip()
-        if visible(piece):
-            yield piece
-
-
-def _end(text: str, room: int) -> int:
-    """The end of the last grapheme that fits into a post; a single one that is too large is cut between characters."""
-    end = size = 0
-    for number, cluster in enumerate(_CLUSTER.finditer(text), 1):
-        size += len(cluster[0].encode("utf-8"))
-        if number > room or size > MOST_BYTES:
-            break
-        end = cluster.end()
-    while end == 0 or not text[:end]:
-        end = 1
-        while len(text[: end + 1].encode("utf-8")) <= MOST_BYTES and end < len(text):
-            end += 1
-    return end
-
-
-_ENDS = (
-    regex.compile(r"\n[ \t]*\n\s*"),
-    regex.compile(r"[.!?…][\"')\]»”’]*\s+|[。！？｡]+[」』”’）]*"),
-    regex.compile(r"\s+"),
-)
-
-
-def _boundary(text: str, window: int) -> int:
-    """The last end of a paragraph, a sentence or a word in text[:window], else its end."""
-    for share, pattern in zip((0.5, 0.4, 0.3), _ENDS, strict=True):
-        ends = [found.end() for found in pattern.finditer(text, 0, window + 1)]
-        if ends and min(ends[-1], window) > window * share:
-            return min(ends[-1], window)
-    return window
+def _size(text: str) -> float:
+    """Graphemes, each of which counts as more where it takes more than its share of bytes."""
+    return max(graphemes(text), len(text.encode("utf-8")) * MOST_GRAPHEMES / MOST_BYTES)
 
 
 @dataclass(frozen=True)

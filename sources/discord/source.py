@@ -386,7 +386,6 @@ class DiscordSource:
             missing=sorted(self._standing.missing),
             hint="grant it in the developer portal under Bot; until then only mentions and direct messages are read",
         )
-        self._wiring.on_missing(self._standing.missing)
         return _Ending()
 
 

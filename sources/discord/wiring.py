@@ -59,7 +59,7 @@ class Wiring:
     `cursors` and `recent` say what was seen and stored, `gaps` what could not be read so far, `never_wrote` whose
     direct messages have to be looked for, `begun` as of which message id the bot listens at all (asked before the first
     connection, so that no message comes before it); `on_ready` is told the bot's name when it is connected for the
-    first time; `on_missing` the privileged intents Discord does not grant.
+    first time.
     """
 
     cursors: Cursors
@@ -68,7 +68,6 @@ class Wiring:
     gaps: GapStore
     begun: Callable[[], Awaitable[int | None]]
     on_ready: Callable[[str], None] = lambda _: None
-    on_missing: Callable[[frozenset[str]], None] = lambda _: None
     commands: Commands | None = None
     gave_up: Callable[[int], Awaitable[None]] = field(kw_only=True)
     """Tell the owner that something in a channel could not be handled, however often it was tried."""

@@ -195,7 +195,7 @@ class Service:
     async def settled(self, seconds: float = PATIENCE) -> None:
         """Wait until nothing waits for an answer and nothing for delivery."""
 
-        await self.router._intake.emptied()
+        await self.router._intake.join()
 
         async def idle() -> bool:
             opened = [await self.read(functools.partial(_open, now=self.clock()), each) for each in self.ids]

@@ -166,7 +166,6 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
         ear.gaps,
         ear.began,
         on_ready=lambda _: ear.ready.set(),
-        on_missing=ear.missing.update,
         commands=ear.commands,
         gave_up=ear.gave_up,
         withheld=lambda person: person in ear.withheld,

@@ -1,10 +1,10 @@
 """`recall`: long-term entries that are found by search and never in context by themselves."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -56,6 +56,12 @@ class RecallArguments(Arguments):
         description="delete: also remove the words from the conversation they came from; only when the person "
         "asked to forget them",
     )
+    needs: ClassVar[Mapping[str, tuple[str, ...]]] = {
+        **dict.fromkeys(("insert", "save"), ("content",)),
+        "append": ("label", "content"),
+        "delete": ("label",),
+        "query": ("query",),
+    }
 
     @model_validator(mode="before")
     @classmethod
@@ -68,16 +74,6 @@ class RecallArguments(Arguments):
         if isinstance(metadata := given.get("metadata"), dict):
             given = {**given, "metadata": {name: _flat(value) for name, value in metadata.items() if value is not None}}
         return given
-
-    @model_validator(mode="after")
-    def _complete(self) -> "RecallArguments":
-        if self.operation in ("insert", "save", "append") and not self.content.strip():
-            raise ValueError(f"{self.operation} needs content")
-        if self.operation == "query" and not self.query.strip():
-            raise ValueError("query needs the words to look for in query")
-        if self.operation in ("append", "delete") and not self.label:
-            raise ValueError(f"{self.operation} needs the label or id of an entry")
-        return self
 
     def question(self) -> str:
         return self.query if self.operation == "query" else ""

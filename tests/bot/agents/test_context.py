@@ -198,7 +198,7 @@ async def test_what_others_said_is_there_and_what_still_waits_is_not(tmp_path: P
         service.hear(said("one", 2))
         await held.begun.wait()
         service.hear(said("waits", 3, speaker=BOB))
-        await service.router._intake.emptied()
+        await service.router._intake.join()
         held.free.set()
         await service.settled()
     assert texts(model.requests[0]) == ["between us", "one"]

@@ -29,7 +29,7 @@ async def test_a_query_finds_entries_and_talk_in_one(service: Service) -> None:
     text, ok = only(await scene.do(call("recall", operation="query", query="ferry", category="people")))
     assert (text, ok) == ("Nothing was found. Searched: 0 archival.", True)
     text, ok = only(await scene.do(call("recall", operation="query")))
-    assert (ok, "query needs the words" in text) == (False, True)
+    assert (ok, "query needs query" in text) == (False, True)
 
 
 async def test_a_query_finds_nothing_that_was_said_to_somebody_alone(service: Service) -> None:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 import pytest
+from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError, ModelRateLimitError, UserError
 
 from bot.models import provider
 from bot.models.base import (
@@ -317,3 +318,19 @@ async def test_any_provider_that_the_library_knows_can_be_asked(server: ModelSer
     async with model.provider:
         answer = await last(model)
     assert (answer.text, answer.model, server.requests[0].model) == ("hi", "ollama:llama3.2", "llama3.2")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ModelHTTPError(429, "m", {"error": {"message": "slow down"}}, retry_after=7), ModelBusy),
+        (ModelHTTPError(403, "m", "no"), ModelRefused),
+        (ModelHTTPError(400, "m", {"error": {"message": "prompt is too long"}}), ContextTooLong),
+        (ModelRateLimitError("m", "slow down"), ModelBusy),
+        (ModelConnectionError("m", "gone"), ModelBusy),
+        (UserError("no such setting"), ModelRejected),
+        (KeyError("choices"), ModelGarbage),
+    ],
+)
+def test_errors_of_the_library_have_the_same_types(error: Exception, kind: type[ModelError]) -> None:
+    assert isinstance(provider.failure(error, "google:m", "secret"), kind)

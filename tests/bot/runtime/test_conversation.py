@@ -193,7 +193,7 @@ async def test_joined_rows_run_one_by_one_after_two_failures(tmp_path: Path) -> 
         service.hear(said("fine", 1))
         await held.begun.wait()
         service.hear(said("poison", 2))
-        await service.router._intake.emptied()
+        await service.router._intake.join()
         held.free.set()
         await service.settled()
         assert await states(service) == ["done", "dead"]
@@ -210,7 +210,7 @@ async def test_other_peoples_messages_wait_for_their_own_turn(tmp_path: Path) ->
         service.hear(said("from Ann", 1))
         await held.begun.wait()
         service.hear(said("from Bob", 2, speaker=BOB))
-        await service.router._intake.emptied()
+        await service.router._intake.join()
         held.free.set()
         await service.settled()
         assert service.platform.texts() == ["To Ann.", "To Bob."]
@@ -223,7 +223,7 @@ async def test_a_burst_is_answered_as_one(tmp_path: Path) -> None:
     patience = replace(AT_ONCE, merge=0.05)
     async with running(tmp_path, Setting(model, patience=patience)) as service:
         service.hear(said("one", 1), said("two", 2), said("other", 3, speaker=BOB))
-        await service.router._intake.emptied()
+        await service.router._intake.join()
         service.clock.forward(1)
         await service.settled()
         assert service.platform.texts() == ["Yes.", "Yes."]

@@ -60,7 +60,7 @@ async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cu
     held = HeldReply(says("x"))
     async with running(tmp_path, Setting(ScriptedModel(held))) as service:
         service.hear(*(said(f"line {number}", number) for number in range(1, 301)))
-        await service.router._intake.emptied()
+        await service.router._intake.join()
         stored = await service.column("SELECT content FROM messages ORDER BY id")
         assert stored == [f"line {number}" for number in range(1, 301)]
         assert await service.read(lambda rows: inbox.cursors(rows, "discord")) == {HALL.id: "300"}

@@ -165,7 +165,7 @@ async def test_what_changes_a_message_that_could_not_be_stored_yet_follows_it(
     async with running(tmp_path) as service:
         service.hear(said("hello", 1, answer=False))
         service.hear(change)
-        await service.router._intake.emptied()
+        await service.router._intake.join()
         assert await service.column("SELECT content FROM messages") == []
         refusing[0] = False
 
@@ -189,7 +189,7 @@ async def test_following_edits_that_fails_is_tried_again_and_ends_nothing(
             patched.setattr(follow_ups, "follow", _odd)
             patched.setattr(constellation, "follow", _odd)
             service.hear(edited("the heron is back", 1))
-            await service.router._intake.emptied()
+            await service.router._intake.join()
             service.crash()
     failures = list[str]()
     really = getattr(follow_ups, what)

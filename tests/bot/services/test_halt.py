@@ -43,7 +43,7 @@ async def switch(service: Service) -> Switch:
 
 
 async def stored(service: Service, count: int) -> None:
-    await service.router._intake.emptied()
+    await service.router._intake.join()
     assert len(await service.rows("SELECT 1 FROM inbox")) == count
 
 

@@ -51,7 +51,7 @@ async def say(app: App, text: str) -> None:
     async def done() -> bool:
         return not (await status(app)).waiting
 
-    await app.served.router._intake.emptied()
+    await app.served.router._intake.join()
     await until(done, 30)
 
 

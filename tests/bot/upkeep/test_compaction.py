@@ -183,7 +183,7 @@ async def test_a_message_that_changes_while_it_is_summarised_is_not_told(tmp_pat
         service.hear(said("number 4", 4))
         await begun.wait()
         service.hear(edited("forty-two", 1))
-        await service.router._intake.emptied()
+        await service.router._intake.join()
         free.set()
         await service.settled()
         assert await compactions(service) == []
