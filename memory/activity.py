@@ -312,15 +312,11 @@ def came(tx: Tx, turn: Turn, row: Seen | None, now: datetime) -> None:
         if row is not None and row[1]:
             _gone(tx, turn.agent, turn.scope.audience, row[0] + IDLE)
         note(tx, of_turn(turn, Kind.ACTIVATED, "became active"), now)
-    _be_active(tx, turn, now)
+    stayed(tx, turn, now)
 
 
 def stayed(tx: Tx, turn: Turn, now: datetime) -> None:
-    """A turn of an agent ends."""
-    _be_active(tx, turn, now)
-
-
-def _be_active(tx: Tx, turn: Turn, now: datetime) -> None:
+    """A turn of an agent begins or ends."""
     sql = """INSERT INTO agent_presence (agent_id, audience, last_active, active) VALUES (?, ?, ?, 1)
              ON CONFLICT DO UPDATE SET last_active = excluded.last_active, active = 1"""
     tx.run(sql, (turn.agent, turn.scope.audience, now))

@@ -37,7 +37,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
 
 
-_make, _current = migrations._apply, {kind: migrations.migrations(kind) for kind in Kind}
+_make, _current = migrations.apply, {kind: migrations.migrations(kind) for kind in Kind}
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -55,7 +55,7 @@ def _copied_databases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None
         else:
             shutil.copyfile(template(kind), path)
 
-    with patch.object(migrations, "_apply", copy):
+    with patch.object(migrations, "apply", copy):
         yield
 
 
@@ -67,5 +67,5 @@ def _template(folder: Path, kind: Kind) -> Path:
 @pytest.fixture
 def made_databases() -> Iterator[None]:
     """For tests of how databases are made."""
-    with patch.object(migrations, "_apply", _make):
+    with patch.object(migrations, "apply", _make):
         yield

@@ -28,9 +28,6 @@ class Status(StrEnum):
     CANCELLED = "cancelled"
 
 
-OPEN = (Status.WAITING, Status.TOLD, Status.ESCALATED)
-
-
 @dataclass(frozen=True)
 class NewReminder:
     """A reminder to be kept. `trigger` is text of the scheduler's, `audience` who heard it being set."""

@@ -265,8 +265,8 @@ def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
             held.splice(place + way.place, way.delete, way.insert)
 
 
-def _excerpt(text: str, limit: int = 80) -> str:
-    return repr(text if len(text) <= limit else text[:limit] + "…")
+def _excerpt(text: str) -> str:
+    return repr(text if len(text) <= 80 else text[:80] + "…")
 
 
 def _text(loro: LoroDoc, target: Target) -> LoroText:

@@ -163,20 +163,16 @@ def insert_checkpoint(tx: Tx, opened: OpenBlock, stamp: Stamp, data: bytes, base
     tx.insert("memory_block_checkpoints", values)
 
 
-def archives_of(rows: Rows, block: BlockId, after: int = 0) -> list[Archive]:
-    """The archives with changes after a version, oldest first."""
-    found = rows.all(
-        "SELECT after_seq, up_to_seq, blob, digest FROM memory_block_archives"
-        " WHERE block_id = ? AND up_to_seq > ? ORDER BY up_to_seq",
-        (block, after),
-    )
+def archives_of(rows: Rows, block: BlockId) -> list[Archive]:
+    """Oldest first."""
+    sql = "SELECT after_seq, up_to_seq, blob, digest FROM memory_block_archives WHERE block_id = ? ORDER BY up_to_seq"
+    found = rows.all(sql, (block,))
     return [Archive(row["after_seq"], row["up_to_seq"], row["blob"], row["digest"]) for row in found]
 
 
 def archived_up_to(rows: Rows, block: BlockId) -> int:
     """The newest change that lies in an archive; 0 when none does."""
-    row = rows.one("SELECT max(up_to_seq) AS seq FROM memory_block_archives WHERE block_id = ?", (block,))
-    return 0 if row is None or row["seq"] is None else int(row["seq"])
+    return rows.number("SELECT coalesce(max(up_to_seq), 0) FROM memory_block_archives WHERE block_id = ?", (block,))
 
 
 def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datetime, now: datetime) -> None:

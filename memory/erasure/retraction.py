@@ -41,23 +41,12 @@ def words_gone(old: Message, now: Message) -> frozenset[str] | None:
     return None if now.deleted_at is not None or (gone and gone == before) else gone
 
 
-def follow_blocks(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> int:
-    """Take out of blocks what was written because of a message and holds a word that went; how many blocks changed.
-
-    Without words in `gone` nothing; None: all of it, whatever it says.
-    """
-    if gone is None:
-        return _unwrite(tx, old, at)
-    return _unwrite(tx, old, at, gone=gone) if gone else 0
-
-
-def follow_words(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> int:
-    """The same for entries that were learned from it and our words in the turns that answered it; how many entries."""
+def _follow_words(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> int:
+    """Let go of entries that were learned from a message and of our words in the turns that answered it, as far as they
+    hold a word that went, None: all of them; how many entries."""
     if gone is None:
         _empty(tx, _said(tx, old.id), at)
         return forget_derived(tx, old.id, at)
-    if not gone:
-        return 0
     entries = [entry for entry in _learned(tx, old.id) if not gone.isdisjoint(content_words(entry.content))]
     for entry in entries:
         _forget_said(tx, entry, archival.derived_messages(tx, entry), None, at)
@@ -189,13 +178,12 @@ def follow(tx: Tx, follow_up: FollowUp) -> bool:
     now = messages.of_id(tx, follow_up.message)
     if now is None:
         return False
-    old = now._replace(text=follow_up.old_text)
-    match follow_up.part:
-        case Part.BLOCKS:
-            return follow_blocks(tx, old, words_gone(old, now), follow_up.at) > 0
-        case Part.WORDS:
-            return follow_words(tx, old, words_gone(old, now), follow_up.at) > 0
-        case Part.FACTS:
-            if now.deleted_at is None:
-                facts.relearn(tx, now, follow_up.learners, follow_up.at)
-            return False
+    old, at = now._replace(text=follow_up.old_text), follow_up.at
+    gone = words_gone(old, now)
+    if follow_up.part is Part.FACTS and now.deleted_at is None:
+        facts.relearn(tx, now, follow_up.learners, at)
+    if follow_up.part is Part.FACTS or (gone is not None and not gone):
+        return False
+    if follow_up.part is Part.BLOCKS:
+        return _unwrite(tx, old, at, gone=gone or frozenset()) > 0
+    return _follow_words(tx, old, gone, at) > 0

@@ -300,11 +300,6 @@ GLOBAL_STORES: tuple[PersonStore, ...] = (
 """Those of global.db. What stays there of a person is the choice they made and the record of their erasures."""
 
 
-def of(name: str) -> PersonStore:
-    """The store of that name."""
-    return next(each for each in STORES if each.name == name)
-
-
 def count_all(rows: Rows, person: PersonId) -> dict[str, int]:
     """How much each store holds about a person."""
     return {store.name: store.count(rows, person) for store in STORES}

@@ -274,11 +274,11 @@ def agents_of(rows: Rows, folder: FolderId) -> list[tuple[AgentId, Access]]:
 _META = "id, folder_id, name, content_type, size_bytes, modified, digest, note, people, trust, indexed_at"
 
 
-def files(rows: Rows, folder: FolderId, scope: Scope, limit: int = _MOST_LISTED, after: str = "") -> list[File]:
-    """Files of a folder by name, from the one after a name on."""
+def files(rows: Rows, folder: FolderId, scope: Scope, limit: int = _MOST_LISTED) -> list[File]:
+    """Files of a folder by name."""
     heard, hearers = scope.sql("audience")
-    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND name > ? AND {heard} ORDER BY name LIMIT ?"
-    return [_file(row) for row in rows.all(sql, (folder, after, *hearers, limit))]
+    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND {heard} ORDER BY name LIMIT ?"
+    return [_file(row) for row in rows.all(sql, (folder, *hearers, limit))]
 
 
 def file(rows: Rows, folder: FolderId, name: str, scope: Scope) -> File | None:

@@ -68,10 +68,10 @@ class Session:
     last_at: datetime
 
 
-def over(rows: Rows, now: datetime, limit: int = 20) -> list[SessionId]:
+def over(rows: Rows, now: datetime) -> list[SessionId]:
     """Sessions that are over and not yet put in short, the oldest first."""
-    sql = "SELECT id FROM sessions WHERE ended = 0 AND last_at <= ? ORDER BY last_at LIMIT ?"
-    return [SessionId(row["id"]) for row in rows.all(sql, (now - GAP, limit))]
+    sql = "SELECT id FROM sessions WHERE ended = 0 AND last_at <= ? ORDER BY last_at LIMIT 20"
+    return [SessionId(row["id"]) for row in rows.all(sql, (now - GAP,))]
 
 
 def put_in_short(tx: Tx, identifier: SessionId) -> None:

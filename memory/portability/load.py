@@ -267,7 +267,7 @@ def stage(taken: Import) -> Path:
         if not (path.exists() and _is_whole(path, taken.origin)):
             migrations.prepare_at(path, migrations.Kind.CONSTELLATION, taken.manifest.about.schema)
             _fill(taken, path)
-            migrations.bring_up(path, migrations.Kind.CONSTELLATION)
+            migrations.apply(path, migrations.Kind.CONSTELLATION)
             _finish(taken, path)
     except driver.OperationalError as error:  # a full disk or a lock says nothing of the file
         raise CarError("the import stopped; start it again to continue: {error}", error=error) from error

@@ -27,7 +27,6 @@ COLUMNS = """id, place_id, agent_id, person_id, speaker, batch_id, sequence_in_b
     is_archived, created_at"""
 """What `to_message` reads, in the order of the fields; without the text for the index."""
 
-_NEWEST = 2**63 - 1  # above every snowflake
 _TRUST = {int(level): level for level in Trust}
 
 
@@ -203,10 +202,8 @@ def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
     )
 
 
-def conversation(
-    rows: Rows, place: PlaceId, scope: Scope, limit: int, before: MessageId | None = None
-) -> list[Message]:
-    """The newest `limit` messages of a place, oldest first; with `before`, those older than that one.
+def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[Message]:
+    """The newest `limit` messages of a place, oldest first.
 
     Archived ones are left out. Deleted ones are there, empty: a tool call needs its result's row.
     """
@@ -214,9 +211,9 @@ def conversation(
     found = many(
         rows,
         COLUMNS,
-        f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND id < ? AND is_archived = 0 AND {condition} "
+        f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND is_archived = 0 AND {condition} "
         "ORDER BY id DESC LIMIT ?",
-        (place, _NEWEST if before is None else before, *parameters, max(limit, 0)),
+        (place, *parameters, max(limit, 0)),
     )
     return sorted(map(to_message, found), key=attrgetter("id"))
 
@@ -263,14 +260,6 @@ def by_external_prefix(rows: Rows, source: str, prefix: str) -> Message | None:
               ORDER BY external_id DESC LIMIT 1"""
     row = rows.one(sql, (source, prefix, f"{prefix}\U0010ffff"))
     return None if row is None else to_message(row)
-
-
-def name_of(rows: Rows, person: PersonId, scope: Scope) -> str:
-    """The name under which a person spoke last where the scope may know it; empty when nobody heard them there."""
-    condition, parameters = scope.sql("audience")
-    sql = f"SELECT speaker FROM messages WHERE person_id = ? AND role = 'user' AND {condition} ORDER BY id DESC LIMIT 1"
-    row = rows.one(sql, (person, *parameters))
-    return "" if row is None else str(row["speaker"])
 
 
 def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:

@@ -25,7 +25,6 @@ from memory.store.sqlite import Code, Connection, connect, driver, result_code, 
 from texts import carried
 
 T = TypeVar("T")
-K = TypeVar("K")
 Value: TypeAlias = str | int | float | bytes | datetime | None
 """What is bound: a moment as `clock.to_text` writes it."""
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]

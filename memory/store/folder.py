@@ -6,7 +6,6 @@ process could hold the deleted one.
 """
 
 import os
-import re
 import sys
 import time
 from collections.abc import Iterator
@@ -14,7 +13,6 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memory.store.errors import FolderLocked, StoreError
-from memory.store.ids import ConstellationId
 from texts import gettext_lazy
 
 if sys.platform == "win32":
@@ -85,12 +83,6 @@ class DataFolder:
     @property
     def lock_file(self) -> Path:
         return self.path / "carina.lock"
-
-    def constellation_db(self, constellation: ConstellationId) -> Path:
-        """The database of one constellation. Raises StoreError for an id that is no plain name."""
-        if not re.fullmatch(r"[A-Za-z0-9_-]{1,100}", constellation):
-            raise StoreError("{constellation!r} cannot be the id of a constellation", constellation=constellation)
-        return self.path / "constellations" / constellation / "carina.db"
 
     def prepare(self) -> None:
         """Make the folder, for its owner only. Raises StoreError when that cannot be done."""

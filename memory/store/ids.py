@@ -24,7 +24,6 @@ PlaceId = NewType("PlaceId", str)
 GuildId = NewType("GuildId", str)
 
 MessageId = NewType("MessageId", int)
-BatchId = NewType("BatchId", int)
 TurnId = NewType("TurnId", int)
 InboxId = NewType("InboxId", int)
 OutboxId = NewType("OutboxId", int)

@@ -145,11 +145,11 @@ def prepare(path: Path, kind: Kind) -> None:
     if not path.exists() or path.stat().st_size == 0:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         path.touch(mode=0o600)
-        _apply(path, kind)
+        apply(path, kind)
         return
     found = status(path, kind)
     if found.version == 0 and _is_blank(path):  # the first start was interrupted
-        _apply(path, kind)
+        apply(path, kind)
         return
     check(found)
 
@@ -158,12 +158,7 @@ def prepare_at(path: Path, kind: Kind, version: int) -> None:
     """Make a file as it was at an earlier version, unless it is there: what was exported then is put into it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.touch(mode=0o600)
-    _apply(path, kind, version)
-
-
-def bring_up(path: Path, kind: Kind) -> None:
-    """Bring a file that nobody uses yet up to date, without a copy."""
-    _apply(path, kind)
+    apply(path, kind, version)
 
 
 def check(found: Status) -> None:
@@ -207,7 +202,7 @@ def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
     copy = path.with_name(f"{path.name}.before-{found.needed}-{stamp}")
     with _writing(path):
         _copy(path, copy)
-    _apply(path, kind)
+    apply(path, kind)
     return copy
 
 
@@ -229,7 +224,7 @@ def _is_blank(path: Path) -> bool:
         return not raw.execute("SELECT 1 FROM sqlite_schema WHERE name <> 'migration_checksums' LIMIT 1").fetchall()
 
 
-def _apply(path: Path, kind: Kind, most: int | None = None) -> None:
+def apply(path: Path, kind: Kind, most: int | None = None) -> None:
     """All migrations that the file lacks, or those up to version `most`."""
     if driver.sqlite_version_info < OLDEST:
         needed = ".".join(map(str, OLDEST))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from dateutil.relativedelta import relativedelta
 
@@ -22,8 +22,6 @@ from scheduler.descriptions import rule_words
 from scheduler.triggers import At, Recurring, Trigger, next_run, require
 from scheduler.zones import instant, zone_of
 from texts import _, gettext_noop
-
-Ruled: TypeAlias = tuple[tuple[re.Pattern[str], Any], ...]
 
 
 @functools.cache

@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from memory.erasure import retraction
+from memory.erasure import retraction, stores
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import attempts, follow_ups, inbox, turns
 from memory.queue.inbox import Arrival, Heard, InRow
@@ -81,6 +81,11 @@ def followed(tx: Tx) -> None:
     """Do what follows edits and deletions."""
     for each in follow_ups.waiting(tx):
         retraction.follow(tx, each)
+
+
+def kept_of(name: str) -> stores.PersonStore:
+    """What the store of that name knows about people."""
+    return next(each for each in stores.STORES if each.name == name)
 
 
 def row_of(tx: Tx, identifier: InboxId) -> InRow:

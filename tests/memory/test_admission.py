@@ -2,12 +2,11 @@
 
 from datetime import timedelta
 
-from memory.erasure import stores
 from memory.people import access
 from memory.people.access import CODE_LIFE, MEMORY, MOST_KNOCKS, MOST_OPEN, MOST_TOLD, PairingRequest, Rule
 from memory.store.database import Tx
 from memory.store.ids import PersonId
-from tests.memory.parts import ANN, BOB, NOON
+from tests.memory.parts import ANN, BOB, NOON, kept_of
 
 MOMENT = timedelta(milliseconds=1)
 
@@ -100,12 +99,12 @@ def test_erasing_ends_that_somebody_was_let_in_but_not_that_they_were_shut_out(t
     access.set_rule(tx, ANN, Rule.DENY, BOB, NOON)
     access.set_rule(tx, BOB, Rule.ALLOW, ANN, NOON)
     access.knock(tx, stranger(1), "S", "CODE", NOON)
-    assert stores.of("admission").count(tx, ANN) == 1
-    assert stores.of("admission").erase(tx, ANN) == 1
-    assert stores.of("admission").count(tx, ANN) == 0
+    assert kept_of("admission").count(tx, ANN) == 1
+    assert kept_of("admission").erase(tx, ANN) == 1
+    assert kept_of("admission").count(tx, ANN) == 0
     assert rules(tx) == {ANN: Rule.DENY, BOB: Rule.ALLOW}
     assert {each.by for each in access.ruled(tx) if each.subject == BOB} == {"somebody who was erased"}
-    assert stores.of("admission").erase(tx, BOB) == 2
+    assert kept_of("admission").erase(tx, BOB) == 2
     assert rules(tx) == {ANN: Rule.DENY}
-    assert stores.of("admission").erase(tx, stranger(1)) == 1
+    assert kept_of("admission").erase(tx, stranger(1)) == 1
     assert access.waiting(tx, NOON) == []

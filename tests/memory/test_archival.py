@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.erasure import stores
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry, NewEntry, Origin
 from memory.knowledge.archival import reads as reading
@@ -23,7 +22,7 @@ from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import match_query
 from memory.store.ids import AgentId, EntryId, MessageId, PersonId, PlaceId, TurnId
 from memory.store.sqlite import connect
-from tests.memory.parts import lay_tables
+from tests.memory.parts import kept_of, lay_tables
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
@@ -365,19 +364,17 @@ def test_a_deletion_names_every_message_that_holds_the_words(tx: Tx) -> None:
     assert archival.delete(tx, STAR, entry.id, Scope(GUILD)).messages == expected
 
 
-def test_the_list_is_newest_first_and_can_be_of_one_person(tx: Tx) -> None:
+def test_the_list_is_newest_first(tx: Tx) -> None:
     first, second = put(tx, "first"), put(tx, "second")
     bobs = archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=BOB)), NOON)
     archival.append(tx, STAR, second.id, "Bob agrees", replace(HERE, person=BOB), NOON)
     put(tx, "another agent's", agent=MOON)
 
-    def listed(person: PersonId | None = None, limit: int = 20) -> list[str]:
-        return [entry.id for entry in archival.latest(tx, STAR, Scope(GUILD), person, limit)]
+    def listed(limit: int = 20) -> list[str]:
+        return [entry.id for entry in archival.latest(tx, STAR, Scope(GUILD), limit)]
 
     assert listed() == [bobs.id, second.id, first.id]
     assert listed(limit=1) == [bobs.id]
-    assert listed(BOB) == [bobs.id, second.id]
-    assert listed(ANN) == [second.id, first.id]
 
 
 def test_categories_are_counted(tx: Tx) -> None:
@@ -404,9 +401,6 @@ READINGS: dict[str, Reading] = {
         tx, entries, scope, lambda id_: archival.delete(tx, STAR, id_, scope).entry
     ),
     "latest": lambda tx, _, scope: [entry.audience for entry in archival.latest(tx, STAR, scope)][::-1],
-    "latest of a person": lambda tx, _, scope: [entry.audience for entry in archival.latest(tx, STAR, scope, ANN)][
-        ::-1
-    ],
     "categories": lambda tx, _, scope: [AUDIENCES[int(category)] for category in archival.categories(tx, STAR, scope)],
 }
 
@@ -433,8 +427,8 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
         tx.insert("turn_uses", {"turn_id": 7, "kind": "entry", "row_id": row.id, "audience": GUILD})
 
     held = [anns.id, moons.id, mixed.id, nobodys.id]
-    assert stores.of("archival").count(tx, ANN) == 4
-    exported = stores.of("archival").export(tx, ANN)
+    assert kept_of("archival").count(tx, ANN) == 4
+    exported = kept_of("archival").export(tx, ANN)
     assert [row["id"] for row in exported] == held
     assert (exported[0]["content"], exported[0]["tags"], exported[0]["metadata"]) == (
         BOLT.content,
@@ -442,8 +436,8 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
         {"mood": "fine"},
     )
 
-    assert stores.of("archival").erase(tx, ANN) == 4
-    assert stores.of("archival").count(tx, ANN) == 0
+    assert kept_of("archival").erase(tx, ANN) == 4
+    assert kept_of("archival").count(tx, ANN) == 0
     assert [row[0] for row in tx.all("SELECT id FROM archival_entries")] == [bobs.id]
     assert uses(tx) == ([bobs.id], 1)
     assert found(tx, "hamster") == []
@@ -543,7 +537,7 @@ def test_a_long_entry_keeps_its_audience_and_person_in_every_passage(tx: Tx) -> 
     assert [tuple(row) for row in rows] == [(entry.audience, entry.people[0], int(entry.trust), None)]
     held = 1 + len(passages(tx))
     assert held > 2
-    assert stores.of("archival").count(tx, entry.people[0]) == held == stores.of("archival").erase(tx, entry.people[0])
+    assert kept_of("archival").count(tx, entry.people[0]) == held == kept_of("archival").erase(tx, entry.people[0])
     assert tx.all("SELECT 1 FROM archival_entries") == []
 
 

@@ -24,7 +24,6 @@ from memory.blocks.document import SYSTEM, agent_writer, job_writer, person_writ
 from memory.blocks.logs import TOOLS, Logged, append_log
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.store import CheckpointPolicy, open_block
-from memory.erasure import stores
 from memory.people.audience import Trust
 from memory.store.database import Database, Tx
 from memory.store.errors import BlockCorrupt, BlockTooLong
@@ -43,6 +42,7 @@ from tests.memory.block_parts import (
     made,
     new,
 )
+from tests.memory.parts import kept_of
 
 POINT = commit_point("test.blocks")
 
@@ -259,14 +259,14 @@ def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) 
         "FROM memory_block_checkpoints"
     )
     delete_block(tx, author(), "mia")
-    rows = stores.of("blocks").export(tx, MIA)
+    rows = kept_of("blocks").export(tx, MIA)
     assert [row["table"].removeprefix("memory_") for row in rows].count("blocks") == 2
     assert {row["table"] for row in rows} == {
         f"memory_block{rest}" for rest in ("s", "_updates", "_checkpoints", "_quarantine")
     }
     assert "likes tea..." in [row.get("content") for row in rows]
-    assert stores.of("blocks").count(tx, MIA) == len(rows) == stores.of("blocks").erase(tx, MIA)
-    assert stores.of("blocks").count(tx, MIA) == 0
+    assert kept_of("blocks").count(tx, MIA) == len(rows) == kept_of("blocks").erase(tx, MIA)
+    assert kept_of("blocks").count(tx, MIA) == 0
     assert [block.label for block in visible_blocks(tx, ADA, IN_GUILD)] == ["other"]
     assert (
         tx.all("SELECT 1 FROM memory_block_writers w LEFT JOIN memory_blocks b ON b.id = w.block_id WHERE b.id IS NULL")

@@ -11,7 +11,6 @@ import pytest
 
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder, private_file
-from memory.store.ids import ConstellationId
 
 HOLD = """
 import sys, time
@@ -50,8 +49,7 @@ def test_the_folder_is_for_its_owner_only(folder: DataFolder) -> None:
     assert mode(folder.path) == 0o700
     assert not folder.open_to_others()
     assert mode(private_file(folder.global_db)) == 0o600
-    database = private_file(folder.constellation_db(ConstellationId("con_1")))
-    assert database == folder.path / "constellations" / "con_1" / "carina.db"
+    database = private_file(folder.path / "constellations" / "con_1" / "carina.db")
     assert [mode(path) for path in (database, database.parent, database.parent.parent)] == [0o600, 0o700, 0o700]
 
 
@@ -86,12 +84,6 @@ def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(tmp_path: Path) -
     (tmp_path / "data").write_text("a file")
     with pytest.raises(StoreError, match=r"data folder .* cannot be made .*CARINA_HOME"):
         DataFolder(tmp_path / "data").prepare()
-
-
-@pytest.mark.parametrize("bad", ["", "..", "a/b", "a\0b", "ä", "x" * 101])
-def test_an_id_cannot_lead_out_of_the_folder(folder: DataFolder, bad: str) -> None:
-    with pytest.raises(StoreError):
-        folder.constellation_db(ConstellationId(bad))
 
 
 def test_the_lock_is_held_once_and_names_the_holder(folder: DataFolder) -> None:

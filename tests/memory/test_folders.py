@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from memory import folders
-from memory.erasure import stores
 from memory.folders import Folder, NewFolder, Progress, disk
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, person_audience
 from memory.search import vectors
@@ -22,7 +21,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, kept_of
 from tests.memory.vector_parts import MODEL, embed_all, pointing
 
 SETUP = commit_point("test_folders.setup")
@@ -179,7 +178,7 @@ def test_an_export_gives_what_stands_in_files_of_one_person_alone(tx: Tx) -> Non
     for name, people in (("own.txt", (ANN,)), ("shared.txt", (ANN, BOB)), ("theirs.txt", (BOB,))):
         new = folders.from_content(name, b"the key is under the stone")
         folders.put(tx, folder, replace(new, people=people), NOON)
-    exported = stores.of("folders").export(tx, ANN)
+    exported = kept_of("folders").export(tx, ANN)
     assert [each["file"] for each in exported] == ["own.txt", "shared.txt"]
     assert [each.get("content") for each in exported] == ["the key is under the stone", None]
     assert str(BOB) not in str(exported)

@@ -4,14 +4,13 @@ from datetime import timedelta
 
 import pytest
 
-from memory.erasure import stores
 from memory.people.audience import OWNER, PUBLIC, person_audience
 from memory.queue import gaps, inbox
 from memory.queue.gaps import Span
 from memory.queue.inbox import Heard
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
-from tests.memory.parts import NOON, arrival
+from tests.memory.parts import NOON, arrival, kept_of
 
 HALL = PlaceId("discord:10")
 SPAN = Span(HALL, "100", "999")
@@ -116,6 +115,6 @@ def test_who_wrote_directly_before_needs_not_be_looked_for(tx: Tx, person: Perso
 def test_a_gap_of_direct_messages_goes_with_its_person(tx: Tx) -> None:
     noted(tx, Span(PlaceId("discord:user:7"), "1", "2"))
     noted(tx)
-    assert stores.of("gaps").count(tx, EVE) == len(stores.of("gaps").export(tx, EVE)) == 1
-    assert stores.of("gaps").erase(tx, EVE) == 1
+    assert kept_of("gaps").count(tx, EVE) == len(kept_of("gaps").export(tx, EVE)) == 1
+    assert kept_of("gaps").erase(tx, EVE) == 1
     assert [gap.span for gap in gaps.listing(tx)] == [SPAN]

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory.erasure import stores
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people import identities
@@ -33,7 +32,22 @@ from memory.queue.payloads import (
 from memory.store.columns import Unreadable
 from memory.store.database import Tx
 from memory.store.ids import GroupId, InboxId, MessageId, PlaceId, RequestId
-from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, followed, row_of, store, taken
+from tests.memory.parts import (
+    ANN,
+    BOB,
+    GUILD,
+    HALL,
+    MAIN,
+    NOON,
+    STAR,
+    arrival,
+    begun,
+    followed,
+    kept_of,
+    row_of,
+    store,
+    taken,
+)
 
 LATER = NOON + timedelta(minutes=1)
 
@@ -269,12 +283,12 @@ def test_forgetting_a_person_stops_what_waits_and_keeps_the_tombstone(tx: Tx) ->
     mine, other = taken(tx, 1), taken(tx, 2, person=BOB)
     direct = Heard(PlaceId("discord:user:ann"), "direct", "", person_audience(ANN), ())
     taken(tx, 3, place=direct)
-    assert (stores.of("inbox").count(tx, ANN), len(stores.of("inbox").export(tx, ANN))) == (2, 2)
-    assert stores.of("inbox").erase(tx, ANN) == 2
-    assert (stores.of("inbox").count(tx, ANN), stores.of("inbox").export(tx, ANN)) == (0, [])
+    assert (kept_of("inbox").count(tx, ANN), len(kept_of("inbox").export(tx, ANN))) == (2, 2)
+    assert kept_of("inbox").erase(tx, ANN) == 2
+    assert (kept_of("inbox").count(tx, ANN), kept_of("inbox").export(tx, ANN)) == (0, [])
     assert (status(tx, mine), status(tx, other)) == (Status.DONE, Status.RECEIVED)
     assert inbox.accept(tx, arrival(1), NOON) is None
-    assert stores.of("turns").count(tx, ANN) == 0
+    assert kept_of("turns").count(tx, ANN) == 0
 
 
 AS_BEFORE: list[tuple[dict[str, Any], Payload]] = [

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory.erasure import stores
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import Heard, Message, Said
@@ -16,7 +15,7 @@ from memory.store.database import Rows, Tx
 from memory.store.fulltext import match_query
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
 from memory.store.sqlite import connect
-from tests.memory.parts import lay_tables
+from tests.memory.parts import kept_of, lay_tables
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PLACE, ANN, BOB = PlaceId("discord:1"), PersonId("discord:ann"), PersonId("discord:bob")
@@ -163,11 +162,10 @@ def test_a_conversation_is_the_newest_messages_oldest_first(tx: Tx) -> None:
     messages.add_heard(tx, replace(HEARD, place=PlaceId("discord:2"), external_id="elsewhere"))
     tx.run("UPDATE messages SET is_archived = 1 WHERE id = ?", (ids[4],))
 
-    def listed(limit: int, before: MessageId | None = None) -> list[MessageId]:
-        return [row.id for row in messages.conversation(tx, PLACE, Scope(GUILD), limit, before)]
+    def listed(limit: int) -> list[MessageId]:
+        return [row.id for row in messages.conversation(tx, PLACE, Scope(GUILD), limit)]
 
     assert listed(3) == [ids[2], ids[3], ids[5]]
-    assert listed(2, before=ids[2]) == ids[:2]
     assert listed(0) == []
     assert listed(-1) == []
 
@@ -277,15 +275,15 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
     for row in (heard, bobs):
         tx.insert("turn_uses", {"turn_id": TURN, "kind": "message", "row_id": str(row), "audience": GUILD})
 
-    assert stores.of("messages").count(tx, ANN) == 3
-    exported = stores.of("messages").export(tx, ANN)
+    assert kept_of("messages").count(tx, ANN) == 3
+    exported = kept_of("messages").export(tx, ANN)
     assert [row["id"] for row in exported] == [heard, private, notice]
     assert exported[0]["text"] == HEARD.text
     assert exported[1]["metadata"] == {"delivery": "failed: forbidden"}
 
-    assert stores.of("messages").erase(tx, ANN) == 3
-    assert stores.of("messages").count(tx, ANN) == 0
-    assert stores.of("messages").export(tx, ANN) == []
+    assert kept_of("messages").erase(tx, ANN) == 3
+    assert kept_of("messages").count(tx, ANN) == 0
+    assert kept_of("messages").export(tx, ANN) == []
     left = tx.all("SELECT id, person_id FROM messages ORDER BY id")
     assert [(row[0], row[1]) for row in left] == [(aloud, None), (bobs, BOB)]
     assert [row[0] for row in tx.all("SELECT row_id FROM turn_uses WHERE kind = 'message'")] == [str(bobs)]
@@ -297,8 +295,8 @@ def test_what_is_held_of_a_person_is_exported_counted_and_erased(tx: Tx) -> None
 
 def test_the_owner_s_own_places_count_as_the_owner_s(tx: Tx) -> None:
     messages.add_said(tx, replace(SAID, audience=OWNER))
-    assert stores.of("messages").count(tx, ANN) == 1
-    assert stores.of("messages").count(tx, BOB) == 0
+    assert kept_of("messages").count(tx, ANN) == 1
+    assert kept_of("messages").count(tx, BOB) == 0
 
 
 def test_a_message_is_found_by_the_beginning_of_its_id_and_no_other(tx: Tx) -> None:

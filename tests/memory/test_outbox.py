@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from memory.erasure import stores
 from memory.people.audience import OWNER
 from memory.queue import outbox, turns
 from memory.queue.outbox import (
@@ -27,7 +26,7 @@ from memory.queue.turns import Turn
 from memory.store.columns import Unreadable
 from memory.store.database import Tx
 from memory.store.ids import EntryId, OutboxId, PersonId, PlaceId, ReminderId, RequestId
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, kept_of
 
 LATER = NOON + timedelta(seconds=30)
 
@@ -191,9 +190,9 @@ def test_forgetting_a_person_stops_what_waits_for_them(tx: Tx) -> None:
     mine, sent = queued(tx, "a", person=ANN), queued(tx, "b", person=ANN)
     other = queued(tx, "c", person=BOB, agent=STAR, audience=OWNER)
     outbox.mark_sending(tx, sent.id, NOON)
-    assert (stores.of("outbox").count(tx, ANN), len(stores.of("outbox").export(tx, ANN))) == (2, 2)
-    assert stores.of("outbox").erase(tx, ANN) == 2
-    assert stores.of("outbox").count(tx, ANN) == 0
+    assert (kept_of("outbox").count(tx, ANN), len(kept_of("outbox").export(tx, ANN))) == (2, 2)
+    assert kept_of("outbox").erase(tx, ANN) == 2
+    assert kept_of("outbox").count(tx, ANN) == 0
     found = [known(tx, row.id) for row in (mine, sent, other)]
     assert [row.status for row in found] == [Status.WITHDRAWN, Status.SENDING, Status.PENDING]
     assert [row.content for row in found] == ["", "", "hi"]

@@ -2,14 +2,13 @@
 
 import pytest
 
-from memory.erasure import stores
 from memory.people.audience import Scope, Trust
 from memory.queue import messages, outbox
 from memory.queue.messages import Said
 from memory.queue.outbox import CardButtons, CardDetail, Detail, EditDetail, OutRow, Status, TextDetail
 from memory.store.database import Tx
 from memory.store.ids import OutboxId, RequestId
-from tests.memory.parts import ANN, GUILD, HALL, NOON, STAR, begun
+from tests.memory.parts import ANN, GUILD, HALL, NOON, STAR, begun, kept_of
 from tests.memory.test_outbox import known, queued
 
 
@@ -82,7 +81,7 @@ def test_what_was_forgotten_or_erased_is_none_of_them_and_nothing_of_it_comes_ba
     rows = pieces(tx)
     given_up(tx, rows[0])
     assert outbox.count_undelivered(tx) == {"failed": 1, "unknown": 0}
-    stores.of("outbox").erase(tx, ANN)
+    kept_of("outbox").erase(tx, ANN)
     assert outbox.count_undelivered(tx) == {"failed": 0, "unknown": 0}
     assert outbox.undelivered(tx, rows[0].id) is None
     assert tx.all("SELECT 1 FROM outbox WHERE content <> ''") == []

@@ -8,7 +8,6 @@ import pytest
 
 from memory import budgets
 from memory.budgets import Spent
-from memory.erasure import stores
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import messages, steps, turns
 from memory.queue.steps import (
@@ -31,7 +30,7 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import RowUnreadable
 from memory.store.ids import BlockId, MessageId, RequestId, TurnId
-from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, row_of, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, kept_of, row_of, taken
 
 
 def stored(tx: Tx, turn: Turn) -> Turn:
@@ -151,11 +150,11 @@ def test_forgetting_a_person_ends_their_turns_and_keeps_the_numbers(tx: Tx) -> N
     for turn in (mine, other):
         turns.note_use(tx, turn, "entry", "ent_1")
         budgets.record(tx, turn, spent, NOON)
-    assert stores.of("turns").count(tx, ANN) == len(stores.of("turns").export(tx, ANN)) == 2  # it, and its step
-    assert (stores.of("usage").count(tx, ANN), len(stores.of("usage").export(tx, ANN))) == (1, 1)
-    stores.of("turns").erase(tx, ANN)
-    stores.of("usage").erase(tx, ANN)
-    assert (stores.of("turns").count(tx, ANN), stores.of("usage").count(tx, ANN)) == (0, 0)
+    assert kept_of("turns").count(tx, ANN) == len(kept_of("turns").export(tx, ANN)) == 2  # it, and its step
+    assert (kept_of("usage").count(tx, ANN), len(kept_of("usage").export(tx, ANN))) == (1, 1)
+    kept_of("turns").erase(tx, ANN)
+    kept_of("usage").erase(tx, ANN)
+    assert (kept_of("turns").count(tx, ANN), kept_of("usage").count(tx, ANN)) == (0, 0)
     assert stored(tx, mine) == replace(mine, person=None, status="cancelled", trust=Trust.APPROVED)
     assert turns.steps(tx, mine.id) == []
     assert len(turns.steps(tx, other.id)) == 1

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from memory import blocks
 from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
-from memory.erasure import retraction, stores
+from memory.erasure import retraction
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.queue import messages
 from memory.search import vectors
@@ -24,7 +24,7 @@ from memory.store.errors import Refused
 from memory.store.ids import AgentId, GuildId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, GUILD, NOON, STAR
+from tests.memory.parts import ANN, GUILD, NOON, STAR, kept_of
 from tests.memory.vector_parts import (
     DIMENSION,
     MODEL,
@@ -197,7 +197,7 @@ def test_no_space_is_left_of_an_audience_without_vectors(tx: Tx) -> None:
     say(tx, "secret", audience=person_audience(ANN))
     embed_all(tx)
     assert tx.one("SELECT 1 FROM vector_spaces WHERE audience = ?", (person_audience(ANN),))
-    stores.of("messages").erase(tx, ANN)
+    kept_of("messages").erase(tx, ANN)
     assert tx.all("SELECT * FROM vector_spaces") == []
 
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from memory.blocks.revert import Hand
-from memory.erasure import stores
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry, NewEntry, Origin
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
@@ -16,6 +15,7 @@ from memory.store.errors import EntryNotFound, Refused
 from memory.store.ids import MessageId, PersonId, TurnId
 from memory.wider_audience import require_widening_entry, widen_entry
 from tests.memory.block_parts import ADA, DM, GUILD, IN_DM, MIA, NOW, blocks_store
+from tests.memory.parts import kept_of
 from tests.memory.test_wider_audience import ELSEWHERE, HERS, OTHER, OWNERS, place, turn
 
 LONG = "She likes tea, and the garden, and to sleep long. " * 60
@@ -148,6 +148,6 @@ def test_a_label_that_is_taken_there_is_refused_and_nothing_changes(tx: Tx) -> N
 
 def test_it_goes_with_the_person_whose_words_it_holds(tx: Tx) -> None:
     entry = widened(tx, kept(tx))
-    assert stores.of("archival").count(tx, PersonId(MIA)) == 1
-    stores.of("archival").erase(tx, MIA)
+    assert kept_of("archival").count(tx, PersonId(MIA)) == 1
+    kept_of("archival").erase(tx, MIA)
     assert seen_by(tx, entry) == []

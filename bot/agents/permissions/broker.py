@@ -17,6 +17,7 @@ from bot.models.base import Call
 from memory import groups, requests
 from memory.knowledge.working import PATROL
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope
+from memory.people.identities import person_called
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.outbox import CardDetail, EditDetail
@@ -266,7 +267,7 @@ class Broker:
     def _origin(self, rows: Rows, asking: Asking, request: Request) -> cards.Origin:
         place = inbox.place(rows, request.place)
         name = place.name if place is not None and place.name else request.place
-        speaker = asking.speaker or (messages.name_of(rows, request.person, request.hearers) if request.person else "")
+        speaker = asking.speaker or (person_called(rows, request.person, request.hearers) if request.person else "")
         return cards.Origin(asking.agent, speaker or "somebody", name, asking.said)
 
     def _queue_cards(self, tx: Tx, request: Request, origin: cards.Origin, now: datetime) -> None:

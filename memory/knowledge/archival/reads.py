@@ -6,10 +6,9 @@ from datetime import datetime
 
 from memory.knowledge.archival.entries import Entry, is_id, to_entry
 from memory.people.audience import Scope
-from memory.store.clock import to_text
 from memory.store.database import Rows
 from memory.store.errors import EntryNotFound
-from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
+from memory.store.ids import AgentId, EntryId, MessageId, TurnId
 
 LIVING = "archived_at IS NULL AND superseded_by IS NULL"
 WHOLE = f"{LIVING} AND parent_entry_id IS NULL"
@@ -65,23 +64,12 @@ def has_any(rows: Rows, agent: AgentId) -> bool:
     return rows.one(f"SELECT 1 FROM archival_entries WHERE agent_id = ? AND {LIVING} LIMIT 1", (agent,)) is not None
 
 
-def latest(
-    rows: Rows,
-    agent: AgentId,
-    scope: Scope,
-    person: PersonId | None = None,
-    limit: int = 20,
-    before: datetime | None = None,
-) -> list[Entry]:
-    """The agent's newest entries, newest first; with `person`, those that hold that person's words."""
+def latest(rows: Rows, agent: AgentId, scope: Scope, limit: int = 20, before: datetime | None = None) -> list[Entry]:
+    """The agent's newest entries, newest first."""
     condition, parameters = scope.sql("audience")
-    who, whose = ("1", ()) if person is None else of_person(person)
-    when, moment = ("1", ()) if before is None else ("created_at < ?", (to_text(before),))
-    found = rows.all(
-        f"SELECT * FROM archival_entries WHERE agent_id = ? AND {WHOLE} AND {condition} AND {who} AND {when} "
-        "ORDER BY n DESC LIMIT ?",
-        (agent, *parameters, *whose, *moment, max(limit, 0)),
-    )
+    sql = f"""SELECT * FROM archival_entries WHERE agent_id = ? AND {WHOLE} AND {condition} AND created_at < ?
+              ORDER BY n DESC LIMIT ?"""
+    found = rows.all(sql, (agent, *parameters, "~" if before is None else before, max(limit, 0)))
     return [to_entry(row) for row in found]
 
 
@@ -182,8 +170,3 @@ def standing(rows: Rows, entry: EntryId) -> Entry | None:
     """An entry that is in use, whoever may know it: for work on rows that nobody is shown."""
     row = rows.one(f"SELECT * FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,))
     return None if row is None else to_entry(row)
-
-
-def of_person(person: PersonId) -> tuple[str, tuple[str, ...]]:
-    condition = "(person_id = ? OR ? IN (SELECT value FROM json_each(metadata, '$._people')))"
-    return condition, (person, person)

@@ -317,9 +317,9 @@ def restore(tx: Tx, entries: Iterable[EntryId]) -> int:
     return tx.run(sql, (json.dumps(list(entries)),))
 
 
-def purge(tx: Tx, before: datetime, limit: int = 1_000) -> int:
+def purge(tx: Tx, before: datetime) -> int:
     """Forget what was retired before then, the oldest first, with its notes of use; how many."""
-    found = tx.all(f"SELECT id FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT ?", (before, limit))
+    found = tx.all(f"SELECT id FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1000", (before,))
     return remove(tx, [row["id"] for row in found])
 
 

@@ -18,7 +18,6 @@ from bot.models.offline import OfflineModel
 from memory import jobs
 from memory.agenda import reminders
 from memory.agenda.reminders import Status
-from memory.erasure import stores
 from memory.people import quiet_hours
 from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
 from memory.people.quiet_hours import Times
@@ -36,6 +35,7 @@ from scheduler.jobs import Firing
 from sources.terminal import PERSON, PLACE
 from tests.bot.parts import ScriptedModel, said, thread_in_public
 from tests.bot.stage import Setting, running
+from tests.memory.parts import kept_of
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ANN = PersonId("discord:7")
@@ -302,7 +302,7 @@ def test_erasing_takes_reminder_and_job_along(tx: Tx) -> None:
     kept = planned(tx)
     tx.run("DELETE FROM reminders WHERE person_id = ?", (ANN,))
     fired = firing(tx, kept)
-    stores.of("jobs").erase(tx, ANN)
+    kept_of("jobs").erase(tx, ANN)
     assert says().remind(tx, fired).detail == "not wanted any more"
     assert out(tx) == []
     assert tx.all("SELECT id FROM jobs") == []
