@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory.knowledge import facts
-from memory.knowledge.facts import KNOWN, SHARED, Category, Fact, Relation, Room, Source, Statement, Step, WeighedFact
+from memory.knowledge.facts import KNOWN, SHARED, Category, Fact, Relation, Room, Source, Statement, Step
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages
 from memory.store.database import Tx
@@ -328,8 +328,13 @@ def test_what_no_longer_stands_in_three_sessions_is_not_shared(tx: Tx) -> None:
 # ---------------------------------------------------------------------------------------------------- whose goes
 
 
-def held(number: int, person: str, trust: Trust = Trust.APPROVED, worth: int = 1, **more: Any) -> WeighedFact:
-    return WeighedFact(FactId(number), PersonId(person), trust, worth, NOON + timedelta(minutes=number), **more)
+def held(number: int, person: str, trust: Trust = Trust.APPROVED, worth: int = 1, **more: Any) -> Fact:
+    at, plain = NOON + timedelta(minutes=number), {"shared": False, "superseded": False}
+    return Fact(
+        id=FactId(number), agent=STAR, text="", person=PersonId(person), speaker="", reinforcements=worth,
+        by_person=True, audience=GUILD, category=LESSON, confirmed_by=(), trust=trust, created_at=at, last_seen=at,
+        **{**plain, **more},
+    )  # fmt: skip
 
 
 def test_the_least_reinforced_goes_and_of_those_the_oldest_but_never_the_newest() -> None:
@@ -342,7 +347,7 @@ def test_the_least_reinforced_goes_and_of_those_the_oldest_but_never_the_newest(
 
 def test_what_does_not_hold_any_more_goes_first_and_what_all_know_last() -> None:
     room = Room(2, 2, 2)
-    assert facts.victims([held(1, "a"), held(2, "a", worth=9, spent=True), held(3, "a")], FactId(3), room) == [2]
+    assert facts.victims([held(1, "a"), held(2, "a", worth=9, superseded=True), held(3, "a")], FactId(3), room) == [2]
     assert facts.victims([held(1, "a", shared=True), held(2, "a", worth=9), held(3, "a")], FactId(3), room) == [2]
 
 

@@ -8,7 +8,6 @@ from memory.knowledge.facts.merge import KNOWN as KNOWN
 from memory.knowledge.facts.merge import SHARED as SHARED
 from memory.knowledge.facts.merge import Room as Room
 from memory.knowledge.facts.merge import Step as Step
-from memory.knowledge.facts.merge import WeighedFact as WeighedFact
 from memory.knowledge.facts.merge import confirm as confirm
 from memory.knowledge.facts.merge import learn as learn
 from memory.knowledge.facts.merge import relearn as relearn

@@ -23,11 +23,9 @@ from memory.knowledge.facts.similarity import (
     speaks_of_the_same,
     words,
 )
-from memory.people.audience import Audience, Trust
 from memory.queue.messages import Message
 from memory.store.database import Tx
-from memory.store.ids import AgentId, FactId, PersonId, SessionId
-from memory.store.row_mapper import RowMapper
+from memory.store.ids import AgentId, FactId, SessionId
 
 
 @dataclass(frozen=True)
@@ -39,29 +37,7 @@ class Room:
     other: int
 
 
-@dataclass(frozen=True)
-class WeighedFact:
-    """A fact as it is weighed. `worth` says how often it was said; `spent`: a newer one says otherwise."""
-
-    id: FactId
-    person: PersonId | None
-    trust: Trust
-    worth: int
-    since: datetime
-    spent: bool = False
-    shared: bool = False
-
-    @property
-    def of_partner(self) -> bool:
-        return self.trust >= Trust.OWNER
-
-    @property
-    def whose(self) -> tuple[PersonId | None, bool]:
-        """The share it counts for. What a web page said in the owner's turn is not the owner's word."""
-        return self.person, self.of_partner
-
-
-def victims(held: Sequence[WeighedFact], newest: FactId, room: Room) -> list[FactId]:
+def victims(held: Sequence[Fact], newest: FactId, room: Room) -> list[FactId]:
     """Which facts make room for the newest, which is never one of them; few steps, as one is added at a time.
 
     First the share of its own person is kept, then the whole. What nobody needs goes first, then what was said
@@ -78,7 +54,7 @@ def victims(held: Sequence[WeighedFact], newest: FactId, room: Room) -> list[Fac
     return gone
 
 
-def _weakest(left: Sequence[WeighedFact], mine: WeighedFact) -> list[WeighedFact]:
+def _weakest(left: Sequence[Fact], mine: Fact) -> list[Fact]:
     """Those of whom one has to go: of who has most beside the partner, else of its own person's."""
     others = [each for each in left if not each.of_partner and each.id != mine.id]
     if not others:
@@ -88,10 +64,10 @@ def _weakest(left: Sequence[WeighedFact], mine: WeighedFact) -> list[WeighedFact
     return [each for each in others if counted[each.whose] == most]
 
 
-def _take(left: list[WeighedFact], among: Sequence[WeighedFact], newest: FactId) -> FactId:
+def _take(left: list[Fact], among: Sequence[Fact], newest: FactId) -> FactId:
     found = min(
         (each for each in among if each.id != newest),
-        key=lambda each: (not each.spent, each.shared, each.worth, each.since, each.id),
+        key=lambda each: (not each.superseded, each.shared, each.worth, each.created_at, each.id),
     )
     left.remove(found)
     return found.id
@@ -177,7 +153,7 @@ def _learn(tx: Tx, said: Statement, source: Source, now: datetime) -> Learned:
             identifier = _reinforce(tx, found, said, source, now)
     store.supersede(tx, found.replaces, identifier)
     if found.step is Step.ADD:
-        store.remove(tx, victims(_held(tx, source.agent, source.audience), identifier, KNOWN))
+        store.remove(tx, victims(store.of_agent(tx, source.agent, source.audience), identifier, KNOWN))
     return Learned(found.step, identifier)
 
 
@@ -199,8 +175,7 @@ def promote(tx: Tx, fact: Fact, now: datetime) -> FactId:
             confirm(tx, each, fact.agent, now)
             return each.id
     store.set_confirmed(tx, fact.id, [fact.agent], now)
-    held = [_weighed(each) for each in store.shared_in(tx, fact.audience)]
-    store.unshare(tx, victims(held, fact.id, SHARED))
+    store.unshare(tx, victims(store.shared_in(tx, fact.audience), fact.id, SHARED))
     return fact.id
 
 
@@ -210,24 +185,6 @@ def confirm(tx: Tx, fact: Fact, agent: AgentId, now: datetime) -> bool:
         return False
     store.set_confirmed(tx, fact.id, [*fact.confirmed_by, agent], now)
     return True
-
-
-def _weighed(fact: Fact) -> WeighedFact:
-    return WeighedFact(fact.id, fact.person, fact.trust, fact.worth, fact.created_at)
-
-
-def _held(tx: Tx, agent: AgentId, audience: Audience) -> list[WeighedFact]:
-    found = tx.all("SELECT * FROM facts WHERE agent_id = ? AND audience = ?", (agent, audience))
-    return [_as_held(row) for row in found]
-
-
-_as_held = RowMapper(
-    WeighedFact,
-    worth="reinforcements",
-    since="created_at",
-    spent=lambda row: row["superseded_by"] is not None,
-    shared=lambda row: row["shared_at"] is not None,
-)
 
 
 # --------------------------------------------------------------------------------------------------------- edits

@@ -57,6 +57,17 @@ class Fact(NamedTuple):
     trust: Trust
     created_at: datetime
     last_seen: datetime
+    superseded: bool
+    """Whether a newer one says otherwise."""
+
+    @property
+    def of_partner(self) -> bool:
+        return self.trust >= Trust.OWNER
+
+    @property
+    def whose(self) -> tuple[PersonId | None, bool]:
+        """The share it counts for. What a web page said in the owner's turn is not the owner's word."""
+        return self.person, self.of_partner
 
     @property
     def label(self) -> str:
@@ -71,6 +82,7 @@ class Fact(NamedTuple):
 
 _COLUMNS = """f.*, (SELECT m.speaker FROM fact_sources s JOIN messages m ON m.id = s.message_id
     WHERE s.fact_id = f.id AND m.role = 'user' ORDER BY s.id LIMIT 1) AS speaker, f.shared_at IS NOT NULL AS shared,
+  f.superseded_by IS NOT NULL AS superseded,
   EXISTS (SELECT 1 FROM fact_sources s WHERE s.fact_id = f.id AND s.origin IN ('said', 'hand')) AS by_person"""
 _RANK = f"f.trust >= {int(Trust.APPROVED)} DESC"
 _BY_WORTH = "json_array_length(f.confirmed_by) DESC, f.reinforcements DESC, f.last_seen DESC, f.id"
@@ -88,6 +100,12 @@ def of_subject(rows: Rows, source: Source) -> list[Fact]:
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.audience = ? AND f.person_id IS ?
               AND f.superseded_by IS NULL ORDER BY f.id"""
     return [to_fact(row) for row in rows.all(sql, (source.agent, source.audience, source.person))]
+
+
+def of_agent(rows: Rows, agent: AgentId, audience: Audience) -> list[Fact]:
+    """All that an agent keeps for one audience, also what does not hold any more."""
+    sql = f"SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.audience = ?"
+    return to_fact.all(rows, sql, (agent, audience))
 
 
 def shared_in(rows: Rows, audience: Audience) -> list[Fact]:
