@@ -146,6 +146,7 @@ def fact(number: int, text: str, **change: Any) -> Fact:
         "trust": Trust.APPROVED,
         "created_at": NOON,
         "last_seen": NOON,
+        "superseded": False,
     }
     return Fact(**{**values, **change})
 
