@@ -33,7 +33,6 @@ from memory.search.embedding import (
     make_embedder,
     missing,
     packaged,
-    remote,
     to_vector,
 )
 from memory.search.embedding.base import Embedder, Embedding, signs
@@ -48,11 +47,6 @@ installed = pytest.mark.skipif(bool(missing()), reason="the packaged embedder is
 async def server() -> AsyncIterator[EmbeddingServer]:
     async with serving() as found:
         yield found
-
-
-@pytest.fixture(autouse=True)
-def _no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remote, "_PAUSE", 0.0)
 
 
 async def ask(choice: Choice, *texts: str, seconds: float = 5.0) -> list[Vector]:
@@ -299,21 +293,14 @@ async def test_no_texts_ask_nobody(server: EmbeddingServer) -> None:
     assert server.asked == []
 
 
-@pytest.mark.parametrize("status", [429, 500, 503])
-async def test_a_busy_server_is_asked_three_times(server: EmbeddingServer, status: int) -> None:
-    server.script = [saying("later", status), saying("later", status)]
-    assert len(await ask(Choice("openai:small", server.url), "a")) == 1
-    server.script = [saying("later", status)] * 5
-    with pytest.raises(EmbedderBusy, match=f"openai:small answered HTTP {status}: later"):
+@pytest.mark.parametrize(("status", "rest"), [(429, 60.0), (500, 0.0), (503, 0.0)])
+async def test_a_busy_server_is_asked_once_and_says_how_long_it_wants_to_rest(
+    server: EmbeddingServer, status: int, rest: float
+) -> None:
+    server.script = [saying("later", status, **({"Retry_After": "60"} if rest else {}))]
+    with pytest.raises(EmbedderBusy, match=f"openai:small answered HTTP {status}: later") as caught:
         await ask(Choice("openai:small", server.url), "a")
-    assert len(server.asked) == 6
-
-
-async def test_a_server_that_wants_a_long_rest_is_not_asked_again(server: EmbeddingServer) -> None:
-    server.script = [saying("later", 429, Retry_After="60")]
-    with pytest.raises(EmbedderBusy) as caught:
-        await ask(Choice("openai:small", server.url), "a")
-    assert (caught.value.after, len(server.asked)) == (60.0, 1)
+    assert (caught.value.after, len(server.asked)) == (rest, 1)
 
 
 @pytest.mark.parametrize(

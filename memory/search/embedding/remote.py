@@ -24,8 +24,6 @@ from texts import gettext_lazy
 
 _REQUEST = call_point("embedding.request")
 
-TRIES = 3
-_PAUSE = 0.5  # seconds before the second try, twice as long before the third
 _MOST_BYTES = 32 * 1024 * 1024  # of one answer
 _SHOWN = 200  # characters of what a server says about an error
 _SETTINGS = {  # what is probably wrong when a server refuses
@@ -37,7 +35,7 @@ _OF_THE_TEXT = {400, 413, 422}
 
 
 class RemoteEmbedder:
-    """Asks a server, at most three times for each call. The first answer says how long its vectors are.
+    """Asks a server, once for each call: `GuardedEmbedder` says when again. The first answer tells the vectors' length.
 
     `name` is the provider's and the model's, as it is configured; the server knows it without the provider.
     """
@@ -56,7 +54,7 @@ class RemoteEmbedder:
         cut = [text[:MAX_CHARACTERS].encode("utf-8", "replace").decode() for text in texts]
         try:
             async with asyncio.timeout(seconds):
-                return await self._persist(cut, seconds)
+                return self._checked(await self._ask(cut, seconds), len(cut))
         except TimeoutError:
             raise EmbedderBusy(
                 gettext_lazy("{name} gave no answer in {seconds:g} s", name=self.name, seconds=seconds)
@@ -65,18 +63,6 @@ class RemoteEmbedder:
     async def aclose(self) -> None:
         if self._session is not None:
             await self._session.close()
-
-    async def _persist(self, texts: list[str], seconds: float) -> list[Embedding]:
-        pause = _PAUSE
-        for _ in range(TRIES - 1):
-            try:
-                return self._checked(await self._ask(texts, seconds), len(texts))
-            except EmbedderBusy as error:
-                if error.after > seconds:
-                    raise
-                await asyncio.sleep(max(pause, error.after))
-                pause *= 2
-        return self._checked(await self._ask(texts, seconds), len(texts))
 
     async def _ask(self, texts: list[str], seconds: float) -> Any:
         try:

@@ -47,7 +47,6 @@ async def server() -> AsyncIterator[EmbeddingServer]:
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.search.embedding.remote._PAUSE", 0.0)
     monkeypatch.setattr("memory.search.embedding.guard.FIRST_REST", 0.01)
     monkeypatch.setattr("memory.search.embedding.guard.LONGEST_REST", 0.02)
 
@@ -131,7 +130,7 @@ async def test_nothing_is_embedded_while_something_is_written_and_then_all_at_on
 
 
 async def test_a_server_that_fails_is_tried_again_and_said_once(tmp_path: Path, server: EmbeddingServer) -> None:
-    server.script = [saying(f"no, {KEY}", 500)] * 12
+    server.script = [saying(f"no, {KEY}", 500)] * 4
     with capture_logs() as logs:
         async with running(tmp_path, **remote(server)) as (made, file):
             await said(file, "a")
