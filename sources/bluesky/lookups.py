@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 from memory.store.logs import Log
 from sources.bluesky.failures import NoAnswer, Refused
@@ -54,10 +53,9 @@ _MOST_REPLIES, _MOST_PARENTS = 20, 20
 
 @dataclass(frozen=True)
 class Found:
-    """Lines for a model, the same as plain data, and how much is not shown."""
+    """Lines for a model, and how much is not shown."""
 
     lines: tuple[str, ...]
-    data: Any
     hidden: int = 0
 
 
@@ -102,8 +100,7 @@ class BlueskyReader:
         self._require(who)
         counts = {key: answer.get(f"{key}Count") for key in ("followers", "follows", "posts")}
         numbers = [f"{key.title()}: {count}" for key, count in counts.items() if isinstance(count, int)]
-        data = {"did": who.did, "handle": flatten(who.handle), "name": who.shown, **counts}
-        return Found((*person_profile(who).splitlines(), *numbers), data)
+        return Found((*person_profile(who).splitlines(), *numbers))
 
     async def thread(self, uri: str) -> Found:
         seen = await read_thread(self._session, uri, self._settings.filters)
@@ -117,7 +114,7 @@ class BlueskyReader:
         above, below = seen.parents[-_MOST_PARENTS:], seen.below[:_MOST_REPLIES]
         cut = len(seen.parents) - len(above) + len(seen.below) - len(below)
         found = self._shown([*above, seen.post, *below])
-        return Found(found.lines, found.data, found.hidden + cut)
+        return Found(found.lines, found.hidden + cut)
 
     def _require(self, who: Account) -> None:
         """Raise Refused for somebody who is not to be read, by their choice or by ours."""
@@ -136,11 +133,7 @@ class BlueskyReader:
     def _shown(self, found: list[Post]) -> Found:
         hidden, shown = hidden_from(self._us, self._settings), as_shown(self._us, self._settings)
         left = [shown(each) for each in found if not hidden(each)]
-        data = [
-            {"uri": each.uri, "did": each.author.did, "handle": flatten(each.author.handle), "text": each.words}
-            for each in left
-        ]
-        return Found(tuple(self._line(each) for each in left), data, len(found) - len(left))
+        return Found(tuple(self._line(each) for each in left), len(found) - len(left))
 
     def _line(self, each: Post) -> str:
         who = "you" if each.author.did == self._us.did else each.author.shown

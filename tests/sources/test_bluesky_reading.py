@@ -94,7 +94,7 @@ async def test_a_feed_a_list_a_person_and_who_is_followed_are_read_newest_first(
     here.bot.follow(here.bob)
 
     async def shown(target: str, limit: int = 10) -> list[str]:
-        return [each["text"] for each in (await reader(here).feed(target, limit)).data]
+        return [each.rpartition("\n  ")[2] for each in (await reader(here).feed(target, limit)).lines]
 
     assert await shown(f"at://{here.ana.did}/app.bsky.feed.generator/all", 2) == ["second of Ana", "of Bob"]
     assert await shown(members) == ["of Bob"]

@@ -6,7 +6,6 @@ rank; the order stays the same as long as nothing is learned.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from bot.agents.context.quotes import NOTHING, Quoted, display_name, estimate_tokens, joined, line, quotation, say
 from memory.knowledge import facts, projects
@@ -15,7 +14,6 @@ from memory.knowledge.items import Item, Kind
 from memory.knowledge.projects import Learned
 from memory.people.audience import Trust
 from memory.queue.turns import Turn
-from memory.store.clock import to_text
 from memory.store.database import Rows
 from memory.store.ids import FactId
 from memory.store.plurals import many
@@ -117,19 +115,3 @@ def numbered_line(fact: Fact) -> Quoted:
     often = many(fact.reinforcements, "session")
     shared = f", known to all, confirmed by {len(fact.confirmed_by)}" if fact.shared else ""
     return say("{line} ({often}) {id}", line=fact_line(fact), often=f"{often}{shared}", id=fact.id)
-
-
-def fact_data(fact: Fact) -> dict[str, Any]:
-    """A fact as plain data."""
-    return {
-        "id": str(fact.id),
-        "category": fact.category.value,
-        "text": fact.text,
-        "by": fact.speaker,
-        "person": fact.person or "",
-        "sessions": fact.reinforcements,
-        "shared": fact.shared,
-        "confirmed_by": [*fact.confirmed_by],
-        "audience": fact.audience,
-        "last_seen": to_text(fact.last_seen),
-    }

@@ -85,7 +85,7 @@ class McpTool(OutsideTool[GivenArguments]):
         text = quotation(f"the MCP server {self._server}", given.text)
         if not given.ok:
             text = say("The server says that it failed:\n{text}", text=text)
-        return Outcome(text, {"server": self._server, "tool": self.offer.tool}, trust=Trust.WEB, ok=given.ok)
+        return Outcome(text, trust=Trust.WEB, ok=given.ok)
 
 
 _PAUSES = (1.0, 2.0, 5.0, 15.0, 60.0)

@@ -88,10 +88,11 @@ class ToolContext:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a call: words for the model, the same as plain data, and which rows it used."""
+    """What came of a call: words for the model, and which rows it used."""
 
     text: Quoted
     data: Any = None
+    """The same as plain data, for the offline model, which reads no words; only of tools that it calls, and listings."""
     uses: tuple[tuple[UseKind, str], ...] = ()
     trust: Trust = Trust.SYSTEM
     """How far what came may be trusted: the turn is trusted no further from then on."""

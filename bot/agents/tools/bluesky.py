@@ -266,12 +266,10 @@ _FEED = re.compile(r"at://did:[a-z]+:[A-Za-z0-9._:%-]+/app\.bsky\.(?:feed\.gener
 
 
 class Seen(Protocol):
-    """What was found: lines, the same as plain data, and how many posts are not shown."""
+    """What was found: lines, and how many posts are not shown."""
 
     @property
     def lines(self) -> tuple[str, ...]: ...
-    @property
-    def data(self) -> object: ...
     @property
     def hidden(self) -> int: ...
 
@@ -346,7 +344,7 @@ class BlueskyReadTool(OutsideTool[ReadArguments]):
         if found.hidden:
             lines.append(say("({more} not shown)", more=many(found.hidden, "more is", "more are")))
         text = quotation("Bluesky", joined(lines)) if lines else say("Nothing was found on Bluesky.")
-        return Outcome(text, {"found": found.data, "hidden": found.hidden}, trust=Trust.WEB)
+        return Outcome(text, trust=Trust.WEB)
 
 
 async def _found(reader: Reader, arguments: ReadArguments) -> Seen:

@@ -1,6 +1,6 @@
 """`coord`: what agents arrange among themselves, known to those who hear the turn in which they do."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -72,12 +72,12 @@ class CoordTool(AgendaTool[CoordArguments]):
                     task = tasks.change(tx, task, columns, by.scope, by.now)[0]
                 waits = f"; it waits for {', '.join(task.waits_for)}" if task.waits_for else ""
                 told = say("assigned as {id} to {to}{waits}", id=task.id, to=task.to_name or "anyone", waits=waits)
-                return Outcome(told, {"task": str(task.id)}, noted=True)
+                return Outcome(told, noted=True)
             case "change" | "complete":
                 task, columns = self._changes(tx, by, arguments)
                 task, _before = coordination.change(tx, by, task, columns)
                 told = moved(task) if "status" in columns else say("changed: {task}", task=task_line(task))
-                return Outcome(told, {"task": str(task.id)}, noted=True)
+                return Outcome(told, noted=True)
             case "handoff":
                 to = find_agent(tx, arguments.agent)
                 if to is not None and to.id == context.agent.id:
@@ -86,11 +86,11 @@ class CoordTool(AgendaTool[CoordArguments]):
                     )
                 note = coordination.hand_over(tx, by, arguments.content, *_named(to))
                 who = note.to_name or "Whoever comes next"
-                return Outcome(say("{who} reads it in the next turn", who=who), {"note": note.id}, noted=True)
+                return Outcome(say("{who} reads it in the next turn", who=who), noted=True)
             case "note":
                 kept = coordination.add_note(tx, by, arguments.content, importance)
                 told = say("noted for all as {id}, importance {i}", id=kept.id, i=kept.importance)
-                return Outcome(told, {"note": kept.id}, noted=True)
+                return Outcome(told, noted=True)
 
     def _columns(self, tx: Tx, by: By, arguments: CoordArguments, task: Task) -> dict[str, Value]:
         """What `assign` and `change` say of a task beside its words."""
@@ -139,12 +139,6 @@ def _status(rows: Rows, context: ToolContext) -> Outcome:
     given = tasks.shared(rows, turn.scope, _LISTED)
     notes = coordination.notes(rows, turn.scope, _LISTED)
     handoffs = coordination.handoffs(rows, turn.scope, _LISTED)
-    data: dict[str, Any] = {
-        "agents": [each.name for each in others],
-        "tasks": [str(task.id) for task in given],
-        "handoffs": [note.id for note in handoffs],
-        "notes": [note.id for note in notes],
-    }
     lines = [say("Other agents:")]
     for each in others:
         active = f", last active {ago(context.now - each.last_active)}" if each.last_active else ""
@@ -156,4 +150,4 @@ def _status(rows: Rows, context: ToolContext) -> Outcome:
     if notes:
         lines.append(say("Notes:"))
         lines += [say("- {id} ({i}): {text}", id=n.id, i=n.importance, text=line(n.text, _SHOWN)) for n in notes]
-    return Outcome(joined(lines), data)
+    return Outcome(joined(lines))

@@ -1,10 +1,10 @@
 """`facts`: short statements that an agent writes down, and those that all agents know."""
 
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
-from bot.agents.context.known_facts import fact_data, numbered_line
+from bot.agents.context.known_facts import numbered_line
 from bot.agents.context.quotes import Quoted, joined, say
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
@@ -57,7 +57,7 @@ def _add(tx: Tx, context: ToolContext, said: Statement) -> Outcome:
     if learned.step is Step.REFUSE:
         raise ToolError(f"The person said otherwise: {found.text}. Ask them; what they say now is learned by itself.")
     words = "kept" if learned.step is Step.ADD else f"known already, from {many(found.reinforcements, 'session')}"
-    return Outcome(say("{words}: {line}", words=words, line=numbered_line(found)), fact_data(found))
+    return Outcome(say("{words}: {line}", words=words, line=numbered_line(found)))
 
 
 def _confirm(tx: Tx, context: ToolContext, which: str) -> Outcome:
@@ -68,7 +68,7 @@ def _confirm(tx: Tx, context: ToolContext, which: str) -> Outcome:
     if context.turn.scope.audience != found.audience:
         raise ToolError("This is known to others than hear this turn; confirm it where they hear it too.")
     new = facts.confirm(tx, found, context.agent.id, context.now)
-    return Outcome(say("confirmed" if new else "you had confirmed it before"), {"id": str(found.id)})
+    return Outcome(say("confirmed" if new else "you had confirmed it before"))
 
 
 def _list(rows: Rows, context: ToolContext) -> Outcome:
@@ -76,8 +76,7 @@ def _list(rows: Rows, context: ToolContext) -> Outcome:
     own = facts.known_to(rows, turn.agent, turn.scope, _LISTED, turn.person)
     shared = facts.known_to_all(rows, turn.scope, _LISTED)
     lines = [*_titled("Yours", own), *_titled("Known to all agents", shared)]
-    data: dict[str, Any] = {"own": [str(fact.id) for fact in own], "shared": [str(fact.id) for fact in shared]}
-    return Outcome(joined(lines) or say("Nothing was learned that may be used here."), data)
+    return Outcome(joined(lines) or say("Nothing was learned that may be used here."))
 
 
 def _titled(title: str, found: list[Fact]) -> list[Quoted]:

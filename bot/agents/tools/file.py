@@ -8,7 +8,7 @@ computer, that of somebody who is approved.
 import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -91,11 +91,10 @@ class FileTool(OutsideTool[FileArguments]):
                 if sure < len(lines):
                     lines.insert(sure, say(GUESSES))
                 told = [*found.missing, "" if lines else "Nothing was found."]
-                hits = [{"path": hit.label, "text": hit.text[:_PASSAGE], "perhaps": hit.perhaps} for hit in found.hits]
                 text = _told(told, joined(lines), "your folders")
                 local = all(each.attached.folder.kind == "local" for each in places)
                 held = [Trust.APPROVED if local else hit.trust for hit in found.hits]
-                return Outcome(text, {"hits": hits}, trust=min(held, default=Trust.SYSTEM))
+                return Outcome(text, trust=min(held, default=Trust.SYSTEM))
 
 
 class WriteArguments(Arguments):
@@ -123,24 +122,15 @@ class FileWriteTool(OutsideTool[WriteArguments]):
         async with self._one:
             size = await filing.set_text(located, arguments.content, append=append)
         there = (located.attached.folder.name,)
-        return Outcome(
-            say("{path} has {size:,} bytes now", path=located.whole, size=size),
-            {"path": located.whole, "size": size},
-            folders=there,
-        )
+        return Outcome(say("{path} has {size:,} bytes now", path=located.whole, size=size), folders=there)
 
 
 def _folders(places: list[Located]) -> Outcome:
-    found = [
-        {
-            "folder": each.attached.folder.name,
-            "access": each.attached.access,
-            "description": clean(each.attached.folder.description),
-        }
-        for each in places
+    lines = [
+        say("- {folder} ({access}): {words}", folder=folder.name, access=each.access, words=clean(folder.description))
+        for each, folder in ((place.attached, place.attached.folder) for place in places)
     ]
-    lines = [say("- {folder} ({access}): {description}", **each) for each in found]
-    return Outcome(joined(lines) or say("No folder may be used here."), {"folders": found})
+    return Outcome(joined(lines) or say("No folder may be used here."))
 
 
 async def _list(filing: FolderAccess, places: list[Located]) -> Outcome:
@@ -148,11 +138,10 @@ async def _list(filing: FolderAccess, places: list[Located]) -> Outcome:
     found = await filing.listing(place)
     if not found and place.path:
         raise Refused("there is nothing at {whole}", whole=place.whole)
-    shown = [{"path": place.at(each.name).whole, "size": each.size} for each in found[:_LISTED]]
-    lines = [say("- {path} ({size:,} bytes)", **each) for each in shown]
+    lines = [say("- {path} ({n:,} bytes)", path=place.at(each.name).whole, n=each.size) for each in found[:_LISTED]]
     if len(found) > _LISTED:
         lines.append(say("and {n} more: name a directory, or search", n=len(found) - _LISTED))
-    return Outcome(joined(lines) or say("The folder is empty."), {"files": shown, "count": len(found)})
+    return Outcome(joined(lines) or say("The folder is empty."))
 
 
 def _window(place: Located, shown: Shown, *, whole: bool) -> Outcome:
@@ -163,17 +152,8 @@ def _window(place: Located, shown: Shown, *, whole: bool) -> Outcome:
         head.append(f"{shown.content_type}, {shown.size:,} bytes")
     if window.next is not None:
         head.append(f"more follows: read with line={window.next}")
-    data: dict[str, Any] = {
-        "path": place.whole,
-        "start": window.start,
-        "end": window.end,
-        "has_more_before": window.has_more_before,
-        "has_more_after": window.has_more_after,
-        "next": window.next,
-        "size": shown.size,
-    }
     text = _told(["; ".join(head)], window.content, f"file {place.whole}")
-    return Outcome(text, data, trust=shown.trust)
+    return Outcome(text, trust=shown.trust)
 
 
 def _matches(matches: Matches) -> Outcome:
@@ -183,10 +163,9 @@ def _matches(matches: Matches) -> Outcome:
         f"{many(len(lines), 'line matches', 'lines match')} in {many(matches.files, 'file')}{skipped}",
         matches.stopped,
     ]
-    found = [{"path": each.path, "line": each.line.number, "text": each.line.shown[:_LINE]} for each in matches.found]
     text = _told(told, joined(lines), "your folders")
     trust = matches.trust if lines else Trust.SYSTEM
-    return Outcome(text, {"matches": found, "stopped": matches.stopped}, trust=trust)
+    return Outcome(text, trust=trust)
 
 
 def _told(words: list[str], quoted: str, source: str) -> Quoted:

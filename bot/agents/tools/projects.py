@@ -1,7 +1,7 @@
 """`projects`: what reviews find, what somebody wants for projects, which are done and how they were rated."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -48,15 +48,14 @@ class ProjectsTool(StoreTool[ProjectArguments]):
         if arguments.operation == "list":
             found = projects.listing(tx, turn.scope)[:_LISTED]
             text = joined(map(project_line, found)) or say("Nothing was learned from projects that may be used here.")
-            return Outcome(text, {"projects": [_data(each) for each in found]})
+            return Outcome(text, {"projects": [each.text for each in found]})
         if turn.person is None:
             raise ToolError("Nobody is talking to you at the moment.")
         if turn.trust < Trust.APPROVED:
             raise ToolError("Only people who are approved teach this; nothing was kept.")
         by = By(turn.scope, turn.trust, context.now, person=turn.person, message=context.message)
         kept = _keep(tx, by, arguments)
-        lines = joined([say("kept:"), *map(project_line, kept), *_left(arguments)])
-        return Outcome(lines, {"projects": [_data(each) for each in kept]})
+        return Outcome(joined([say("kept:"), *map(project_line, kept), *_left(arguments)]))
 
 
 def _left(arguments: ProjectArguments) -> list[Quoted]:
@@ -78,7 +77,3 @@ def _keep(tx: Tx, by: By, arguments: ProjectArguments) -> list[Item]:
             return [projects.finish(tx, by, arguments.text, arguments.tech)]
         case _:
             return [projects.rate(tx, by, {str(axis): points for axis, points in arguments.ratings.items()})]
-
-
-def _data(each: Item) -> dict[str, Any]:
-    return {"id": str(each.id), "kind": each.kind.value, "text": each.text, "ratings": dict(projects.ratings_of(each))}

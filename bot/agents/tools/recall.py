@@ -111,7 +111,7 @@ class RecallTool(StoreTool[RecallArguments]):
                 entry = archival.append(
                     tx, context.agent.id, arguments.label, arguments.content, _origin(context), context.now
                 )
-                return Outcome(say("added to {id}", id=entry.id), {"id": entry.id}, (("entry", entry.id),))
+                return Outcome(say("added to {id}", id=entry.id), uses=(("entry", entry.id),))
             case "read":
                 return _read(tx, context, arguments)
             case "delete":
@@ -121,7 +121,7 @@ class RecallTool(StoreTool[RecallArguments]):
             case "categories":
                 counted = archival.categories(tx, context.agent.id, context.turn.scope)
                 lines = [say("- {category}: {n}", category=category, n=count) for category, count in counted.items()]
-                return Outcome(joined(lines) or say("No entry has a category here."), {"categories": counted})
+                return Outcome(joined(lines) or say("No entry has a category here."))
             case "observations":
                 return _observations(tx, context)
 
@@ -185,8 +185,7 @@ def _observations(rows: Rows, context: ToolContext) -> Outcome:
     text = joined(say("{by} stored:\n{lines}", by=display_name(each["by"]), lines=lines_of([each])) for each in data)
     return Outcome(
         text or say("The others stored nothing in the last 24 hours that may be used here."),
-        {"observations": data},
-        tuple(("entry", entry.id) for _agent, entry in noted),
+        uses=tuple(("entry", entry.id) for _agent, entry in noted),
         trust=min((entry.trust for _agent, entry in noted), default=Trust.SYSTEM),
     )
 

@@ -22,7 +22,6 @@ from bot.agents.tools.search_results import (
     place_meant,
     tags_meant,
     uses_of,
-    why_data,
     why_found,
 )
 from bot.errors import ToolError
@@ -176,7 +175,7 @@ def _explained(hit: Hit, known: set[str]) -> dict[str, Any]:
         if said is not None and hit.score and str(said.id) not in known:
             shown[name] = beside_data(said)
             known.add(str(said.id))
-    return {**shown, "why": why_found(hit), **why_data(hit)}
+    return {**shown, "why": why_found(hit), "perhaps": hit.perhaps}
 
 
 def _nothing(searched: list[dict[str, Any]]) -> Quoted:

@@ -43,8 +43,7 @@ class SourcesTool(ReadTool[NoSourceArguments]):
             )
             for each in found
         ]
-        data = [{"source": each.name, "type": each.type, "told": each.id in told} for each in found]
-        return Outcome(joined(lines) if lines else say("There are no sources that may be spoken of here."), data)
+        return Outcome(joined(lines) if lines else say("There are no sources that may be spoken of here."))
 
 
 class SourceSubscribeTool(StoreTool[SubscribeArguments]):
@@ -62,10 +61,10 @@ class SourceSubscribeTool(StoreTool[SubscribeArguments]):
         if arguments.operation == "subscribe":
             if not _hears(tx, context, source):
                 data_sources.subscribe(tx, Subscription(agent, source.id, ""), context.now)
-            return Outcome(say("you are told what is new in {name}", name=line(source.name)), {"source": source.name})
+            return Outcome(say("you are told what is new in {name}", name=line(source.name)))
         if not data_sources.unsubscribe(tx, agent, source.id):
             raise ToolError("You are not told of that source.")
-        return Outcome(say("you are not told of {name} any more", name=line(source.name)), {"source": source.name})
+        return Outcome(say("you are not told of {name} any more", name=line(source.name)))
 
 
 def _usable(rows: Rows, context: ToolContext) -> list[DataSource]:

@@ -79,7 +79,7 @@ class WebFetchTool(OutsideTool[FetchArguments]):
         links = "".join(f"\n- {words or 'link'}: {address[:_ADDRESS]}" for words, address in page.links[:_LINKS])
         said = "\n\n".join(filter(None, [title, shown, links and f"Links:{links}"]))
         text = joined([line(head), quotation(url, said), more])
-        return Outcome(text, {"url": url, "title": page.title, "text": shown}, trust=Trust.WEB)
+        return Outcome(text, trust=Trust.WEB)
 
 
 class WebSearchArguments(Arguments):
@@ -102,9 +102,8 @@ class WebSearchTool(OutsideTool[WebSearchArguments]):
     async def run(self, _context: ToolContext, arguments: WebSearchArguments) -> Outcome:
         found = await _asked(self._searching.search(arguments.query, arguments.limit))
         lines = joined(_line(number, each) for number, each in enumerate(found, 1))
-        hits = [{"url": each.url, "title": each.title, "excerpt": each.excerpt[:_EXCERPT]} for each in found]
         text = quotation("a web search", lines) if found else say("Nothing was found on the web.")
-        return Outcome(text, {"hits": hits}, trust=Trust.WEB)
+        return Outcome(text, trust=Trust.WEB)
 
 
 def made(settings: Web) -> tuple[Tool, ...]:

@@ -14,7 +14,6 @@ from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from memory.knowledge import working
 from memory.knowledge.working import By, Entry, NewEntry, ranked
 from memory.people.audience import Trust
-from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.plurals import many
 
@@ -51,13 +50,13 @@ class WorkingMemoryTool(StoreTool[WorkingMemoryArguments]):
                 return _shown(working.required(tx, path, by.scope, by.now), by.now)
             case "delete":
                 gone = working.delete(tx, by, path)
-                return Outcome(say("deleted: {gone}", gone=", ".join(gone)), {"deleted": gone})
+                return Outcome(say("deleted: {gone}", gone=", ".join(gone)))
             case "list":
                 found = working.listing(tx, path, by.scope, by.now)
                 text = _clipped([line(each, by.now) for each in found]) or say(
                     "Nothing is kept under {path} here.", path=path
                 )
-                return Outcome(text, {"keys": [each.key for each in found]})
+                return Outcome(text)
             case "search":
                 return _search(tx, by, path, arguments)
 
@@ -66,8 +65,7 @@ def _save(tx: Tx, by: By, arguments: WorkingMemoryArguments) -> Outcome:
     ttl = timedelta(minutes=arguments.ttl_minutes)
     new = NewEntry(arguments.key, arguments.content, ttl, arguments.category, arguments.tags)
     kept = working.save(tx, by, new)
-    text = say("saved as {key}, expires in {ttl}", key=kept.key, ttl=lasting(kept, by.now))
-    return Outcome(text, {"key": kept.key, "expires_at": to_text(kept.expires_at)})
+    return Outcome(say("saved as {key}, expires in {ttl}", key=kept.key, ttl=lasting(kept, by.now)))
 
 
 def _shown(found: list[Entry], now: datetime) -> Outcome:
@@ -76,7 +74,7 @@ def _shown(found: list[Entry], now: datetime) -> Outcome:
     also = say(" (the same key is kept for {n} other audiences too)" if others else "", n=others)
     content = quotation(f"working memory, {first.key}", first.content)
     text = say("{head}{also}\n{content}", head=line(first, now), also=also, content=content)
-    return Outcome(text, {"key": first.key, "content": first.content}, trust=first.trust)
+    return Outcome(text, {"content": first.content}, trust=first.trust)
 
 
 def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Outcome:
@@ -90,12 +88,10 @@ def _search(tx: Tx, by: By, path: str, arguments: WorkingMemoryArguments) -> Out
     found = (ranked(fitting, arguments.query) if arguments.query.strip() else fitting)[:_FOUND]
     if not found:
         searched = many(len(there), "entry", "entries")
-        return Outcome(say("Nothing fits. Searched: {n} under {path}.", n=searched, path=path), {"hits": []})
+        return Outcome(say("Nothing fits. Searched: {n} under {path}.", n=searched, path=path))
     lines = [say("{head}: {text}", head=line(each, by.now), text=shown_line(each.content, _PREVIEW)) for each in found]
     trust = min((each.trust for each in found), default=Trust.SYSTEM)
-    return Outcome(
-        quotation(f"working memory, {path}", _clipped(lines)), {"hits": [each.key for each in found]}, trust=trust
-    )
+    return Outcome(quotation(f"working memory, {path}", _clipped(lines)), trust=trust)
 
 
 def _clipped(lines: list[Quoted]) -> Quoted:

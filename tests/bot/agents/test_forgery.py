@@ -181,7 +181,7 @@ class Sky(Platform):
 
     def __init__(self, text: str) -> None:
         super().__init__(MovableClock())
-        self.lines, self.data, self.hidden = (text, f"{text}: {text}"), (), 1
+        self.lines, self.hidden = (text, f"{text}: {text}"), 1
 
     @property
     def reader(self) -> "Sky":

@@ -135,7 +135,7 @@ class Library:
 
     async def search(self, query: str, limit: int) -> Found:
         self.asked.append(f"{query} {limit}")
-        return Found((HOSTILE,), [{"text": HOSTILE}], 2)
+        return Found((HOSTILE,), 2)
 
     async def profile(self, actor: str) -> Found:
         raise Refused(400, "InvalidRequest", f"nobody is called {actor}")
