@@ -91,29 +91,34 @@ def _last(ended: Ended, now: datetime) -> list[messages.Said]:
 
 
 def _said(ended: Ended, role: messages.Role, text: str, now: datetime) -> messages.Said:
-    turn = ended.material.turn
+    said = words_of(ended.material.turn, ended.material.agent.name, text, now)
+    return replace(said, role=role, source=ended.source)
+
+
+def words_of(turn: Turn, speaker: str, text: str, now: datetime) -> messages.Said:
+    """What is said in a turn, as a row of its batch."""
     return messages.Said(
         turn=turn.id,
         sequence=0,
         place=turn.place,
         agent=turn.agent,
         person=turn.person,
-        speaker=ended.material.agent.name,
-        role=role,
+        speaker=speaker,
+        role="assistant",
         text=text,
-        source=ended.source,
+        source=place_source(turn.place),
         audience=turn.scope.audience,
         trust=Trust.AGENT,
         at=now,
     )
 
 
-def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> None:
-    turn, face = ended.material.turn, ended.material.agent.face
-    row = outbox.NewRow(
+def answer_row(turn: Turn, place: PlaceId, message: MessageId | None) -> outbox.NewRow:
+    """The row that says a turn's answer, without words yet."""
+    return outbox.NewRow(
         f"turn/{turn.id}",
-        ended.place,
-        ended.source,
+        place,
+        place_source(place),
         "",
         turn.scope.audience,
         turn=turn.id,
@@ -121,9 +126,13 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
         person=turn.person,
         agent=turn.agent,
     )
+
+
+def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> None:
+    turn, face = ended.material.turn, ended.material.agent.face
     mentions = (turn.person,) if turn.person else ()
     detail = outbox.TextDetail(answers(ended.material), mentions, face.name, face.avatar, preview_key(turn.id))
-    queue(tx, row, detail, ended.pieces, now)
+    queue(tx, answer_row(turn, ended.place, message), detail, ended.pieces, now)
 
 
 def answers(material: PromptInputs) -> str:

@@ -6,7 +6,7 @@ their own; nothing of them is said before the last transaction, which says every
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from bot.agents import events, learning, steps
@@ -19,17 +19,16 @@ from bot.agents.groups.settings import Table, stored
 from bot.agents.groups.state_machine import Ask, Fail, Say, Situation, Step, Wait, Wanted, next_step
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
-from bot.agents.transcript import answers
+from bot.agents.transcript import answer_row, answers, words_of
 from bot.agents.turn import Standing, TurnRunner, run_part, standing
 from memory import agents, groups
 from memory.groups import Part, Run
-from memory.people.audience import Trust
 from memory.queue import agent_messages, inbox, messages, outbox, turns
 from memory.queue.steps import Joined
 from memory.queue.turns import TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, MessageId, TurnId, place_source
+from memory.store.ids import TurnId, place_source
 from texts import TextError
 
 
@@ -37,67 +36,23 @@ def _write(
     tx: Tx, material: PromptInputs, words: Say, team: Team, package: Callable[[str, str], list[Piece]], now: datetime
 ) -> None:
     """Store the run's batch and queue what is said: each member's words under its name, the group's under its own."""
-    asked = [each.message.id for each in material.asked]
-    messages.join_batch(tx, asked, material.turn.id)
-    said = [(agent, text) for agent, text in words.words if text.strip()]
-    after = ""
-    for number, (agent, text) in enumerate(said):
-        speaker = team.group.name if agent is None else agents.agent(tx, agent).name
-        message = _store(tx, material, (agent, speaker), text, len(asked) + number + 1, now)
-        pieces = package(place_source(material.turn.place), text)
-        after = _queue(tx, material, (agent, speaker), (number, message, after), pieces, now)
-
-
-def _store(
-    tx: Tx, material: PromptInputs, who: tuple[AgentId | None, str], text: str, sequence: int, now: datetime
-) -> MessageId:
-    turn, (agent, speaker) = material.turn, who
-    said = messages.Said(
-        turn=turn.id,
-        sequence=sequence,
-        place=turn.place,
-        agent=agent or turn.agent,
-        person=turn.person,
-        speaker=speaker,
-        role="assistant",
-        text=text,
-        source=place_source(turn.place),
-        audience=turn.scope.audience,
-        trust=Trust.AGENT,
-        at=now,
-    )
-    return messages.add_said(tx, said)
-
-
-def _queue(
-    tx: Tx,
-    material: PromptInputs,
-    who: tuple[AgentId | None, str],
-    what: tuple[int, MessageId, str],
-    pieces: list[Piece],
-    now: datetime,
-) -> str:
-    """Queue one member's words behind the row with the key in `what`; gives the key of the last row there is then."""
-    turn, (agent, speaker), (number, message, after) = material.turn, who, what
-    detail = outbox.TextDetail(
-        reply_to=answers(material),
-        after=after,
-        mentions=(turn.person,) if turn.person else (),
-        speaker=speaker,
-        avatar="" if agent is None else agents.agent(tx, agent).face.avatar,
-    )
-    row = outbox.NewRow(
-        key=f"turn/{turn.id}/{number}",
-        place=turn.place,
-        source=place_source(turn.place),
-        content="",
-        audience=turn.scope.audience,
-        turn=turn.id,
-        message=message,
-        person=turn.person,
-        agent=agent or turn.agent,
-    )
-    return queue(tx, row, detail, pieces, now)
+    turn, asked, after = material.turn, [each.message.id for each in material.asked], ""
+    messages.join_batch(tx, asked, turn.id)
+    said = ((agent, text) for agent, text in words.words if text.strip())
+    for number, (identifier, text) in enumerate(said):
+        agent = None if identifier is None else agents.agent(tx, identifier)
+        speaker, by = team.group.name if agent is None else agent.name, identifier or turn.agent
+        row = replace(words_of(turn, speaker, text, now), agent=by, sequence=len(asked) + number + 1)
+        answer = answer_row(turn, turn.place, messages.add_said(tx, row))
+        detail = outbox.TextDetail(
+            reply_to=answers(material),
+            after=after,
+            mentions=(turn.person,) if turn.person else (),
+            speaker=speaker,
+            avatar="" if agent is None else agent.face.avatar,
+        )
+        pieces = package(place_source(turn.place), text)
+        after = queue(tx, replace(answer, key=f"turn/{turn.id}/{number}", agent=by), detail, pieces, now)
 
 
 _ASK = commit_point("group.ask")

@@ -92,7 +92,7 @@ class Outcome:
 
     text: Quoted
     data: Any = None
-    """The same as plain data, for the offline model, which reads no words; only of tools that it calls, and listings."""
+    """The same as plain data, for the offline model, which reads no words; of tools that it calls, and listings."""
     uses: tuple[tuple[UseKind, str], ...] = ()
     trust: Trust = Trust.SYSTEM
     """How far what came may be trusted: the turn is trusted no further from then on."""
