@@ -15,6 +15,7 @@ from bot.interfaces import control, socket
 from bot.interfaces.chat import chat_handlers
 from bot.interfaces.frontends import connect_fronts
 from bot.interfaces.group_requests import GroupRequests
+from bot.interfaces.telemetry import Telemetry
 from bot.interfaces.web.server import Pulse, WebParts, WebServer
 from bot.interfaces.web.talk import Talk
 from bot.runtime.supervision import Supervisor, Work, failure_words
@@ -42,6 +43,7 @@ class App:
     """Of the constellation of the configuration, which is always open."""
     fronts: tuple[Front, ...]
     web: WebServer
+    telemetry: Telemetry
 
     @property
     def restart(self) -> Restart:
@@ -81,6 +83,7 @@ class App:
             "jobs": served.runner.run,
             "MCP servers": served.shared.mcp.run,
             "dashboard": self.web.run,
+            "traces": self.telemetry.run,
             "model libraries": self._load_models,
         }
 
@@ -142,7 +145,7 @@ async def build(
             served.shared.audience.other_audiences,
         )
         server = WebServer(config, web, access, talk, services, clock, pulse, requests, once, others)
-        yield App(served, services, connected, server)
+        yield App(served, services, connected, server, Telemetry(config.telemetry.otlp, served.opened, clock))
 
 
 def _hears(front: Front) -> bool:

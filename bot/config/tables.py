@@ -413,6 +413,13 @@ class Web(Section):
     server: WebServer = WebServer()
 
 
+class TelemetrySettings(Section):
+    """Where traces are sent."""
+
+    otlp: Annotated[str, AfterValidator(check_own_url)] = ""
+    """The address of an OpenTelemetry collector; empty: nowhere."""
+
+
 class FileSettings(Section):
     """The whole TOML file."""
 
@@ -430,5 +437,6 @@ class FileSettings(Section):
     activity: Activity = Activity()
     limits: Limits = Limits()
     web: Web = Web()
+    telemetry: TelemetrySettings = TelemetrySettings()
     mcp: Mapping[ServerName, McpServer] = {}
     budgets: Budgets = Budgets()

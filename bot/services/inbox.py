@@ -21,8 +21,9 @@ from memory.people.identities import spot_named
 from memory.queue import inbox, messages, metrics, outbox
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import EditDetail, TextDetail
-from memory.store.clock import Clock, from_text
+from memory.store.clock import Clock, from_text, to_text
 from memory.store.database import Database, Rows, Tx
+from memory.store.database import Row as StoredRow
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
@@ -250,8 +251,10 @@ class StageRow(Row):
     """One stage: what it was, when it began and ended, and what is known of it."""
 
     kind: str
-    """"queue", "model", "tool", "commit" or "delivery"."""
+    """"queue", "model", "approval", "tool", "commit" or "delivery"."""
     name: str
+    agent: str = ""
+    """Whose step it was."""
     at: datetime
     ended: datetime
     detail: str = ""
@@ -313,10 +316,8 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
         stages.append(StageRow(kind="queue", name=_("Waits"), at=row.received_at, ended=now))
     else:
         begun = from_text(turn["started_at"])
-        ended = from_text(turn["ended_at"]) if turn["ended_at"] else None
         stages.append(StageRow(kind="queue", name=_("Queued"), at=row.received_at, ended=max(begun, row.received_at)))
-        stages += _steps(rows, TurnId(row.turn or 0), begun, ended or now, scope)
-        stages += _deliveries(rows, TurnId(row.turn or 0), now, scope)
+        stages += turn_stages(rows, TurnId(turn["id"]), now, scope)
         said = [each for each in messages.of_batch(rows, TurnId(row.turn or 0), scope) if each.role == "assistant"]
         answer = "\n\n".join(each.text for each in said if each.text)
         named = rows.one("SELECT name FROM agents WHERE id = ?", (turn["agent_id"],))
@@ -327,34 +328,48 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
     )
 
 
-def _steps(rows: Rows, turn: TurnId, begun: datetime, ended: datetime, scope: Scope) -> list[StageRow]:
-    """Model calls and tool calls in order; each lasts from the one before it to when it was written down."""
-    calls = rows.all(
-        "SELECT * FROM model_usage WHERE turn_id = ? OR turn_id IN (SELECT id FROM turns WHERE parent_id = ?)",
-        (turn, turn),
-    )
+def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
+    """What was done in a turn and in its members' parts, in order, and how its answers were delivered."""
+    sql = """SELECT t.id, t.started_at, t.ended_at, coalesce(a.name, '') AS agent FROM turns t
+             LEFT JOIN agents a ON a.id = t.agent_id WHERE t.id = ? OR t.parent_id = ? ORDER BY t.id"""
+    whole, *parts = rows.all(sql, (turn, turn))
+    found = [stage for each in (whole, *parts) for stage in _steps(rows, each, now, scope)]
+    found.sort(key=lambda stage: stage.ended)
+    ended = from_text(whole["ended_at"]) if whole["ended_at"] else now
+    last = max((stage.ended for stage in found), default=from_text(whole["started_at"]))
+    stored = StageRow(kind="commit", name=_("Stored"), at=min(last, ended), ended=ended)
+    return [*found, stored, *_deliveries(rows, turn, now, scope)]
+
+
+def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[StageRow]:
+    """Model calls, approvals and tool calls in order; a call lasts from what was before it to when it was written."""
     tools = rows.all(
-        "SELECT * FROM activity_events WHERE turn_id = ? AND json_extract(details, '$.tool') IS NOT NULL", (turn,)
+        "SELECT * FROM activity_events WHERE turn_id = ? AND json_extract(details, '$.tool') IS NOT NULL", (turn["id"],)
     )
-    said = {each.tool_name: each for each in messages.of_batch(rows, turn, scope) if each.role == "tool"}
-    found: list[tuple[datetime, StageRow]] = []
-    for row in calls:
+    said = {each.tool_name: each for each in messages.of_batch(rows, turn["id"], scope) if each.role == "tool"}
+    found = list[StageRow]()
+    for row in rows.all("SELECT * FROM model_usage WHERE turn_id = ?", (turn["id"],)):
         at = from_text(row["at"])
         more = {"tokens_in": row["input_tokens"], "tokens_out": row["output_tokens"], "cost_usd": row["cost_usd"]}
         read = row["cache_read_tokens"]
         cached = ngettext("{count} token from the cache", "{count} tokens from the cache", read) if read else ""
-        found.append((at, StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more)))
+        found.append(StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more))
+    for row in rows.all("SELECT * FROM permission_requests WHERE turn_id = ?", (turn["id"],)):
+        until = row["decided_at"] or (to_text(now) if row["status"] == "waiting" else row["expires_at"])
+        name = _("Approval: {state}", state=_(row["status"]))
+        found.append(StageRow(kind="approval", name=name, at=from_text(row["created_at"]), ended=from_text(until)))
     for row in tools:
         at = from_text(row["at"])
         name = str(json.loads(row["details"]).get("tool", "tool"))
         held = said.get(name)
         detail = "\n\n".join(filter(None, (held.tool_args, held.text))) if held is not None else _(_HIDDEN)
-        found.append((at, StageRow(kind="tool", name=name, at=at, ended=at, detail=detail)))
-    stages, before = list[StageRow](), begun
-    for at, stage in sorted(found, key=lambda each: each[0]):
-        stages.append(stage.model_copy(update={"at": min(before, at)}))
-        before = at
-    return [*stages, StageRow(kind="commit", name=_("Stored"), at=min(before, ended), ended=ended)]
+        found.append(StageRow(kind="tool", name=name, at=at, ended=at, detail=detail))
+    stages, before = list[StageRow](), from_text(turn["started_at"])
+    for stage in sorted(found, key=lambda each: each.ended):
+        begun = stage.at if stage.kind == "approval" else min(before, stage.at)
+        stages.append(stage.model_copy(update={"at": begun, "agent": turn["agent"]}))
+        before = stage.ended
+    return stages
 
 
 def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:

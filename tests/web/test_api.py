@@ -114,7 +114,7 @@ async def test_what_would_be_ignored_is_refused(tmp_path: Path) -> None:
 
 async def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
     async with site(tmp_path) as s, openai_client(s, await token(s)) as client:
-        with pytest.raises(openai.NotFoundError, match="nobody"):
+        with pytest.raises(openai.NotFoundError, match="no model carina/nobody; there are: carina/Carina, carina/Main"):
             await client.chat.completions.create(model="carina/nobody", messages=[{"role": "user", "content": "hi"}])
         assert (await client.models.retrieve("carina/Carina")).id == "carina/Carina"
 

@@ -17,7 +17,6 @@ from bot.errors import UserError
 from bot.interfaces.web.context import Context
 from bot.interfaces.web.talk import Answer, Conversation, Writing
 from memory.people.web_keys import WebKey
-from texts import error_text
 
 PREFIX = "carina/"
 _KNOWN = frozenset({"model", "messages", "stream", "stream_options", "n", "user"})
@@ -47,10 +46,10 @@ async def models(ctx: Context) -> Response:
 
 
 async def model(ctx: Context) -> Response:
-    name = ctx.request.path_params["name"].removeprefix(PREFIX)
-    found = next((each for each in await _names(ctx) if each.casefold() == name.casefold()), None)
+    name, names = ctx.request.path_params["name"].removeprefix(PREFIX), await _names(ctx)
+    found = next((each for each in names if each.casefold() == name.casefold()), None)
     if found is None:
-        return _not_there(name).response()
+        return _not_there(name, names).response()
     return JSONResponse(_model(found))
 
 
@@ -295,17 +294,19 @@ async def _names(ctx: Context) -> list[str]:
     return await ctx.web.talk.names(ctx.key.agent if ctx.key is not None else None)
 
 
-def _not_there(name: str) -> Unusable:
-    return Unusable(f"There is no agent or group {name!r}.", "model", 404, "model_not_found")
+def _not_there(name: str, names: list[str]) -> Unusable:
+    there = ", ".join(f"{PREFIX}{each}" for each in names) or "none"
+    return Unusable(f"There is no model {PREFIX}{name}; there are: {there}.", "model", 404, "model_not_found")
 
 
 async def _conversation(ctx: Context, key: WebKey, name: str, user: str) -> Conversation:
-    if key.agent is not None and name.casefold() not in map(str.casefold, await _names(ctx)):
-        raise _not_there(name)
+    names = await _names(ctx)
+    if key.agent is not None and name.casefold() not in map(str.casefold, names):
+        raise _not_there(name, names)
     try:
         return await ctx.web.talk.conversation(key.name, name, user)
     except UserError as error:
-        raise Unusable(error_text(error), "model", 404, "model_not_found") from error
+        raise _not_there(name, names) from error
 
 
 def _identifier(ctx: Context, key: WebKey, user: str) -> str:

@@ -1,0 +1,157 @@
+"""Traces for OpenTelemetry: each turn as a tree of spans, in the JSON form of OTLP over HTTP.
+
+They are made of what is stored for the page of a message, so that watching costs a turn nothing. They have names of
+agents, models, tools and sources, with times and tokens, and no words of anybody.
+"""
+
+import asyncio
+import hashlib
+import importlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeAlias
+
+from bot.logs import log
+from bot.runtime.open_constellations import OpenConstellations
+from bot.services.inbox import StageRow, turn_stages
+from memory.people.audience import PUBLIC, Scope
+from memory.store.clock import Clock, from_text
+from memory.store.database import Row, Rows
+from memory.store.ids import ConstellationId, TurnId
+
+Span: TypeAlias = dict[str, Any]
+
+_KEPT = timedelta(minutes=10)
+"""How long a turn is tried again that could not be sent."""
+_LONGEST = timedelta(days=2)
+_MOST = 100
+_SECONDS = 10.0
+_INTERNAL, _CLIENT = 1, 3
+_ENDED = """
+    SELECT t.id, t.status, t.started_at, t.ended_at, a.name AS agent, g.name AS team,
+           min(i.received_at) AS heard, i.source FROM turns t
+    JOIN agents a ON a.id = t.agent_id LEFT JOIN agent_groups g ON g.id = t.group_id
+    LEFT JOIN inbox i ON i.turn_id = t.id
+    WHERE t.parent_id IS NULL AND t.started_at >= ? AND t.ended_at >= ? AND NOT EXISTS
+        (SELECT 1 FROM outbox o WHERE o.turn_id = t.id AND o.status IN ('pending', 'sending') AND t.ended_at >= ?)
+    GROUP BY t.id ORDER BY t.id"""
+"""Turns that ended since then, their answers delivered or waiting for long."""
+
+
+@dataclass(frozen=True)
+class Telemetry:
+    """Sends what ended in the open constellations; without an address there is nothing to do."""
+
+    address: str
+    opened: OpenConstellations
+    clock: Clock
+    seconds: float = 5.0
+
+    async def run(self) -> None:
+        begun, done, well = self.clock(), dict[str, datetime](), True
+        while self.address:
+            await asyncio.sleep(self.seconds)
+            now = self.clock()
+            since = max(begun, now - _KEPT)
+            done = {trace: at for trace, at in done.items() if at >= since}
+            found: dict[str, list[Span]] = {}
+            for runtime in self.opened:
+                of = runtime.constellation.id
+                found |= await runtime.database.read(partial(_traces, of=of, since=since, now=now, done=done))
+            if not found:
+                continue
+            problem = await _sent(self.address, [span for spans in found.values() for span in spans])
+            done.update({} if problem else dict.fromkeys(found, now))
+            if problem and well:
+                log.warning("traces_not_sent", address=self.address, reason=problem)
+            well = not problem
+
+
+def _traces(
+    rows: Rows, of: ConstellationId, since: datetime, now: datetime, done: Mapping[str, datetime]
+) -> dict[str, list[Span]]:
+    """The spans of what ended since then and is not done, by trace."""
+    ended = rows.all(_ENDED, (since - _LONGEST, since, now - timedelta(minutes=1)))
+    by_trace = {_digest(of, turn["id"])[:32]: turn for turn in ended}
+    new = [trace for trace in by_trace if trace not in done][:_MOST]
+    return {trace: _spans(rows, trace, by_trace[trace], now) for trace in new}
+
+
+def _spans(rows: Rows, trace: str, turn: Row, now: datetime) -> list[Span]:
+    begun = from_text(turn["heard"] or turn["started_at"])
+    queued = StageRow(kind="queue", name="", at=begun, ended=max(begun, from_text(turn["started_at"])))
+    stages = [queued, *turn_stages(rows, TurnId(turn["id"]), now, Scope(PUBLIC))]
+    whole = StageRow(kind="turn", name="", agent=turn["agent"], at=begun, ended=max(each.ended for each in stages))
+    more = {"carina.group": turn["team"], "carina.source": turn["source"], "carina.turn": str(turn["id"])}
+    code = {"done": 1, "failed": 2}.get(turn["status"], 0)
+    root = {**_span(trace, "turn", whole, more), "status": {"code": code}}
+    return [
+        root,
+        *({**_span(trace, str(at), each), "parentSpanId": root["spanId"]} for at, each in enumerate(stages)),
+    ]
+
+
+def _span(trace: str, place: str, stage: StageRow, more: Mapping[str, str | None] | None = None) -> dict[str, Any]:
+    """One span, by the names that OpenTelemetry has for what language models do."""
+    name = stage.name if re.fullmatch(r"[\w.:/@+-]{1,100}", stage.name) else ""
+    title, given = {
+        "turn": (f"invoke_agent {stage.agent}", {"gen_ai.operation.name": "invoke_agent"}),
+        "model": (f"chat {name}", {"gen_ai.operation.name": "chat", "gen_ai.request.model": name}),
+        "tool": (f"execute_tool {name}", {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": name}),
+    }.get(stage.kind, (stage.kind, {}))
+    attributes = {
+        **given, **(more or {}), "gen_ai.agent.name": stage.agent, "gen_ai.usage.input_tokens": stage.tokens_in,
+        "gen_ai.usage.output_tokens": stage.tokens_out, "carina.cost_usd": stage.cost_usd,
+    }  # fmt: skip
+    return {
+        "traceId": trace,
+        "spanId": _digest(trace, place)[:16],
+        "name": title.strip(),
+        "kind": _CLIENT if stage.kind in ("model", "delivery") else _INTERNAL,
+        "startTimeUnixNano": _nanoseconds(stage.at),
+        "endTimeUnixNano": _nanoseconds(stage.ended),
+        "attributes": [_attribute(key, value) for key, value in attributes.items() if value not in (None, "")],
+    }
+
+
+def _attribute(key: str, value: str | float | None) -> dict[str, Any]:
+    match value:
+        case int():
+            return {"key": key, "value": {"intValue": str(value)}}
+        case float():
+            return {"key": key, "value": {"doubleValue": value}}
+        case _:
+            return {"key": key, "value": {"stringValue": value}}
+
+
+def _nanoseconds(at: datetime) -> str:
+    return f"{round(at.timestamp() * 1_000_000)}000"
+
+
+def _digest(*of: object) -> str:
+    """The same for the same turn: what is sent twice is one trace."""
+    return hashlib.sha256("/".join(map(str, of)).encode()).hexdigest()
+
+
+async def _sent(address: str, spans: Iterable[Span]) -> str:
+    """Send spans; why they were not taken, empty where they were."""
+    aiohttp = importlib.import_module("aiohttp")  # only where it is configured
+    body = {
+        "resourceSpans": [
+            {
+                "resource": {"attributes": [_attribute("service.name", "carina")]},
+                "scopeSpans": [{"scope": {"name": "carina"}, "spans": list(spans)}],
+            }
+        ]
+    }
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_SECONDS)) as session,
+            session.post(f"{address.rstrip('/')}/v1/traces", json=body, allow_redirects=False) as answer,
+        ):
+            return "" if answer.status < 300 else f"status {answer.status}"
+    except (aiohttp.ClientError, OSError, TimeoutError) as error:
+        return str(error) or type(error).__name__
