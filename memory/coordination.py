@@ -121,7 +121,7 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
         raise Refused("the task {title!r} already has that status", title=task.title)
     if not may_write_down(by.scope, task.audience):
         raise Refused(
-            "others than those here know the task {title!r}; change it where they see it too", title=task.title
+            "people who are not here can see the task {title!r}; change it where they can see that", title=task.title
         )
     changed, before = tasks.change(tx, task, columns, by.scope, by.now)
     did = "changed" if status is None else _DID[changed.status]

@@ -49,8 +49,8 @@ def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audie
     if foreign:
         made = ", ".join(str(change.seq) for change in foreign[:5])
         raise BlockRefused(
-            "block {label} holds more than your words: {writer} made change {made}. Write what others may know to "
-            "another block",
+            "block {label} contains more than your words: {writer} made change {made}. Write what "
+            "others may know to another block",
             label=block.label,
             writer=foreign[0].writer,
             made=made,
@@ -126,7 +126,7 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     if not archival.stands(rows, entry.id):
         raise Refused("{what} was retired: only current entries can be shared more widely", what=what)
     if not entry.people or not set(entry.people) <= set(hand.known):
-        raise Refused("{what} holds more than your words: store what others may know as a new entry", what=what)
+        raise Refused("{what} contains more than your words: store what others may know as a new entry", what=what)
     if archival.is_of_upkeep(rows, entry.id):
         raise Refused("{what} was made from other entries: store what others may know as a new entry", what=what)
     turns = archival.turns_that_wrote(rows, entry)

@@ -78,12 +78,12 @@ def check_rule(text: str) -> None:
             "a recurrence rule with FREQ={freq} cannot have {unknown} here", freq=parts["FREQ"], unknown=unknown[0]
         )
     if any(value.count(",") >= _MOST_LISTED for value in parts.values()):
-        raise Refused("a recurrence rule lists at most {most_listed} values of a kind", most_listed=_MOST_LISTED)
+        raise Refused("a recurrence rule can list at most {most_listed} values of each kind", most_listed=_MOST_LISTED)
     if "," in parts.get("BYMINUTE", "") and parts["FREQ"] == "HOURLY":
-        raise Refused("an hourly recurrence rule has one minute at most")
+        raise Refused("an hourly recurrence rule can have only one minute")
     try:
         if int(parts.get("INTERVAL", 1)) < 1 or int(parts.get("COUNT", 1)) < 1:
-            raise Refused("a recurrence rule counts from 1")
+            raise Refused("the interval and count of a recurrence rule must be at least 1")
         next(Rule(text, _ANY_DAY, "UTC").walls(_ANY_DAY), None)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         raise Refused('"{text}" is not a recurrence rule: {error}', text=text[:60], error=error) from error
@@ -148,7 +148,7 @@ def _forwarded(start: datetime, parts: dict[str, str], since: datetime) -> datet
 def _expanded(parts: dict[str, str], start: datetime, end: datetime) -> Iterator[datetime]:
     if not _FIRST_YEAR <= start.year <= _LAST_YEAR:
         raise Refused(
-            "a recurrence rule begins between {first_year} and {last_year}",
+            "a recurrence rule must begin between {first_year} and {last_year}",
             first_year=_FIRST_YEAR,
             last_year=_LAST_YEAR,
         )

@@ -222,7 +222,7 @@ class Runner:
         database, kind = opened.database, opened.kinds.known.get(job.kind)
         try:
             if kind is None:
-                words = _("nothing here knows how to do a {kind!r}; looked at again in an hour", kind=job.kind)
+                words = _("nothing here handles {kind!r}; next check in an hour", kind=job.kind)
                 await database.write(_HOLD, lambda tx: jobs.hold(tx, job.id, now + _UNKNOWN_WAIT, words, 0))
             elif isinstance(kind, Queueing):
                 if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (constellation, job.id), now)):
@@ -332,8 +332,8 @@ class Runner:
                     job.id,
                     now + wait,
                     ngettext(
-                        "failed {count} time, tried again: {words}",
-                        "failed {count} times, tried again: {words}",
+                        "failed {count} time, trying again: {words}",
+                        "failed {count} times, trying again: {words}",
                         attempts,
                         words=words,
                     ),

@@ -103,7 +103,7 @@ def require(trigger: Trigger, now: datetime) -> datetime:
     """When it is due first. Raises Refused, in words, for what cannot be or never happens."""
     match trigger:
         case Every(interval) if interval < SHORTEST:
-            raise Refused("an interval is at least one second")
+            raise Refused("an interval must be at least one second")
         case Recurring(rule):
             check_rule(rule)
         case _:

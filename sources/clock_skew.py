@@ -29,8 +29,8 @@ async def examine_clock(url: str) -> Finding:
         return Finding(
             _("clock"),
             State.DOUBT,
-            _("it could not be compared: {kind}", kind=type(why).__name__),
-            _("see to the network"),
+            _("the clock could not be checked: {kind}", kind=type(why).__name__),
+            _("check the network"),
         )
     off = middle - server
     host = urlsplit(url).hostname
@@ -44,5 +44,5 @@ async def examine_clock(url: str) -> Finding:
         else gettext_noop("{seconds} seconds behind {host}")
     )
     side = _(said, seconds=f"{abs(off):.0f}", host=host)
-    words = _("{off}: reminders come at wrong times, sessions are refused", off=side)
-    return Finding(_("clock"), State.PROBLEM, words, _("have the system set its clock by the network (NTP)"))
+    words = _("{off}: reminders come at the wrong time, and logins are refused", off=side)
+    return Finding(_("clock"), State.PROBLEM, words, _("have the system set its clock over the network (NTP)"))

@@ -270,7 +270,7 @@ class TerminalEndpoint(Endpoint):
 
     def _check(self, place: PlaceId) -> None:
         if place != PLACE.id:
-            raise DeliveryFailed(gettext_lazy("{place} is no place of the terminal", place=place))
+            raise DeliveryFailed(gettext_lazy("{place} is not a terminal", place=place))
         if not self._listeners:
             raise DeliveryFailed(gettext_lazy("nobody is at the terminal"), retry_after=_WAIT_SECONDS)
 
@@ -280,7 +280,7 @@ class TerminalEndpoint(Endpoint):
         except TimeoutError as error:
             raise DeliveryUnclear(gettext_lazy("the terminal's journal does not answer")) from error
         except OSError as error:
-            reason = gettext_lazy("the terminal's journal cannot be written: {reason}", reason=error.strerror)
+            reason = gettext_lazy("the terminal's journal could not be written: {reason}", reason=error.strerror)
             raise DeliveryFailed(reason, retry_after=60) from error
 
     def _tell(self, shown: Shown) -> None:

@@ -54,7 +54,7 @@ def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES)
         return [Piece(part) for part in parts]
     if not form.takes_files:
         return [Piece(part) for part in split(_beginning(text, split, form))]
-    note = _("(My answer is {length} characters long. All of it is in the file.)", length=f"{len(text):,}")
+    note = _("(My answer is {length} characters long. The file contains all of it.)", length=f"{len(text):,}")
     return [Piece(parts[0]), Piece(note, "answer.md", text)]
 
 

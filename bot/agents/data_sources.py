@@ -92,7 +92,7 @@ class DataSources:
         identifier, now = DataSourceId(firing.job.id.partition(":")[2]), firing.now
         source = await database.read(lambda rows: data_sources.get(rows, identifier))
         if source is None or not source.enabled:
-            return Done(_("not wanted any more") if source is None else _("paused"))
+            return Done(_("no longer wanted") if source is None else _("paused"))
         try:
             found = await self._read(source, now)
         except (SourceUnreadable, WebRefused) as error:
@@ -109,7 +109,7 @@ class DataSources:
             )
         await self._seen(database, source, found, changed, now)
         if source.synced_at is None:
-            return Done(ngettext("{count} item there at first", "{count} items there at first", len(found)))
+            return Done(ngettext("{count} existing item", "{count} existing items", len(found)))
         return Done(f"{_count(changed)}; {ngettext('{count} agent told', '{count} agents told', told)}")
 
     async def _read(self, source: DataSource, now: datetime) -> list[Item]:
@@ -122,7 +122,7 @@ class DataSources:
         if source.type == "feed":
             return await asyncio.to_thread(_reader("rss", "read_feed"), page.body)
         if not page.whole:
-            raise SourceUnreadable("the calendar is larger than what is read")
+            raise SourceUnreadable("the calendar is too large to read")
         return await asyncio.to_thread(_reader("ics", "read_calendar"), page.body, now, _AHEAD)
 
     def _tell(self, tx: Tx, source: DataSource, changed: News, now: datetime) -> int:

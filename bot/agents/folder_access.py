@@ -193,7 +193,7 @@ class FolderAccess:
     async def _stored(self, located: Located) -> tuple[File, bytes]:
         found = await self.database.read(lambda rows: self._held(rows, located))
         if found is None:
-            raise Refused("there is no file {whole}; list shows what is there", whole=located.whole)
+            raise Refused("there is no file {whole}; `list` shows the files", whole=located.whole)
         return found
 
     def _held(self, rows: Rows, located: Located) -> tuple[File, bytes] | None:
@@ -277,7 +277,7 @@ def _text_window(name: str, content: bytes, first: int, count: int) -> Window:
 
 def _require_text(name: str, content: bytes) -> None:
     if binary(content):
-        raise Refused("{name} is a binary file of {size:,} bytes, which cannot be read", name=name, size=len(content))
+        raise Refused("{name} is a binary file of {size:,} bytes and cannot be read", name=name, size=len(content))
 
 
 def _grep_local(root: Path, at: Located, pattern: Pattern, deadline: float, most: int) -> list[Match]:
@@ -300,7 +300,7 @@ def _write_local(root: Path, path: str, text: str, *, append: bool) -> int:
     content = _joined(before, text, append=append)
     if len(content) > disk.MAX_WRITTEN:
         raise Refused(
-            "{path} would have {content:,} bytes, and at most {max_written:,} are written to a file",
+            "{path} would have {content:,} bytes, but a file can have at most {max_written:,}",
             path=path,
             content=len(content),
             max_written=disk.MAX_WRITTEN,
@@ -316,7 +316,7 @@ def _whole(root: Path, path: str) -> bytes:
     with disk.opened(root, path) as file:
         file.text()
         if file.seen.size > disk.MAX_WRITTEN:
-            raise Refused("{path} has {size:,} bytes, too many to add to it", path=path, size=file.seen.size)
+            raise Refused("{path} has {size:,} bytes, which is too large to append to", path=path, size=file.seen.size)
         return b"".join(file.blocks())
 
 

@@ -111,19 +111,19 @@ class Patrols:
         agent, settings = next((each for each in _patrols(tx) if each[1]["name"] == name), (None, {}))
         if agent is None:
             jobs.drop(tx, firing.job.id)
-            return Done(_("not wanted any more"))
+            return Done(_("no longer wanted"))
         if not firing.asked and (held := self.quiet(tx, now)) is not None:
-            return Done(_("waits for the end of quiet hours"), again=held)
+            return Done(_("waiting for quiet hours to end"), again=held)
         group, place = speaking_group(tx, agent), PlaceId(f"{PATROL}:{name}")
         if group is None:
-            return Done(_("not run: {name} is in no group in which it speaks", name=agent.name))
+            return Done(_("not run: {name} does not speak in any group", name=agent.name))
         if inbox.is_waiting(tx, place):
-            return Done(_("not run: the one before is not over"))
+            return Done(_("not run: the previous run has not finished"))
         task = self._task(settings)
         if not task:
             return Done(
                 _(
-                    "not run: {folder}/{file} in the data folder is not there, or no text",
+                    "not run: {folder}/{file} is missing from the data folder or is not a text file",
                     folder=FOLDER,
                     file=settings["file"],
                 )

@@ -62,8 +62,8 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
     if head.audience == PUBLIC or any(each.last_error == inbox.OVER_LIMIT for each in rows):
         return True  # nobody is told, or was when the first of them was put off
     words = _(
-        "That was a lot at once. I will answer everything together when my limit allows it again: {again}. "
-        "You do not need to repeat it.",
+        "That was a lot at once. I will answer everything together once my limit allows it: "
+        "{again}. You do not need to repeat it.",
         again=times_of(place_source(head.place))(again),
     )
     key = f"rate/{head.person}/{head.place}/{again:%Y-%m-%dT%H}"

@@ -80,7 +80,7 @@ def _members(key: str, group: Group, agents: Sequence[str]) -> Iterator[str]:
         yield f'{key}.members: found "{name}" twice; expected every agent once'
     for name in names:
         if name not in agents:
-            yield f'{key}.members: found "{name}", which is no agent; {nearest(name, agents)}'
+            yield f'{key}.members: found "{name}", which is not an agent; {nearest(name, agents)}'
     if group.members and all(member.role == "observer" for member in group.members):
         yield f"{key}.members: found observers only, who never speak; expected at least one who does"
 

@@ -119,4 +119,4 @@ def agent_problems(file: str, servers: Mapping[str, McpServer], agents: Mapping[
             server = tool[len(PREFIX) :].split("/")[0]
             if tool.startswith(PREFIX) and server not in servers:
                 known = nearest(server, servers) if servers else f"{file} has no table [mcp.{server}]"
-                yield f'{file}: agents["{agent}"].tools: found "{tool}", which is no server; {known}'
+                yield f'{file}: agents["{agent}"].tools: found "{tool}", which is not a server; {known}'

@@ -41,7 +41,7 @@ _ACTS = commit_point("bluesky.acts")
 _WITHDRAW = commit_point("bluesky.withdraw")
 _SUSPECT = commit_point("bluesky.suspect")
 
-_ASLEEP = gettext_noop("direct messages: `carina run` reads them, if the server has them")
+_ASLEEP = gettext_noop("direct messages: `carina run` reads them if the server supports them")
 _DAY = timedelta(days=1)
 _MOST_COUNTED = 1_000
 
@@ -123,8 +123,8 @@ class Account:
                 service=found["service"],
                 words=self.words(),
             ),
-            _("labeled as a bot") if labelled else _("not labeled as a bot: `carina bluesky setup` does that"),
-            *(_("skipped during the last day: {why}: {count}", why=why, count=count) for why, count in passed.items()),
+            _("labeled as a bot") if labelled else _("not labeled as a bot; `carina bluesky setup` fixes that"),
+            *(_("skipped in the last 24 hours: {why}: {count}", why=why, count=count) for why, count in passed.items()),
             *self.more(),
         ]
         return {**found, "labelled": labelled, "passed_over": passed, "lines": lines}
@@ -221,8 +221,9 @@ async def _withdraw(here: _Here, clock: Clock, message: str, *, wanted: bool) ->
 async def _suspect(config: Config, here: _Here, clock: Clock, root: str, name: str) -> None:
     """Somebody goes on like a machine: the owner is told, once for a thread."""
     text = _(
-        "{name} answers like a machine in the thread {root}: quickly, evenly and in turn. I will say nothing more to "
-        "them there. If I am wrong, add them to `friends` in [bluesky]; if I am right, to `exclude_dids`.",
+        "{name} answers like a bot in the thread {root}: quickly and at regular intervals. I "
+        "will not answer them there anymore. If I am wrong, add them to `friends` in [bluesky]; "
+        "if I am right, to `exclude_dids`.",
         name=name,
         root=root,
     )

@@ -193,7 +193,8 @@ class Chat:
         await self._router.taken_in(_STORED_SECONDS)
         if refused := self._router.workers.unstored.words():
             words = _(
-                "I will answer this later. {refused} Check its disk, or what is locking it.",
+                "I will answer this later. {refused} Check the disk, and whether another program is "
+                "locking the database.",
                 refused=refused,
             )
             return {"id": external_id, "answer": words, "goes_on": False, "refused": True}

@@ -119,7 +119,7 @@ def _bind(folder: DataFolder) -> tuple[socket.socket, Path]:
     except OSError as error:
         listening.close()
         raise StoreError(
-            "the control socket {path} cannot be made: {reason}", path=path, reason=error.strerror
+            "the control socket {path} could not be created: {reason}", path=path, reason=error.strerror
         ) from error
     return listening, path
 
@@ -132,7 +132,7 @@ def _remove_stale(folder: DataFolder) -> None:
     with closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe, suppress(OSError):
         probe.settimeout(1)
         probe.connect(str(path))
-        raise FolderLocked("Another service answers on {path}. Stop it first.", path=path)
+        raise FolderLocked("Another service is already listening on {path}. Stop it first.", path=path)
     _remove(folder, path)
 
 
@@ -250,7 +250,7 @@ async def call(
     request = json.dumps({**arguments, "op": op}).encode("utf-8") + b"\n"
     if len(request) > _LONGEST_REQUEST:
         raise ControlFailed(
-            "that is too long: {count} bytes of at most {most}", count=len(request), most=_LONGEST_REQUEST
+            "that is too long: {count} bytes (at most {most})", count=len(request), most=_LONGEST_REQUEST
         )
     reader, writer = await _connect(folder)
     try:
@@ -275,7 +275,7 @@ async def ask(folder: DataFolder, op: str, /, *, within: float | None = 30, **ar
 async def _connect(folder: DataFolder) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
     if not hasattr(socket, "AF_UNIX"):
         raise ServiceNotRunning(
-            "this platform has no unix sockets, so a running service cannot be asked; stop it first"
+            "this platform has no Unix sockets, so the running service cannot be reached; stop it first"
         )
     try:
         async with asyncio.timeout(5):
@@ -292,7 +292,7 @@ async def _receive(reader: asyncio.StreamReader, within: float | None) -> dict[s
         async with asyncio.timeout(within):
             line = await reader.readline()
     except TimeoutError:
-        raise ControlTimeout("the service gave no answer within {seconds:g} seconds", seconds=within) from None
+        raise ControlTimeout("the service did not answer within {seconds:g} seconds", seconds=within) from None
     if not line.endswith(b"\n"):
         raise ConnectionResetError
     reply: dict[str, Any] = json.loads(line)

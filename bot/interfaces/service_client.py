@@ -60,7 +60,7 @@ class Holder:
                 return await anext(replies, None)
         except TimeoutError:
             raise control.ControlTimeout(
-                "the service gave no answer within {seconds:g} seconds", seconds=ANSWER_SECONDS
+                "the service did not answer within {seconds:g} seconds", seconds=ANSWER_SECONDS
             ) from None
 
     @contextmanager
@@ -69,8 +69,8 @@ class Holder:
             yield
         except control.ControlTimeout as error:
             raise UserError(
-                "{service}: {error}. It is busy or hangs, and may still do what you asked. See `carina status`, "
-                "try again, or stop it.",
+                "{service}: {error}. It is busy or stuck, and may still do what you asked. Check `carina "
+                "status`, try again, or stop it.",
                 service=self,
                 error=error,
             ) from error
@@ -78,8 +78,8 @@ class Holder:
             if not hasattr(socket, "AF_UNIX"):
                 raise UserError(f"{self}: {error_text(error)}") from error
             raise TakesNoCommands(
-                "{who} and takes no commands: it is starting or stopping, or it is another command. Try again in a "
-                "moment, or stop it.",
+                "{who} and is not accepting commands: it is starting or stopping, or it is another "
+                "command. Try again in a moment, or stop it.",
                 who=self,
             ) from error
 

@@ -113,7 +113,7 @@ class ModelCatalog:
         key, base_url = self._keys.get(provider, ""), self._base_urls.get(provider, "")
         if not key and not (provider == "openai" and base_url):
             raise ConfigError(
-                '{provider}_API_KEY: not set; expected a key, since a model is "{name}"',
+                '{provider}_API_KEY: not set; expected a key for the model "{name}"',
                 provider=provider.upper(),
                 name=name,
             )

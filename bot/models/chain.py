@@ -87,7 +87,7 @@ async def _next(stream: AsyncIterator[Event], model: Model, until: float | None)
         async with asyncio.timeout_at(until):
             return await anext(stream, None)
     except TimeoutError:
-        reason = gettext_lazy("{name} did not answer in the time it was given", name=model.name)
+        reason = gettext_lazy("{name} did not answer in time", name=model.name)
         raise ModelBusy(reason, trouble=Trouble.UNREACHABLE) from None
 
 
@@ -359,7 +359,7 @@ class BreakerModel(ModelWrapper):
         now = self._clock()
         if now < self._closed_until:
             reason = gettext_lazy(
-                "{reason} (not asked again for {seconds:.0f} s)",
+                "{reason} (next attempt in {seconds:.0f} s)",
                 reason=self._error.reason,
                 seconds=self._closed_until - now,
             )

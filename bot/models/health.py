@@ -11,7 +11,7 @@ from texts import _, gettext_noop
 class State(StrEnum):
     """What the last call to a model came to."""
 
-    UNASKED = gettext_noop("not asked yet")
+    UNASKED = gettext_noop("not used yet")
     WORKING = gettext_noop("working")
     REFUSED = gettext_noop("refused")
     UNREACHABLE = gettext_noop("unreachable")
@@ -66,7 +66,7 @@ class ModelHealth:
         """For how long it is left alone, in a sentence; nothing where it is not."""
         if self.rests <= 0:
             return ()
-        return (_("It is not asked again for {seconds} s.", seconds=f"{self.rests:.0f}"),)
+        return (_("The next attempt is in {seconds} s.", seconds=f"{self.rests:.0f}"),)
 
 
 def key_setting(model: str) -> str:

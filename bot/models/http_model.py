@@ -62,18 +62,22 @@ def refusal(status: int, document: object, retry_after: float | None, model: str
     if status == 413 or (status in (400, 422, 500) and _OVERFLOW.search(told)):
         return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
     if status == 402 or (status in (400, 403, 429) and _SPENT.search(told)):
-        return ModelRefused(gettext_lazy("{model} refused us ({code})", model=model, code=code), trouble=Trouble.QUOTA)
+        return ModelRefused(
+            gettext_lazy("{model} refused access ({code})", model=model, code=code), trouble=Trouble.QUOTA
+        )
     if status in (401, 403):
-        return ModelRefused(gettext_lazy("{model} refused us ({code})", model=model, code=code), trouble=Trouble.KEY)
+        return ModelRefused(
+            gettext_lazy("{model} refused access ({code})", model=model, code=code), trouble=Trouble.KEY
+        )
     if status == 404:
         return ModelRefused(
-            gettext_lazy("{model} is not there ({code}): {words}", model=model, code=code, words=words),
+            gettext_lazy("{model} was not found ({code}): {words}", model=model, code=code, words=words),
             trouble=Trouble.MISSING,
         )
     if status in _BUSY_STATUS or status >= 500:
         return ModelBusy(gettext_lazy("{model} is busy or failing ({code})", model=model, code=code), retry_after)
     return ModelRejected(
-        gettext_lazy("{model} did not take the request ({code}): {words}", model=model, code=code, words=words)
+        gettext_lazy("{model} rejected the request ({code}): {words}", model=model, code=code, words=words)
     )
 
 
@@ -102,7 +106,7 @@ def cut_off(model: str, phase: str) -> ModelError:
 
 
 def no_answer(model: str, why: str) -> ModelError:
-    return ModelGarbage(gettext_lazy("{model} answered something that is no answer ({why})", model=model, why=why))
+    return ModelGarbage(gettext_lazy("{model} gave an invalid answer ({why})", model=model, why=why))
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:

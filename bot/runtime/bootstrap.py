@@ -146,7 +146,7 @@ def _common(rows: Rows, block: CommonBlock) -> Common:
     if missing := [name for name in block.permissions if name not in known]:
         there, key = ", ".join(known), f'constellation.blocks["{block.label}"].permissions'
         raise ConfigError(
-            '{key}: found "{agent}", which is no agent; known: {known}', key=key, agent=missing[0], known=there
+            '{key}: found "{agent}", which is not an agent; known: {known}', key=key, agent=missing[0], known=there
         )
     return Common(_block(block), {known[name]: permission for name, permission in block.permissions.items()})
 
@@ -157,7 +157,7 @@ def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
     if missing := [name for name in settings.names if name not in known]:
         there = ", ".join(known)
         raise ConfigError(
-            'groups["{name}"].members: found "{agent}", which is no agent; known: {known}',
+            'groups["{name}"].members: found "{agent}", which is not an agent; known: {known}',
             name=settings.name,
             agent=missing[0],
             known=there,

@@ -370,7 +370,7 @@ class DeliveryWorker:
             return False
         minutes = _GIVE_UP // timedelta(minutes=1)
         why = gettext_lazy(
-            "it failed for {minutes} minutes, last because {reason}", minutes=minutes, reason=unclear.why
+            "it failed for {minutes} minutes, most recently because {reason}", minutes=minutes, reason=unclear.why
         )
         await self._close(row, Status.FAILED, why)
         return True

@@ -71,9 +71,9 @@ async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, 
     def work(tx: Tx) -> None:
         if not follow_ups.failed(tx, each, error, clock()):
             text = _(
-                "Somebody edited or deleted a message, and I could not remove everything I had made from "
-                "it ({PARTS}): {partition}. The message itself is changed. I will try again at the next "
-                "start; `carina doctor` shows what is left.",
+                "Somebody edited or deleted a message, and I could not remove everything I had derived "
+                "from it ({PARTS}): {partition}. The message itself has been changed. I will try again "
+                "at the next start; `carina doctor` shows what is left.",
                 PARTS=_(_PARTS[each.part]),
                 partition=error.partition(":")[0],
             )

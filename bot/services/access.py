@@ -55,9 +55,7 @@ _SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z
 
 _LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
 _NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")
-_NOT_OPEN = gettext_noop(
-    "This was decided before, or nobody remembers the request any more. {command} lets somebody in by name."
-)
+_NOT_OPEN = gettext_noop("This was already decided, or the request has expired. {command} allows somebody by name.")
 _CHANGES = Options(changes=True)
 _BUTTON = Options(changes=True, via=DISCORD_ONLY, offered=False)
 _LISTS = Options(file_name="people.md")
@@ -141,7 +139,7 @@ class RuleRow(Row):
         said = (
             _("in the configuration")
             if self.at is None
-            else _("by {via} of {by}, {at}", via=self.via, by=ink.person(self.by), at=ink.time(self.at))
+            else _("{via} by {by}, {at}", via=self.via, by=ink.person(self.by), at=ink.time(self.at))
         )
         return f"{ink.person(self.subject)}: {done} {said}"
 
@@ -290,7 +288,7 @@ class Access:
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
     async def ignore(self, caller: Caller, person: _Person) -> Notice:
         await self._decide(caller, person, None, "", _("The request of {person} is ignored."))
-        text = _("I say nothing to {person}. They can ask again tomorrow.")
+        text = _("I will not answer {person}. They can ask again tomorrow.")
         return Notice(text=text, people={"person": person})
 
     async def _decide(self, caller: Caller, person: PersonId, rule: Rule | None, told: str, shown: str) -> None:

@@ -45,7 +45,7 @@ _Due = Annotated[
 _Where = Annotated[Literal["privately", "here"], Param("Where to remind you", via=DISCORD_ONLY)]
 _Reminder = Annotated[_Named, Param("Number or words from it", suggests="reminders")]
 _Until = Annotated[
-    DayPart | None, Param("Instead, until when", labels={"evening": "This evening", "morning": "Tomorrow morning"})
+    DayPart | None, Param("Or until when", labels={"evening": "This evening", "morning": "Tomorrow morning"})
 ]
 _Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days ahead")]
 _Event = Annotated[_Named, Param("Number or title of the event", suggests="events")]

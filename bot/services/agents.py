@@ -203,7 +203,7 @@ class Agents(UsesApprovals):
         if not changes:
             raise CallError("agent edit: say what to change, such as --set model=offline")
         if "name" in changes:
-            raise UserError("An agent keeps its name: the file, groups and memory know it by that.")
+            raise UserError("An agent's name cannot be changed: the file, groups and memory refer to it.")
         found = await self.database.read(lambda rows: find_agent(rows, agent))
         merged = {**agent_section(found), **changes}
         return await self.save([read_agent({key: value for key, value in merged.items() if value is not None})])
@@ -344,5 +344,5 @@ def _given(settings: Sequence[str], prompt: str | None) -> dict[str, Any]:
     if prompt is None:
         return given
     if "system_prompt" in given:
-        raise CallError("--prompt-file: system_prompt is given too; give one of them")
+        raise CallError("--prompt-file: system_prompt is also given; use only one of them")
     return {**given, "system_prompt": prompt}

@@ -144,7 +144,7 @@ class Added(Result):
         if self.already:
             said.append(_("I already knew that; it is stronger now."))
         if self.not_taken:
-            said.append(_("Not taken over: {parts}.", parts="; ".join(map(ink.text, self.not_taken))))
+            said.append(_("Not carried over: {parts}.", parts="; ".join(map(ink.text, self.not_taken))))
         return [" ".join(said)]
 
     def data(self) -> Any:

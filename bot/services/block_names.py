@@ -166,7 +166,9 @@ def version_before(past: Past, since: str, now: datetime) -> int:
         return made[0] - 1
     moment = moment_said(since, now, UTC)
     if moment is None:
-        words = _("{since} is not a moment. Use a change such as 12, a turn such as 'turn 7', or {moments} (in UTC).")
+        words = _(
+            "{since} is not a point in time. Use a change such as 12, a turn such as 'turn 7', or {moments} (in UTC)."
+        )
         raise UserError(words.format(since=repr(since), moments=_(MOMENTS)))
     return past.since(moment)
 

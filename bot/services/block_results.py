@@ -17,7 +17,7 @@ from texts import _, gettext_noop, ngettext, ngettext_noop
 _EXCERPT = 40
 _NOW_AT = gettext_noop("Block {block} is now at version {version}.")
 _STATES = {
-    "sound": gettext_noop("sound"),
+    "sound": gettext_noop("intact"),
     "repaired": gettext_noop("repaired"),
     "damaged": gettext_noop("damaged"),
 }
@@ -292,7 +292,7 @@ class Shares(Result):
     def lines(self, ink: Ink) -> list[str]:
         if not self.shares:
             return [self.told(ink, gettext_noop("{agent}'s block {block} is not shared with anyone."))]
-        text = gettext_noop("{agent}'s block {block} is shared with {others}, where its readers allow.")
+        text = gettext_noop("{agent}'s block {block} is shared with {others}, as far as its readers allow.")
         line = self.told(ink, text, others=", ".join(each.line(ink) for each in self.shares))
         less = gettext_noop("In effect, {agent} has {effective}: {why}.")
         return [line, *(each.told(ink, less) for each in self.shares if each.why)]
@@ -307,14 +307,15 @@ class Widened(Result):
     named: str = Field(exclude=True)
     """What it is, as a sentence begins with it."""
     phrase = gettext_noop(
-        "{named} was known in {before}, and is now known in {after} too, as it stands. Its earlier versions are not."
+        "{named} was visible in {before} and is now also visible in {after}, as it is now. Its "
+        "earlier versions are not."
     )
 
     @property
     def question(self) -> str:
         text = gettext_noop(
-            "{named} is known in {before}, and would be known in {after} too. This is what would be told:\n\n{text}\n\n"
-            "Make it known?"
+            "{named} is visible in {before} and would also be visible in {after}. This is what would "
+            "be shared:\n\n{text}\n\nShare it?"
         )
         return _(text).format_map(dict(self))
 
@@ -360,7 +361,7 @@ def _purpose(change: Change, names: Names) -> str:
             name = names.get(whose, whose) if whose else _("somebody")
             return _("revert of what {name} wrote after version {of}", name=name, of=change.note.of)
         case Deed.KEPT:
-            return _("what an erasure left")
+            return _("contents after an erasure")
         case Deed.REDO:
             return _("redo of change {of}", of=change.note.of)
         case _:

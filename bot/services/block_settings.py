@@ -197,7 +197,7 @@ class BlockSettings(MemoryService):
         kind = None if arguments.type is None else BlockType(arguments.type)
         new = NewSettings(arguments.rename, arguments.description, arguments.limit or 0, kind)
         if new == NewSettings():
-            raise UserError("Nothing to change was given.")
+            raise UserError("There is nothing to change.")
         block = find_named(tx, caller.scope, arguments.label).block
         for each in (block.type, kind or block.type):  # a core block is guarded on the way in as on the way out
             self._require_theirs(caller, block._replace(type=each))

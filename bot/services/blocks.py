@@ -99,7 +99,7 @@ class EditBlock(Arguments):
     only_at: Annotated[
         str,
         Field(max_length=60),
-        Param("Change nothing unless this is still its state: ID.VERSION, as `--json` gives them", via=TERMINAL_ONLY),
+        Param("Edit only if this is still its state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY),
     ] = ""
 
 

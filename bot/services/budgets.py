@@ -29,8 +29,8 @@ _SWEEP = commit_point("budget.sweep")
 _DECIDES = Options(changes=True)
 _GENERAL = ("constellation", "person", "guild")
 _THIS = {
-    "day": gettext_noop("{of}, this day: {left} (until {begins_anew})"),
-    "month": gettext_noop("{of}, this month: {left} (until {begins_anew})"),
+    "day": gettext_noop("{of}, today: {left} (resets {begins_anew})"),
+    "month": gettext_noop("{of}, this month: {left} (resets {begins_anew})"),
 }
 
 _Period = Annotated[Literal["day", "month"], Param("Per day or per month (UTC)")]
@@ -141,7 +141,7 @@ class Cost(Result):
 def _together(bills: tuple[BillRow, ...]) -> BillRow:
     names = (name for name in BillRow.model_fields if name != "of")
     sums = {name: sum(getattr(bill, name) for bill in bills) for name in names}
-    return BillRow.model_validate({"of": _("together"), **sums})
+    return BillRow.model_validate({"of": _("total"), **sums})
 
 
 def configured_budgets(config: Config) -> Budgets:
@@ -203,8 +203,8 @@ class Spending:
             raise UserError("No command set a budget of {named} per {period}.", named=named, period=_(period))
         self.kept.decided.pop((named, period), None)
         if (left := self.kept.configured.get((named, period))) is None:
-            return _("Removed. There is no such budget now.")
-        return _("Removed. The one in the configuration applies: {limit}.", limit=_whole(left))
+            return _("Removed. There is no such budget anymore.")
+        return _("Removed. The configured budget applies now: {limit}.", limit=_whole(left))
 
     @suggestions("spending")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -244,7 +244,7 @@ def _subject(text: str) -> str:
     try:
         return check_subject(text)
     except ValueError as error:
-        raise UserError("A budget is of {known}, not of {given}.", known=error, given=repr(text[:80])) from error
+        raise UserError("A budget is for {known}, not for {given}.", known=error, given=repr(text[:80])) from error
 
 
 def _checked(wanted: SetBudget) -> Limit:
@@ -252,5 +252,5 @@ def _checked(wanted: SetBudget) -> Limit:
     try:
         Budget(subject=subject, period=wanted.period, usd=wanted.usd, tokens=wanted.tokens)
     except ValueError:
-        raise UserError("Give an amount of money, of tokens, or both.") from None
+        raise UserError("Give a limit in dollars, in tokens, or both.") from None
     return Limit(subject, wanted.period, wanted.usd, wanted.tokens)

@@ -98,8 +98,8 @@ class Upkeep:
         journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
         return Done(
             ngettext(
-                "{count} job forgotten that ended {days} days ago",
-                "{count} jobs forgotten that ended {days} days ago",
+                "{count} job deleted that ended more than {days} days ago",
+                "{count} jobs deleted that ended more than {days} days ago",
                 gone,
                 days=_TIDY_AFTER.days,
             )
@@ -121,7 +121,7 @@ class Upkeep:
     def look_after_groups(self, tx: Tx, firing: Firing) -> Done:
         """See whether something in sleeptime groups calls for a turn of theirs, and queue it."""
         fired = look_all(tx, firing.now, self.zone)
-        return Done(_("fired: {groups}", groups=", ".join(fired)) if fired else _("nothing called for a turn"))
+        return Done(_("fired: {groups}", groups=", ".join(fired)) if fired else _("no turn was needed"))
 
 
 def open_reminders(

@@ -39,17 +39,19 @@ _SHAPES = gettext_noop(
 _SHAPE = re.compile(r"[^\W_][\w .'-]*")
 _log = structlog.get_logger("bot.services.constellations")
 
-_Name = Annotated[str, Field(min_length=1, max_length=100), Param("Its name", suggests="constellations")]
+_Name = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Name of the agent or group", suggests="constellations")
+]
 _Place = Annotated[
     str,
     Field(min_length=1, max_length=320),
     Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned"),
 ]
-_NewName = Annotated[str, Field(max_length=100), Param("Its name")]
+_NewName = Annotated[str, Field(max_length=100), Param("Name of the agent or group")]
 _Which = Annotated[
     str,
     Field(max_length=100),
-    Param("Which; without it the configured one", positional=True, suggests="constellations"),
+    Param("Name of the constellation (default: the configured one)", positional=True, suggests="constellations"),
 ]
 
 
@@ -169,7 +171,7 @@ class ConstellationCommands:
         ]
         return " ".join(said)
 
-    @operation("constellation.assign", "Let a place belong to a constellation", Action.CONSTELLATIONS, _CHANGES)
+    @operation("constellation.assign", "Assign a place to a constellation", Action.CONSTELLATIONS, _CHANGES)
     async def assign(self, caller: Caller, place: _Place, name: _Name) -> Notice:
         found, place = self._find(name), _place(place)
         await self.registry.bind(place, found.id, caller.person, before=self.configured)
@@ -177,7 +179,9 @@ class ConstellationCommands:
         text = _("{place} now belongs to {name}. Earlier messages stay where they are.")
         return Notice(text=text, words={"place": place, "name": found.name})
 
-    @operation("constellation.unassign", "Let a place belong to the configured one", Action.CONSTELLATIONS, _CHANGES)
+    @operation(
+        "constellation.unassign", "Return a place to the configured constellation", Action.CONSTELLATIONS, _CHANGES
+    )
     async def unassign(self, caller: Caller, place: _Place) -> Notice:
         place = _place(place)
         if not await self.registry.unbind(place, self.configured):

@@ -68,7 +68,7 @@ class ContextPreview:
     clock: Clock
 
     @operation(
-        "agent.preview", "Show what an agent would be shown in a place", Action.EXAMINE,
+        "agent.preview", "Show what an agent would see in a place", Action.EXAMINE,
         Options(via=TERMINAL_ONLY, file_name="context.md"),
     )  # fmt: skip
     @reads
@@ -76,12 +76,12 @@ class ContextPreview:
         """If the newest message there came now. Tools are not counted."""
         found = inbox.place(rows, PlaceId(place))
         if found is None or not caller.scope.may_use(found.audience):
-            raise UserError("There is no place {place} that you may look into.", place=repr(place))
+            raise UserError("There is no place {place} that you can see.", place=repr(place))
         answering, scope = find_living(rows, agent), Scope(found.audience, frozenset(found.within))
         said = messages.conversation(rows, found.id, scope, _LOOKED)
         newest = next((each for each in reversed(said) if each.role == "user" and each.text), None)
         if newest is None:
-            raise UserError("Nobody has said anything there that you may read.")
+            raise UserError("Nobody has said anything there that you can read.")
         material = self._material(rows, answering, scope, newest)
         request = prompt.render(material, ())
         written = "\n\n".join([request.system, *(each.text for each in request.messages)])
@@ -120,7 +120,7 @@ def _sections(material: PromptInputs, request: Request) -> tuple[Section, ...]:
         Section(name=_("Instructions"), tokens=instructions, cached=True),
         Section(name=_("Memory blocks"), tokens=blocks, cached=True),
         Section(name=_("Earlier conversation"), tokens=earlier, cached=True),
-        Section(name=_("What comes to mind"), tokens=recalled, cached=False),
+        Section(name=_("Recalled memories"), tokens=recalled, cached=False),
         Section(name=_("The place and the newest message"), tokens=max(rest, 0), cached=False),
     )
 

@@ -37,7 +37,7 @@ _REMOVE = commit_point("data_sources.remove")
 _CHANGES = Options(changes=True)
 _Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
 _Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell", suggests="agents")]
-_Unsubscribed = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell no more", suggests="agents")]
+_Unsubscribed = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to stop telling", suggests="agents")]
 
 
 def _known_fields(template: str) -> str:
@@ -51,7 +51,7 @@ _Template = Annotated[
     str,
     Field(max_length=2_000),
     AfterValidator(_known_fields),
-    Param("What the agent is told, with {source}, {count} and {items} (default: the usual words)", metavar="TEXT"),
+    Param("What the agent is told, with {source}, {count} and {items} (default: standard wording)", metavar="TEXT"),
 ]
 
 
@@ -65,7 +65,7 @@ class AddSource(Arguments):
     agent: Annotated[
         str, Field(max_length=64), Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")
     ] = ""
-    every: Annotated[int, Field(ge=5, le=10_080), Param("Minutes between two looks", metavar="MINUTES")] = 30
+    every: Annotated[int, Field(ge=5, le=10_080), Param("Minutes between checks", metavar="MINUTES")] = 30
     template: _Template = ""
 
 
@@ -124,7 +124,7 @@ class SourceSettings(Announcing):
     def show(self, rows: Rows, _caller: Caller, source: _Name) -> Entry[SourceInfo]:
         return Entry(done=_("Source"), row=_info(rows, _named(rows, source)))
 
-    @operation("source.subscribe", "Tell another agent of a source, or in other words", Action.SOURCES, _CHANGES)
+    @operation("source.subscribe", "Tell another agent about a source, or change the wording", Action.SOURCES, _CHANGES)
     @writes(_CHANGE, durable=True)
     def subscribe(
         self, tx: Tx, _caller: Caller, source: _Name, agent: _Agent, template: _Template = ""
@@ -133,12 +133,12 @@ class SourceSettings(Announcing):
         data_sources.subscribe(tx, Subscription(told.id, found.id, template), self.clock())
         return Entry(done=_("Changed"), row=_info(tx, found))
 
-    @operation("source.unsubscribe", "Tell an agent of a source no more", Action.SOURCES, _CHANGES)
+    @operation("source.unsubscribe", "Stop telling an agent about a source", Action.SOURCES, _CHANGES)
     @writes(_CHANGE, durable=True)
     def unsubscribe(self, tx: Tx, _caller: Caller, source: _Name, agent: _Unsubscribed) -> Entry[SourceInfo]:
         found, told = _named(tx, source), find_agent(tx, agent)
         if not data_sources.unsubscribe(tx, told.id, found.id):
-            raise UserError("{agent} is not told of {source}.", agent=told.name, source=found.name)
+            raise UserError("{agent} is not told about {source}.", agent=told.name, source=found.name)
         return Entry(done=_("Changed"), row=_info(tx, found))
 
     @operation(
@@ -155,7 +155,7 @@ class SourceSettings(Announcing):
     async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
         """What kind of source it is and where. Raises CallError, UserError."""
         if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
-            raise CallError("Give one thing to follow: a feed, a calendar or a folder.")
+            raise CallError("Choose one thing to follow: a feed, a calendar or a folder.")
         if arguments.folder is not None:
             folder = arguments.folder.resolve()
             if not folder.is_dir():

@@ -61,7 +61,7 @@ class FactRow(Row):
         return cls.from_record(fact, **more, written=fact_line(fact).removeprefix("- "))
 
     def line(self, ink: Ink) -> str:
-        shared = _(", known to all, confirmed by {count}", count=len(self.confirmed_by)) if self.shared else ""
+        shared = _(", visible to everyone, confirmed by {count}", count=len(self.confirmed_by)) if self.shared else ""
         return self.told(ink, "{written} ({sessions}{shared}){id}", shared=shared)
 
 

@@ -303,8 +303,8 @@ def _content(path: Path) -> bytes:
         content = file.read(folders.MAX_CONTENT + 1) if status.st_size <= folders.MAX_CONTENT else b""
         if status.st_size > folders.MAX_CONTENT or len(content) > folders.MAX_CONTENT:
             words = _(
-                "{path} has {size} bytes, and an upload at most {most}. Leave it in a directory, and make a folder of "
-                "that directory.",
+                "{path} has {size} bytes, but an upload can have at most {most}. Leave the file in a "
+                "directory, and create a folder for that directory.",
                 path=path,
                 size=f"{status.st_size:,}",
                 most=f"{folders.MAX_CONTENT:,}",

@@ -137,7 +137,7 @@ class GroupStatus(Result):
                 moments = sorted(kept[key].items(), key=lambda each: str(each[1]), reverse=True)
                 told = ", ".join(f"{ink.text(name)} {ink.time(from_text(at))}" for name, at in moments)
                 yield f"{words}: {told}"
-        for key, words in (("checked", _("Last checked")), ("since", _("Looks at what happened since"))):
+        for key, words in (("checked", _("Last checked")), ("since", _("Considers what happened since"))):
             if kept.get(key):
                 yield f"{words}: {ink.time(from_text(kept[key]))}"
         if kept.get("above"):

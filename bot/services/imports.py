@@ -44,7 +44,7 @@ _UNDO = commit_point("imports.undo")
 _OUTCOMES = {
     "carried": gettext_noop("imported"),
     "changed": gettext_noop("changed"),
-    "known": gettext_noop("imported before"),
+    "known": gettext_noop("already imported"),
     "refused": gettext_noop("left out"),
 }
 _BATCH = 200
@@ -61,13 +61,13 @@ class OneImport(Arguments):
     agent: Annotated[
         str, Field(max_length=64), Param("Agent that keeps notes (default: the first)", metavar="NAME")
     ] = ""
-    dry_run: Annotated[bool, Param("Only say what would be imported")] = False
+    dry_run: Annotated[bool, Param("Only show what would be imported")] = False
     as_owner: Annotated[
-        str, Field(max_length=64), Param("Author whose messages are your own, as the file names them", metavar="NAME")
+        str, Field(max_length=64), Param("Author in the file whose messages are your own", metavar="NAME")
     ] = ""
 
 
-_Origin = Annotated[str, Field(min_length=6), Param("The import, as `import report` names it")]
+_Origin = Annotated[str, Field(min_length=6), Param("Name of the import, as listed")]
 
 
 class OutcomeRow(Row):
@@ -100,13 +100,13 @@ class Report(Result):
         records = ngettext("{count} record", "{count} records", self.carried + self.changed)
         head = [self.told(ink, would if self.dry_run else done, records=records)]
         if self.known:
-            head.append(ngettext("{count} was imported before.", "{count} were imported before.", self.known))
+            head.append(ngettext("{count} was already imported.", "{count} were already imported.", self.known))
         others = gettext_noop(
-            "Messages of {strangers} count as a stranger's. `--as-owner NAME` imports yours as your own."
+            "Messages by {strangers} are treated as a stranger's. `--as-owner NAME` imports yours as your own."
         )
         more = [self.told(ink, others)] if self.strangers else []
         if not self.dry_run:
-            text = _("`carina import report` lists imports; `carina import undo {origin}` takes this one back.")
+            text = _("`carina import report` lists imports; `carina import undo {origin}` undoes this one.")
             more.append(text.format(origin=self.origin[:16]))
         return [" ".join(head), *(each.line(ink) for each in self.listed), *more]
 
@@ -171,7 +171,7 @@ class Imports(MemoryService):
         return await self._take("v1", arguments, records.version_1)
 
     @operation(
-        "import.report", "List imports and what became of their records", Action.AGENTS, Options(via=TERMINAL_ONLY)
+        "import.report", "List imports and what happened to their records", Action.AGENTS, Options(via=TERMINAL_ONLY)
     )
     async def report(self, _caller: Caller) -> Listing[PastRow]:
         """Of every constellation, newest first: what was imported under another name stands in that one."""
@@ -184,7 +184,7 @@ class Imports(MemoryService):
         return Listing(rows=tuple(rows), empty=_("Nothing was imported."))
 
     @operation(
-        "import.records", "Show what became of each record of an import", Action.AGENTS, Options(via=TERMINAL_ONLY)
+        "import.records", "Show what happened to each record of an import", Action.AGENTS, Options(via=TERMINAL_ONLY)
     )
     async def show(self, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:
         origin = await self._origin(origin)
@@ -192,7 +192,7 @@ class Imports(MemoryService):
         return Listing(rows=tuple(map(OutcomeRow.from_record, found)), empty=_("It had no records."))
 
     @operation(
-        "import.undo", "Take back an import", Action.AGENTS,
+        "import.undo", "Undo an import", Action.AGENTS,
         Options(
             via=TERMINAL_ONLY, changes=True, seconds=None,
             confirm="Delete the messages and entries of import {origin}, and archive its agents?",
@@ -203,11 +203,11 @@ class Imports(MemoryService):
         count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, found, now), durable=True)
         if not count:
             raise UserError(
-                "Nothing of the import {origin} is left to take back. If it is a constellation, "
-                "`carina constellation delete` removes it.",
+                "Nothing of the import {origin} is left to undo. If it is a constellation, `carina "
+                "constellation delete` removes it.",
                 origin=origin,
             )
-        return ngettext("Took back {count} record.", "Took back {count} records.", count)
+        return ngettext("Removed {count} imported record.", "Removed {count} imported records.", count)
 
     @reads
     def _origin(self, rows: Rows, given: str) -> str:
@@ -219,7 +219,7 @@ class Imports(MemoryService):
     async def _take(self, source: str, arguments: OneImport, reader: Callable[[Path], Iterable[Record]]) -> Report:
         """Store records in batches; each batch and what is written down of it are one transaction."""
         if not arguments.audience:
-            raise CallError("--audience: say who can see it: owner, public, guild:<id>, channel:<id> or person:<id>")
+            raise CallError("--audience: choose who can see it: owner, public, guild:<id>, channel:<id> or person:<id>")
         try:
             audience = parse_audience(arguments.audience)
         except ValueError as error:

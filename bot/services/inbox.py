@@ -45,7 +45,7 @@ Wake: TypeAlias = Callable[[PlaceId, GroupId], None]
 
 _OnlyDead = Annotated[bool, Param("Show only failed messages")]
 _Limit = Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")]
-_Before = Annotated[int | None, Field(ge=1), Param("Only those before this number", via=TERMINAL_ONLY)]
+_Before = Annotated[int | None, Field(ge=1), Param("Show only those before this number", via=TERMINAL_ONLY)]
 _Row = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="inbox")]
 _Dead = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="dead")]
 
@@ -243,7 +243,7 @@ class DayRow(Row):
     cost_usd: float
 
     def line(self, ink: Ink) -> str:
-        text = gettext_noop("{day}: {heard} heard, {answered} answered, ${cost}")
+        text = gettext_noop("{day}: {heard} received, {answered} answered, ${cost}")
         return self.told(ink, text, cost=f"{self.cost_usd:.2f}")
 
 
@@ -290,7 +290,7 @@ class Traces:
     database: Database
     clock: Clock
 
-    @operation("inbox.days", "Show how many messages there were each day", Action.INBOX, _LOOKS)
+    @operation("inbox.days", "Show the number of messages per day", Action.INBOX, _LOOKS)
     @reads
     def show_days(self, rows: Rows, _caller: Caller, days: _Days = 7) -> Listing[DayRow]:
         today = self.clock().date()
@@ -302,7 +302,7 @@ class Traces:
         ]
         return Listing(rows=tuple(found), empty="")
 
-    @operation("inbox.trace", "Show the whole way of one message, step by step", Action.INBOX, _LOOKS)
+    @operation("inbox.trace", "Trace a message step by step", Action.INBOX, _LOOKS)
     @reads
     def trace(self, rows: Rows, caller: Caller, row: _Row) -> Trace:
         return _trace(rows, find_message(rows, row, caller), caller.scope, self.clock())

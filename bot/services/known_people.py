@@ -29,8 +29,10 @@ _LOOKS = Options(via=TERMINAL_ONLY)
 _MOST = 500
 
 
-_About = Annotated[str, Field(max_length=100), Param("Only what is around this name", metavar="NAME", positional=True)]
-_Limit = Annotated[int, Field(ge=1, le=5_000), Param("How many at most, the newest")]
+_About = Annotated[
+    str, Field(max_length=100), Param("Show only what is related to this name", metavar="NAME", positional=True)
+]
+_Limit = Annotated[int, Field(ge=1, le=5_000), Param("Maximum number to show, newest first")]
 
 
 class KnownRow(Row):
@@ -94,7 +96,9 @@ class KnownPeople:
             empty=empty,
         )
 
-    @operation("graph", "Show what is known of whom, and how it belongs together", Action.READ_MEMORY, _LOOKS)
+    @operation(
+        "graph", "Show the people and things agents know about, and how they are related", Action.READ_MEMORY, _LOOKS
+    )
     @reads
     def show_graph(self, rows: Rows, caller: Caller, about: _About = "", limit: _Limit = 200) -> Graph:
         found, total = graph.shown(rows, about, caller.scope, limit)

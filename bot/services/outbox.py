@@ -99,7 +99,7 @@ class Outbox(Announcing):
             caller.confirm(_(MAY_REPEAT))
         shown = _line(tx, found)
         outbox.retry(tx, found)
-        return Changed(row=shown, words=_("is sent again by the running service, or at its next start."))
+        return Changed(row=shown, words=_("will be sent again by the running service or at its next start."))
 
     @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, Options(changes=True))
     @writes(_DROP)

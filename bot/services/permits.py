@@ -240,7 +240,7 @@ class Permits(UsesApprovals):
         self, caller: Caller, request: _Request, length: _Length = "once", hour: _Hour = False, always: _Always = False
     ) -> Answered:
         if hour and always:
-            raise CallError("--hour and --always: give one of them, or neither to allow it once")
+            raise CallError("--hour and --always: use one of them, or neither to allow it once")
         length = "always" if always else "hour" if hour else length
         return await self._answer(caller, request, Verdict(length))
 
@@ -356,7 +356,7 @@ class Permits(UsesApprovals):
 
 def _number(which: str, caller: Caller) -> int:
     if not (number := row_number(which)):
-        raise UserError("Give the number that {command} shows.", command=caller.command("permits list"))
+        raise UserError("Use the number that {command} shows.", command=caller.command("permits list"))
     return number
 
 

@@ -204,7 +204,7 @@ class Places:
     ) -> PlaceSetting:
         where, done = _where(caller, channel), ""
         if where.direct:
-            raise UserError("I always answer direct messages. `/owner people` decides who may send me any.")
+            raise UserError("I always answer direct messages. `/owner people` controls who may send me any.")
         if mode is not None:
             value = None if mode == _CONFIGURED else mode
             done = await self._decide("mode", _level(where, reach), value, caller.approver)
@@ -243,20 +243,20 @@ class Places:
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, _CHANGES)
     async def pause(self, caller: Caller, source: _Source) -> Notice:
         if await self._enabled(source, False):
-            return Notice(text=_("Paused. What is new meanwhile is told when you resume it."))
+            return Notice(text=_("Paused. Anything new is reported when you resume it."))
         source = self._known(source)
         if source in self.accounts.paused:
             raise UserError("{source} is already paused.", source=source)
         await self._decide("pause", source, "", caller.approver)
         later = (
-            gettext_noop("The newest messages of each place are read then.")
+            gettext_noop("I will then read the newest messages of each place.")
             if source in self.accounts.resumed
-            else gettext_noop("What is said meanwhile is not read.")
+            else gettext_noop("I will not read what is said in the meantime.")
         )
         end = caller.command(f"source resume {source}" if caller.via is Via.TERMINAL else "source resume")
         text = _(
-            "{source} is paused: I read, keep and answer nothing there until {end}, also after a restart. {later} "
-            "Commands still work, and answers that are finished are still sent.",
+            "{source} is paused: I read, keep and answer nothing there until {end}, even after a "
+            "restart. {later} Commands still work, and finished answers are still sent.",
             source=source,
             end=end,
             later=_(later),
@@ -266,7 +266,7 @@ class Places:
     @operation("source.resume", "Resume a paused source", Action.SOURCES, _CHANGES)
     async def resume_source(self, caller: Caller, source: _Source) -> Notice:
         if await self._enabled(source, True):
-            return Notice(text=_("Resumed. It is read within a minute."))
+            return Notice(text=_("Resumed. It will be read within a minute."))
         source = self._known(source)
         if source not in self.accounts.paused:
             raise UserError("{source} is not paused.", source=source)
@@ -278,7 +278,7 @@ class Places:
         meanwhile = (
             gettext_noop("I am reading the newest messages of each place.")
             if read_back is not None
-            else gettext_noop("I have not read what was said meanwhile; please say again what needs an answer.")
+            else gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
         )
         return Notice(text=_("I read and answer {source} again. {meanwhile}", source=source, meanwhile=_(meanwhile)))
 

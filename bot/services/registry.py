@@ -196,8 +196,8 @@ _SECONDS = 25.0  # below what a command waits for its answer
 _REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
 """What memory raises with words for whoever asked; other errors of the store are about the store."""
 _DAMAGED = gettext_noop(
-    "The block is damaged ({error}). At a terminal, `carina memory verify --repair` rebuilds it from what is "
-    "sound, and keeps its text."
+    "The block is damaged ({error}). At a terminal, `carina memory verify --repair` rebuilds "
+    "it from its intact parts and keeps its text."
 )
 EVERYWHERE = frozenset({Via.TERMINAL, Via.DISCORD})
 

@@ -181,9 +181,9 @@ class Found(Result):
     @property
     def how(self) -> list[str]:
         """That it is a listing and no search; that it went by words alone, which whoever runs me is told why."""
-        words = _("Searched by words alone.") if self.words_alone else ""
+        words = _("Searched by words only.") if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.hits)
-        perhaps = _("“Perhaps” marks guesses: they have none of the words and are only somewhat near in meaning.")
+        perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")
         return list(filter(None, (NEWEST if self.newest and self.hits else "", perhaps if guess else "", words)))
 
     def lines(self, ink: Ink) -> list[str]:
@@ -261,7 +261,7 @@ class Search(MemoryService):
         agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
         mine = wanted.author.strip().casefold() == ME
         if mine and wanted.role == "assistant":
-            raise UserError("Your own messages have the role user. Leave the role out, or name an agent.")
+            raise UserError("Your own messages have the role user. Omit the role, or name an agent.")
         zone = quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
         since, until = _times(wanted, self.clock(), zone)
         # Discord splits at commas, and a tag can have one.

@@ -35,7 +35,7 @@ _MARKS = {State.GOOD: "✅", State.UNSET: "▫️", State.DOUBT: "⚠️", State
 _WORDS = {
     State.GOOD: gettext_noop("ok"),
     State.UNSET: gettext_noop("unset"),
-    State.DOUBT: gettext_noop("look"),
+    State.DOUBT: gettext_noop("check"),
     State.PROBLEM: gettext_noop("PROBLEM"),
 }
 _WIDTH = 9
@@ -68,7 +68,7 @@ class Findings(Lines[FindingRow]):
     def terminal(self, _ink: Ink, _width: int | None) -> str:
         counts = Counter(row.state for row in self.rows)
         problems = ngettext("{count} problem", "{count} problems", counts[State.PROBLEM])
-        summary = _("{problems}, {doubts} to look at.", problems=problems, doubts=counts[State.DOUBT])
+        summary = _("{problems}, {doubts} to check.", problems=problems, doubts=counts[State.DOUBT])
         return "\n".join([*map(finding_text, self.rows), summary])
 
 
@@ -214,7 +214,7 @@ class ServiceStatus(Result):
                 dead=self.dead,
             )
         ]
-        lost = ((self.failed, _("not delivered")), (self.unknown, _("perhaps delivered")))
+        lost = ((self.failed, _("not delivered")), (self.unknown, _("possibly delivered")))
         if words := ", ".join(f"{count} {what}" for count, what in lost if count):
             lines.append(_("outbox: {words}; `carina outbox list` and `/owner outbox list` show them", words=words))
         if self.unfollowed:

@@ -71,7 +71,7 @@ class SummaryRow(Row):
     text: str
 
     def line(self, ink: Ink) -> str:
-        by = _(", an extract by rules") if self.by == OFFLINE else ""
+        by = _(", extracted by rules") if self.by == OFFLINE else ""
         return f"{ink.text(f'{self.name} ({self.of}, {self.heard_in}{by})')}: {ink.text(self.text)}"
 
 
@@ -266,7 +266,7 @@ class ChangeReport(MemoryService):
             turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
             if any(turn.status in ("running", "suspended") for turn in turns):
                 raise UserError(
-                    "An agent is still working in the night of {period_name}, so nothing was undone yet.",
+                    "An agent is still working on the night of {period_name}, so nothing was undone yet.",
                     period_name=period.name,
                 )
             found = written(tx, turns, caller.scope, period, known)

@@ -62,9 +62,9 @@ _STATES = {
 }
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
 _Words = Annotated[str, Field(max_length=300)]
-_Due = Annotated[str, Field(max_length=200), Param('Due date, such as "friday at 18:00"')]
-_Under = Annotated[_Words, Param("The task that it is a step of", metavar="TASK", suggests="tasks")]
-_After = Annotated[_Words, Param("A task that has to be done before", metavar="TASK", suggests="tasks")]
+_Due = Annotated[str, Field(max_length=200), Param('Due date, such as "Friday at 18:00"')]
+_Under = Annotated[_Words, Param("Task that it is a step of", metavar="TASK", suggests="tasks")]
+_After = Annotated[_Words, Param("Task that must be done first", metavar="TASK", suggests="tasks")]
 _Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=kitchen", metavar="NAME=VALUE")]
 _Done = Annotated[bool, Param("Include completed and canceled tasks")]
 _Task = Annotated[_Named, Param("Number or words from it", suggests="tasks")]
@@ -72,9 +72,7 @@ _SharedTask = Annotated[_Named, Param("Number or words from it", suggests="share
 _Agent = Annotated[
     str, Field(max_length=64), Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")
 ]
-_Above = Annotated[
-    _Words, Param("The task that it becomes a step of (default: none)", metavar="TASK", suggests="tasks")
-]
+_Above = Annotated[_Words, Param("Task that it becomes a step of (default: none)", metavar="TASK", suggests="tasks")]
 _Name = Annotated[str, Field(min_length=1, max_length=60), Param("Template", suggests="task templates")]
 _NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template")]
 _Saved = Annotated[_Named, Param("Number or words from the task", suggests="tasks")]
@@ -93,13 +91,11 @@ class AddTask(Arguments):
 class ChangeTask(Arguments):
     task: _Task
     title: Annotated[_Words, Param("What to do instead", metavar="TEXT")] = ""
-    notes: Annotated[str, Field(max_length=4_000), Param("What else there is to know", metavar="TEXT")] = ""
-    state: Annotated[Status | None, Param("How far it is")] = None
+    notes: Annotated[str, Field(max_length=4_000), Param("Notes about the task", metavar="TEXT")] = ""
+    state: Annotated[Status | None, Param("Status of the task", labels={"cancelled": "Canceled"})] = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
-    due: Annotated[str, Field(max_length=200), Param('Due date, such as "friday at 18:00", or "none"')] = ""
-    after: Annotated[
-        _Words, Param('A task that has to be done before, or "none"', metavar="TASK", suggests="tasks")
-    ] = ""
+    due: Annotated[str, Field(max_length=200), Param('Due date, such as "Friday at 18:00", or "none"')] = ""
+    after: Annotated[_Words, Param('Task that must be done first, or "none"', metavar="TASK", suggests="tasks")] = ""
     field: Annotated[
         tuple[str, ...], Param("A field of your own; without a value it is removed", metavar="NAME=VALUE")
     ] = ()
@@ -162,7 +158,7 @@ class TaskMoved(Result):
     under: str
 
     def lines(self, ink: Ink) -> list[str]:
-        alone, below = gettext_noop("A task of its own now: {task}"), gettext_noop("Under {under} now: {task}")
+        alone, below = gettext_noop("Now a task of its own: {task}"), gettext_noop("Now under {under}: {task}")
         return [self.told(ink, below if self.under else alone)]
 
 
@@ -365,5 +361,5 @@ def _alike(found: Sequence[Task], task: Task) -> list[Task]:
 def _fields(given: Sequence[str]) -> dict[str, str]:
     pairs = [each.partition("=") for each in given]
     if wrong := [name for name, equals, _value in pairs if not (name.strip() and equals)]:
-        raise Refused("{given} is no field. Write it as NAME=VALUE.", given=repr(wrong[0]))
+        raise Refused("{given} is not a field. Write it as NAME=VALUE.", given=repr(wrong[0]))
     return {name: value for name, _equals, value in pairs}

@@ -201,7 +201,7 @@ def open_upkeep(
 
 
 def _head(run: Run) -> ReportRow:
-    state = {"undone": _(", undone since"), "refused": _(", refused by its own checks")}.get(run.outcome, "")
+    state = {"undone": _(", undone since"), "refused": _(", rejected by its own checks")}.get(run.outcome, "")
     return ReportRow(what="run", at=run.at, text=f"{state}: {counts_words(run)}.")
 
 

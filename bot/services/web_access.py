@@ -35,18 +35,18 @@ _LOOKS, _CHANGES = Options(via=TERMINAL_ONLY), Options(via=TERMINAL_ONLY, change
 
 
 _Name = Annotated[
-    str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("What you call it, such as a program")
+    str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("Name for the token, such as the program's")
 ]
 _Scope = Annotated[Literal["chat", "read", "admin"], Param("What it may do")]
 _Agent = Annotated[
-    str, Field(max_length=64), Param("Agent that it can talk to, and nothing else", metavar="NAME", suggests="agents")
+    str, Field(max_length=64), Param("Only agent that it can talk to", metavar="NAME", suggests="agents")
 ]
 _Person = Annotated[
     str,
     Field(max_length=300),
     Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234"),
 ]
-_Token = Annotated[str, Field(min_length=1, max_length=40), Param("Its name", suggests="tokens")]
+_Token = Annotated[str, Field(min_length=1, max_length=40), Param("Name of the agent or group", suggests="tokens")]
 _Session = Annotated[str, Field(min_length=1, max_length=40), Param("Its number, or `all`", suggests="sessions")]
 
 
@@ -100,7 +100,7 @@ class KeyRow(Row):
     def line(self, ink: Ink) -> str:
         used = _("not used yet") if self.used is None else self.told(ink, gettext_noop("used {used}"))
         used += f", {ink.person(self.person)}" if self.person else ""
-        used += self.told(ink, gettext_noop(", to {agent} alone")) if self.agent else ""
+        used += self.told(ink, gettext_noop(", only for {agent}")) if self.agent else ""
         return self.told(ink, gettext_noop("{name} ({scope}), created {created}, {last}{id}"), last=used)
 
 
@@ -201,7 +201,7 @@ class WebAccess:
         may = KeyScope(scope)
         only = None
         if agent and may is not KeyScope.CHAT:
-            raise UserError("A token for one agent has the scope chat: the others see everything.")
+            raise UserError("A token for one agent must have the scope chat: other scopes can see everything.")
         if agent:
             only = await self.home.read(lambda rows: find_living(rows, agent).id)
         try:

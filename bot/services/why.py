@@ -46,8 +46,7 @@ _SHORT, _FULL = 160, 1_500  # characters of a quotation in a list, and of one me
 _LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
 _NO_ANSWER = gettext_noop("I have not given an answer here that I could explain to you.")
 _NOT_KNOWN = gettext_noop(
-    "I know no answer of mine with this message here. Choose one of my answers here, by its "
-    "link (*Copy Message Link*) or its ID."
+    "I have no answer with this link or ID here. Choose one of my answers here by its link (*Copy Message Link*) or ID."
 )
 _NOT_ANSWER = gettext_noop(
     "I sent that, but it is not an answer: it is a question, a notice, or something I was asked to pass on."

@@ -104,7 +104,7 @@ class Background:
         if answer.model == OFFLINE:
             raise NoAnswer("offline", gettext_lazy("no language model answered"))
         if not answer.text.strip() or answer.finish == "filter":
-            raise NoAnswer("failed", gettext_lazy("the model gave nothing, or its provider withheld it"))
+            raise NoAnswer("failed", gettext_lazy("the model returned nothing, or its provider withheld it"))
         return answer
 
     async def _allow(self, database: Database, errand: BackgroundRequest, request: Request) -> Allowed:
@@ -115,7 +115,7 @@ class Background:
             _RESERVE, lambda tx: kept.allow_upkeep(tx, errand.spender, errand.agent, request, now)
         )
         if allowed is None:
-            raise NoAnswer("budget", gettext_lazy("what is left of a budget is kept for answers to people"))
+            raise NoAnswer("budget", gettext_lazy("the rest of the budget is reserved for answering people"))
         return allowed
 
     async def _ask(self, allowed: Allowed, errand: BackgroundRequest, request: Request) -> Answer:

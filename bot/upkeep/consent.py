@@ -63,12 +63,12 @@ class ConsentRequests:
     def ask(self, tx: Tx, firing: Firing) -> Done:
         entry = run_records.pending_of_id(tx, EntryId(firing.job.payload["entry"]))
         if entry is None:
-            return Done(_("it was decided or taken back before"))
+            return Done(_("it was already decided or withdrawn"))
         person = entry.people[0]
         if entry.trust < Trust.APPROVED:
-            return Done(_("strangers are not written to unasked"))
+            return Done(_("strangers get no unsolicited messages"))
         if place_source(person) not in _ASKED_AT:
-            return Done(_("nobody is written to there unasked"))
+            return Done(_("nobody gets unsolicited messages there"))
         if kept := self.reminding.kept_back(tx, person, firing.now):
             return kept
         self._queue(tx, entry, person, firing.now)

@@ -128,7 +128,9 @@ def _keep(tx: Tx, firing: Firing, saved: _Saved, wishes: Sequence[Focused], now:
         return _later(firing, "it changed meanwhile")
     kept = [_made(tx, saved, each, now) for each in wishes[:_MOST]]
     made = sum(kept)
-    words = ngettext("{count} entry made", "{count} entries made", made) if made else _("nothing was to be made of it")
+    words = (
+        ngettext("{count} entry created", "{count} entries created", made) if made else _("there was nothing to keep")
+    )
     if left := len(wishes) - made:
         words = f"{words}; {left} left: said before, or with a name or number that it has not"
     jobs.complete(tx, firing.job, Completion(firing.due, "run", words, None), now)

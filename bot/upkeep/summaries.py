@@ -369,7 +369,7 @@ class SummaryJob:
             shown = prompts.so_far(told, text) if isinstance(told, Happened) else text
             told, model = await self._asked(database, errand, Request(system, (UserMessage(shown),)), form)
         if told is None:
-            raise NoAnswer("failed", gettext_lazy("there was nothing to tell"))
+            raise NoAnswer("failed", gettext_lazy("there was nothing to report"))
         return told, model
 
     async def _asked(
@@ -388,5 +388,5 @@ class SummaryJob:
             return read_answer(answer.text, form), answer.model
         except Unusable as error:
             raise NoAnswer(
-                "failed", gettext_lazy("twice not the form that was asked for ({error})", error=error)
+                "failed", gettext_lazy("the answer had the wrong form twice ({error})", error=error)
             ) from error

@@ -62,7 +62,7 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
     if new.ends_at is not None and new.ends_at <= new.starts_at:
         raise Refused("an event cannot end before it begins")
     if tx.number("SELECT count(*) FROM events WHERE person_id IS ? AND status = 'planned'", (new.person,)) >= _MOST:
-        raise Refused("{most:,} events are planned already: cancel some of them first", most=_MOST)
+        raise Refused("there are already {most:,} events: cancel some of them first", most=_MOST)
     identifier = EventId(snowflakes.next())
     tx.insert("events", {**_new.values(new), "id": identifier, "title": title, "created_at": now, "updated_at": now})
     return _event.one(tx, _BY_ID, (identifier,))

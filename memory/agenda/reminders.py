@@ -82,7 +82,7 @@ def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
         raise Refused("a reminder has 1 to {longest:,} characters", longest=LONGEST)
     sql = "SELECT count(*) FROM reminders WHERE person_id IS ? AND status IN ('waiting', 'told', 'escalated')"
     if tx.number(sql, (new.person,)) >= MOST_OPEN:
-        raise Refused("{most_open} reminders are open already: cancel some of them first", most_open=MOST_OPEN)
+        raise Refused("there are already {most_open} open reminders: cancel some of them first", most_open=MOST_OPEN)
     identifier = ReminderId(snowflakes.next())
     tx.insert("reminders", {**_new.values(new), "id": identifier, "text": text, "created_at": now, "updated_at": now})
     return _reminder.one(tx, _BY_ID, (identifier,))

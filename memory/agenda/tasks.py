@@ -154,7 +154,10 @@ def add(tx: Tx, new: NewTask, now: datetime) -> Task:
     sql = """SELECT count(*) FROM tasks WHERE status IN ('open', 'in_progress') AND shared = ?
              AND iif(shared, audience = ?, person_id IS ?)"""
     if tx.number(sql, (new.shared, new.audience, new.person)) >= _MOST_OPEN:
-        raise Refused("{MOST_OPEN} tasks are open. Complete or cancel some of them first.", MOST_OPEN=f"{_MOST_OPEN:,}")
+        raise Refused(
+            "There are already {MOST_OPEN} open tasks. Complete or cancel some of them first.",
+            MOST_OPEN=f"{_MOST_OPEN:,}",
+        )
     identifier = TaskId(snowflakes.next())
     values = {**_new.values(new), "id": identifier, "title": title, "notes": new.notes.strip()}
     values |= {"search_text": index_text(f"{title}\n{new.notes}")}
@@ -254,9 +257,7 @@ def _require_no_circle(tx: Tx, first: TaskId, then: Task) -> None:
                UNION SELECT t.id FROM ahead a JOIN tasks t ON t.parent_id = a.id)
              SELECT 1 FROM ahead WHERE id = :first"""
     if tx.one(sql, {"then": then.id, "first": first}) is not None:
-        raise Refused(
-            "That would go round in a circle: {title} would have to be done before itself.", title=repr(then.title)
-        )
+        raise Refused("That would be circular: {title} would have to be done before itself.", title=repr(then.title))
 
 
 def _open_steps(rows: Rows, task: Task) -> list[TaskId]:

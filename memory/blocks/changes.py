@@ -266,9 +266,7 @@ def _step(peers: list[str], parts: list[dict[str, Any]]) -> Step:
     shown, operations = _shown_of(parts[0]["msg"]), [op for change in parts for op in change["ops"]]
     if shown is None:
         if strange := {op["container"] for op in operations} - {_TEXT}:
-            raise BlockCorrupt(
-                "a change of {writer} does not say what it did to the text that is shown", writer=min(strange)
-            )
+            raise BlockCorrupt("a change by {writer} does not say how it changed the visible text", writer=min(strange))
         shown = tuple(splice for op in operations for splice in text_splices(op["content"]))
     return Step(change_of(parts[0]["msg"], parts[0]["timestamp"]), shown, Made(peers, parts))
 
@@ -283,4 +281,4 @@ def text_splices(content: Mapping[str, Any]) -> Iterator[Splice[str]]:
             # A negative length is a deletion that went backwards from its place.
             yield Splice(place, size, "") if size >= 0 else Splice(place + size + 1, -size, "")
         case other:
-            raise Refused("this block has changes of another kind than text ({other})", other=other)
+            raise Refused("this block has changes that are not text ({other})", other=other)

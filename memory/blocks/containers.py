@@ -101,7 +101,7 @@ def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
         case TextSchema() if given:
             set_value(loro, part_target(part, "", prefix), given)
         case _ if given:
-            raise Refused("a {type} begins with no values", type=part.type)
+            raise Refused("a {type} must start without values", type=part.type)
 
 
 def schema_of(loro: LoroDoc) -> Schema:
@@ -342,7 +342,9 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
     for path, target in every_part(now.schema).items():
         if path in before and not same(now.values[path], before[path]):
             if target.read_only:
-                raise BlockRefused("{path} was changed since and is read only: the system keeps it", path=path)
+                raise BlockRefused(
+                    "{path} was changed in the meantime and is read-only: the system maintains it", path=path
+                )
             set_value(loro, target, before[path])
             changed = True
     return changed

@@ -98,7 +98,7 @@ class _Guard:
     def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         if error is None or isinstance(error, KeyboardInterrupt | SystemExit | StoreError):
             return
-        raise BlockCorrupt("the document failed at {doing}: {error}", doing=self._doing, error=error) from error
+        raise BlockCorrupt("the document failed while {doing}: {error}", doing=self._doing, error=error) from error
 
 
 class BlockDocument:

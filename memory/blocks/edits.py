@@ -403,6 +403,6 @@ def changeable(block: Block, path: str, writer: Writer) -> Target:
     target = target_of(block.schema, path)
     if target.read_only and writer != SYSTEM:
         raise BlockRefused(
-            "{path} of block {address} is read only: the system keeps it", path=path, address=block.address
+            "{path} of block {address} is read-only: the system maintains it", path=path, address=block.address
         )
     return target

@@ -124,7 +124,9 @@ class Past:
         self.require(version)
         if version == self.start:
             raise Refused(
-                "what made version {version} is no longer known; there are {range}", version=version, range=self.range
+                "the changes behind version {version} are no longer known; there are {range}",
+                version=version,
+                range=self.range,
             )
         return self._until(version)[-1].change
 
@@ -151,7 +153,9 @@ class Past:
                 range=self.range,
             )
         if any(step.change.note.deed is Deed.KEPT and step.change.seq > version for step in self.steps):
-            raise Refused("version {version} had words that were erased since, and went with them", version=version)
+            raise Refused(
+                "version {version} contained words that were erased since, and was deleted with them", version=version
+            )
 
     def read_as(self, version: int) -> int:
         """The version that reads as one did that somebody saw: itself, or, where it was lost, what a repair made of it.
@@ -171,7 +175,7 @@ def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
     """The past of a document and of its archives, oldest first; the way back ends at the first that is no good."""
     past = own_past(document)
     if played(past.text, past.steps) != document.text():
-        raise BlockCorrupt("the changes of the document do not give its text")
+        raise BlockCorrupt("the changes of the document do not add up to its text")
     for archive in reversed(archives):
         if archive.after >= past.start:
             continue  # the document was rebuilt from an older checkpoint
@@ -202,12 +206,12 @@ def own_past(document: BlockDocument) -> Past:
 def _joined(archive: Archive, newer: Past) -> Past:
     """Both in one. What the archive knows beyond the beginning of the newer one was lost in a repair."""
     if archive.up_to < newer.start:
-        raise BlockCorrupt("changes {first} to {last} are not kept", first=archive.up_to + 1, last=newer.start)
+        raise BlockCorrupt("changes {first} to {last} are missing", first=archive.up_to + 1, last=newer.start)
     older = open_archive(archive)
     steps = tuple(step for step in older.steps if step.change.seq <= newer.start)
     if played(older.text, steps) != newer.text:
         raise BlockCorrupt(
-            "the archive of changes {first} to {last} does not fit what follows",
+            "the archive of changes {first} to {last} does not match what follows",
             first=archive.after + 1,
             last=archive.up_to,
         )

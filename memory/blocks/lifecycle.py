@@ -40,7 +40,7 @@ _LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{_MOST_LABEL}}
 def require_allowed_label(label: str) -> None:
     """Refuse a new label that means something else: a log of Carina's, or the address of another's block."""
     if label in LOGS:
-        raise Refused("{label} is the name of a log that Carina keeps; choose another name", label=label)
+        raise Refused("{label} is the name of a log that Carina maintains; choose another name", label=label)
     if "/" in label or label == CONSTELLATION_OWNER:
         raise Refused("{label!r} would be the address of another block; choose a name without a slash", label=label)
 

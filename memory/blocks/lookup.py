@@ -233,7 +233,9 @@ def standing_block(rows: Rows, author: Author, label: str, operation: Operation)
     read = f"block {block.address} is read by others ({block.audience}) than hear this"
     if operation not in (Operation.APPEND, Operation.OVERWRITE):
         raise BlockRefused(
-            "{read}, so no {operation} from here: do it where all of them hear you", read=read, operation=operation
+            "{read}, so {operation} is not possible here: do it where all of them can see it",
+            read=read,
+            operation=operation,
         )
     others = [
         other.address

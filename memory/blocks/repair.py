@@ -86,7 +86,7 @@ def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
         _restore(tx, head, document, now)
     except Refused as error:
         raise BlockCorrupt(
-            "no stored change of block {block} can be read; its last text still stands, as it was shown ({error})",
+            "no stored change of block {block} can be read; its last text is kept as it was shown ({error})",
             block=block,
             error=error,
         ) from error

@@ -138,7 +138,7 @@ class Replay:
         wrong += [path for path, total in sums.items() if not math.isclose(total, now[path], abs_tol=1e-6)]
         if wrong:
             raise BlockCorrupt(
-                "the changes of the document do not give what {wrong} holds", wrong=wrong[0] or "the list"
+                "the changes of the document do not add up to what {wrong} contains", wrong=wrong[0] or "the list"
             )
 
     # -------------------------------------------------------------------------------------------------- reading
@@ -192,7 +192,9 @@ class Replay:
         counters = {path: amount for path in self._added if (amount := self._counter(path, numbers, report))}
         for path in (*sequences, *counters):
             if self._targets[path].read_only:
-                raise BlockRefused("{path} was changed since and is read only: the system keeps it", path=path)
+                raise BlockRefused(
+                    "{path} was changed in the meantime and is read-only: the system maintains it", path=path
+                )
         if self._logged & numbers:
             report.kept.append("the entries of a log cannot be changed")
         texts = [cut for path, cuts in sequences.items() if self.histories[path].is_text for cut in cuts]

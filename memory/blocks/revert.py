@@ -152,7 +152,7 @@ def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
         past.require(version)
         if version < (sealed := edit.sealed()):
             raise Refused(
-                "up to version {sealed} it had words that were taken back: only the owner can go back there",
+                "versions up to {sealed} contain words that were withdrawn: only the owner can go back to them",
                 sealed=sealed,
             )
         if version < past.replay.start:
@@ -196,7 +196,7 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
                 document.note(Note(deed, each.seq))
                 return
         _require_any(not kept, "", kept)
-        nothing, more = gettext_noop("there is nothing to do again here{more}"), ""
+        nothing, more = gettext_noop("there is nothing to redo here{more}"), ""
         if deed is Deed.UNDO:
             nothing = gettext_noop("nothing of yours is left to undo here{more}")
         if candidates:
@@ -307,7 +307,7 @@ def _require_any(found: bool, what: str, kept: Sequence[str] = ()) -> None:
 
 
 _STEPS = Deed.UNDO, Deed.REDO
-_STAYS = "changes up to {} stay: with them came words that were taken back since"
+_STAYS = "changes up to {} stay because they came with words that were withdrawn since"
 
 
 class Moved(Refused):

@@ -153,7 +153,7 @@ def parse_schema(text: str) -> Schema:
         return _SCHEMA.validate_json(text)
     except ValidationError as error:
         raise Refused(
-            "this is not a schema of a block: {problems}, {msg}",
+            "this is not a block schema: {problems}, {msg}",
             msg=error.errors()[0]["msg"],
             problems=ngettext_lazy("{count} problem", "{count} problems", error.error_count()),
         ) from None
@@ -233,7 +233,7 @@ def _moment(field: Field, value: str) -> str:
 def checked_items(fields: tuple[Field, ...], items: Any, most: int, name: str) -> list[Any]:
     """The items of a whole list; raises Refused."""
     if not isinstance(items, list | tuple):
-        raise Refused("{name} takes items, and {short} is none", name=name, short=_short(items))
+        raise Refused("{name} takes items, and {short} is not one", name=name, short=_short(items))
     if len(items) > most:
         raise Refused("{name} holds at most {most:,} items, not {items:,}", name=name, most=most, items=len(items))
     return [checked_item(fields, item, name) for item in items]

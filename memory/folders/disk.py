@@ -27,8 +27,8 @@ def checked_folder(name: str) -> str:
     """The name of a folder. Raises `Refused` for one that could not stand before a path."""
     if _NAME.fullmatch(name) is None:
         raise Refused(
-            "{name!r} cannot name a folder: use at most 40 small letters, digits, - and _, and begin with a "
-            "letter or digit",
+            "{name!r} cannot name a folder: use at most 40 lowercase letters, digits, - and _, and "
+            "begin with a letter or digit",
             name=clean(name),
         )
     return name
@@ -124,7 +124,7 @@ class OpenFile:
         """Raise `Refused` unless it is text."""
         if binary(os.pread(self.descriptor, BLOCK, 0)):
             raise Refused(
-                "{name} is a binary file of {size:,} bytes, which cannot be read",
+                "{name} is a binary file of {size:,} bytes and cannot be read",
                 name=self.seen.name,
                 size=self.seen.size,
             )

@@ -100,7 +100,7 @@ def until(blocks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
     """The blocks, as long as `time.monotonic` has not come to the deadline. Raises `TooSlow` after it."""
     for block in blocks:
         if time.monotonic() > deadline:
-            raise TooSlow("the file is too large to be read so far in the time there is")
+            raise TooSlow("the file is too large to be read that far in the available time")
         yield block
 
 

@@ -117,8 +117,8 @@ def note_review(tx: Tx, by: By, review: str) -> list[Item]:
     issues = read_review(_checked(review, LONGEST_REVIEW)).issues
     if not issues:
         raise Refused(
-            "it has no issue of {least} to {most} characters, so there is nothing to learn: number the issues, "
-            "one on each line",
+            "it has no issue of {least} to {most} characters, so there is nothing to learn: number "
+            "the issues, one per line",
             least=_ISSUE[0],
             most=_ISSUE[1],
         )
@@ -144,7 +144,7 @@ def prefer(tx: Tx, by: By, wish: str) -> Item:
 def finish(tx: Tx, by: By, summary: str, tech: str = "") -> Item:
     """Note that a project is done. Raises Refused."""
     if len(tech.strip()) > LONGEST_TECH:
-        raise Refused("its technologies take at most {longest_tech} characters", longest_tech=LONGEST_TECH)
+        raise Refused("its technologies can have at most {longest_tech} characters", longest_tech=LONGEST_TECH)
     made = {"tech": " ".join(storable(tech).split()), "ratings": {}}
     return _put(tx, by, Kind.PROJECT, _checked(summary, LONGEST), made)
 
@@ -165,7 +165,7 @@ def _checked(text: str, longest: int) -> str:
     if longest != LONGEST_REVIEW:
         text = " ".join(text.split())
     if not text or len(text) > longest:
-        raise Refused("it takes 1 to {longest:,} characters; this has {text:,}", longest=longest, text=len(text))
+        raise Refused("it must have 1 to {longest:,} characters; this has {text:,}", longest=longest, text=len(text))
     return text
 
 

@@ -133,7 +133,7 @@ def _writable(key: str, own: str) -> str:
     namespace = "/".join([root, *rest[:1]])
     if namespace != own and root != SHARED:
         raise Refused(
-            "you write only to {own} and {shared}/…: give a key without a namespace, {key} is not yours",
+            "you can write only to {own} and {shared}/…: give a key without a namespace, {key} is not yours",
             own=own,
             shared=SHARED,
             key=key,
@@ -177,7 +177,7 @@ def delete(tx: Tx, by: By, key: str) -> list[str]:
     mine = [each for each in found if may_write_down(by.scope, each.audience)]
     if not mine:
         raise Refused(
-            gettext_lazy("others than those here know {key}: delete it where they can see it too", key=key)
+            gettext_lazy("people who are not here can see {key}: delete it where they can see that", key=key)
             if found
             else _none(key)
         )

@@ -84,16 +84,14 @@ def read_blocks(source: Source) -> tuple[bytes, Iterator[Block]]:
         match None if framed is None else _decoded(framed.data, 0):
             case {"version": 1, "roots": [bytes(root)]} if len(root) == _CID_BYTES:
                 return root, _blocks(reader)
-    raise CarError("this is no CAR file of Carina: it begins with something else (at byte 0)")
+    raise CarError("this is not a CAR file exported by Carina: it begins with something else (at byte 0)")
 
 
 def _blocks(reader: "_Reader") -> Iterator[Block]:
     while (framed := reader.framed(MOST_BYTES + _CID_BYTES)) is not None:
         cid, data = framed.data[:_CID_BYTES], framed.data[_CID_BYTES:]
         if cid != cid_of(data):
-            raise CarError(
-                "the block at byte {offset} is damaged: it does not have the digest that names it", offset=framed.offset
-            )
+            raise CarError("the block at byte {offset} is damaged: it does not match its digest", offset=framed.offset)
         yield Block(framed.offset, cid, data)
 
 
@@ -117,7 +115,7 @@ class _Reader:
             return None
         if not 0 < size <= most:
             raise CarError(
-                "no block of ours begins at byte {offset}: it would have {size:,} bytes", offset=begins, size=size
+                "there is no valid block at byte {offset}: it would have {size:,} bytes", offset=begins, size=size
             )
         data = self._source.read(size)
         if len(data) < size:
@@ -141,7 +139,7 @@ class _Reader:
             value |= (byte[0] & 0x7F) << shift
             if byte[0] < 0x80:
                 return value
-        raise CarError("no block of ours begins at byte {offset}", offset=begins)
+        raise CarError("there is no valid block at byte {offset}", offset=begins)
 
 
 def _write_framed(sink: Sink, data: bytes) -> int:
@@ -159,7 +157,7 @@ def _decoded(data: bytes, offset: int) -> Any:
     try:
         return libipld.decode_dag_cbor(data)
     except (ValueError, RecursionError) as error:
-        raise CarError("the block at byte {offset} is no DAG-CBOR: {error}", offset=offset, error=error) from error
+        raise CarError("the block at byte {offset} is not DAG-CBOR: {error}", offset=offset, error=error) from error
 
 
 # -------------------------------------------------------------------------------------------------------- sealed files
@@ -223,7 +221,7 @@ class Opened:
         except importlib.import_module("cryptography.exceptions").InvalidTag:
             at = len(self._head) + self._count * (_PIECE + _TAG)
             why = "it is damaged or cut off" if self._count else "the passphrase is wrong, or the file is damaged"
-            raise CarError("the file cannot be opened at byte {offset}: {why}", offset=at, why=why) from None
+            raise CarError("the file could not be opened at byte {offset}: {why}", offset=at, why=why) from None
         self._count += 1
         return piece
 
@@ -291,8 +289,8 @@ def read_about(content: Any, known: int) -> About:
         raise CarError("this CAR file was not made by Carina: its first block does not say what it is")
     if content["carina"] > FORMAT or (isinstance(content.get("schema"), int) and content["schema"] > known):
         raise CarError(
-            "this file was made by a newer Carina (format {given}, schema {schema}); this one knows"
-            " format {format} and schema {known}: install the newer one",
+            "this file was made by a newer Carina (format {given}, schema {schema}); this one reads "
+            "format {format} and schema {known}: install the newer one",
             given=content["carina"],
             schema=content.get("schema"),
             format=FORMAT,
@@ -303,7 +301,7 @@ def read_about(content: Any, known: int) -> About:
             for each in get_args(Kind):
                 if each == kind:
                     return About(each, known_as, name, schema, thin)
-    raise CarError("this CAR file does not say what it is an export of")
+    raise CarError("this CAR file does not say what it contains")
 
 
 def read_manifest(content: Any, about: About) -> Manifest:
@@ -311,7 +309,9 @@ def read_manifest(content: Any, about: About) -> Manifest:
     match content:
         case {"tables": dict(tables), **rest} if rest == about.data():
             return Manifest(about, {name: _held(name, each) for name, each in tables.items()})
-    raise CarError("the last block of the file is not the manifest of this export: it is cut off or put together")
+    raise CarError(
+        "the last block of the file is not the manifest of this export: the file is cut off or was pieced together"
+    )
 
 
 def _held(name: str, told: Any) -> TableManifest:
@@ -320,4 +320,4 @@ def _held(name: str, told: Any) -> TableManifest:
             isinstance(each, str) for each in columns
         ) and all(isinstance(each, bytes) for each in lists):
             return TableManifest(tuple(columns), rows, tuple(lists))
-    raise CarError("the manifest does not say what the file holds of the table {name!r}", name=name[:80])
+    raise CarError("the manifest does not describe the table {name!r}", name=name[:80])

@@ -29,7 +29,7 @@ def constellation_id(taken: Import, rename: str) -> ConstellationId:
     if rename:
         return ConstellationId(f"con_{hashlib.sha256(taken.verified.root + rename.encode()).hexdigest()[:12]}")
     if not _ID.fullmatch(taken.manifest.about.id):
-        raise CarError("the file does not say of which constellation it is an export")
+        raise CarError("the file does not say which constellation it was exported from")
     return ConstellationId(taken.manifest.about.id)
 
 
@@ -39,7 +39,7 @@ def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
     for row in rows.all("SELECT id, name FROM constellations"):
         if str(row["name"]).casefold() == name.casefold() or row["id"] == identifier:
             raise NameTaken(
-                'there is a constellation "{name}" already; `--rename NAME` imports the file as another one',
+                'there is already a constellation "{name}"; `--rename NAME` imports the file as another one',
                 name=row["name"],
             )
 
@@ -55,15 +55,13 @@ def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: s
     with closing(connect(registry)) as raw:
         require_new_name(Rows(raw), taken, rename)
         if staged.exists() and place.exists() and any(place.iterdir()):
-            raise NameTaken("{place} is there already, but not registered; move it away", place=place)
+            raise NameTaken("{place} already exists but is not registered; move it away", place=place)
         with transaction(raw):
             try:
                 _register(Tx(raw), taken, (identifier, owner, rename or taken.manifest.about.name))
             except (CarError, driver.IntegrityError) as error:
                 discard(taken)
-                raise CarError(
-                    "the file holds accounts that no file of Carina can have: {error}", error=error
-                ) from error
+                raise CarError("the file contains accounts that are not valid: {error}", error=error) from error
             if staged.exists():
                 place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 staged.parent.replace(place)
@@ -130,7 +128,7 @@ def discard(taken: Import) -> None:
 def _rename(tx: Tx, name: str) -> None:
     found = tx.all("SELECT id FROM staged.agents")
     if len(found) != 1:
-        raise CarError("the file holds {count} agents; `--rename` is for one", count=len(found))
+        raise CarError("the file contains {count} agents; `--rename` works with only one", count=len(found))
     tx.run("UPDATE staged.agents SET name = ?", (name,))
 
 
@@ -139,9 +137,15 @@ def _require_names(tx: Tx) -> None:
         sql = f"""SELECT m.name FROM main.{table} m JOIN staged.{table} s
                   ON m.id = s.id OR m.name = s.name COLLATE NOCASE LIMIT 1"""
         if (row := tx.one(sql)) is not None:
-            kind = "an agent" if table == "agents" else "a group"
-            there = f'there is {kind} "{row["name"]}" already, or one with the same id, perhaps archived'
-            raise NameTaken("{there}; nothing was imported", there=there)
+            if table == "agents":
+                raise NameTaken(
+                    'there is already an agent "{name}" or one with the same ID, perhaps archived; '
+                    "nothing was imported",
+                    name=row["name"],
+                )
+            raise NameTaken(
+                'there is already a group "{name}" or one with the same ID; nothing was imported', name=row["name"]
+            )
 
 
 def _note_rows(tx: Tx, table: str, taken: Import) -> None:
@@ -163,7 +167,7 @@ def _move(tx: Tx, table: Table) -> None:
                 JOIN main.{table.name} m ON {same} LIMIT 1"""
     if tx.one(other) is not None:
         raise CarError(
-            "{name} has other rows with the same ids in this constellation; nothing was imported", name=table.name
+            "{name} has other rows with the same IDs in this constellation; nothing was imported", name=table.name
         )
     tx.run(
         f"""INSERT INTO main.{table.name} ({columns}) {new} s

@@ -115,7 +115,7 @@ def verify(open_file: Opener, size: int, progress: Progress) -> Verified:
         root, blocks = read_blocks(source)
         for block in blocks:
             if found is not None:
-                raise CarError("the file goes on after its end, at byte {offset}", offset=block.offset)
+                raise CarError("the file continues after its end, at byte {offset}", offset=block.offset)
             if about is None:
                 about = read_about(block.content(), known)
             elif (found := _manifest(block, root, about)) is None:
@@ -164,7 +164,7 @@ def _note(block: Block, sequence: _Sequence) -> None:
         case {"chunks": list(links), **rest} if not rest:
             sequence.lists[block.cid] = links
         case _:
-            raise CarError("the block at byte {offset} is none that an export of Carina has", offset=block.offset)
+            raise CarError("the block at byte {offset} is of a kind that no Carina export has", offset=block.offset)
     if block.cid in sequence.seen:
         raise CarError("the block at byte {offset} is in the file twice", offset=block.offset)
     sequence.seen.add(block.cid)
@@ -173,11 +173,11 @@ def _note(block: Block, sequence: _Sequence) -> None:
 def _agree(manifest: Manifest, sequence: _Sequence) -> None:
     """Raise CarError where the manifest names other blocks than the file has."""
     if stray := sorted(set(sequence.links) - set(manifest.tables)):
-        raise CarError("the file has rows of {name!r}, of which its manifest says nothing", name=stray[0][:80])
+        raise CarError("the file has rows of {name!r}, which its manifest does not mention", name=stray[0][:80])
     for name, held in manifest.tables.items():
         named = [link for each in held.lists for link in sequence.lists.get(each, ())]
         if named != sequence.links.get(name, []) or held.rows != sequence.rows.get(name, 0):
-            raise CarError("the file does not have all rows of {name!r} that its manifest names", name=name[:80])
+            raise CarError("the file lacks some of the rows of {name!r} that its manifest lists", name=name[:80])
 
 
 def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
@@ -198,9 +198,9 @@ def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
             try:
                 return data.decode() if text else data
             except UnicodeDecodeError as error:
-                raise CarError("a text of the block at byte {offset} is no UTF-8", offset=offset) from error
+                raise CarError("a text of the block at byte {offset} is not UTF-8", offset=offset) from error
     raise CarError(
-        "the block at byte {offset} holds a value that no table has, or one whose parts are missing", offset=offset
+        "the block at byte {offset} contains a value that no table has, or one with missing parts", offset=offset
     )
 
 
@@ -254,7 +254,7 @@ def require_schema(manifest: Manifest) -> None:
     """Raise CarError for a file that is older than what this version brings up to date."""
     if manifest.about.schema < migrations.migrations(migrations.Kind.CONSTELLATION)[0].version:
         raise CarError(
-            "this file has schema {schema}, which is older than this Carina can bring up to date",
+            "this file has schema {schema}, which is too old for this version to migrate",
             schema=manifest.about.schema,
         )
 
@@ -275,7 +275,7 @@ def stage(taken: Import) -> Path:
         shutil.rmtree(taken.staging, ignore_errors=True)
         if isinstance(error, CarError):
             raise
-        raise CarError("the file holds rows that no file of Carina can have: {error}", error=error) from error
+        raise CarError("the file contains rows that are not valid: {error}", error=error) from error
     return path
 
 
@@ -301,7 +301,7 @@ def _fill(taken: Import, path: Path) -> None:
             taken.progress(count / max(taken.verified.chunks, 1))
         if (broken := Rows(raw).one("PRAGMA foreign_key_check")) is not None:
             raise CarError(
-                "rows of {table} belong to rows of {parent} that the file does not have",
+                "the file lacks rows of {parent} to which its rows of {table} belong",
                 table=broken["table"],
                 parent=broken["parent"],
             )
@@ -336,7 +336,7 @@ def _insert(raw: Connection, chunk: Chunk, columns: tuple[str, ...] | None, coun
             tx.insert("import_state", {"chunks": count})
     except driver.IntegrityError as error:
         raise CarError(
-            "the rows at byte {offset} cannot be rows of {table}: {error}",
+            "the rows at byte {offset} are not valid rows of {table}: {error}",
             offset=chunk.offset,
             table=chunk.table,
             error=error,

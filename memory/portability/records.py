@@ -86,7 +86,7 @@ def whole(reader: Callable[[], Iterable[Record]], path: Path) -> list[Record]:
     except RuntimeError as error:  # of zipfile
         raise CarError("{path} is encrypted: decrypt it, then import it", path=path) from error
     except (AttributeError, LookupError, NotImplementedError, OSError, TypeError, ValueError, zlib.error) as error:
-        raise CarError("{path} is damaged, or has another form than such exports have", path=path) from error
+        raise CarError("{path} is damaged, or does not have the expected format", path=path) from error
 
 
 def digest(path: Path) -> str:
@@ -102,7 +102,7 @@ def read_json(path: Path) -> Any:
             raise CarError("{path} is larger than {size} MB", path=path, size=_MOST_BYTES >> 20)
         return json.loads(path.read_bytes())
     except (ValueError, RecursionError) as error:
-        raise CarError("{path} is no JSON: {error}", path=path, error=error) from error
+        raise CarError("{path} is not JSON: {error}", path=path, error=error) from error
     except OSError as error:
         raise CarError("{path} cannot be read: {reason}", path=path, reason=error.strerror) from error
 
@@ -112,7 +112,7 @@ def chatgpt(found: Any) -> Iterator[Record]:
     if not isinstance(found, list) or not all(
         isinstance(each, dict) and isinstance(each.get("mapping"), dict) for each in found
     ):
-        raise CarError("this is no conversations.json of ChatGPT: it has no list of conversations")
+        raise CarError("this is not a conversations.json from ChatGPT: it has no list of conversations")
     for conversation in found:
         name = str(conversation.get("conversation_id") or conversation.get("id") or conversation.get("create_time"))
         nodes = conversation["mapping"]
@@ -153,7 +153,7 @@ def discord(path: Path) -> Iterator[Record]:
                 if file.endswith("/messages.json") and "messages/" in file:
                     yield from _of_discord(_in_zip(package, info), file.split("/")[-2].lstrip("c"), person, name)
     except (zipfile.BadZipFile, KeyError) as error:
-        raise CarError("{path} is no data package of Discord", path=path) from error
+        raise CarError("{path} is not a Discord data package", path=path) from error
 
 
 def _ending(names: Mapping[str, zipfile.ZipInfo], end: str) -> zipfile.ZipInfo:
@@ -167,7 +167,7 @@ def _in_zip(package: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
         try:
             return json.loads(file.read(_MOST_BYTES))
         except (ValueError, RecursionError) as error:
-            raise CarError("{path} is no JSON: {error}", path=info.filename, error=error) from error
+            raise CarError("{path} is not JSON: {error}", path=info.filename, error=error) from error
 
 
 def _of_discord(messages: Any, channel: str, person: str, name: str) -> Iterator[Record]:
@@ -189,7 +189,7 @@ def letta(found: Any) -> Iterator[Record]:
     if every is None and isinstance(found, dict) and "core_memory" in found:
         every = [found]
     if not isinstance(every, list):
-        raise CarError("this is no agent file of Letta: it has no agents")
+        raise CarError("this is not a Letta agent file: it has no agents")
     shared = {str(each.get("id")): each for each in found.get("blocks") or () if isinstance(each, dict)}
     for number, agent in enumerate(each for each in every if isinstance(each, dict)):
         key = str(agent.get("id") or f"agent-{number}")
@@ -265,7 +265,7 @@ def version_1(path: Path) -> Iterator[Record]:
         found = {block.cid: block.content() for block in blocks}
     manifest = found.get(root)
     if not isinstance(manifest, dict) or manifest.get("version") != 3:
-        raise CarError("this is no export of version 3 of the reference system: its manifest does not say so")
+        raise CarError("this is not a version 3 export of the reference system: its manifest does not say so")
     seen: set[bytes] = {root}
     for cid, agent in _linked(manifest, found, seen, _is_agent):
         memories = [*_linked(agent, found, seen, _is_memory)]
@@ -281,7 +281,7 @@ def version_1(path: Path) -> Iterator[Record]:
         for own_cid, message in _linked(agent, found, seen, _is_message):
             yield _of_letta(shown(own_cid), shown(cid), name, message)
     for cid in found.keys() - seen:
-        yield Left(shown(cid), _("it is no agent, memory or message that the seeds describe"))
+        yield Left(shown(cid), _("it is not an agent, memory or message that the seeds describe"))
 
 
 def _is_agent(each: Mapping[str, Any]) -> bool:

@@ -67,7 +67,7 @@ def create(folder: Path, now: datetime) -> Backup:
     target = folder / FOLDER / name
     making = folder / FOLDER / f"{name}{_UNFINISHED}"
     if target.exists():
-        raise BackupFailed("there is a backup {name} already", name=name)
+        raise BackupFailed("there is already a backup {name}", name=name)
     private_folder(folder / FOLDER)
     shutil.rmtree(making, ignore_errors=True)
     private_folder(making)
@@ -82,7 +82,7 @@ def create(folder: Path, now: datetime) -> Backup:
     except (OSError, driver.DatabaseError) as error:
         shutil.rmtree(making, ignore_errors=True)
         raise BackupFailed(
-            "no backup could be made in {folder}: {error}", folder=folder / FOLDER, error=error
+            "no backup could be created in {folder}: {error}", folder=folder / FOLDER, error=error
         ) from error
     return _read(target)
 
@@ -94,7 +94,7 @@ def copy_to(backup: Backup, folder: Path) -> Path:
     """
     target, making = folder / backup.name, folder / f"{backup.name}{_UNFINISHED}"
     if target.exists():
-        raise BackupFailed("there is {target} already", target=target)
+        raise BackupFailed("{target} already exists", target=target)
     try:
         private_folder(folder)
         shutil.rmtree(making, ignore_errors=True)
@@ -106,7 +106,7 @@ def copy_to(backup: Backup, folder: Path) -> Path:
     except OSError as error:
         shutil.rmtree(making, ignore_errors=True)
         raise BackupFailed(
-            "{folder} cannot take it: {reason}", folder=folder, reason=error.strerror or error
+            "{folder} could not be written to: {reason}", folder=folder, reason=error.strerror or error
         ) from error
     return target
 
@@ -173,7 +173,7 @@ def _stage(folder: Path, backup: Backup, staged: Path) -> int:
         return _carry_over(folder, staged / _GLOBAL)
     except (OSError, driver.DatabaseError) as error:
         raise BackupFailed(
-            "{name} could not be put back: {error}. Nothing was changed: mend that, or choose another backup",
+            "{name} could not be restored: {error}. Nothing was changed: fix that, or choose another backup",
             name=backup.name,
             error=error,
         ) from error
@@ -189,7 +189,7 @@ def _replace(folder: Path, backup: Backup, staged: Path) -> None:
             (staged / name).replace(path)
     except OSError as error:
         raise BackupFailed(
-            "{name} was put back in part only: {error}. Mend that, and restore it again before you start Carina",
+            "{name} was restored only in part: {error}. Fix that, and restore it again before you start Carina",
             name=backup.name,
             error=error,
         ) from error

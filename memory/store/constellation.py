@@ -70,8 +70,8 @@ def require_registry(folder: Path) -> None:
     """Raise DatabaseCorrupt when the registry is gone and what it registered is not: a new one would begin anew."""
     if not (folder / "global.db").exists() and any(folder.glob("constellations/[!.]*/carina.db")):
         raise DatabaseCorrupt(
-            "{folder} is gone, but constellations are there: restore it from a backup, or move "
-            "{constellations} away to begin anew",
+            "{folder} is missing, but constellations exist: restore it from a backup, or move "
+            "{constellations} away to start over",
             folder=folder / "global.db",
             constellations=folder / "constellations",
         )

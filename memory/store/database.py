@@ -127,7 +127,7 @@ def _translate(error: BaseException) -> BaseException:
         case Code.BUSY | Code.LOCKED:
             return DatabaseBusy("another program holds the database: {error}", error=error)
         case Code.FULL | Code.IOERR | Code.READONLY | Code.CANTOPEN:
-            return DatabaseFull("the disk does not take the write: {error}", error=error)
+            return DatabaseFull("the disk did not accept the write: {error}", error=error)
         case _:
             return error
 

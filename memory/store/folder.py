@@ -92,7 +92,7 @@ class DataFolder:
         except OSError as error:
             reason = error.strerror or type(error).__name__
             raise StoreError(
-                "the data folder {path} cannot be made ({reason}); set CARINA_HOME to a folder you can write",
+                "the data folder {path} could not be created ({reason}); set CARINA_HOME to a folder you can write to",
                 path=self.path,
                 reason=reason,
             ) from error
@@ -131,7 +131,7 @@ class DataFolder:
             return os.open(self.lock_file, os.O_RDWR | os.O_CREAT, _FILE_MODE)
         except OSError as error:
             raise StoreError(
-                "the lock file {path} cannot be opened: {reason}", path=self.lock_file, reason=error.strerror
+                "the lock file {path} could not be opened: {reason}", path=self.lock_file, reason=error.strerror
             ) from error
 
     def _wait_for_lock(self, descriptor: int) -> None:

@@ -101,14 +101,14 @@ def unreadable(path: Path, error: Exception) -> Exception:
             full = shutil.disk_usage(path.parent).free < _ROOM
             why = "its disk is full: free some space" if full else "its disk gives errors: look at the system's log"
             return DatabaseFull(
-                "{path} cannot be opened ({error}); {why}, then try again. The file was not changed",
+                "{path} could not be opened ({error}); {why}, then try again. The file was not changed",
                 path=path,
                 error=error,
                 why=why,
             )
         case Code.BUSY | Code.LOCKED:
             return DatabaseBusy(
-                "{path} cannot be opened ({error}): another program holds it; try again", path=path, error=error
+                "{path} could not be opened ({error}): another program holds it; try again", path=path, error=error
             )
         case Code.CORRUPT | Code.NOTADB | Code.CANTOPEN:
             return _damaged(path, error)
@@ -165,23 +165,22 @@ def check(found: Status) -> None:
     """Refuse a file that is older or newer. Raises DatabaseOutdated or DatabaseTooNew."""
     if 0 < found.version < found.oldest:
         raise DatabaseOutdated(
-            "{path} has version {version}, and this program can bring files up to date from "
-            "version {oldest} on: use the Carina that made it",
+            "{path} has version {version}, but this program can migrate files only from version "
+            "{oldest} on: use the Carina that made it",
             path=found.path,
             version=found.version,
             oldest=found.oldest,
         )
     if found.version < found.needed:
         raise DatabaseOutdated(
-            "{path} has version {version} and this program needs {needed}: run `carina db migrate`",
+            "{path} has version {version}, but this program needs {needed}: run `carina db migrate`",
             path=found.path,
             version=found.version,
             needed=found.needed,
         )
     if found.version > found.needed:
         raise DatabaseTooNew(
-            "{path} has version {version}; this program knows versions up to {needed}: install a "
-            "Carina that knows version {version}",
+            "{path} has version {version}, but this program supports versions up to {needed}: install a newer Carina",
             path=found.path,
             version=found.version,
             needed=found.needed,
@@ -263,8 +262,8 @@ def _check_history(raw: Connection, path: Path, kind: Kind) -> None:
         # Of another name is one that stands in the first file now.
         if migration is not None and migration.name == row["name"] and migration.sha256 != row["sha256"]:
             raise DatabaseCorrupt(
-                "{path} was made with another text of migration {version} ({name}): the history of "
-                "migrations must not be edited; use the Carina that made it, or restore a backup",
+                "{path} was made with a different text of migration {version} ({name}): migrations must "
+                "not be edited; use the Carina that made it, or restore a backup",
                 path=path,
                 version=migration.version,
                 name=row["name"],

@@ -270,7 +270,7 @@ class _Reading:
                 continue
             before, behind = self._text[: found.start()], self._text[found.end() :]
             if re.search(_SECOND_TIME, before) or re.search(_FIRST_TIME, behind):
-                raise Refused("That names more than one time. Ask for each by itself.")
+                raise Refused("That names more than one time. Enter each one separately.")
 
     def _span(self, local: datetime, zone: tzinfo) -> datetime | None:
         for pattern in self._table.spans:

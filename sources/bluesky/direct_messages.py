@@ -146,7 +146,7 @@ class DirectMessages:
         if self.served:
             return _("direct messages are served")
         if not self.trouble:
-            return _("direct messages: not asked yet")
+            return _("direct messages: not checked yet")
         return _(
             "direct messages are not served: {reason} (the server has none, or the app password has no access to them)",
             reason=_(self.trouble),
@@ -354,7 +354,7 @@ def _fitting(delivery: Delivery) -> str:
         how = "\n\n" + _("Answer with one of: {offers}", offers=offers)
     room = _MOST_GRAPHEMES - richtext.graphemes(how)
     if richtext.graphemes(text) > room:
-        cut = "… " + _("(cut off: `carina permits show` has the whole)") if how else "…"
+        cut = "… " + _("(cut off; `carina permits show` shows all of it)") if how else "…"
         text = richtext.shortened(text, room - len(cut)) + cut
     return text + how
 

@@ -178,7 +178,7 @@ class BlueskyEndpoint(Endpoint):
             return standing or await self._create(delivery, {**made, "subject": delivery.target})
         found = (await self._watched.posts([delivery.target])).get(delivery.target)
         if found is None:
-            raise DeliveryFailed(gettext_lazy("the post was deleted, or cannot be seen by us"))
+            raise DeliveryFailed(gettext_lazy("the post was deleted, or the bot cannot see it"))
         if delivery.act == "reply":
             return await self._create(delivery, await self._elsewhere(delivery, found))
         self._check_person(found.author)
@@ -227,7 +227,7 @@ class BlueskyEndpoint(Endpoint):
         self._check(found)
         filters = self._settings.filters
         if found.author.is_bot and found.author.did not in filters.friends and not self._settings.bot_answers_per_day:
-            raise DeliveryFailed(gettext_lazy("the person is a bot by its own word, and `bot_answers_per_day` is 0"))
+            raise DeliveryFailed(gettext_lazy("the account is labeled as a bot, and `bot_answers_per_day` is 0"))
         record = await self._record(delivery, _languages(found))
         parent = Reference(found.uri, found.cid)
         return {**record, "reply": {"root": found.root.data(), "parent": parent.data()}}
@@ -242,37 +242,39 @@ class BlueskyEndpoint(Endpoint):
         uri, _ = uri_and_cid(delivery.reply_to)
         if delivery.turn is not None and delivery.later and not uri:
             # The thread's first author may never have spoken to us.
-            raise DeliveryFailed(gettext_lazy("the post that it goes on from was not delivered"))
+            raise DeliveryFailed(gettext_lazy("the post it continues was not delivered"))
         if not root:
-            raise DeliveryFailed(gettext_lazy("{place} is no thread on Bluesky", place=delivery.place))
+            raise DeliveryFailed(gettext_lazy("{place} is not a thread on Bluesky", place=delivery.place))
         found = (await self._watched.posts([uri or root])).get(uri or root)
         if found is None:
             self._watched.gone(delivery.reply_to)
             raise DeliveryFailed(
-                gettext_lazy("the post that it would answer was deleted, or cannot be seen by us"), withheld=True
+                gettext_lazy("the post it would answer was deleted, or the bot cannot see it"), withheld=True
             )
         self._check(found)
         return found.root, Reference(found.uri, found.cid), _languages(found)
 
     def _check(self, found: Post) -> None:
         if found.author.did == self._session.did:
-            raise DeliveryFailed(gettext_lazy("it would answer a post of our own"), withheld=True)
+            raise DeliveryFailed(gettext_lazy("it would answer one of the bot's own posts"), withheld=True)
         self._check_person(found.author)
         if found.replies_closed:
-            raise DeliveryFailed(gettext_lazy("the thread's author lets only others reply"), withheld=True)
+            raise DeliveryFailed(gettext_lazy("the author of the thread does not let the bot reply"), withheld=True)
 
     def _check_person(self, who: Account) -> None:
         """Raise DeliveryFailed for somebody with whom we have nothing to do, by their choice or by ours."""
         if self._us().withheld(person_id(who.did)):
-            raise DeliveryFailed(gettext_lazy("the person wants nothing of us (opted out)"), withheld=True)
+            raise DeliveryFailed(
+                gettext_lazy("the person does not want to hear from the bot (opted out)"), withheld=True
+            )
         if who.did in self._settings.filters.exclude_dids:
             raise DeliveryFailed(gettext_lazy("the person is excluded by the configuration"), withheld=True)
         if self._us().denied(person_id(who.did)):
-            raise DeliveryFailed(gettext_lazy("the person was shut out (`carina people deny`)"), withheld=True)
+            raise DeliveryFailed(gettext_lazy("the person is blocked (`carina people deny`)"), withheld=True)
         if who.blocked:
             raise DeliveryFailed(gettext_lazy("one of the two accounts has blocked the other"), withheld=True)
         if who.muted:
-            raise DeliveryFailed(gettext_lazy("our account has muted the person"), withheld=True)
+            raise DeliveryFailed(gettext_lazy("the bot's account has muted the person"), withheld=True)
 
     async def _followed(self, did: str) -> Account:
         """Somebody of whom no post is at hand, with the same checks."""
@@ -291,7 +293,7 @@ class BlueskyEndpoint(Endpoint):
             found = await self._get(uri)
             own = post({**found, "record": found.get("value")})
             if own is None:
-                raise DeliveryFailed(gettext_lazy("the post that it goes on from was deleted"))
+                raise DeliveryFailed(gettext_lazy("the post it continues was deleted"))
             known = own.root, own.languages
         return known[0], Reference(uri, cid), known[1]
 
@@ -306,7 +308,9 @@ class BlueskyEndpoint(Endpoint):
             raise DeliveryFailed(gettext_lazy("there is nothing to say"))
         if not richtext.fits(text):
             raise DeliveryFailed(
-                gettext_lazy("the text has {count} characters, and a post takes 300", count=richtext.graphemes(text))
+                gettext_lazy(
+                    "the text has {count} characters, but a post can have at most 300", count=richtext.graphemes(text)
+                )
             )
         record: dict[str, Any] = {
             "$type": POSTS,
@@ -430,7 +434,9 @@ class BlueskyEndpoint(Endpoint):
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         uri, _ = uri_and_cid(external_id)
         if author_of(uri) != self._session.did:
-            raise DeliveryFailed(gettext_lazy("{post} in {place} is no post of ours", post=external_id, place=place))
+            raise DeliveryFailed(
+                gettext_lazy("{post} in {place} is not a post of the bot", post=external_id, place=place)
+            )
         try:
             await self._remove(uri)
         except CallFailed as why:

@@ -28,7 +28,7 @@ class NoLogin(NoAnswer):
     def __init__(self, service: str, what: str) -> None:
         super().__init__(
             gettext_lazy(
-                "{service} opens no session ({what}). If this continues, check BLUESKY_SERVICE.",
+                "{service} did not open a session ({what}). If this continues, check BLUESKY_SERVICE.",
                 service=service,
                 what=what,
             )
@@ -49,7 +49,7 @@ class Refused(CallFailed):
     def __init__(self, status: int, error: str, message: str) -> None:
         super().__init__(
             gettext_lazy(
-                "Bluesky refuses it ({status} {error}: {message})",
+                "Bluesky refused it ({status} {error}: {message})",
                 status=status,
                 error=error[:80],
                 message=message[:200],
@@ -66,8 +66,9 @@ class WrongPassword(SourceRefused):
     def __init__(self, handle: str, service: str) -> None:
         super().__init__(
             _(
-                "{service} refuses the login of {handle}. Check BLUESKY_HANDLE, and make a new app password for "
-                "BLUESKY_APP_PASSWORD in the settings of the account, under Privacy and security, App passwords.",
+                "{service} refused the login of {handle}. Check BLUESKY_HANDLE, and create a new app "
+                "password for BLUESKY_APP_PASSWORD in the settings of the account, under Privacy and "
+                "security, App passwords.",
                 service=service,
                 handle=handle,
             )

@@ -105,7 +105,7 @@ class BlueskyReader:
     async def thread(self, uri: str) -> Found:
         seen = await read_thread(self._session, uri, self._settings.filters)
         if seen is None:
-            raise Refused(404, "NotFound", gettext_lazy("the post was deleted, or cannot be seen by us"))
+            raise Refused(404, "NotFound", gettext_lazy("the post was deleted, or the bot cannot see it"))
         self._require(seen.post.author)
         if vacates(seen, self._us, self._settings.filters):
             raise Refused(
@@ -121,13 +121,15 @@ class BlueskyReader:
         if who.did == self._us.did:
             return
         if self._us.withheld(person_id(who.did)):
-            raise Refused(403, "OptedOut", gettext_lazy("the person wants nothing of us"))
+            raise Refused(403, "OptedOut", gettext_lazy("the person does not want to hear from the bot"))
         excluded = who.did in self._settings.filters.exclude_dids or self._us.denied(person_id(who.did))
         if excluded or who.blocked or who.muted:
-            raise Refused(403, "Excluded", gettext_lazy("the person is excluded, blocked or muted, or has blocked us"))
+            raise Refused(
+                403, "Excluded", gettext_lazy("the person is excluded, blocked or muted, or has blocked the bot")
+            )
         if who.shy:
             raise Refused(
-                403, "Excluded", gettext_lazy("the person asks that only readers who are logged in see what they write")
+                403, "Excluded", gettext_lazy("the person wants only readers who are logged in to see what they write")
             )
 
     def _shown(self, found: list[Post]) -> Found:

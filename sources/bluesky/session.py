@@ -281,7 +281,7 @@ def _words(why: Exception) -> str:
     broke = isinstance(why, httpx.HTTPError | NetworkError) or isinstance(why.__cause__, httpx.HTTPError)
     if broke:
         return gettext_lazy("the connection to Bluesky broke ({error})", error=type(why).__name__)
-    return gettext_lazy("what came back is not what Bluesky answers ({error})", error=type(why).__name__)
+    return gettext_lazy("the response was not a valid Bluesky answer ({error})", error=type(why).__name__)
 
 
 def _wait(why: RateLimitExceededError) -> float:

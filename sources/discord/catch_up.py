@@ -234,7 +234,7 @@ class Readback:
     async def _open(self, person: int | None) -> int:
         """The channel of the direct messages with a person. Raises Unreadable."""
         if person is None:
-            raise Unreadable(gettext_lazy("it names no place on Discord"), for_good=True)
+            raise Unreadable(gettext_lazy("it does not name a place on Discord"), for_good=True)
         await asyncio.sleep(DIRECT_EVERY)
         opening = self._client.create_dm(discord.Object(person))
         return int((await _asked(outside(DIRECT, opening, SECONDS))).id)
@@ -301,7 +301,7 @@ async def _asked(asking: Awaitable[Any]) -> Any:
         raise Unreadable(str(why) or "Discord did not answer in time", for_good=False) from why
     except Exception as why:
         log.exception("discord_answer_not_understood")
-        raise Unreadable(gettext_lazy("Discord's answer is not understood, as the log has it"), for_good=False) from why
+        raise Unreadable(gettext_lazy("Discord's answer could not be understood; see the log"), for_good=False) from why
 
 
 def _unavailable(place: Any) -> bool:

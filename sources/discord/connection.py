@@ -24,7 +24,7 @@ class WrongToken(SourceRefused):
 
     def __init__(self) -> None:
         super().__init__(
-            _("Discord refuses the token (DISCORD_TOKEN). Reset it in the developer portal, and set the new one.")
+            _("Discord refused the token (DISCORD_TOKEN). Reset it in the developer portal, and set the new one.")
         )
 
 
@@ -32,14 +32,14 @@ class MissingIntent(SourceRefused):
     """Discord refuses the connection for an intent even after the privileged ones were left out."""
 
     def __init__(self) -> None:
-        super().__init__(_("Discord refuses the gateway intents. Check the bot's settings in the developer portal."))
+        super().__init__(_("Discord refused the gateway intents. Check the bot's settings in the developer portal."))
 
 
 class GatewayRefused(SourceRefused):
     """Discord closed the connection for a reason that trying again does not cure."""
 
     def __init__(self, code: int) -> None:
-        super().__init__(_("Discord closed the gateway for good (close code {code}).", code=code))
+        super().__init__(_("Discord closed the gateway permanently (close code {code}).", code=code))
         self.code = code
 
 
@@ -221,7 +221,7 @@ def reason_of(why: BaseException | None, client: discord.Client) -> str:
         case ReconnectWebSocket(resume=False):
             return gettext_lazy("Discord declared the session invalid (op 9)")
         case ReconnectWebSocket() if isinstance(why.__context__, TimeoutError):
-            return gettext_lazy("nothing came from Discord for a minute")
+            return gettext_lazy("nothing was received from Discord for a minute")
         case ReconnectWebSocket() if why.__context__ is None:
             return gettext_lazy("Discord asked the bot to reconnect (op 7)")
         case ReconnectWebSocket():
@@ -234,7 +234,7 @@ def reason_of(why: BaseException | None, client: discord.Client) -> str:
                 "Discord's gateway answered {status} instead of opening the connection", status=why.status
             )
         case discord.GatewayNotFound():
-            return gettext_lazy("Discord does not say where its gateway is")
+            return gettext_lazy("Discord did not say where its gateway is")
         case TimeoutError():
             return gettext_lazy("Discord did not answer in time")
         case None:

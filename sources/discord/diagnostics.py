@@ -33,12 +33,12 @@ async def examine(token: SecretStr, owner: str) -> list[Finding]:
         await outside(_ASK, client.login(token.get_secret_value()), _SECONDS)
         return await _account(client, owner)
     except discord.LoginFailure:
-        remedy = _("make a new token at {portal} (Bot, Reset Token) and set DISCORD_TOKEN", portal=_PORTAL)
-        return [Finding("Discord", State.PROBLEM, _("Discord refuses the token"), remedy)]
+        remedy = _("create a new token at {portal} (Bot, Reset Token) and set DISCORD_TOKEN", portal=_PORTAL)
+        return [Finding("Discord", State.PROBLEM, _("Discord refused the token"), remedy)]
     except REFUSED as why:
         if client.user is None:
             words = _("it cannot be reached: {why}", why=str(why) or type(why).__name__)
-            return [Finding("Discord", State.PROBLEM, words, _("see to the network, and https://discordstatus.com"))]
+            return [Finding("Discord", State.PROBLEM, words, _("check the network, and https://discordstatus.com"))]
         words = _("it stopped answering: {why}", why=str(why) or type(why).__name__)
         return [Finding("Discord", State.PROBLEM, words, _("try again; see https://discordstatus.com"))]
     finally:
@@ -55,7 +55,7 @@ async def _account(client: discord.Client, owner: str) -> list[Finding]:
         Finding(
             "Discord",
             State.GOOD,
-            _("the token is that of {user}, a member of {where}", user=client.user, where=where),
+            _("the token belongs to {user}, a member of {where}", user=client.user, where=where),
         ),
         *_intents(application.flags),
         *_servers(guilds, application.id),
@@ -65,18 +65,21 @@ async def _account(client: discord.Client, owner: str) -> list[Finding]:
 
 
 def _intents(flags: discord.ApplicationFlags) -> Iterator[Finding]:
-    remedy = _("switch it on at {portal} (Bot, Privileged Gateway Intents) and start again", portal=_PORTAL)
+    remedy = _("turn it on at {portal} (Bot, Privileged Gateway Intents) and restart", portal=_PORTAL)
     if not (flags.gateway_message_content or flags.gateway_message_content_limited):
         words = _("Message Content is off: only mentions, replies and direct messages are understood")
         yield Finding(_("Discord intents"), State.DOUBT, words, remedy)
     if not (flags.gateway_guild_members or flags.gateway_guild_members_limited):
-        words = _("Server Members is off: who left a server is noticed late, roles are read when somebody speaks")
+        words = _(
+            "Server Members is off: it takes a while to notice that somebody left a server, and "
+            "roles are read only when somebody writes"
+        )
         yield Finding(_("Discord intents"), State.DOUBT, words, remedy)
 
 
 def _servers(guilds: Sequence[Mapping[str, Any]], application: int) -> Iterator[Finding]:
     if not guilds:
-        words = _("the bot is in no server: it can be reached by direct messages alone")
+        words = _("the bot is not on any server: it can be reached only by direct message")
         yield Finding(_("Discord servers"), State.DOUBT, words, _("open {url}", url=invite_url(application)))
     lacking = [(guild["name"], missing) for guild in guilds if (missing := _missing(int(guild["permissions"])))]
     for name, missing in lacking[:_SHOWN]:
@@ -109,19 +112,21 @@ def _starts(limit: Mapping[str, int]) -> Iterator[Finding]:
             total=limit["total"],
             hours=hours,
         )
-        yield Finding(_("Discord starts"), State.DOUBT, words, _("find out what starts the service over and over"))
+        yield Finding(_("Discord starts"), State.DOUBT, words, _("find out what keeps restarting the service"))
 
 
 async def _owner(client: discord.Client, owner: str) -> list[Finding]:
     if not owner:
-        remedy = _("set DISCORD_OWNER_ID to your user id, so that approvals reach you and commands obey you")
+        remedy = _(
+            "set DISCORD_OWNER_ID to your user ID, so that you get approval requests and can use the owner's commands"
+        )
         return [Finding(_("Discord owner"), State.UNSET, _("nobody on Discord is the owner"), remedy)]
     try:
         user = await outside(_ASK, client.fetch_user(int(owner)), _SECONDS)
     except discord.NotFound:
-        remedy = _("copy your user id in Discord (developer mode, right click on yourself) into DISCORD_OWNER_ID")
+        remedy = _("copy your user ID from Discord (developer mode, right-click your name) into DISCORD_OWNER_ID")
         return [Finding(_("Discord owner"), State.PROBLEM, _("there is no user {owner}", owner=owner), remedy)]
     if user.bot:
-        words, remedy = _("{user} is a bot", user=user), _("set DISCORD_OWNER_ID to the id of your own account")
+        words, remedy = _("{user} is a bot", user=user), _("set DISCORD_OWNER_ID to the ID of your own account")
         return [Finding(_("Discord owner"), State.PROBLEM, words, remedy)]
     return [Finding(_("Discord owner"), State.GOOD, _("{user} is the owner", user=user))]

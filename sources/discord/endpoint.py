@@ -355,7 +355,7 @@ def _shown(text: str, buttons: Buttons | None) -> str:
 
 def _message(channel: Any, external_id: str) -> discord.PartialMessage:
     if not external_id.isdecimal():
-        raise DeliveryFailed(gettext_lazy("the message does not exist any more"))
+        raise DeliveryFailed(gettext_lazy("the message no longer exists"))
     message: discord.PartialMessage = channel.get_partial_message(int(external_id))
     return message
 

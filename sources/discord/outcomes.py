@@ -13,11 +13,11 @@ SECOND_TRY = 0.9
 """discord.py waits at least a second before it tries again: a failure sooner than that was its first try's."""
 
 _WORDS = {
-    10003: gettext_lazy("the channel does not exist any more, or the bot cannot see it"),
-    10008: gettext_lazy("the message does not exist any more"),
+    10003: gettext_lazy("the channel no longer exists, or the bot cannot see it"),
+    10008: gettext_lazy("the message no longer exists"),
     50001: gettext_lazy("the bot cannot see that channel"),
-    50006: gettext_lazy("there is nothing in the message"),
-    50007: gettext_lazy("this person does not take direct messages from the bot"),
+    50006: gettext_lazy("the message is empty"),
+    50007: gettext_lazy("this person does not accept direct messages from the bot"),
     50008: gettext_lazy("messages cannot be sent in that channel"),
     50013: gettext_lazy("the bot has no permission to do that there"),
     50083: gettext_lazy("the thread is archived and locked"),
@@ -36,7 +36,7 @@ def verdict(why: Exception, elapsed: float) -> DeliveryFailed | DeliveryUnclear:
     """Whether a message was certainly not sent, or nobody knows; `elapsed` seconds after the call began."""
     match why:
         case discord.RateLimited():
-            return DeliveryFailed(gettext_lazy("Discord asks to wait"), retry_after=why.retry_after)
+            return DeliveryFailed(gettext_lazy("Discord asks the bot to wait"), retry_after=why.retry_after)
         case discord.HTTPException() if why.status < 500:
             return refusal(why.status, why.code, why.text, why.response.headers.get("Retry-After"))
         case discord.HTTPException():
@@ -54,10 +54,10 @@ def verdict(why: Exception, elapsed: float) -> DeliveryFailed | DeliveryUnclear:
 def refusal(status: int, code: int, text: str, retry_after: str | None = None) -> DeliveryFailed:
     """An answer below 500: nothing was done."""
     if status == 429:
-        return DeliveryFailed(gettext_lazy("Discord asks to wait"), retry_after=_seconds(retry_after))
+        return DeliveryFailed(gettext_lazy("Discord asks the bot to wait"), retry_after=_seconds(retry_after))
     return DeliveryFailed(
         _WORDS.get(code)
-        or gettext_lazy("Discord refuses it ({status} {code}: {text})", status=status, code=code, text=text[:200])
+        or gettext_lazy("Discord refused it ({status} {code}: {text})", status=status, code=code, text=text[:200])
     )
 
 

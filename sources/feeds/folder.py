@@ -12,7 +12,7 @@ MOST_FILES = 200_000
 def read_folder(folder: Path) -> list[Item]:
     """Every file in a folder and those within it. Raises SourceUnreadable."""
     if not folder.is_dir():
-        raise SourceUnreadable("the folder is not there")
+        raise SourceUnreadable("the folder does not exist")
     found = []
     for path, entry in _files(folder, ""):
         try:

@@ -26,7 +26,7 @@ def read_calendar(body: bytes, now: datetime, ahead: timedelta) -> list[Item]:
         calendar = Calendar.from_ical(body)
         events = list(calendar.walk("VEVENT"))
     except (ValueError, KeyError, IndexError, TypeError, AttributeError) as error:
-        raise SourceUnreadable("it is no calendar: {reason}", reason=one_line(str(error))[:200]) from error
+        raise SourceUnreadable("it is not a calendar: {reason}", reason=one_line(str(error))[:200]) from error
     if len(events) > _MOST_EVENTS:
         raise SourceUnreadable("the calendar has more than {most} events", most=f"{_MOST_EVENTS:,}")
     deadline = clocks.monotonic() + _SECONDS
@@ -63,7 +63,7 @@ def _again(begins: datetime, rule: str, now: datetime, deadline: float) -> datet
             moment: datetime = found.replace(tzinfo=UTC)
             return moment
     if clocks.monotonic() > deadline:
-        raise SourceUnreadable("its events take too long to work out")
+        raise SourceUnreadable("its events take too long to compute")
     return None
 
 

@@ -19,7 +19,7 @@ def read_feed(body: bytes) -> list[Item]:
     """What a feed has, oldest first. Raises SourceUnreadable for what is no feed."""
     found: Any = feedparser.parse(body, sanitize_html=False, resolve_relative_uris=False)
     if not found.get("version") and not found.get("entries"):
-        raise SourceUnreadable("it is no RSS or Atom feed")
+        raise SourceUnreadable("it is not an RSS or Atom feed")
     return [_item(each) for each in reversed(found["entries"][:_MOST_ITEMS])]
 
 

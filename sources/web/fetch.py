@@ -60,11 +60,11 @@ def read_text(page: Page) -> PageText:
         return read
     if kind.startswith("text/") or kind.endswith(("json", "xml")) or not kind:
         if b"\0" in page.body:
-            raise WebRefused("{host} gave no text ({count} bytes).", host=page.host, count=len(page.body))
+            raise WebRefused("{host} sent no text ({count} bytes).", host=page.host, count=len(page.body))
         return PageText("", page.body.decode(charset or "utf-8", "replace"))
     named = kind if _KIND.fullmatch(kind) else "something else"
     raise WebRefused(
-        "{host} gave no text but {named} ({count} bytes), which cannot be read.",
+        "{host} sent {named} ({count} bytes) instead of text, which cannot be read.",
         host=page.host,
         named=named,
         count=len(page.body),
@@ -138,7 +138,7 @@ class _VettedNetwork(httpcore.AsyncNetworkBackend):
     async def connect_tcp(self, host: str, port: int, *given: Any, **named: Any) -> httpcore.AsyncNetworkStream:
         addresses = list(await self._resolving(host, port))
         if not addresses or (host != self._named and not all(map(self._vet, addresses))):
-            raise WebRefused("{host} is not a place of the public web, so it is not read.", host=host)
+            raise WebRefused("{host} is not on the public web, so it is not read.", host=host)
         for address in addresses[:-1]:
             try:
                 return await self._plain.connect_tcp(address, port, *given, **named)
@@ -197,7 +197,9 @@ class Reader:
             ) from error
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError) as error:
             raise WebRefused("{host} could not be read: {why}.", host=_host(url), why=_brief(error)) from error
-        raise WebRefused("{host} leads on and on: more than {count} redirects.", host=_host(url), count=_MOST_REDIRECTS)
+        raise WebRefused(
+            "{host} redirects too often: more than {count} redirects.", host=_host(url), count=_MOST_REDIRECTS
+        )
 
 
 def _onward(url: str, onward: str) -> str:
@@ -205,7 +207,7 @@ def _onward(url: str, onward: str) -> str:
     try:
         return urljoin(url, onward)
     except ValueError as error:
-        raise WebRefused("{host} leads on to what is not a URL: {error}.", host=_host(url), error=error) from error
+        raise WebRefused("{host} redirects to an invalid URL: {error}.", host=_host(url), error=error) from error
 
 
 def checked_url(url: str) -> SplitResult:
@@ -218,11 +220,11 @@ def checked_url(url: str) -> SplitResult:
     except ValueError as error:
         raise WebRefused("{url!r} is not a URL: {error}.", url=url[:200], error=error) from error
     if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise WebRefused("{url!r} is not a URL of the web, such as https://example.org/page.", url=url[:200])
+        raise WebRefused("{url!r} is not a web URL, such as https://example.org/page.", url=url[:200])
     if not _is_host(parts.hostname):
         raise WebRefused(_not_a_host(parts.hostname))
     if parts.username or parts.password:
-        raise WebRefused("A URL with a user name or a password is not read.")
+        raise WebRefused("URLs with a user name or a password are not read.")
     return parts
 
 
@@ -245,7 +247,7 @@ async def _one(pool: httpcore.AsyncConnectionPool, parts: SplitResult, accept: s
         if answer.status in _REDIRECTS and found.get("location"):
             return Page(parts.geturl(), answer.status, "", b""), found["location"]
         if found.get("content-encoding", "identity").lower() != "identity":
-            raise WebRefused("{host} answered compressed though it was asked not to.", host=host)
+            raise WebRefused("{host} sent a compressed answer although it was asked not to.", host=host)
         body = bytearray()
         async for chunk in answer.aiter_stream():
             body += chunk
@@ -321,4 +323,4 @@ class Searching:
                 for each in results[:limit]
             ]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise WebRefused("the search server did not answer as a SearXNG server does.") from error
+            raise WebRefused("the search server did not answer like a SearXNG server.") from error

@@ -269,7 +269,7 @@ async def test_two_bots_that_do_not_say_so_stop_answering_each_other(here: Stage
                 await asyncio.sleep(0.2)
         (noticed,) = [each for each in stages if each.service.logged_events("bluesky_passed_over")]
         assert noticed.service.logged_events("bluesky_passed_over")[0]["reasons"] == ["machine"]
-        await until(lambda: found(noticed, NOTICE, "answers like a machine"))
+        await until(lambda: found(noticed, NOTICE, "answers like a bot"))
         said = [len(await each.bot.records()) for each in stages]
         await looked(here, 40)
         assert [len(await each.bot.records()) for each in stages] == said

@@ -160,7 +160,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ('[discord]\nauto_thread = "q"\n', 'discord.auto_thread: found "q"; expected a boolean\n'),
         ("[constellation]\nname = 1979-05-27\n", "constellation.name: found a date; expected a string\n"),
         ("[limits]\nturn_seconds = nan\n", "limits.turn_seconds: found"),
-        ('[[groups]]\nmembers = ["Carin"]\n', 'found "Carin", which is no agent; did you mean "Carina"?'),
+        ('[[groups]]\nmembers = ["Carin"]\n', 'found "Carin", which is not an agent; did you mean "Carina"?'),
         (
             '[[groups]]\nmembers = ["Carina", "Carina"]\n',
             'groups["Main"].members: found "Carina" twice; expected every agent once',

@@ -20,7 +20,7 @@ EXEMPT = {
     # What a person chose, and what Bluesky's servers say of posts and people; each is done again after a death.
     "privacy.follow": "whose words are shown to others, made from their choice again at every start",
     "bluesky.withdraw": "our answer to a post that is gone; looked for again",
-    "bluesky.suspect": "tells the owner of somebody who answers like a machine; noticed again",
+    "bluesky.suspect": "tells the owner of somebody who answers like a bot; noticed again",
     # Owners' commands, not messages.
     "inbox.revive": "`carina inbox retry`",
     "unanswered.retry": "`/my retry`, `carina retry` and the button under what was given up",

@@ -112,7 +112,7 @@ async def test_where_a_restore_fails_no_copy_is_left_and_it_says_what_it_changed
     file = next(name for name in made.files if name != "global.db")
     (tmp_path / file).unlink()
     (tmp_path / file).mkdir()
-    with pytest.raises(BackupFailed, match="in part only"):
+    with pytest.raises(BackupFailed, match="only in part"):
         backups.restore(tmp_path, made)
     assert not list(tmp_path.glob(".restoring-*"))
     (tmp_path / file).rmdir()

@@ -320,7 +320,7 @@ def test_an_agent_does_not_bring_back_what_was_taken_back(tx: Tx, undone: bool) 
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"
     for go in (revert.redo, revert.undo):
-        with pytest.raises(Refused, match="came words that were taken back"):
+        with pytest.raises(Refused, match="words that were withdrawn"):
             go(revert.by_agent(tx, second, "notes"), agent_writer(STAR))
     blocks.append_block(tx, second, "notes", "More.\n")
     revert.undo(revert.by_agent(tx, second, "notes"), agent_writer(STAR))
@@ -337,7 +337,7 @@ def test_where_nothing_was_taken_back_it_is_undone_as_before(tx: Tx) -> None:
     second = author(begun(tx, taken(tx, 3, "other words")).id)
     revert.undo(revert.by_agent(tx, second, "plans"), agent_writer(STAR))
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
-    with pytest.raises(Refused, match="came words that were taken back"):
+    with pytest.raises(Refused, match="words that were withdrawn"):
         revert.undo(revert.by_agent(tx, second, "notes"), agent_writer(STAR))
 
 
@@ -347,7 +347,7 @@ def test_where_the_past_was_erased_it_stays_known_what_a_turn_wrote(tx: Tx) -> N
     forget_past(tx, made.id, NOON)
     assert [each.change and each.change.turn for each in blame(revert.past_of_block(tx, made.id))] == [None, turn.id]
     hand = revert.Hand(OWNER_ID, (OWNER_ID,), True, Scope(OWNER), Trust.OWNER, NOON)
-    with pytest.raises(Refused, match="version 1 had words that were erased since, and went with them"):
+    with pytest.raises(Refused, match="version 1 contained words that were erased since, and was deleted with them"):
         revert.roll_back(revert.by_hand(tx, hand, made), 1)
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\n"
@@ -368,7 +368,7 @@ def test_of_people_the_owner_alone_brings_it_back(tx: Tx, owner: bool) -> None:
         revert.undo(again, person_writer(person))
         assert stands(tx, "human") == "Kept.\nCode 4711.\n"
         return
-    with pytest.raises(Refused, match="came words that were taken back"):
+    with pytest.raises(Refused, match="words that were withdrawn"):
         revert.undo(again, person_writer(person))
     assert stands(tx, "human") == "Kept.\n"
 
@@ -394,7 +394,7 @@ def test_of_people_the_owner_alone_goes_back_behind_it(tx: Tx, way: str, owner: 
         go(made.version)
         assert stands(tx, "human") == "Kept.\nCode 4711.\n"
         return
-    with pytest.raises(Refused, match="words that were taken back"):
+    with pytest.raises(Refused, match="words that were withdrawn"):
         go(made.version)
     assert stands(tx, "human") == "Kept.\n"
     later = blocks.append_block(tx, author(turn.id), "human", "More.\n")

@@ -152,11 +152,11 @@ def test_each_undoes_their_own_while_others_write(tx: Tx) -> None:
         undo(edit, AGENT)
     redo(edit, AGENT)
     assert content(tx) == "coffee\ncake\n"
-    with pytest.raises(Refused, match="nothing to do again"):
+    with pytest.raises(Refused, match="nothing to redo"):
         redo(edit, AGENT)
     undo(edit, AGENT)
     append_block(tx, author(), "notes", "more\n")
-    with pytest.raises(Refused, match="nothing to do again"):  # it edited past that
+    with pytest.raises(Refused, match="nothing to redo"):  # it edited past that
         redo(edit, AGENT)
     undo(by_agent(tx, author(MIA), "notes"), MIA)
     assert content(tx) == "tea\nmore\n"
@@ -192,7 +192,7 @@ def test_what_was_undone_is_done_again_beside_what_others_wrote_there(tx: Tx) ->
     assert content(tx) == "Base\nthe agent writes"
     undo(by_agent(tx, author(JOB), "notes"), JOB)
     assert content(tx) == "Base\nMia writes\nthe agent writes"
-    with pytest.raises(Refused, match="nothing to do again"):
+    with pytest.raises(Refused, match="nothing to redo"):
         redo(mias, MIA)
 
 
@@ -248,7 +248,7 @@ def test_what_cannot_be_done_again_is_told_with_its_words(tx: Tx) -> None:
     replace_in_block(tx, author(MIA), "notes", "tea", "juice")
     done = redo(edit, AGENT)
     assert (content(tx), done.plan.lost) == ("Ana likes juice.\nHer cat is old.\n", ("coffee with milk",))
-    with pytest.raises(Refused, match="nothing to do again here: others changed since what your change") as refused:
+    with pytest.raises(Refused, match="nothing to redo here: others changed since what your change") as refused:
         redo(edit, AGENT)
     assert "not brought back, since others changed what is there: “coffee with milk”" in str(refused.value)
 

@@ -253,7 +253,9 @@ def test_what_was_said_in_private_is_not_written_where_others_read_and_the_right
 def test_what_cannot_be_done_to_a_block_from_here_names_no_other_block(tx: Tx, move: Any, named: str) -> None:
     made(tx, new("rules", PUBLIC, type=BlockType.WORKING, permission=Permission.ADMIN))
     made(tx, new("channel_notes", CHANNEL))
-    with pytest.raises(BlockRefused, match=rf"than hear this, so no {named} from here: do it where all of them hear"):
+    with pytest.raises(
+        BlockRefused, match=rf"than hear this, so {named} is not possible here: do it where all of them can see it"
+    ):
         move(tx, author(IN_CHANNEL), "rules")
 
 

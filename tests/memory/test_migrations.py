@@ -78,7 +78,7 @@ def test_an_older_file_is_refused_and_the_command_is_named(path: Path, monkeypat
     known(monkeypatch, FIRST)
     prepare(path, Kind.GLOBAL)
     known(monkeypatch, FIRST, SECOND)
-    with pytest.raises(DatabaseOutdated, match="has version 1 and this program needs 2: run `carina db migrate`"):
+    with pytest.raises(DatabaseOutdated, match="has version 1, but this program needs 2: run `carina db migrate`"):
         prepare(path, Kind.GLOBAL)
     assert version(path) == 1
 
@@ -100,7 +100,7 @@ def test_a_newer_file_is_refused_with_the_version_it_needs(path: Path, monkeypat
     known(monkeypatch, FIRST, SECOND)
     prepare(path, Kind.GLOBAL)
     known(monkeypatch, FIRST)
-    refused = "has version 2; this program knows versions up to 1: install a Carina that knows version 2"
+    refused = "has version 2, but this program supports versions up to 1: install a newer Carina"
     with pytest.raises(DatabaseTooNew, match=refused):
         prepare(path, Kind.GLOBAL)
     with pytest.raises(DatabaseTooNew, match=refused):
@@ -114,9 +114,7 @@ def test_a_file_from_before_the_first_migration_is_refused_and_not_touched(
     known(monkeypatch, FIRST, SECOND)
     prepare(path, Kind.GLOBAL)
     known(monkeypatch, Migration(3, "start", "CREATE TABLE a (n INTEGER, m INTEGER) STRICT;"))
-    refused = (
-        "has version 2, and this program can bring files up to date from version 3 on: use the Carina that made it"
-    )
+    refused = "has version 2, but this program can migrate files only from version 3 on: use the Carina that made it"
     with pytest.raises(DatabaseOutdated, match=refused):
         prepare(path, Kind.GLOBAL)
     with pytest.raises(DatabaseOutdated, match=refused):
@@ -128,7 +126,7 @@ def test_a_history_that_was_edited_is_refused(path: Path, monkeypatch: pytest.Mo
     known(monkeypatch, FIRST, SECOND)
     prepare(path, Kind.GLOBAL)
     known(monkeypatch, Migration(1, "start", FIRST.sql + " -- a word more"), SECOND)
-    refused = r"another text of migration 1 \(start\)"
+    refused = r"a different text of migration 1 \(start\)"
     with pytest.raises(DatabaseCorrupt, match=refused):
         prepare(path, Kind.GLOBAL)
     with pytest.raises(DatabaseCorrupt, match=refused):

@@ -93,7 +93,7 @@ def test_what_is_older_than_it_may_be_goes_for_good_and_that_is_said() -> None:
             found.text_at(3)
         with pytest.raises(Refused, match="there is no version 41"):
             found.text_at(41)
-        with pytest.raises(Refused, match="is no longer known"):
+        with pytest.raises(Refused, match="are no longer known"):
             found.change(found.start)
         assert found.change(40).seq == 40
         kept = tx.all("SELECT newest_at FROM memory_block_archives")
@@ -155,5 +155,5 @@ def test_damage_to_where_a_document_begins_is_repaired_from_the_checkpoint_befor
 def test_a_document_whose_changes_do_not_give_its_text_is_corrupt_and_not_misread(tx: Tx) -> None:
     document = load_block(tx, filled(tx, 26), None).document
     document.base = replace(document.base, text="x")
-    with pytest.raises(BlockCorrupt, match="do not give its text"):
+    with pytest.raises(BlockCorrupt, match="do not add up to its text"):
         past_of(document)

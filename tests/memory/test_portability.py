@@ -242,7 +242,7 @@ def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, 
         row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
         Tx(raw).insert("agents", {**row, "created_at": "x", "updated_at": "x"})
     taken = take(tmp_path / "one.car", tmp_path / "data")
-    with pytest.raises(NameTaken, match='there is an agent "carina" already'):
+    with pytest.raises(NameTaken, match='there is already an agent "carina"'):
         join_constellation(taken, stage(taken), target, "")
     assert count(target, "SELECT count(*) FROM messages") == 0
     join_constellation(taken, stage(taken), target, "Visitor")
@@ -313,11 +313,11 @@ def test_blocks_that_are_missing_twice_there_or_added_are_refused(car: Path, tmp
     (first, *rest) = found
     stray = encoded({"table": "no", "rows": []})
     for wrong, why in (
-        ([first, *rest[1:]], "does not have all rows"),
+        ([first, *rest[1:]], "lacks some of the rows"),
         ([first, rest[0], *rest], "in the file twice"),
         (found[:-1], "its last block"),
-        ([*found, first], "goes on after its end"),
-        ([first, (cid_of(stray), stray), *rest], "says nothing"),
+        ([*found, first], "continues after its end"),
+        ([first, (cid_of(stray), stray), *rest], "does not mention"),
     ):
         file = put_together(tmp_path / "wrong.car", root, wrong)
         with pytest.raises(CarError, match=why):
@@ -331,7 +331,10 @@ def test_blocks_that_are_missing_twice_there_or_added_are_refused(car: Path, tmp
         ([1, 2], "not made by Carina"),
         ({"carina": FORMAT + 1}, "newer Carina"),
         ({"carina": FORMAT, "schema": SCHEMA + 1}, "newer Carina"),
-        ({"carina": FORMAT, "kind": "universe", "id": "", "name": "", "schema": SCHEMA, "thin": False}, "export of"),
+        (
+            {"carina": FORMAT, "kind": "universe", "id": "", "name": "", "schema": SCHEMA, "thin": False},
+            "does not say what it contains",
+        ),
     ],
 )
 def test_foreign_and_newer_files_are_refused(tmp_path: Path, content: Any, why: str) -> None:
@@ -351,7 +354,7 @@ def test_what_is_no_car_file_is_refused(tmp_path: Path, data: bytes) -> None:
 def test_a_block_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
     root, data = cid_of(b""), bytes(MOST_BYTES + 1)
     put_together(tmp_path / "large.car", root, [(cid_of(data), data)])
-    with pytest.raises(CarError, match="no block of ours"):
+    with pytest.raises(CarError, match="there is no valid block"):
         verify(opener(tmp_path / "large.car", ""), 1, still)
 
 
@@ -374,8 +377,8 @@ def rows_file(tmp_path: Path, rows: list[list[Any]], columns: list[str], table: 
         ("budgets; DROP TABLE agents", ["id"], [1], "does not have"),
         ("budgets", ["subject", "nothing"], ["a", "b"], "does not have"),
         ("budgets", ["subject", "period"], ["a"], "columns"),
-        ("budgets", ["subject", "period"], ["a", "year"], "cannot be rows"),
-        ("group_members", ["group_id", "agent_id", "joined_at"], ["g", "a", "x"], "belong to rows"),
+        ("budgets", ["subject", "period"], ["a", "year"], "are not valid rows"),
+        ("group_members", ["group_id", "agent_id", "joined_at"], ["g", "a", "x"], "lacks rows"),
     ],
 )
 def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
@@ -458,7 +461,7 @@ async def test_an_interrupted_import_does_not_keep_a_new_home_from_starting(car:
 
 def test_a_constellation_is_imported_once_or_under_another_name(home: Path, car: Path, tmp_path: Path) -> None:
     import_whole(take(car, tmp_path / "data"))
-    with pytest.raises(NameTaken, match='a constellation "home" already'):
+    with pytest.raises(NameTaken, match='already a constellation "home"'):
         import_whole(take(car, tmp_path / "data"))
     import_whole(take(car, tmp_path / "data"), "second")
     assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM constellations") == 2

@@ -92,7 +92,7 @@ def test_a_key_stands_in_the_own_namespace_and_is_never_doubled(tx: Tx) -> None:
 
 @pytest.mark.parametrize("key", ["session/discord:11/a", "patrol/heartbeat/a", "subagent/1/a"])
 def test_only_the_own_namespace_and_shared_are_written(tx: Tx, key: str) -> None:
-    with pytest.raises(Refused, match="you write only to session/discord:10 and shared/"):
+    with pytest.raises(Refused, match="you can write only to session/discord:10 and shared/"):
         save(tx, BY, NewEntry(key, "x"))
     assert save(tx, BY, NewEntry("shared/move/list", "x")).namespace == "shared/move"
 
@@ -153,7 +153,7 @@ def test_the_same_key_of_two_audiences_is_two_entries_and_the_own_one_comes_firs
 
 def test_what_others_can_see_is_deleted_only_where_they_may_know_of_it(tx: Tx) -> None:
     save(tx, BY, NewEntry("a", "x"))
-    with pytest.raises(Refused, match="others than those here know"):
+    with pytest.raises(Refused, match="people who are not here can see"):
         delete(tx, by(Scope(OWNER)), f"{HERE}/a")
     with pytest.raises(Refused, match="nothing is kept as"):
         delete(tx, by(Scope(ABROAD)), f"{HERE}/a")

@@ -112,7 +112,7 @@ async def test_what_fails_is_tried_again_and_then_given_up_until_the_next_time(
     await here.tick()
     job = await here.job("daily")
     assert job.attempts == 1
-    assert f"failed 1 time, tried again: {error.__name__}: no such thing" in job.last_detail
+    assert f"failed 1 time, trying again: {error.__name__}: no such thing" in job.last_detail
     await here.pass_by(6 * HOUR, MINUTE)
     job = await here.job("daily")
     assert (job.last_outcome, job.attempts, job.status) == ("failed", 0, Status.ACTIVE)
@@ -157,7 +157,7 @@ async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:
     await here.runner.tick()
     job = await here.job("strange")
     assert (job.status, job.held_until) == (Status.ACTIVE, NOON + HOUR)
-    assert "nothing here knows how" in job.last_detail
+    assert "nothing here handles" in job.last_detail
     here.kinds.add(Queueing("of another version", here.note))
     await here.pass_by(HOUR, HOUR)
     assert len(here.fired) == 1

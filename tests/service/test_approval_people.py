@@ -212,7 +212,7 @@ async def test_without_a_channel_each_named_admin_is_asked_directly(tmp_path: Pa
         copy = await card_of(t, content, eve.direct)
         request = request_of(t, content)
         assert content in copy.text
-        assert "2 people need to allow it." in copy.text
+        assert "2 people must approve it." in copy.text
         await until(lambda: record_of(t, request) == ["asked", "not reached"], what="the admin without direct messages")
         assert status_of(t, request) == "waiting"
         await eve.press(copy, "Allow once")

@@ -115,7 +115,7 @@ async def test_a_wrong_password_ends_it_with_words_and_code_2(sky: Skies) -> Non
     sky.service.environment["BLUESKY_APP_PASSWORD"] = "wrong-wrong-wrong"
     code, _, error = await sky.service.run("run")
     assert code == 2
-    assert "make a new app password" in error
+    assert "create a new app password" in error
     assert "wrong-wrong" not in error
 
 

@@ -21,10 +21,10 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         with pytest.raises(Impossible, match="needs permissions"):
             await t.ana.command("admin budget set", {"of": "constellation", "usd": 0.0}, t.general)
         refused(await t.ana.command("admin budget set", {"of": "constellation", "usd": 0.0}), "Only the owner may")
-        refused(await t.olga.command("admin budget set", {"of": "moon", "usd": 1.0}), "A budget is of")
+        refused(await t.olga.command("admin budget set", {"of": "moon", "usd": 1.0}), "A budget is for")
         refused(await t.olga.command("admin budget set", {"of": "agent:Moon", "usd": 1.0}), "There is no agent 'Moon'")
         refused(
-            await t.olga.command("admin budget set", {"of": "guild"}), "Give an amount of money, of tokens, or both"
+            await t.olga.command("admin budget set", {"of": "guild"}), "Give a limit in dollars, in tokens, or both"
         )
         given = await t.olga.command("admin budget set", {"of": "constellation", "usd": 0.0})
         assert (given.ephemeral, given.text) == (True, "From now on: constellation, per day: $0.00.")
@@ -40,7 +40,7 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         assert (code, found["constellation"]) == (0, (0, None, "by command"))
         assert found["person"][2] == "in the configuration"
         code, out, _ = await t.service.run("budget", "clear", "constellation")
-        assert (code, "There is no such budget now" in out) == (0, True)
+        assert (code, "There is no such budget anymore" in out) == (0, True)
         code, _, error = await t.service.run("budget", "clear", "constellation")
         assert (code, "No command set a budget of constellation per day" in error) == (1, True)
         t.model.script(Answer("Two."))

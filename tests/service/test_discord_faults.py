@@ -19,7 +19,7 @@ async def test_a_wrong_token_is_said_clearly_and_the_exit_code_is_2(tmp_path: Pa
         t.service.environment["DISCORD_TOKEN"] = wrong = t.server.token[:-6] + "wrong0"
         await t.service.launch()
         assert await t.service.ended() == 2
-        refused(t, "Discord refuses the token (DISCORD_TOKEN)")
+        refused(t, "Discord refused the token (DISCORD_TOKEN)")
         assert wrong not in t.service.text
 
 

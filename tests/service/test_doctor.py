@@ -46,14 +46,14 @@ async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
         t.model.default = lambda _request: Answer("Yes.")
         await t.service.start()
         found = await examined(t, 0)
-        assert only(found, "Discord")[:2] == ("good", "the token is that of carina, a member of 1 server")
+        assert only(found, "Discord")[:2] == ("good", "the token belongs to carina, a member of 1 server")
         assert only(found, "Discord owner")[:2] == ("good", "olga is the owner")
         assert only(found, "model openai:scripted")[0] == "good"
-        assert only(found, "service")[:2] == ("good", "it runs, and nothing was given up")
+        assert only(found, "service")[:2] == ("good", "running, with no failed messages")
         assert only(found, "clock")[0] == "good"
         assert only(found, "database")[0] == "good"
         assert only(found, "embedder")[:2][0] == "not configured"
-        assert only(found, "backups")[2] == "`carina backup create` makes one"
+        assert only(found, "backups")[2] == "create one with `carina backup create`"
         assert [request.last_user for request in t.model.requests] == ["Are you there?"]
         assert all(request.method == "GET" for request in t.server.requests if not _at_start(request.path))
         code, out, _ = await t.service.run("doctor")
@@ -85,10 +85,10 @@ async def test_what_is_wrong_is_named_with_what_to_do(tmp_path: Path) -> None:
         state, words, remedy = only(found, "model openai:scripted")
         assert state == "problem"
         assert "OPENAI_API_KEY" in remedy
-        assert only(found, "service") == ("not configured", "it does not run", "`carina run` starts it")
+        assert only(found, "service") == ("not configured", "not running", "start it with `carina run`")
         t.service.environment["DISCORD_TOKEN"] = "no-such-token"
         state, words, remedy = only(await examined(t, 1), "Discord")
-        assert (state, words) == ("problem", "Discord refuses the token")
+        assert (state, words) == ("problem", "Discord refused the token")
         assert "no-such-token" not in remedy
 
 
@@ -149,8 +149,8 @@ async def test_before_the_first_start_without_a_network_it_says_what_to_do_and_m
         assert (code, error) == (1, "")
         lines = out.splitlines()
         told = {line.split(": ")[0]: after for line, after in itertools.pairwise(lines)}
-        assert told["PROBLEM  Discord"].strip().startswith("-> see to the network")
-        assert told["PROBLEM  Bluesky"].strip().startswith("-> see to the network")
+        assert told["PROBLEM  Discord"].strip().startswith("-> check the network")
+        assert told["PROBLEM  Bluesky"].strip().startswith("-> check the network")
         assert not t.service.home.exists()
 
 

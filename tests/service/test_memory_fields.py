@@ -69,7 +69,7 @@ async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
         t.configure(toml=TOML)
         await t.service.start()
-        for field, words in (("", "name a field"), ("sky.seen", "read only"), ("x", "x")):
+        for field, words in (("", "name a field"), ("sky.seen", "read-only"), ("x", "x")):
             said = await opened(t, field)
             assert (said.modal, words in said.text) == (None, True), said.text
         code, _, error = await t.service.run("memory", "edit", "manual", "--text", "word " * 900)

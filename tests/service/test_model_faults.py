@@ -80,7 +80,7 @@ async def test_a_refused_key_is_told_answered_from_memory_and_not_tried_with_eve
         shown = await status(t)
         assert "model openai:scripted: refused since " in shown
         assert "(HTTP 401 invalid_api_key). Set OPENAI_API_KEY to a key" in shown
-        assert " It is not asked again for" in shown
+        assert " The next attempt is in" in shown
         code, out, _error = await t.service.run("status")
         assert code == 0
         assert "model openai:scripted: refused since " in out

@@ -131,7 +131,7 @@ async def test_the_owner_does_the_same_by_command_with_and_without_a_service(tmp
         code, out, _ = await run("privacy", "optout", ana)
         assert (code, "Opted out" in out) == (0, True)
         await run("jobs", "run", "sleeptime")
-        called = "SELECT 1 FROM jobs WHERE last_detail = 'nothing called for a turn'"
+        called = "SELECT 1 FROM jobs WHERE last_detail = 'no turn was needed'"
         await until(lambda: rows(t, called), what="a word of hers in what a job says")
         code, out, _ = await run("privacy", "erase", ana, "--yes")
         assert code == 0

@@ -77,7 +77,7 @@ async def test_entries_are_found_by_what_they_are_about(offline_archive: Live) -
     said, entry, how = found.text.splitlines()
     assert said == "> The boat lies at the north pier."
     assert entry.startswith("-# entry boat, <t:")
-    assert how == "-# Searched by words alone."
+    assert how == "-# Searched by words only."
     assert "Nothing was found." in (await t.ana.command("memory archival search", {"text": "boat"})).text
 
 

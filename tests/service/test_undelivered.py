@@ -92,7 +92,7 @@ async def test_killed_at_its_write_it_is_sent_once_or_can_be_asked_for_again(t: 
     if side == "before":
         code, out, error = await t.service.run("outbox", "retry", row)
         assert (code, error) == (0, "")
-        assert "by the running service, or at its next start." in out
+        assert "by the running service or at its next start." in out
     code, _out, error = await t.service.run("outbox", "retry", row)
     assert (code, f"There is no undelivered message {row}." in error) == (1, True)
     await t.service.start()

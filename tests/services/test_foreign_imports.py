@@ -107,7 +107,7 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
     assert await imports.undo(OLGA, origin=report.origin) == "Took back 2 records."
     assert await rows(database, "SELECT * FROM messages") == []
     assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 1
-    with pytest.raises(UserError, match="is left to take back"):
+    with pytest.raises(UserError, match="is left to undo"):
         await imports.undo(OLGA, (await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin)
     with pytest.raises(UserError, match="There is no import"):
         await imports.undo(OLGA, origin="nothing")

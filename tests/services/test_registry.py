@@ -197,7 +197,7 @@ class ReadFile(Arguments):
 
 
 class NameFile(Arguments):
-    name: Annotated[str, Param("Its name")] = ""
+    name: Annotated[str, Param("Name of the agent or group")] = ""
 
 
 class Files:

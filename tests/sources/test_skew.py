@@ -53,6 +53,6 @@ async def test_a_clock_that_is_wrong(server: Clockwork, off: int, words: str) ->
 async def test_nobody_to_ask(server: Clockwork) -> None:
     server.off = None
     found = await examine_clock(server.url)
-    assert (found.state, found.words) == (State.DOUBT, "it could not be compared: ValueError")
+    assert (found.state, found.words) == (State.DOUBT, "the clock could not be checked: ValueError")
     found = await examine_clock("http://127.0.0.1:9/")
-    assert (found.state, found.words) == (State.DOUBT, "it could not be compared: ClientConnectorError")
+    assert (found.state, found.words) == (State.DOUBT, "the clock could not be checked: ClientConnectorError")

@@ -186,7 +186,7 @@ async def test_what_waits_for_an_agent_is_answered_when_one_joins_the_group(tmp_
         await s.call("agent.hibernate", agent="Carina")
         said = await s.app.web.talk.say(to, "hello")
         (told,) = [each async for each in s.app.web.talk.follow(to.place.id, said) if isinstance(each, Answer)]
-        assert "waits for an agent" in told.error
+        assert "kept for 7 days" in told.error
         await s.call("group.add.member", group="Main", agent="Other")
         async with asyncio.timeout(5):
             while [each["status"] for each in await s.call("inbox.list")] != ["done"]:

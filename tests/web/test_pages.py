@@ -99,7 +99,7 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
         await said(s, "where is my dentist?")
         place = (await s.call("inbox.list"))[0]["place"]
         page = (await s.get("/context", params={"place": place})).text
-        for words in ("would be shown", "where is my dentist?", "Memory blocks", "your answer is heard by"):
+        for words in ("would see", "where is my dentist?", "Memory blocks", "your answer is heard by"):
             assert words in page
         found = await s.call("agent.preview", place=place)
         assert "Elm Street" in found["text"]
@@ -110,7 +110,7 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
         private = (await s.call("inbox.list"))[0]["place"]
         assert private.startswith("api:app/ann/")
         refused = (await s.get("/context", params={"place": private})).text
-        assert "that you may look into" in refused
+        assert "that you can see" in refused
         assert "plum" not in refused
 
 
@@ -138,7 +138,7 @@ async def test_a_message_is_followed_through_its_stages(tmp_path: Path) -> None:
         assert trace["stages"][0]["kind"] == "queue"
         assert trace["stages"][-1]["kind"] == "delivery"
         assert trace["text"] == "hello"
-        assert "ms together" in (await s.get(f"/messages/{row}")).text
+        assert "ms in total" in (await s.get(f"/messages/{row}")).text
 
 
 async def test_a_block_is_edited_compared_and_restored(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_two_people_who_edit_one_block_lose_nothing(tmp_path: Path) -> Non
         await s.post(here, op="memory.edit", text="one\ntwo\nthree\nfour", seen=seen)
         page = await s.post(here, op="memory.edit", text="zero\none\ntwo\nthree", seen=seen)
         assert (await s.call("memory.show", label="human"))["text"] == "zero\none\ntwo\nthree\nfour"
-        assert "Both are kept" in page.text
+        assert "Both changes are kept" in page.text
 
 
 async def test_a_text_that_is_not_stored_stays_in_the_form(tmp_path: Path) -> None:
@@ -222,7 +222,7 @@ async def test_pages_speak_the_language_of_the_browser(tmp_path: Path) -> None:
         for wanted, code, words in (
             ("de-AT,de;q=0.9,en;q=0.8", "de", "Nichts braucht dich"),
             ("fr,en;q=0.3,ja;q=0.5", "ja", "対応が必要なものはありません"),
-            ("fr", "en", "Nothing needs you"),
+            ("fr", "en", "Nothing needs your attention"),
         ):
             page = (await s.get("/", headers={"Accept-Language": wanted})).text
             assert f'<html lang="{code}">' in page

@@ -177,7 +177,7 @@ class EventJob:
     def announce(self, tx: Tx, firing: Firing) -> Done:
         event = calendar.by_id(tx, EventId(firing.job.payload["event"]))
         if event is None or event.person is None or event.cancelled:
-            return Done(_("not wanted any more"))
+            return Done(_("no longer wanted"))
         if self.reminding.opted_out(event.person):
             calendar.cancel(tx, event, firing.now)
         if kept := self.reminding.kept_back(tx, event.person, firing.now):

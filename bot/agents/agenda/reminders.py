@@ -137,7 +137,7 @@ def until_part(part: DayPart, zone: str, now: datetime) -> timedelta:
     day = local.date() if evening or local.time() < _NIGHT_ENDS else local.date() + timedelta(days=1)
     at = instant(datetime.combine(day, _EVENING if evening else _MORNING), zone_of(zone))
     if at <= now:
-        raise Refused("It is evening already. Choose another time.")
+        raise Refused("It is already evening. Choose another time.")
     return at - now
 
 
@@ -202,7 +202,7 @@ def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
     found = find_when(text, now, zone)
     what = "" if found is None else re.sub(r"^(to|of|about|that)\s+", "", found.rest.strip(" ,;:"), flags=re.IGNORECASE)
     if found is None:
-        raise Refused('Please also say when, such as "in 20 minutes", "tomorrow at 9" or "every monday at 8".')
+        raise Refused('Please also say when, such as "in 20 minutes", "tomorrow at 9" or "every Monday at 8".')
     if not what:
         raise Refused("Please also say what to remind you of.")
     return what, found.said
@@ -249,7 +249,7 @@ class ReminderJob:
         """Queue the words, and plan to say them once more."""
         reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
         if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
-            return Done(_("not wanted any more"))
+            return Done(_("no longer wanted"))
         if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
             return kept
         zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
@@ -271,7 +271,7 @@ class ReminderJob:
         key = f"{reminder.told_key}/again"
         self._say(tx, reminder, _("⏰ Still open: {reminder_text}", reminder_text=reminder.text), key, firing.now)
         reminders.set_status(tx, reminder.id, Status.ESCALATED, firing.now, key)
-        return Done(_("said once more"))
+        return Done(_("sent again"))
 
     def _kept_back(self, tx: Tx, reminder: Reminder, person: PersonId, now: datetime) -> Done | None:
         if self.opted_out(person):
@@ -281,10 +281,10 @@ class ReminderJob:
     def kept_back(self, rows: Rows, person: PersonId, now: datetime, *, urgent: bool = False) -> Done | None:
         """What keeps words from somebody now; None when nothing does."""
         if self.opted_out(person):
-            return Done(_("its person opted out"))
+            return Done(_("the person opted out"))
         quiet = None if urgent else quiet_of(quiet_hours.of(rows, self.selves(person)), self.zone)
         held = None if quiet is None else quiet.until(now)
-        return None if held is None else Done(_("waits for the end of quiet hours"), again=held)
+        return None if held is None else Done(_("waiting for quiet hours to end"), again=held)
 
     def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
         row = outbox.NewRow(

@@ -221,7 +221,7 @@ class Orchestrator:
             groups.drop_parts(tx, turn.id)
 
         await self._db.write(_AGAIN, work)
-        raise GroupFailed('nobody of the group "{group}" gave an answer: {why}', group=sight.team.group.name, why=why)
+        raise GroupFailed('nobody in the group "{group}" answered: {why}', group=sight.team.group.name, why=why)
 
     async def _cancel(self, sight: _Sight) -> None:
         turn, now = sight.material.turn, self._deps.clock()

@@ -64,10 +64,10 @@ def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") 
         _("Until: {moment}", moment=times_of(source)(request.expires_at)),
     ]
     if request.quorum > 1:
-        lines.append(_("{quorum} people need to allow it.", quorum=request.quorum))
+        lines.append(_("{quorum} people must approve it.", quorum=request.quorum))
     if may_read:
         lines.append(_("This is exactly what will run:\n```json\n{shown}\n```", shown=shown))
-        lines += [_("The file has all of it.")] if attached else []
+        lines += [_("The file contains all of it.")] if attached else []
         lines += [] if request.once_only else [_lasting(request)]
     else:
         lines.append(_("The arguments come from a direct message and are not shown to anyone else."))

@@ -72,7 +72,7 @@ class Action(StrEnum):
     PRIVACY_OF_OTHERS = gettext_noop("see, export, pause and erase what is kept about somebody else"), Standing.OWNER
     LINK = gettext_noop("link their own accounts"), Standing.PERSON
     WHY = gettext_noop("ask why something was said"), Standing.PERSON
-    CHANGE_OWN = gettext_noop("forget or correct what is their own, or keep it to direct messages"), Standing.PERSON
+    CHANGE_OWN = gettext_noop("forget or correct what is their own, or limit it to direct messages"), Standing.PERSON
     EDIT_OWN = gettext_noop("edit blocks about themselves and undo changes"), Standing.PERSON
     BLOCKS = gettext_noop("create, change and delete memory blocks"), Standing.ADMIN
     SHARE = gettext_noop("share a block with another agent and stop sharing it"), Standing.OWNER
@@ -222,12 +222,12 @@ class Change(StrEnum):
 _CANNOT = {
     Change.FORGET: gettext_noop("This cannot be forgotten."),
     Change.CORRECT: gettext_noop("This cannot be corrected."),
-    Change.NARROW: gettext_noop("This cannot be kept to direct messages."),
+    Change.NARROW: gettext_noop("This cannot be limited to direct messages."),
 }
 _NOT_YOURS = {
-    Change.FORGET: gettext_noop("You cannot have this forgotten, because it contains words of others."),
-    Change.CORRECT: gettext_noop("You cannot correct this, because it contains words of others."),
-    Change.NARROW: gettext_noop("You cannot keep this to direct messages, because it contains words of others."),
+    Change.FORGET: gettext_noop("You cannot have this forgotten, because it contains other people's words."),
+    Change.CORRECT: gettext_noop("You cannot correct this, because it contains other people's words."),
+    Change.NARROW: gettext_noop("You cannot limit this to direct messages, because it contains other people's words."),
 }
 
 
@@ -255,9 +255,7 @@ def change_refusal(people: People, who: Approver, change: Change, held: MemoryRi
         case Change.NARROW if alone:
             return ""
         case Change.NARROW:
-            return _(
-                "Only the person who said this can keep it to themselves, and only if it holds nobody else's words."
-            )
+            return _("Only the person who said this can make it private, and only if it contains nobody else's words.")
         case Change.CORRECT if alone or any_other:
             return ""
         case Change.FORGET if theirs or any_other:

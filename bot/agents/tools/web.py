@@ -37,7 +37,7 @@ def fetching(reader: Reader) -> Fetch:
             page = await reader.fetch(url)
             return page.url, await asyncio.to_thread(read_text, page)
         except ValueError as error:  # names and encodings that no standard knows
-            raise WebRefused("That address, or the page there, is not well formed.") from error
+            raise WebRefused("That address or page is malformed.") from error
 
     return fetch
 

@@ -87,13 +87,15 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
             with stop.heeded():  # perhaps while the own service ends, with the answer on the screen
                 await _answered(config, text, constellation, answered)
             if not answered.is_set():
-                raise UserError("Stopped before the answer came. `carina inbox list` shows what became of the message.")
+                raise UserError(
+                    "Stopped before an answer arrived. `carina inbox list` shows what happened to the message."
+                )
         case Help():
             ChatView(Console()).note(own_help())
         case Refused(words):
             raise CallError(f"--once: {words}")
         case Quit() | Command():
-            raise CallError("--once: that only ends a chat. Give a text to say.")
+            raise CallError("--once: that would only end the chat. Give a message to send.")
 
 
 async def _answered(config: Config, text: str, constellation: str, whole: asyncio.Event) -> None:
@@ -122,7 +124,7 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
                 await asyncio.sleep(0.1)
     except TimeoutError:
         raise UserError(
-            "No answer came within {seconds} seconds. `carina inbox list` shows what became of the message.",
+            "No answer came within {seconds} seconds. `carina inbox list` shows what happened to the message.",
             seconds=f"{_ANSWER_SECONDS:.0f}",
         ) from None
     finally:

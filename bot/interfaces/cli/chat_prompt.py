@@ -293,7 +293,7 @@ class PromptChat:
             if words:
                 self._view.note(words)
         if self._line.own:
-            self._view.note(_("Reminders come while this chat is open. `carina run` keeps Carina running."))
+            self._view.note(_("Reminders arrive while this chat is open. `carina run` keeps Carina running."))
 
     async def _invite(self) -> None:
         """Say once where the dashboard is; the address on a line of its own, which a terminal makes a link."""

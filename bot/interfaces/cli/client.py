@@ -32,8 +32,8 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
                 yield reply["data"]
         except TimeoutError:
             raise UserError(
-                "{who}. The service did not answer within {seconds:g} seconds: it is busy or hangs, and may still "
-                "do what you asked. See `carina status`, try again, or stop it.",
+                "{who}. The service did not answer within {seconds:g} seconds: it is busy or stuck, and "
+                "may still do what you asked. Check `carina status`, try again, or stop it.",
                 who=_who(folder),
                 seconds=seconds,
             ) from None
@@ -44,7 +44,7 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
 
 def _connected(folder: DataFolder) -> socket.socket:
     if not hasattr(socket, "AF_UNIX"):
-        why = _("This platform has no Unix sockets, so a running service cannot be asked. Stop it first.")
+        why = _("This platform has no Unix sockets, so the running service cannot be reached. Stop it first.")
         raise UserError(f"{_who(folder)}: {why}")
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     connection.settimeout(_CONNECT_SECONDS)
@@ -53,8 +53,8 @@ def _connected(folder: DataFolder) -> socket.socket:
     except OSError:
         connection.close()
         raise NoService(
-            "{who} and takes no commands: it is starting or stopping, or it is another command. Try again in a "
-            "moment, or stop it.",
+            "{who} and is not accepting commands: it is starting or stopping, or it is another "
+            "command. Try again in a moment, or stop it.",
             who=_who(folder),
         ) from None
     return connection

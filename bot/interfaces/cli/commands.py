@@ -23,7 +23,8 @@ Perform: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str
 """Does an operation and prints what comes of it: (its entry, the arguments, how it is printed)."""
 
 HELP = gettext_noop(
-    "Run and talk to agents that remember. Without a command, start a chat at a terminal, or else the service."
+    "Run and talk to agents that remember. Without a command, this starts a chat at a "
+    "terminal and the service elsewhere."
 )
 EPILOG = gettext_noop(
     "Exit codes: 0 success; 1 failure; 2 wrong command or configuration; 3 run `carina db migrate` first."
@@ -181,7 +182,7 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
     return click.Command(
         name, callback=run, params=parameters, help="\n\n".join([_stopped(_(entry["summary"])), *told]),
         short_help=_stopped(_(entry["summary"])), hidden="renamed" in entry,
-        deprecated="renamed" in entry and _("It is now `carina {name}`.", name=entry["name"].replace(".", " ")),
+        deprecated="renamed" in entry and _("Now `carina {name}`.", name=entry["name"].replace(".", " ")),
     )  # fmt: skip
 
 
@@ -207,7 +208,7 @@ def _constellation() -> click.Option:
     return click.Option(
         ["--constellation", CONSTELLATION],
         metavar="NAME",
-        help=_("In this constellation; by default the configured one."),
+        help=_("Constellation to use (default: the configured one)."),
     )
 
 
@@ -220,9 +221,11 @@ def _piped(entry: Mapping[str, Any], flag: str) -> str:
     """Standard input. Raises CallError where somebody sits there, or nothing comes."""
     words = entry["name"].replace(".", " ")
     if sys.stdin is None or streams.typed():
-        raise CallError("{words}: give a text with {flag}, or a file: carina {words} … < FILE", words=words, flag=flag)
+        raise CallError(
+            "{words}: provide text with {flag} or from a file: carina {words} … < FILE", words=words, flag=flag
+        )
     if not (text := sys.stdin.read()):
-        raise CallError('{words}: standard input is empty. For an empty text, give {flag} "".', words=words, flag=flag)
+        raise CallError('{words}: standard input is empty. For an empty text, use {flag} "".', words=words, flag=flag)
     return text
 
 
@@ -283,11 +286,11 @@ class _Content(click.ParamType[str]):
 
     def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
         if value == "-" and streams.typed():
-            self.fail(_("-: nothing is piped in. Name a file."), param, ctx)
+            self.fail(_("-: nothing was piped in. Name a file."), param, ctx)
         try:
             return sys.stdin.read() if value == "-" else Path(value).expanduser().read_text("utf-8")
         except UnicodeDecodeError:
-            self.fail(_("{value}: not a UTF-8 text", value=value), param, ctx)
+            self.fail(_("{value}: not UTF-8 text", value=value), param, ctx)
         except (OSError, RuntimeError) as error:
             why = getattr(error, "strerror", None) or error
             self.fail(_("{value} cannot be read: {error}", value=value, error=why), param, ctx)

@@ -250,8 +250,8 @@ def _registry(folder: DataFolder) -> tuple[File, list[Path]]:
 
 def _lost_registry(folder: DataFolder, standing: Sequence[Path]) -> File:
     error = DatabaseCorrupt(
-        "{global_db} is missing, although {named} stands there: restore it from a backup, "
-        "since without it a start begins with an empty memory",
+        "{global_db} is missing, although {named} exists: restore it from a backup, because "
+        "Carina would otherwise start with an empty memory",
         global_db=folder.global_db,
         named=_named(standing[0], folder.path),
     )
@@ -264,8 +264,8 @@ def _migrated(file: File, home: Path) -> MigratedFile:
     except driver.DatabaseError as error:
         reached = status(file.path, file.kind).version
         raise StoreError(
-            "{path} could not be migrated beyond version {reached} ({error}). The file as it was before is beside "
-            "it, as {name}.before-….",
+            "{path} could not be migrated beyond version {reached} ({error}). The original file is "
+            "next to it, as {name}.before-….",
             path=file.path,
             reached=reached,
             error=error,
@@ -285,8 +285,8 @@ def _nothing(folder: DataFolder) -> str:
         )
     if _of_others(folder):
         return _(
-            "{path} is not a data folder of Carina: it has other files in it, and no global.db. Set CARINA_HOME to "
-            "the right folder, or to a new one.",
+            "{path} is not a Carina data folder: it contains other files but no global.db. Set "
+            "CARINA_HOME to the right folder or to a new one.",
             path=folder.path,
         )
     return _("There is no data in {path} yet. Start with `carina run` or `carina chat`.", path=folder.path)
@@ -331,7 +331,7 @@ class Restored(Result):
             words.append(_("Repeated {erasures}.", erasures=_erasures(self.erased_again)))
         if self.to_erase:
             words.append(
-                _("NOT repeated yet: {erasures}. The next start does that.", erasures=_erasures(self.to_erase))
+                _("NOT repeated yet: {erasures}. The next start will do that.", erasures=_erasures(self.to_erase))
             )
         if self.outdated:
             words.append(_("Run `carina db migrate` now: the backup is from an older version."))

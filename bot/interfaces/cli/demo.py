@@ -45,7 +45,7 @@ async def show() -> None:
                     await call(operation, owner_at_terminal(), given)
                 url = (await call("dashboard.open", owner_at_terminal(), {})).data()["url"]
                 click.echo(url)
-                click.echo(_("Everything in it is made up. It is gone when you press Ctrl-C."), err=True)
+                click.echo(_("All of its data is made up and is deleted when you press Ctrl-C."), err=True)
                 if streams.attended():
                     webbrowser.open(url)
                 await stop.wait()

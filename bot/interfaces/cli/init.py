@@ -70,7 +70,7 @@ def dotenv_text(before: str, wanted: Mapping[str, str]) -> str:
     """A `.env` with these lines in place of those that set the same. Raises UserError for what cannot be on a line."""
     for name, value in wanted.items():
         if re.search(r"[\s'\"\\#$]", value):
-            raise UserError("{name}: give the value alone, without spaces or quotation marks.", name=name)
+            raise UserError("{name}: enter only the value, without spaces or quotation marks.", name=name)
     kept = [line for line in before.splitlines() if line.partition("=")[0].strip() not in wanted]
     return "\n".join([*kept, *(f"{name}={value}" for name, value in wanted.items())]) + "\n"
 
@@ -97,7 +97,7 @@ def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -
         made[-1].replace(file)
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(
-            "{file} and {dotenv} cannot be written: {error}.", file=file, dotenv=dotenv, error=error
+            "{file} and {dotenv} could not be written: {error}.", file=file, dotenv=dotenv, error=error
         ) from error
     finally:
         for path in made:
@@ -122,7 +122,9 @@ _Text = Field(max_length=500)
 
 
 class WriteFile(Arguments):
-    starter: Annotated[Starter, Param("plain: one agent; adhd: six agents in five groups")] = "plain"
+    starter: Annotated[Starter, Param("plain: one agent; adhd: six agents in five groups", labels={"adhd": "ADHD"})] = (
+        "plain"
+    )
     name: Annotated[str, _Text, Param("Name of the constellation", metavar="TEXT")] = ""
     owner: Annotated[str, _Text, Param("What agents call you at the terminal", metavar="TEXT")] = ""
     model: Annotated[str, _Text, Param("Language model, such as openai:gpt-5-mini", metavar="MODEL")] = ""
@@ -148,14 +150,14 @@ class Written(Result):
     """A data folder that was used before."""
 
     def lines(self, ink: Ink) -> list[str]:
-        done = _("Wrote {file} (starter: {starter}). Look through it. Next:", file=self.file, starter=self.starter)
-        used = _("{before} was used before. Its agents stay, and the next start adds those of the file.")
+        done = _("Wrote {file} (starter: {starter}). Review it. Next:", file=self.file, starter=self.starter)
+        used = _("{before} already has agents. They stay, and the next start adds those in the file.")
         return [
             ink.text(done),
             _("- `carina` starts a chat right here, with the offline model."),
             _("- CARINA_MODEL and a provider's key in .env choose a language model."),
             _("- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (see README.md)."),
-            _("- `carina service install` starts Carina with the system."),
+            _("- `carina service install` makes Carina start automatically."),
             _("- `carina init --help` lists a flag for each of these settings."),
             *([ink.text(used.format(before=self.before))] if self.before else []),
         ]
@@ -167,7 +169,7 @@ class Beginning:
 
     @operation(
         "init",
-        "Set up Carina: answer a few questions, and get carina.toml and .env",
+        "Set up Carina: answer a few questions to create carina.toml and .env",
         Action.EXAMINE,
         Options(via=TERMINAL_ONLY, changes=True),
     )

@@ -63,7 +63,7 @@ def run(log_json: bool) -> None:
 def chat(once: str | None, constellation: str) -> None:
     """Chat with your agents at this terminal."""
     if once is not None and not once.strip():
-        raise CallError('--once: give a text to say, such as --once "what do you know about me?"')
+        raise CallError('--once: give a message to send, such as --once "what do you know about me?"')
     config = configured()
     log_to(config, level="error")
     if once is None:
@@ -90,7 +90,7 @@ def _chatting() -> Any:
 
 @commands.command()
 def demo() -> None:
-    """Show the dashboard of a made-up constellation in a throw-away folder."""
+    """Show the dashboard with made-up data in a temporary folder."""
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
     asyncio.run(importlib.import_module("bot.interfaces.cli.demo").show())
 

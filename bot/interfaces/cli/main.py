@@ -144,7 +144,9 @@ def _ask(entry: Mapping[str, Any], question: str) -> None:
     """Ask whether it is meant. Raises CallError where nobody can be asked, UserError on a no."""
     if not streams.attended():
         words = entry["name"].replace(".", " ")
-        text = _("{command}: {question} Nobody can be asked here; --yes confirms it.", command=words, question=question)
+        text = _(
+            "{command}: {question} There is no terminal to ask at; --yes confirms it.", command=words, question=question
+        )
         raise CallError(text)
     if not click.confirm(question):
         raise UserError("Nothing was done.")
@@ -187,4 +189,4 @@ def _print(text: str) -> None:
         raise
     except OSError as error:
         streams.drop_output()
-        raise UserError("Standard output cannot be written: {error}.", error=error.strerror) from error
+        raise UserError("Standard output could not be written: {error}.", error=error.strerror) from error

@@ -47,33 +47,29 @@ _IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None, default=True)
 
 
 class Target(Arguments):
-    output: Annotated[Path | None, Param("The file to write; by default NAME.car here", metavar="FILE", short="-o")] = (
-        None
-    )
+    output: Annotated[Path | None, Param("File to write (default: NAME.car here)", metavar="FILE", short="-o")] = None
     thin: Annotated[bool, Param("Leave out messages and activity; keep agents, memory, tasks and settings")] = False
-    encrypt: Annotated[bool, Param("Encrypt the file with a passphrase, which is asked for")] = False
+    encrypt: Annotated[bool, Param("Encrypt the file with a passphrase that you are asked for")] = False
     passphrase_file: Annotated[Path | None, Param("Read the passphrase from this file", metavar="FILE")] = None
 
 
 class ExportConstellation(Target):
-    name: Annotated[str, Param("Its name; by default the configured one", positional=True)] = ""
+    name: Annotated[str, Param("Name of the constellation (default: the configured one)", positional=True)] = ""
 
 
 class ExportOne(Target):
-    name: Annotated[str, Field(min_length=1), Param("Its name")]
+    name: Annotated[str, Field(min_length=1), Param("Name of the agent or group")]
 
 
 class OneFile(Arguments):
-    file: Annotated[Path, Param("A CAR file of Carina")]
+    file: Annotated[Path, Param("A CAR file exported by Carina")]
     passphrase_file: Annotated[Path | None, Param("Read the passphrase from this file", metavar="FILE")] = None
 
 
 class ImportCar(OneFile):
     rename: Annotated[str, Param("Import the constellation or agent under this name", metavar="NAME")] = ""
-    dry_run: Annotated[bool, Param("Only verify the file and say what it holds")] = False
-    trust: Annotated[bool, Param("Take over permissions, trust and jobs as they are; use it for your own files")] = (
-        False
-    )
+    dry_run: Annotated[bool, Param("Only verify the file and show what it contains")] = False
+    trust: Annotated[bool, Param("Keep permissions, trust and jobs unchanged; only for your own files")] = False
 
 
 class Contents(Result):
@@ -106,7 +102,7 @@ class CarFiles:
     titles: ClassVar = {
         "export": "Export a constellation, a group or an agent into a file that Carina can import",
         "import": "Import what was exported, here or from other programs",
-        "car": "Look into files that were exported",
+        "car": "Inspect exported files",
     }
 
     config: Config
@@ -135,7 +131,7 @@ class CarFiles:
             found, "group", group.id, group.name, Part(members, (group.id,), arguments.thin), arguments
         )
 
-    @operation("car.inspect", "Verify an exported file and show what it holds", Action.EXPORT, _READS)
+    @operation("car.inspect", "Verify an exported file and show what it contains", Action.EXPORT, _READS)
     async def inspect(self, _caller: Caller, arguments: OneFile) -> Contents:
         _open, verified = await _verified(arguments)
         return Contents.of(_("Verified"), verified)
@@ -168,7 +164,7 @@ class CarFiles:
             target = await constellations.ensure(self.config.constellation.name, PERSON)
         if is_joined(taken, target.path):
             discard(taken)
-            return _("This file was imported before, so nothing was changed")
+            return _("This file was already imported, so nothing was changed")
         staged = await asyncio.to_thread(stage, taken)
         try:
             await asyncio.to_thread(join_constellation, taken, staged, target.path, rename)
@@ -226,7 +222,7 @@ def _passphrase(file: Path | None, *, twice: bool) -> str:
     elif streams.attended():
         said = str(click.prompt(_("Passphrase"), hide_input=True, confirmation_prompt=twice))
     else:
-        raise CallError("A passphrase is needed, and nobody can be asked here; --passphrase-file names one.")
+        raise CallError("A passphrase is needed, and there is no terminal to ask at. Use --passphrase-file.")
     if not said:
         raise UserError("The passphrase is empty.")
     return said

@@ -16,8 +16,8 @@ _OWN = (
     ("/help", gettext_noop("show this help")),
     ("/why", gettext_noop("show what the last answer was based on")),
     ("/approve REQUEST [once|hour|always]", gettext_noop("allow what an agent asks for")),
-    ("/deny REQUEST", gettext_noop("deny it")),
-    ("/quit, /exit", gettext_noop("end the chat, as Ctrl-D does")),
+    ("/deny REQUEST", gettext_noop("deny what an agent asks for")),
+    ("/quit, /exit", gettext_noop("end the chat (also Ctrl-D)")),
 )
 """The chat's own commands."""
 
@@ -29,7 +29,7 @@ _LEAVING = ("exit", "quit")
 
 def own_help() -> str:
     width = max(len(typed) for typed, _does in _OWN) + 2
-    rest = _("Everything else is said to the agent. To say a line that begins with a slash, put a space before it.")
+    rest = _("Everything else is sent to the agent. To send a line that begins with a slash, put a space before it.")
     return "\n".join([*(f"{typed:<{width}}{_(does)}" for typed, does in _OWN), rest])
 
 
@@ -78,7 +78,7 @@ def understood(line: str, commands: Collection[str] = ()) -> Typed:
     if word not in ALONE:
         return Command(word + rest) if word in commands else Refused(_unknown(word, commands))
     if rest:
-        return Refused(_("Nothing may follow /{word}.", word=word))
+        return Refused(_("/{word} takes no arguments.", word=word))
     match word:
         case "help":
             return Help()
@@ -92,8 +92,8 @@ def _unknown(word: str, commands: Collection[str]) -> str:
     near = difflib.get_close_matches(word, (*ALONE, *WITH_REQUEST, *commands), n=1)
     meant = _("Did you mean /{near}? ", near=near[0]) if near else ""
     return _(
-        "There is no /{word} in this chat. {meant}/help lists the commands. To say the line as it is, put a space "
-        "before it.",
+        "There is no /{word} in this chat. {meant}/help lists the commands. To send the line as "
+        "it is, put a space before it.",
         word=word,
         meant=meant,
     )
@@ -104,7 +104,6 @@ def help_text(commands: Collection[str], hint: str) -> str:
     *own, end = own_help().splitlines()
     every = "  ".join(f"/{each}" for each in sorted({*commands} - {*ALONE, *WITH_REQUEST}))
     keys = _(
-        "Alt-Enter starts a new line, Tab completes, the arrow keys bring back what you typed, and Ctrl-C stops an "
-        "answer."
+        "Alt-Enter starts a new line, Tab completes, the arrow keys recall earlier lines, and Ctrl-C stops an answer."
     )
     return "\n".join(filter(None, (*own, every, _("/COMMAND --help explains a command."), keys, end, hint)))

@@ -11,7 +11,7 @@ from bot.config.agent_files import problem_with
 from bot.config.tables import Agent, Group
 from bot.errors import CallError
 from bot.interfaces.cli import streams
-from texts import _
+from texts import _, gettext_noop
 
 Look: TypeAlias = Callable[..., Any]
 """What an operation without side effects gives to a program, by its name and arguments."""
@@ -27,7 +27,9 @@ def _new_agent(given: Given, look: Look) -> dict[str, Any]:
     if "name" in given and _settings(given):
         return dict(given)
     _require_somebody("agent create", _("a name and settings, such as --set description=…"))
-    problem = _new_name(Agent, "an agent", [each["agent"] for each in look("agent.list")])
+    problem = _new_name(
+        Agent, gettext_noop("There is already an agent {name}."), [each["agent"] for each in look("agent.list")]
+    )
     named = _named(given, "agent create", problem)
     return {**given, "name": named, "settings": [*given.get("settings", ()), *_about(_said(given))]}
 
@@ -46,7 +48,9 @@ def _new_group(given: Given, look: Look) -> dict[str, Any]:
     if "name" in given and (given.get("member") or "members" in _said(given)):
         return dict(given)
     _require_somebody("group create", _("a name and --member"))
-    problem = _new_name(Group, "a group", [each["group"] for each in look("group.list")])
+    problem = _new_name(
+        Group, gettext_noop("There is already a group {name}."), [each["group"] for each in look("group.list")]
+    )
     known = [each["agent"] for each in look("agent.list")]
     named = _named(given, "group create", problem)
 
@@ -54,7 +58,7 @@ def _new_group(given: Given, look: Look) -> dict[str, Any]:
         unknown = [each for each in _listed(said) if each not in known]
         if unknown or not _listed(said):
             return _(
-                "There is no agent {unknown}. Choose among {names}.",
+                "There is no agent {unknown}. Choose from {names}.",
                 unknown=", ".join(unknown) or '""',
                 names=", ".join(known),
             )
@@ -117,14 +121,14 @@ def _new_name(section: type[BaseModel], what: str, taken: Collection[str]) -> Ca
 
     def problem(said: str) -> str:
         there = known.get(said.casefold())
-        return f"there is {what} {there} already" if there else problem_with(section, name=said)
+        return _(what, name=there) if there else problem_with(section, name=said)
 
     return problem
 
 
 def _require_somebody(command: str, instead: str) -> None:
     if not streams.attended():
-        raise CallError("{command}: nobody can be asked here. Give {instead}.", command=command, instead=instead)
+        raise CallError("{command}: there is no terminal to ask at. Give {instead}.", command=command, instead=instead)
 
 
 def _listed(text: str) -> Sequence[str]:

@@ -194,12 +194,12 @@ _SECONDS = 60.0
 
 @dataclass(frozen=True)
 class SystemService:
-    titles: ClassVar = {"service": "Start Carina with the system"}
+    titles: ClassVar = {"service": "Start Carina automatically"}
 
     config: Config
 
     @operation(
-        "service.install", "Start Carina with the system; shows the file first", Action.EXAMINE,
+        "service.install", "Start Carina automatically; shows the file first", Action.EXAMINE,
         Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=_SECONDS),
     )  # fmt: skip
     async def install(self, caller: Caller) -> str:
@@ -210,7 +210,7 @@ class SystemService:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             file.path.write_text(file.text, "utf-8")
         except OSError as error:
-            raise UserError("{path} cannot be written: {error}.", path=file.path, error=error.strerror) from error
+            raise UserError("{path} could not be written: {error}.", path=file.path, error=error.strerror) from error
         for command in file.start:
             await _run(command)
         lasting = _("\n`loginctl enable-linger` keeps it running while you are logged out.") if _linux() else ""
@@ -218,19 +218,19 @@ class SystemService:
 
     @operation(
         "service.status",
-        "Show how the system runs Carina",
+        "Show how Carina is started automatically",
         Action.EXAMINE,
         Options(via=TERMINAL_ONLY, seconds=_SECONDS),
     )
     async def status(self, _caller: Caller) -> str:
         file = self._file()
         if not file.path.exists():
-            return _("Carina does not start with the system. `carina service install` sets that up.")
+            return _("Carina does not start automatically. `carina service install` sets that up.")
         code, said = await _output(file.status)
         return said or f"{' '.join(file.status)}: exit code {code}"
 
     @operation(
-        "service.uninstall", "Stop starting Carina with the system", Action.EXAMINE,
+        "service.uninstall", "Stop starting Carina automatically", Action.EXAMINE,
         Options(
             via=TERMINAL_ONLY, changes=True, seconds=_SECONDS,
             confirm="Stop the service and remove it from the system?",
@@ -275,7 +275,7 @@ async def _output(command: Sequence[str]) -> tuple[int, str]:
     try:
         process = await asyncio.create_subprocess_exec(*command, stdout=PIPE, stderr=STDOUT)
     except OSError as error:
-        raise UserError("`{command}` cannot be run: {error}.", command=command[0], error=error.strerror) from error
+        raise UserError("`{command}` could not be run: {error}.", command=command[0], error=error.strerror) from error
     said, _nothing = await process.communicate()
     return process.returncode or 0, said.decode("utf-8", "replace").strip()
 
@@ -301,7 +301,7 @@ class Removal:
         """Not while a service runs. Raises UserError, Unconfirmed with what is where."""
         folder = DataFolder(self.config.home)
         if not folder.global_db.exists():
-            raise UserError("There is no data of Carina in {path}.", path=folder.path)
+            raise UserError("There is no Carina data in {path}.", path=folder.path)
         caller.confirm(
             "\n".join(
                 [
@@ -318,7 +318,7 @@ class Removal:
         left = sorted(path.name for path in folder.path.iterdir())
         if not left:
             folder.path.rmdir()
-        kept = _(" Carina left what it did not create: {names}.", names=", ".join(left)) if left else ""
+        kept = _(" Carina left files that it did not create: {names}.", names=", ".join(left)) if left else ""
         files = ", ".join(str(path) for path in self._files() if path.exists())
         more = _("\nDelete {files} yourself if you no longer need them.", files=files) if files else ""
         return _(
@@ -345,6 +345,6 @@ def _ours(folder: Path) -> list[Path]:
 
 def _program() -> str:
     return _(
-        "`carina service uninstall` stops starting Carina with the system; `uv tool uninstall carina` or `pipx "
-        "uninstall carina` removes the program."
+        "`carina service uninstall` stops Carina from starting automatically; `uv tool uninstall "
+        "carina` or `pipx uninstall carina` removes the program."
     )

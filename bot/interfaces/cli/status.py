@@ -89,7 +89,7 @@ class IdleService:
             ended=0 if error is None else exit_code(error),
             fronts=dict.fromkeys(config.sources, _(_IDLE)),
             not_configured=dict(config.unset()),
-            models=tuple(ModelState(model=name, state="not asked yet", words=_(_IDLE)) for name in names),
+            models=tuple(ModelState(model=name, state="not used yet", words=_(_IDLE)) for name in names),
             embedding=f"{config.embedding_model}: {missing_words(config.embedding_model) or _(_IDLE)}",
             mcp=dict.fromkeys(config.mcp, _(_IDLE)),
             agents=agents,
@@ -168,7 +168,7 @@ class Installation:
             if (started := await _started(folder)) not in ("", before):
                 return Restarted(started=from_text(started))
         raise UserError(
-            "The service did not answer again within {seconds} seconds. See its log.",
+            "The service did not come back within {seconds} seconds. Check its log.",
             seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",
         )
 

@@ -81,7 +81,7 @@ class Wizard:
             chosen, _colon, named = chosen.partition(":")  # "openai:gpt-5-mini" answers both questions
             if chosen not in choices:
                 click.echo(
-                    _("There is no {chosen!r} here. Choose one of {names}.", chosen=chosen, names=", ".join(choices))
+                    _("{chosen!r} is not available. Choose one of {names}.", chosen=chosen, names=", ".join(choices))
                 )
                 continue
             local = chosen in self.local
@@ -92,7 +92,7 @@ class Wizard:
                 click.echo("Models: " + ", ".join(known[:20]) + (", ..." if len(known) > 20 else ""))
             model = named or await self._read("Model", known[0] if known else "", known)
             if not model:
-                click.echo(_("Name one of {chosen}'s models.", chosen=chosen))
+                click.echo(_("Enter one of {chosen}'s models.", chosen=chosen))
                 continue
             answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url if local else ""}
             config = self._config(answers)
@@ -106,9 +106,7 @@ class Wizard:
             token = await self._read(_("Discord bot token (Enter: no Discord)"), secret=True)
             if not token:
                 return
-            owner = self.given.get("discord_owner") or await self._read(
-                _("Your Discord user ID (Enter: nobody is the owner)")
-            )
+            owner = self.given.get("discord_owner") or await self._read(_("Your Discord user ID (Enter: no owner)"))
             answers = {"discord_token": token, "discord_owner": owner}
             config = self._config(answers)
             if config is not None and await self._accepted(await examine_discord(config)):

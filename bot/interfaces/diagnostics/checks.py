@@ -77,7 +77,7 @@ async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
         else:
             found = await _bluesky_alone(config)
     except UserError as error:
-        remedy = _("see to the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
+        remedy = _("check the network, BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
         return [Finding("Bluesky", State.PROBLEM, error_text(error), remedy)]
     listed = [Finding("Bluesky", State.GOOD, f"{found['handle']} ({found['did']}) on {found['service']}")]
     if not found["labelled"]:
@@ -115,41 +115,51 @@ def examine_approvals(config: Config) -> list[Finding]:
     asked = 1 + (len(admins.persons - {config.discord_owner}) if connected else 0)
     if asked >= given.quorum:
         return []
-    words = _("it takes {quorum} to say yes, and {asked} get the card", quorum=given.quorum, asked=asked)
+    words = _("{quorum} people must approve, but only {asked} can get the request", quorum=given.quorum, asked=asked)
     if not connected:
-        remedy = _("set DISCORD_TOKEN, where the others can answer, or approvals.quorum = 1")
-        return [Finding(_("approvals"), State.PROBLEM, _("{words}: nothing can be allowed", words=words), remedy)]
+        remedy = _("set DISCORD_TOKEN so that the others can answer on Discord, or set approvals.quorum = 1")
+        return [Finding(_("approvals"), State.PROBLEM, _("{words}: nothing can be approved", words=words), remedy)]
     remedy = _(
-        "set approvals.channel to a private channel that they read; until then they can only type /permits approve"
+        "set approvals.channel to a private channel that they can read; until then, they can only use /permits approve"
     )
     return [
-        Finding(_("approvals"), State.DOUBT, _("{words}: who is an admin by a role gets none", words=words), remedy)
+        Finding(
+            _("approvals"),
+            State.DOUBT,
+            _("{words}: people who are admins through a role do not get it", words=words),
+            remedy,
+        )
     ]
 
 
 def examine_service(service: Service) -> list[Finding]:
     """What a running service says of itself that somebody should look at."""
     if service is None:
-        return [Finding(_("service"), State.UNSET, _("it does not run"), _("`carina run` starts it"))]
+        return [Finding(_("service"), State.UNSET, _("not running"), _("start it with `carina run`"))]
     found = []
     if service["halted"]:
-        remedy = _("`carina halt release` or /admin halt release resumes")
+        remedy = _("resume with `carina halt release` or /admin halt release")
         found.append(
             Finding(
                 _("service"), State.DOUBT, _("everything is halted since {halted}", halted=service["halted"]), remedy
             )
         )
     if service["unstored"]:
-        words = _("a database {unstored}", unstored=service["unstored"])
+        words = _("the database {unstored}", unstored=service["unstored"])
         found.append(
-            Finding(_("database"), State.PROBLEM, words, _("make room on the disk, or end what locks the file"))
+            Finding(
+                _("database"),
+                State.PROBLEM,
+                words,
+                _("free up disk space, or stop the program that is locking the file"),
+            )
         )
     if service["dead"]:
-        words = _("messages that were given up: {count}", count=service["dead"])
+        words = _("failed messages: {count}", count=service["dead"])
         found.append(Finding(_("inbox"), State.DOUBT, words, _("`carina inbox list --dead` shows them")))
     if service["failed"] or service["unknown"]:
         words = _(
-            "answers that were not delivered, or of which nobody knows: {count}",
+            "answers that were not delivered, or may not have been: {count}",
             count=service["failed"] + service["unknown"],
         )
         found.append(Finding(_("outbox"), State.DOUBT, words, _("`carina outbox list` shows them")))
@@ -158,13 +168,13 @@ def examine_service(service: Service) -> list[Finding]:
         remedy = _("the log says why (not_followed); `carina restart` tries again")
         found.append(Finding(_("memory"), State.PROBLEM, words, remedy))
     found += [
-        Finding(_("memory"), State.PROBLEM, words, _("`carina memory verify` shows what"))
+        Finding(_("memory"), State.PROBLEM, words, _("`carina memory verify` shows details"))
         for words in service["damage"]
     ]
     for words in service["gaps"]:
-        remedy = _("see that the bot may read the channel's history; what was given up there nobody answers")
+        remedy = _("make sure the bot may read the channel's history; messages missed there stay unanswered")
         found.append(Finding(_("missed messages"), State.DOUBT, words, remedy))
     for name, words in service["fronts"].items():
         if "not connected" in words:
-            found.append(Finding(_("service on {name}", name=name), State.DOUBT, words, _("see its log")))
-    return found or [Finding(_("service"), State.GOOD, _("it runs, and nothing was given up"))]
+            found.append(Finding(_("service on {name}", name=name), State.DOUBT, words, _("check its log")))
+    return found or [Finding(_("service"), State.GOOD, _("running, with no failed messages"))]

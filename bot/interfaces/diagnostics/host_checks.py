@@ -19,16 +19,16 @@ _OLD = timedelta(days=3)
 
 def examine_folder(folder: DataFolder) -> Iterator[Finding]:
     if not folder.path.is_dir():
-        words = _("{path} does not exist yet: the first start makes it", path=folder.path)
+        words = _("{path} does not exist yet: the first start creates it", path=folder.path)
         yield Finding(_("data folder"), State.GOOD, words)
     elif folder.open_to_others():
-        words = _("other users of this machine can look into {path}", path=folder.path)
+        words = _("other users of this machine can access {path}", path=folder.path)
         yield Finding(_("data folder"), State.DOUBT, words, f"chmod 700 {folder.path}")
     else:
-        yield Finding(_("data folder"), State.GOOD, _("{path}, for its owner only", path=folder.path))
+        yield Finding(_("data folder"), State.GOOD, _("{path}, accessible only to its owner", path=folder.path))
     free = shutil.disk_usage(_standing(folder.path)).free
     state = State.PROBLEM if free < _FULL else State.DOUBT if free < _FILLING else State.GOOD
-    remedy = "" if state is State.GOOD else _("make room: what cannot be written down is not answered")
+    remedy = "" if state is State.GOOD else _("free up disk space: messages that cannot be stored are not answered")
     yield Finding(_("disk"), state, _("{free:,.1f} GB are free", free=free / 1e9), remedy)
 
 
@@ -55,7 +55,7 @@ def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
             version=version,
             reason=distances.reason,
         )
-        yield Finding("sqlite-vec", State.DOUBT, words, _("`make embedding` installs it where there is one"))
+        yield Finding("sqlite-vec", State.DOUBT, words, _("`make embedding` installs it where it is available"))
     else:
         yield Finding("sqlite-vec", State.GOOD, _("{version} with the extension", version=version))
 
@@ -64,13 +64,15 @@ def examine_backups(folder: DataFolder, now: datetime) -> Finding:
     damaged = backups.damaged(folder.path) if folder.path.is_dir() else {}
     if damaged:
         name, reason = next(iter(damaged.items()))
-        return Finding(_("backups"), State.DOUBT, f"{name}: {reason}", _("make another one: `carina backup create`"))
+        return Finding(
+            _("backups"), State.DOUBT, f"{name}: {reason}", _("create a new one with `carina backup create`")
+        )
     newest = max((from_text(each.at) for each in backups.listing(folder.path)), default=None)
     if newest is None:
-        return Finding(_("backups"), State.DOUBT, _("there is none yet"), _("`carina backup create` makes one"))
+        return Finding(_("backups"), State.DOUBT, _("there is none yet"), _("create one with `carina backup create`"))
     words = _("the newest is from {at}", at=newest)
     if now - newest > _OLD:
-        return Finding(_("backups"), State.DOUBT, words, _("see `carina jobs list` for why none was made since"))
+        return Finding(_("backups"), State.DOUBT, words, _("see `carina jobs list` for why there is no newer one"))
     return Finding(_("backups"), State.GOOD, words)
 
 
@@ -88,17 +90,17 @@ def examine_directives(folder: DataFolder) -> Iterator[Finding]:
     else:
         words = _("built in: {built_in}; none is replaced", built_in=built_in)
         yield Finding(
-            _("directives"), State.UNSET, words, _("a file of such a name in {where} replaces it", where=where)
+            _("directives"), State.UNSET, words, _("a file with one of these names in {where} replaces it", where=where)
         )
     for name, doubt in doubts.items():
         if doubt:
             yield Finding(_("directives"), State.DOUBT, f"{name} {doubt}", _("see docs/dreams.md, Directives"))
     if strange := sorted(name for name in files - known.keys() if not name.startswith(".")):
-        remedy = _("only these are: {known}", known=", ".join(known))
+        remedy = _("only these are used: {known}", known=", ".join(known))
         yield Finding(
             _("directives"),
             State.DOUBT,
-            _("{strange} in {where}: not read", strange=", ".join(strange), where=where),
+            _("{strange} in {where}: not used", strange=", ".join(strange), where=where),
             remedy,
         )
 

@@ -24,7 +24,9 @@ async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) 
     """Each model that an agent or a fallback names, asked alone; `used` with who uses it where that is not plain."""
     names = [name for name in dict.fromkeys((*used, *config.model.fallback)) if name != OFFLINE]
     if not names:
-        words = _("without one the offline model answers: it remembers and finds, and does not talk freely")
+        words = _(
+            "without one, the offline model answers: it can remember and find things but not hold a free conversation"
+        )
         return [
             Finding(
                 _("language model"), State.UNSET, words, _("set CARINA_MODEL, such as openai:gpt-5-mini, and its key")
@@ -48,7 +50,7 @@ async def _asked(thinking: ModelSelection, name: str) -> Finding:
     except TimeoutError:
         words = _("no answer within {seconds:.0f} seconds", seconds=_SECONDS)
         return Finding(
-            _("model {name}", name=name), State.PROBLEM, words, _("see to the network and the provider's own status")
+            _("model {name}", name=name), State.PROBLEM, words, _("check the network and the provider's status page")
         )
     (health, *_rest) = thinking.health([name])
     if health.state is ModelState.WORKING:
@@ -74,7 +76,9 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
     try:
         (made,) = await embedder.embed(["The dentist is on Elm Street."], _EMBEDDER_SECONDS)
     except EmbeddingError as error:
-        remedy = _("see EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY; until then words alone are searched")
+        remedy = _(
+            "check EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY; until then, search uses words only"
+        )
         return Finding(_("embedder"), State.PROBLEM, redact(error_text(error)), remedy)
     finally:
         await embedder.aclose()

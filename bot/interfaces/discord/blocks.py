@@ -62,8 +62,8 @@ def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, se
 def _too_long(size: int, field: str) -> str:
     ways = "" if field else "name one `field` of it, if it has fields; else "
     return _(
-        "A form holds {longest:,} characters, and this has {size:,}: {ways}ask the agent for the change, or use a "
-        "terminal, which takes any length (`carina memory edit`).",
+        "A form can hold {longest:,} characters, but this has {size:,}: {ways}ask the agent for "
+        "the change, or use a terminal, which takes any length (`carina memory edit`).",
         longest=LONGEST,
         size=size,
         ways=ways,

@@ -107,8 +107,9 @@ async def _gave_up(config: Config, services: Services, clock: Clock, channel: in
     now = clock()
     key = f"not_handled/{channel}/{now:%Y-%m-%d}"
     text = _(
-        "Something that arrived in <#{channel}> on Discord could not be processed after several tries. A message may "
-        "be unanswered, or an edit or a deletion not followed. The log has the details; please report it.",
+        "Something that arrived in <#{channel}> on Discord could not be processed after several "
+        "tries. A message may be unanswered, or an edit or deletion not applied. The log has the "
+        "details; please report this.",
         channel=channel,
     )
     work = functools.partial(owner_notices(config).tell_owner, key=key, text=text, now=now)

@@ -128,7 +128,7 @@ class Steps:
             if len(f"carina:step:{each.name}:{chosen}") <= _LONGEST_ID
         ]
         if words is None or not buttons:
-            await tell(interaction, _("It is not in the list any more."))
+            await tell(interaction, _("It is no longer in the list."))
             return
         await tell(interaction, Markdown().text(words), looks=Looks(items=buttons))
 

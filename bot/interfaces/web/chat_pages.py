@@ -72,7 +72,7 @@ async def stop(ctx: Context) -> Response:
     """Take back what was said, which stops its answer."""
     to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
     if ctx.request.method != "POST":
-        raise Refusal(405, _("This takes a form."))
+        raise Refusal(405, _("This address only accepts a submitted form."))
     await ctx.web.talk.take_back(to, (await ctx.form()).get("id", ""))
     return HTMLResponse("")
 

@@ -185,7 +185,7 @@ async def outcome(ctx: Context, offers: Collection[str] | None = None) -> dict[s
     form = await ctx.form()
     declared = ctx.web.services.registry.operations.get(form.get("op", ""))
     if declared is None or (offers is not None and declared.name not in offers):
-        raise CallError("This form names nothing that can be done here.")
+        raise CallError("This form does not name an action that is available here.")
     return await told(ctx, await ctx.act(declared.name, arguments(declared, form, ctx.caller().via), form))
 
 

@@ -144,7 +144,7 @@ def _joined(parts: Iterable[Markup]) -> Markup:
 
 
 _MOST = 100
-_SHOWN = {"": gettext_noop("Newest"), "dead": gettext_noop("Given up"), "undelivered": gettext_noop("Not delivered")}
+_SHOWN = {"": gettext_noop("Newest"), "dead": gettext_noop("Failed"), "undelivered": gettext_noop("Not delivered")}
 
 
 async def messages(ctx: Context) -> Response:

@@ -280,7 +280,7 @@ async def own_page(ctx: Context) -> Response:
 
 async def export(ctx: Context) -> Response:
     if ctx.request.method != "POST":
-        raise Refusal(405, _("This takes the button of your page."))
+        raise Refusal(405, _("Use the button on your page for this."))
     try:
         found = await ctx.call("privacy.export")
     except FAILURES as error:

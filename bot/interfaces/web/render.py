@@ -123,7 +123,7 @@ _STATES = {
     ),
 }  # fmt: skip
 _COLORS = {state: color for color, states in _STATES.items() for state in states}
-_SAID = {"claimed": gettext_noop("being answered"), "received": "waiting", "dead": gettext_noop("given up")}
+_SAID = {"claimed": gettext_noop("being answered"), "received": "waiting", "dead": gettext_noop("failed")}
 
 
 def badge(state: str) -> Markup:

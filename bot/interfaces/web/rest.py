@@ -55,7 +55,13 @@ class _Part:
         """Raises Refusal."""
         limit, (at, _dot, last) = str(given.get("limit", usual)), str(given.get("cursor", "0")).partition(".")
         if not limit.isdecimal() or not 0 < int(limit[:9]) <= _MOST_ROWS or not at.isdecimal():
-            raise Refusal(400, _("The limit is a number up to {most}, the cursor one that was given.", most=_MOST_ROWS))
+            raise Refusal(
+                400,
+                _(
+                    "The limit must be a number up to {most}, and the cursor one from an earlier answer.",
+                    most=_MOST_ROWS,
+                ),
+            )
         return cls(int(limit), int(at[:9]), last)
 
     def of(self, rows: list[Any]) -> tuple[list[Any], str]:
@@ -174,7 +180,7 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
         raise Refusal(400, _("The body is not a JSON object."))
     if state := ctx.request.headers.get("if-match", ""):
         if "only_at" not in {each.name for each in declared.parameters}:
-            raise Refusal(400, _("{name} does not take If-Match; memory.edit does.", name=declared.name))
+            raise Refusal(400, _("{name} does not accept If-Match; memory.edit does.", name=declared.name))
         given = {**given, "only_at": state.strip('"')}
     return given
 

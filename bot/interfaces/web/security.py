@@ -128,7 +128,7 @@ def problem(status: int, words: str, title: str = "") -> Response:
         401: _("Not signed in"),
         403: _("Not allowed"),
         404: _("Not found"),
-        409: _("Needs a yes"),
+        409: _("Confirmation needed"),
     }
     body = {"type": "about:blank", "title": title or titles.get(status, "Error"), "status": status, "detail": words}
     more = {"WWW-Authenticate": "Bearer"} if status == 401 else None
@@ -174,13 +174,15 @@ class Guarded:
     async def _checked(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         """The body, once everything is in order. Raises Refusal."""
         if not is_known_host(headers.get("host", ""), self._public_url):
-            raise Refusal(421, _("This address is not one of the dashboard's; set [web.server] public_url to it."))
+            raise Refusal(
+                421, _("The dashboard is not configured for this address; set public_url in [web.server] to it.")
+            )
         unsafe = scope["method"] not in _SAFE
         origin = headers.get("origin")
         if (unsafe and origin is not None and not self._is_own(origin, headers)) or (
             unsafe and headers.get("sec-fetch-site") in ("cross-site", "same-site")
         ):
-            raise Refusal(403, _("This came from a page of another site."))
+            raise Refusal(403, _("This request came from a page of another site."))
         state = scope.setdefault("state", {})
         state.update(key=None, csrf="", secret="", attempts=self._attempts)
         path = str(scope["path"])
@@ -195,7 +197,7 @@ class Guarded:
         if unsafe and state["csrf"] and not open_to_all:
             given = headers.get("x-csrf-token") or _field(headers, body, "csrf")
             if not hmac.compare_digest(given.encode(), state["csrf"].encode()):
-                raise Refusal(403, _("This form is too old, or came from elsewhere. Load the page again."))
+                raise Refusal(403, _("This form is too old, or came from elsewhere. Reload the page."))
         return body
 
     def _is_own(self, origin: str, headers: Headers) -> bool:
@@ -217,7 +219,7 @@ class Guarded:
                 raise Refusal(429, _("Too many wrong tokens came from this address; wait five minutes."))
             if found is None:
                 self._attempts.note(client)
-                raise Refusal(401, _("This token is not known; `carina token list` shows those that are."))
+                raise Refusal(401, _("This token is unknown; `carina token list` shows the valid ones."))
             state["key"] = found
         elif secret := cookie_of(headers):
             state["holder"] = partial(self._access.holder, Kind.SESSION, secret)
@@ -234,10 +236,12 @@ def require(key: WebKey | None, path: str, method: str) -> None:
         if key.kind is not Kind.SESSION or path not in (*OWN_PAGE, "/", "/logout"):
             raise Refusal(404, _("There is nothing at this address."))
         if path == "/":
-            raise Refusal(303, _("Your own page is elsewhere."), OWN_PAGE[0])
+            raise Refusal(303, _("Your page is at another address."), OWN_PAGE[0])
         return
     if key is None:
-        raise Refusal(401, _("Sign in first: `carina dashboard` gives a link, `carina token create NAME` a token."))
+        raise Refusal(
+            401, _("Sign in first: `carina dashboard` gives you a link, and `carina token create NAME` a token.")
+        )
     if not path.startswith(_PROGRAMS) and key.kind is not Kind.SESSION:
         raise Refusal(403, _("Pages are for browsers that are signed in, not for tokens."))
     needed = KeyScope.CHAT if path.startswith("/v1/") else KeyScope.READ
@@ -247,7 +251,7 @@ def require(key: WebKey | None, path: str, method: str) -> None:
         raise Refusal(
             403,
             _(
-                "This takes a token of the scope {needed}; {name} has {scope}.",
+                "This needs a token with the scope {needed}; {name} has {scope}.",
                 needed=needed,
                 name=key.name,
                 scope=key.scope,

@@ -74,7 +74,7 @@ def application(web: WebServer) -> ASGIApp:
             return problem(status, _("There is nothing at this address."))
         if request.state.key is None:
             return PlainTextResponse(_("There is nothing at this address."), status)
-        words = _("There is no such page.") if status == 404 else _("This page cannot be asked that way.")
+        words = _("There is no such page.") if status == 404 else _("This page does not accept such requests.")
         return Context(web, request).page("error.html", status, title=_("Not found"), words=words)
 
     routes = [

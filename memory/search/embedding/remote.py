@@ -57,7 +57,7 @@ class RemoteEmbedder:
                 return self._checked(await self._ask(cut, seconds), len(cut))
         except TimeoutError:
             raise EmbedderBusy(
-                gettext_lazy("{name} gave no answer in {seconds:g} s", name=self.name, seconds=seconds)
+                gettext_lazy("{name} did not answer within {seconds:g} s", name=self.name, seconds=seconds)
             ) from None
 
     async def aclose(self) -> None:
@@ -70,7 +70,7 @@ class RemoteEmbedder:
             body = {"model": model, "input": list(texts), "encoding_format": "float"}
             return await outside(_REQUEST, self._post(body), seconds)
         except aiohttp.InvalidURL:
-            raise EmbedderRefused("{name}: EMBEDDING_BASE_URL is no address", name=self.name) from None
+            raise EmbedderRefused("{name}: EMBEDDING_BASE_URL is not an address", name=self.name) from None
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError):
                 raise
@@ -90,24 +90,24 @@ class RemoteEmbedder:
         try:
             return json.loads(raw)
         except ValueError:
-            raise EmbedderGarbage("{name} answered something that is no JSON", name=self.name) from None
+            raise EmbedderGarbage("{name} returned something that is not JSON", name=self.name) from None
 
     def _checked(self, answer: Any, wanted: int) -> list[Embedding]:
         try:
             rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
             numbers = [rows[number] for number in range(len(rows))]
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise EmbedderGarbage("{name} answered something that holds no vectors", name=self.name) from None
+            raise EmbedderGarbage("{name} returned no vectors", name=self.name) from None
         if len(numbers) != wanted:
             raise EmbedderGarbage(
-                "{name} gave {count} vectors for {wanted} texts", name=self.name, count=len(numbers), wanted=wanted
+                "{name} returned {count} vectors for {wanted} texts", name=self.name, count=len(numbers), wanted=wanted
             )
         vectors = [to_vector(each if isinstance(each, list) else [each]) for each in numbers]
         for vector in vectors:
             self.dimension = self.dimension or dimension_of(vector)
             if dimension_of(vector) != self.dimension:
                 raise EmbedderGarbage(
-                    "{name} gave a vector of {count} numbers, not {dimension} as before",
+                    "{name} returned a vector of {count} numbers, not {dimension} as before",
                     name=self.name,
                     count=dimension_of(vector),
                     dimension=self.dimension,

@@ -23,7 +23,7 @@ def test_a_flood_is_a_beginning_and_a_file_with_the_whole() -> None:
     text = "x" * (10 * MESSAGES.most_pieces + 1)
     first, second = package(text, split)
     assert first == Piece("x" * 10)
-    assert second.text == "(My answer is 51 characters long. All of it is in the file.)"
+    assert second.text == "(My answer is 51 characters long. The file contains all of it.)"
     assert (second.file_name, second.file_text) == ("answer.md", text)
 
 

@@ -108,7 +108,7 @@ async def test_an_agent_takes_its_last_change_back_and_makes_it_again(tmp_path: 
         assert await service.column(stored) == ["One.\nTwo.\n"]
         ((text, ok),) = await scene.do(call("context", "5", operation="redo", label="scratchpad"))
         assert not ok
-        assert text == "there is nothing to do again here"
+        assert text == "there is nothing to redo here"
 
 
 async def test_lines_blocks_and_rights_are_refused_in_words_that_help(tmp_path: Path) -> None:

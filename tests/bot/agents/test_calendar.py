@@ -74,8 +74,8 @@ def test_on_bluesky_an_event_is_written_down_and_nobody_reminded(tx: Tx) -> None
 def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx) -> None:
     event = kept(tx, "today at 18:00")
     firing = fired(tx, event)
-    assert EventJob(says(opted_out=True)).announce(tx, firing).detail == "its person opted out"
-    assert EventJob(says()).announce(tx, firing).detail == "not wanted any more"
+    assert EventJob(says(opted_out=True)).announce(tx, firing).detail == "the person opted out"
+    assert EventJob(says()).announce(tx, firing).detail == "no longer wanted"
     assert out(tx) == []
     assert jobs.get(tx, appointments.job_id(event.id)) is None
 

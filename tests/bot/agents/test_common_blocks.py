@@ -113,7 +113,7 @@ async def test_permissions_that_were_changed_in_the_file_hold_and_else_what_was_
         assert "name: Ann" in await scene.system(HERS), "what stands stays"
     async with running(tmp_path, setting(AGENTS)) as service:
         scene = later(service, 3)
-        assert "Be kind." in await scene.system(HERS), "also when it is not wanted any more"
+        assert "Be kind." in await scene.system(HERS), "also when it is no longer wanted"
         await scene.system(direct(OLGA))
         there = "SELECT audience FROM memory_blocks WHERE label = 'partner_profile'"
         assert await service.column(there) == [HERS.audience], "but no more are made"
@@ -152,9 +152,8 @@ def test_what_cannot_be_is_told(
     done = front_door(tmp_path, monkeypatch, capsys)("chat --once hello")
     assert done.returncode == 2
     assert (
-        'constellation.blocks["partner_profile"].permissions: found "Eve", which is no agent; known: Ada, Bea'
-        in done.stderr
-    )
+        'constellation.blocks["partner_profile"].permissions: found "Eve", which is not an agent; known: Ada, Bea'
+    ) in done.stderr
 
 
 async def test_those_of_several_servers_are_told_apart_in_direct_messages(tmp_path: Path) -> None:

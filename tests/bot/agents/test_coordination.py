@@ -181,7 +181,7 @@ async def test_a_task_of_the_guild_is_not_completed_in_a_direct_message(tmp_path
         assert await service.column("SELECT status FROM tasks") == ["done"]
     ((refused, ok),) = results(model.requests[3])
     assert not ok
-    assert "others than those here know" in refused
+    assert "people who are not here can see" in refused
 
 
 async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_waits_says_for_what(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ async def test_one_that_is_not_over_is_not_begun_again(tmp_path: Path) -> None:
         for _ in range(3):
             it.service.clock.forward(30 * 60)
             await it.runner.tick()
-        assert await it.job() == ("active", "not run: the one before is not over")
+        assert await it.job() == ("active", "not run: the previous run has not finished")
         assert it.model.requests == [], "nothing runs while everything is halted"
         await it.service.halt.end()
         it.service.router.release()
@@ -158,7 +158,7 @@ async def test_quiet_hours_hold_it_back_until_they_end(tmp_path: Path) -> None:
     async with watch(tmp_path) as it:
         await quiet(it, "12:15", "14:10")
         await it.after(30)
-        assert await it.job() == ("active", "waits for the end of quiet hours")
+        assert await it.job() == ("active", "waiting for quiet hours to end")
         await it.after(60)
         assert it.model.requests == []
         await it.after(40)  # 14:10
@@ -243,7 +243,10 @@ async def test_a_checklist_can_be_a_file_that_is_read_at_every_patrol(tmp_path: 
     async with watch(tmp_path, toml) as it:
         await it.after(30)
         assert it.model.requests == []
-        assert await it.job() == ("active", "not run: patrols/fire.md in the data folder is not there, or no text")
+        assert await it.job() == (
+            "active",
+            "not run: patrols/fire.md is missing from the data folder or is not a text file",
+        )
         (tmp_path / "patrols").mkdir()
         for number, words in enumerate(["# Look at the stove", "# Look at the oven"], 1):
             (tmp_path / "patrols" / "fire.md").write_text(words)
@@ -291,7 +294,7 @@ members = ["Bee", { agent = "Carina", role = "observer" }]
 """
     async with watch(tmp_path, TOML + groups) as it:
         await it.after(30)
-        assert await it.job() == ("active", "not run: Carina is in no group in which it speaks")
+        assert await it.job() == ("active", "not run: Carina does not speak in any group")
     other = (TOML + groups).replace('"Bee", { agent = "Carina", role', '"Carina", { agent = "Bee", role')
     async with watch(tmp_path / "other", other) as it:
         await it.after(30)

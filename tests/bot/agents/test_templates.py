@@ -47,7 +47,7 @@ def test_a_template_makes_a_block_that_says_what_belongs_in_it(name: str) -> Non
         ("human", {"name": 7}, "field name is a text"),
         ("organization", {"name": ""}, "field name is required"),
         ("task_list", {"items": [{"done": True}]}, "field title is required"),
-        ("observation_log", {"items": ["x"]}, "a log begins with no values"),
+        ("observation_log", {"items": ["x"]}, "a log must start without values"),
     ],
 )
 def test_values_that_do_not_fit_a_template_are_refused(name: str, values: dict[str, Any], words: str) -> None:

@@ -57,7 +57,7 @@ def test_it_begins_with_who_answers_and_one_line_on_the_missing_model(chat: Term
     seen = chat.shows("Carina · offline · terminal")
     assert "You are talking to Carina." in seen
     assert seen.count("CARINA_MODEL") == 1
-    assert "Reminders come while this chat is open." in seen
+    assert "Reminders arrive while this chat is open." in seen
     chat.type("hello\r")
     assert chat.shows("Hello! Good to see you").count("CARINA_MODEL") == 1
     left(chat)

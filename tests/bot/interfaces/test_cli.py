@@ -43,9 +43,9 @@ def test_a_data_folder_that_cannot_be_made_is_one_as_well(tmp_path: Path, comman
         (["invite-url", "１２３"], 2, "is not an application ID"),
         (["invite-url"], 2, "Missing argument"),
         (["invite-url", "123456789012345678"], 0, ""),
-        (["chat", "--once", " "], 2, "--once: give a text to say"),
+        (["chat", "--once", " "], 2, "--once: give a message to send"),
         (["chat", "--once", "/nonsense"], 2, "--once: There is no /nonsense in this chat"),
-        (["chat", "--once", "/quit"], 2, "--once: that only ends a chat"),
+        (["chat", "--once", "/quit"], 2, "--once: that would only end the chat"),
         (["inbox", "list", "--limit", "0"], 2, "Invalid value for '--limit'"),
         (["privacy", "erase", "discord:1"], 1, "There is no data folder"),
         (["inbox"], 2, "Usage: carina inbox"),
@@ -205,7 +205,7 @@ def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     done = shell(tmp_path, "$carina privacy erase discord:1 <&-")
     assert done.returncode == 2
-    assert "Nobody can be asked here; --yes confirms it." in done.stderr
+    assert "There is no terminal to ask at; --yes confirms it." in done.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file that takes nothing")
@@ -213,7 +213,7 @@ def test_without_standard_input_a_chat_ends_at_once_and_nobody_is_asked(tmp_path
 def test_output_that_cannot_be_written_is_said(tmp_path: Path, command: str) -> None:
     done = shell(tmp_path, f"$carina {command} >/dev/full")
     assert done.returncode == 1
-    assert done.stderr == "carina: Standard output cannot be written: No space left on device.\n"
+    assert done.stderr == "carina: Standard output could not be written: No space left on device.\n"
 
 
 def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path: Path) -> None:

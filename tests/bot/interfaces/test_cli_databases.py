@@ -67,7 +67,7 @@ def test_an_older_database_is_said_by_every_command_until_it_is_migrated(
 ) -> None:
     path = begin_older(tmp_path, monkeypatch)
     needed = NEWEST[Kind.CONSTELLATION]
-    words = f"{path} has version {needed - 1} and this program needs {needed}: run `carina db migrate`"
+    words = f"{path} has version {needed - 1}, but this program needs {needed}: run `carina db migrate`"
     done = carina(tmp_path, "status")
     assert (done.returncode, done.stderr) == (3, "")
     assert done.stdout.splitlines()[:2] == ["home: not running. Repair the database first.", f"database: {words}"]
@@ -90,7 +90,7 @@ def test_an_older_database_is_said_by_every_command_until_it_is_migrated(
 @pytest.mark.parametrize(
     ("harm", "state", "words"),
     [
-        (lambda path: set_version(path, 99), "newer", "install a Carina that knows version 99"),
+        (lambda path: set_version(path, 99), "newer", "install a newer Carina"),
         (garble, "unreadable", "cannot be read as a database (file is not a database): restore it from a backup"),
         (lambda path: path.unlink(), "missing", "is registered but missing: restore it from a backup"),
         (lambda path: path.write_bytes(b""), "unreadable", "is registered but empty: restore it from a backup"),
@@ -130,7 +130,7 @@ def test_a_lost_registry_is_said_and_not_made_anew(tmp_path: Path, here: Here) -
     for command in ("status", "db status", "db migrate", "inbox list", "db vacuum"):
         done = here(command)
         assert done.returncode == 1
-        assert f"global.db is missing, although {named} stands there" in done.stdout + done.stderr
+        assert f"global.db is missing, although {named} exists" in done.stdout + done.stderr
         assert not (tmp_path / "data" / "global.db").exists()
 
 
@@ -201,6 +201,6 @@ def test_a_folder_of_somebody_else_is_recognised_and_left_alone(tmp_path: Path, 
     done = here(command)
     assert done.returncode == (0 if command == "status" else 1)
     if command not in ("status", "halt"):
-        assert f"{tmp_path / 'data'} is not a data folder of Carina: it has other files" in done.stderr
+        assert f"{tmp_path / 'data'} is not a Carina data folder: it contains other files" in done.stderr
         assert done.stdout == ""
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["letter.txt"]

@@ -57,8 +57,8 @@ def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -
     assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
     looked = carina(folder, "memory", "widen", "scratchpad", "public")
     assert (looked.returncode, looked.stdout) == (2, "")
-    assert "would be known in all places" in looked.stderr
-    assert "\n\nShoes off.\n\nMake it known?" in looked.stderr
+    assert "would also be visible in all places" in looked.stderr
+    assert "\n\nShoes off.\n\nShare it?" in looked.stderr
     assert row in [{**each, "size": row["size"], "changed_at": row["changed_at"]} for each in said(folder, "list")]
     found = said(folder, "widen", "scratchpad", "public", "--yes")
     assert (found["audience"], found["text"]) == ("public", "Shoes off.")
@@ -75,7 +75,7 @@ def test_a_block_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) -
         (("rollback", "persona", "99"), "There is no version 99: there are versions 0 to 1"),
         (("diff", "persona", "--", "-1"), "There is no version -1"),
         (("revert", "persona", "nobody"), "'nobody' wrote nothing in this block. Its writers: the system"),
-        (("revert", "persona", "system", "--since", "tea"), "'tea' is not a moment"),
+        (("revert", "persona", "system", "--since", "tea"), "'tea' is not a point in time"),
         (("revert", "persona", "system", "--since", "turn 5"), "Turn 5 changed nothing"),
         (("undo", "persona"), "Nothing of yours is left to undo here"),
         (("edit", "persona", "--text", "x" * 3_000), "is at 289 of 2,000 characters; this adds 2,711"),
@@ -118,13 +118,13 @@ def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) 
     assert carina(folder, "archival", "add", "The key lies under the mat.", "--label", "key").returncode == 0
     looked = carina(folder, "archival", "widen", "key", "public")
     assert (looked.returncode, looked.stdout) == (2, "")
-    assert "Entry key is known in the owner's places, and would be known in all places too." in looked.stderr
-    assert "\n\nThe key lies under the mat.\n\nMake it known?" in looked.stderr
+    assert "Entry key is visible in the owner's places and would also be visible in all places." in looked.stderr
+    assert "\n\nThe key lies under the mat.\n\nShare it?" in looked.stderr
     assert entry_of(folder)["audience"] == "owner"
     done = carina(folder, "archival", "widen", "key", "public", "--yes")
     assert done.stdout == (
-        "Entry key was known in the owner's places, and is now known in all places too, as it stands. "
-        "Its earlier versions are not.\n"
+        "Entry key was visible in the owner's places and is now also visible in all places, as "
+        "it is now. Its earlier versions are not.\n"
     )
     assert entry_of(folder)["audience"] == "public"
     for arguments, words in (
@@ -173,14 +173,15 @@ def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> 
     assert said(tmp_path, "share", "scratchpad")["shares"] == []
     done = carina(tmp_path, "memory", "share", "scratchpad", "moon", "--at", "append")
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == "Star's block scratchpad is shared with Moon (append), where its readers allow.\n"
+    assert done.stdout == "Star's block scratchpad is shared with Moon (append), as far as its readers allow.\n"
     assert said(tmp_path, "share", "scratchpad")["shares"] == [
         {"agent": "Moon", "permission": "append", "effective": "append", "why": ""}
     ]
     done = carina(tmp_path, "memory", "share", "charter", "moon", "--at", "read_write")
     assert done.stdout == (
-        "Star's block charter is shared with Moon (read_write), where its readers allow.\n"
-        "In effect, Moon has read_only: the block is read_only to its own agent, who can give no more.\n"
+        "Star's block charter is shared with Moon (read_write), as far as its readers allow.\nIn "
+        "effect, Moon has read_only: the block is read_only to its own agent, who can give no "
+        "more.\n"
     )
     for arguments, words in (
         (("share", "scratchpad", "Star"), "is that agent's own"),

@@ -44,7 +44,7 @@ def test_a_constellation_moves_into_another_home(home: Path) -> None:
     assert (code, said.splitlines()[0]) == (0, "Imported: the constellation home"), errors
     assert "Note: 1 grant of a permission is not active." in said
     code, _, errors = run(other, "import", file)
-    assert (code, 'there is a constellation "home" already' in errors) == (1, True)
+    assert (code, 'there is already a constellation "home"' in errors) == (1, True)
     again = json.loads(run(other, "car", "inspect", file, "--json")[1])
     assert (again["root"], again["kind"]) == (root, "constellation")
     assert run(other, "agent", "list")[1] == run(home, "agent", "list")[1]
@@ -55,8 +55,8 @@ def test_an_agent_is_imported_once(home: Path) -> None:
     other, file = beside(home), str(home.parent / "one.car")
     assert run(home, "export", "agent", "carina", "-o", file)[0] == 0
     assert run(other, "import", file)[1].startswith("Imported: the agent Carina")
-    assert run(other, "import", file)[1].startswith("This file was imported before, so nothing was changed")
-    assert run(home, "import", file)[2].startswith('carina: there is an agent "Carina" already')
+    assert run(other, "import", file)[1].startswith("This file was already imported, so nothing was changed")
+    assert run(home, "import", file)[2].startswith('carina: there is already an agent "Carina"')
 
 
 def test_a_passphrase_is_asked_for_or_read(home: Path) -> None:
@@ -64,9 +64,9 @@ def test_a_passphrase_is_asked_for_or_read(home: Path) -> None:
     beside(home)
     passphrase.write_text("correct horse\n", "utf-8")
     given = ("--passphrase-file", str(passphrase))
-    assert "--passphrase-file names one" in run(home, "export", "constellation", "-o", file, "--encrypt")[2]
+    assert "Use --passphrase-file." in run(home, "export", "constellation", "-o", file, "--encrypt")[2]
     assert run(home, "export", "constellation", "-o", file, *given)[0] == 0
-    assert "--passphrase-file names one" in run(home, "car", "inspect", file)[2]
+    assert "Use --passphrase-file." in run(home, "car", "inspect", file)[2]
     assert run(home, "car", "inspect", file, *given)[1].startswith("Verified: the constellation home")
     passphrase.write_text("wrong", "utf-8")
     assert "the passphrase is wrong" in run(home, "car", "inspect", file, *given)[2]
@@ -77,7 +77,7 @@ def test_what_cannot_be_done_is_said(home: Path) -> None:
     assert "There is no agent 'Nobody'. There are: " in run(home, "export", "agent", "Nobody")[2]
     (home.parent / "there.car").write_text("x", "utf-8")
     assert "already exists" in run(home, "export", "constellation", "-o", str(home.parent / "there.car"))[2]
-    assert "this is no CAR file of Carina" in run(home, "import", str(home.parent / "there.car"))[2]
+    assert "this is not a CAR file exported by Carina" in run(home, "import", str(home.parent / "there.car"))[2]
     assert run(home, "export", "constellation", "-o", str(home.parent / "one.car"))[0] == 0
     with DataFolder(home / "data").lock():
         code, _, errors = run(home, "import", str(home.parent / "one.car"), "--rename", "second")

@@ -105,7 +105,7 @@ def test_an_answer_is_one_object_for_machines(here: Here, waiting: tuple[Request
     assert (found["id"], found["counted"]) == (str(waiting[0]), True)
     assert found["text"].startswith("Always allowed by")
     both = here(f"approve {waiting[1]} --hour --always")
-    assert (both.returncode, "--hour and --always: give one of them" in both.stderr) == (2, True)
+    assert (both.returncode, "--hour and --always: use one of them" in both.stderr) == (2, True)
     (grant,) = json.loads(here("permits list --json").stdout)["grants"]
     assert json.loads(here(f"permits revoke {grant['id']} --json").stdout) == grant
 

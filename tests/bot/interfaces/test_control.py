@@ -169,7 +169,7 @@ async def test_a_socket_left_by_a_killed_service_is_replaced(folder: DataFolder)
 
 async def test_a_second_service_leaves_the_first_ones_socket_alone(folder: DataFolder) -> None:
     async with serve(folder, {"add": add}):
-        with pytest.raises(FolderLocked, match="Another service answers"):
+        with pytest.raises(FolderLocked, match="Another service is already listening"):
             await serve(folder, {}).__aenter__()
         assert await ask(folder, "add", a=1) == 1
 

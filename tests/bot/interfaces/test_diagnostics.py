@@ -39,26 +39,26 @@ Usage = namedtuple("Usage", "total used free")
 
 
 def test_a_sound_service() -> None:
-    assert examine_service(SOUND) == [Finding("service", State.GOOD, "it runs, and nothing was given up")]
+    assert examine_service(SOUND) == [Finding("service", State.GOOD, "running, with no failed messages")]
 
 
 @pytest.mark.parametrize(
     ("more", "about", "state", "words"),
     [
         ({"halted": "2026-11-22 12:00"}, "service", State.DOUBT, "everything is halted since 2026-11-22 12:00"),
-        ({"unstored": "takes no writes"}, "database", State.PROBLEM, "a database takes no writes"),
+        ({"unstored": "takes no writes"}, "database", State.PROBLEM, "the database takes no writes"),
         (
             {"unfollowed": 2},
             "memory",
             State.PROBLEM,
             "parts of edited or deleted messages that could not be removed: 2",
         ),
-        ({"dead": 2}, "inbox", State.DOUBT, "messages that were given up: 2"),
+        ({"dead": 2}, "inbox", State.DOUBT, "failed messages: 2"),
         (
             {"failed": 1, "unknown": 2},
             "outbox",
             State.DOUBT,
-            "answers that were not delivered, or of which nobody knows: 3",
+            "answers that were not delivered, or may not have been: 3",
         ),
         ({"gaps": ["discord:1: given up"]}, "missed messages", State.DOUBT, "discord:1: given up"),
         ({"damage": ["block persona"]}, "memory", State.PROBLEM, "block persona"),
@@ -78,7 +78,7 @@ async def test_an_embedder_that_hangs_is_given_up_soon(tmp_path: Path, monkeypat
         own = {"EMBEDDING_MODEL": "openai:small", "EMBEDDING_BASE_URL": embeddings.url, "EMBEDDING_API_KEY": "k"}
         async with asyncio.timeout(15):
             found = await examine_embedder(load_config(own, tmp_path), str)
-    assert (found.state, found.words) == (State.PROBLEM, "openai:small gave no answer in 1 s")
+    assert (found.state, found.words) == (State.PROBLEM, "openai:small did not answer within 1 s")
 
 
 ADMINS = '[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'
@@ -89,8 +89,16 @@ ROLES = '[discord.admins.roles]\n1234567890123456 = ["2234567890123456"]\n'
     ("toml", "connected", "found"),
     [
         ("[approvals]\nquorum = 3\n" + ADMINS, True, None),
-        ("[approvals]\nquorum = 2\n" + ADMINS, False, (State.PROBLEM, "it takes 2 to say yes, and 1 get the card")),
-        ("[approvals]\nquorum = 2\n" + ROLES, True, (State.DOUBT, "who is an admin by a role gets none")),
+        (
+            "[approvals]\nquorum = 2\n" + ADMINS,
+            False,
+            (State.PROBLEM, "2 people must approve, but only 1 can get the request"),
+        ),
+        (
+            "[approvals]\nquorum = 2\n" + ROLES,
+            True,
+            (State.DOUBT, "people who are admins through a role do not get it"),
+        ),
         ('[approvals]\nquorum = 2\nchannel = "1234567890123456"\n' + ROLES, True, None),
         (ROLES, True, None),
     ],
@@ -157,6 +165,6 @@ def test_directives_that_are_replaced_built_in_and_not_used(tmp_path: Path) -> N
     assert "cannot be read, so the built-in text is used" in words["lessons.md"]
     assert "is empty, so the built-in text is used" in words["entities.md"]
     assert "8,001 characters, of which the first 8,000 are used" in words["sessions.md"]
-    assert "not read" in words["memory_rules.md"]
+    assert "not used" in words["memory_rules.md"]
     assert {each.state for each in doubts} == {State.DOUBT}
     assert all(each.remedy for each in doubts)

@@ -56,11 +56,11 @@ def test_an_answer_that_cannot_be_used_writes_nothing(tmp_path: Path, flag: str,
 
 def test_files_are_new_both_or_neither(tmp_path: Path) -> None:
     (tmp_path / ".env").mkdir()
-    with pytest.raises(UserError, match="cannot be written"):
+    with pytest.raises(UserError, match="could not be written"):
         write_both(tmp_path / "carina.toml", "", tmp_path / ".env", {"A": "1"})
     assert [path.name for path in tmp_path.iterdir()] == [".env"]
     assert dotenv_text("A=0\nB=2\n", {"A": "1"}) == "B=2\nA=1\n"
-    with pytest.raises(UserError, match="the value alone"):
+    with pytest.raises(UserError, match="enter only the value"):
         dotenv_text("", {"A": "1\nDISCORD_TOKEN=2"})
 
 
@@ -106,7 +106,7 @@ def test_a_model_is_named_with_its_provider_and_an_unknown_one_is_asked_for_agai
         for question, answer in zip(QUESTIONS[:3], ("", "", "blah"), strict=True):
             terminal.shows(f"{question}[^\n]*:")
             terminal.type(f"{answer}\r")
-        terminal.shows("There is no 'blah' here")
+        terminal.shows("'blah' is not available")
         terminal.type("openai:small\r")
         terminal.shows("Key for openai:")
         terminal.type(CTRL_C)

@@ -98,9 +98,9 @@ async def test_the_stable_beginning_is_marked_for_the_cache(server: AnthropicSer
         (Refuses(400, "invalid_request_error", "prompt is too long: 210000 tokens"), ContextTooLong, "too long"),
         (Refuses(413, "request_too_large"), ContextTooLong, "too long"),
         (Refuses(400, "invalid_request_error", "messages: odd"), ModelRejected, "messages: odd"),
-        (Refuses(400, "invalid_request_error", "Your credit balance is too low"), ModelRefused, "refused us"),
-        (Refuses(403, "permission_error"), ModelRefused, "refused us"),
-        (Refuses(404, "not_found_error", "model: claude-0"), ModelRefused, "is not there"),
+        (Refuses(400, "invalid_request_error", "Your credit balance is too low"), ModelRefused, "refused access"),
+        (Refuses(403, "permission_error"), ModelRefused, "refused access"),
+        (Refuses(404, "not_found_error", "model: claude-0"), ModelRefused, "was not found"),
         (Says([text("half an ans")], stop=None), ModelGarbage, "stopped in the middle"),
     ],
 )

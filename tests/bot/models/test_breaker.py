@@ -42,7 +42,7 @@ async def test_a_refusal_is_remembered_for_a_minute() -> None:
     model = BreakerModel(inner, clock=clock)
     await fails(model)
     clock.now += PAUSE - 20
-    await fails(model, r"refused \(HTTP 401\) \(not asked again for 20 s\)")
+    await fails(model, r"refused \(HTTP 401\) \(next attempt in 20 s\)")
     assert len(inner.requests) == 1
     clock.now += 20
     assert (await last(model)).text == "hello"
@@ -57,7 +57,7 @@ async def test_three_failures_in_a_row_are_enough() -> None:
     await last(model)
     for _ in range(3):
         await fails(model)
-    await fails(model, "not asked again")
+    await fails(model, "next attempt")
     assert len(inner.requests) == 6
 
 
@@ -106,7 +106,7 @@ async def test_one_call_tries_it_out_while_the_others_wait() -> None:
     clock.now += PAUSE
     trial = asyncio.create_task(events(model))
     await inner.asked.wait()
-    await fails(model, "not asked again")
+    await fails(model, "next attempt")
     trial.cancel()
     with pytest.raises(asyncio.CancelledError):
         await trial
@@ -116,7 +116,7 @@ async def test_one_call_tries_it_out_while_the_others_wait() -> None:
 # ------------------------------------------------------------------------------------------------------ its health
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-KEY = ModelRefused("openai:x refused us (HTTP 401 invalid_api_key)", trouble=Trouble.KEY)
+KEY = ModelRefused("openai:x refused access (HTTP 401 invalid_api_key)", trouble=Trouble.KEY)
 AWAY = ModelBusy("openai:x: the connection failed (connect)", trouble=Trouble.UNREACHABLE)
 
 
@@ -124,7 +124,7 @@ async def test_the_standing_follows_what_happens() -> None:
     clock, now = Clock(), [NOON]
     inner = ScriptedModel(says("hello"), [AWAY], [AWAY], [AWAY], [KEY], says("hello"), name="openai:x")
     model = BreakerModel(inner, clock=clock, calendar=lambda: now[0])
-    assert (model.health.state, model.health.words) == (State.UNASKED, "not asked yet")
+    assert (model.health.state, model.health.words) == (State.UNASKED, "not used yet")
 
     await last(model)
     assert model.health.words == "working since 2026-11-22 12:00 UTC"
@@ -134,15 +134,16 @@ async def test_the_standing_follows_what_happens() -> None:
         await fails(model)
     assert model.health.state is State.UNREACHABLE
     assert model.health.words == (
-        "unreachable since 2026-11-22 12:01 UTC: the connection failed (connect). "
-        "Check the network, and OPENAI_BASE_URL if the server is your own. It is not asked again for 60 s."
+        "unreachable since 2026-11-22 12:01 UTC: the connection failed (connect). Check the "
+        "network, and OPENAI_BASE_URL if the server is your own. The next attempt is in 60 s."
     )
 
     clock.now += PAUSE
-    await fails(model, "refused us")
+    await fails(model, "refused access")
     assert model.health.words == (
-        "refused since 2026-11-22 12:03 UTC: refused us (HTTP 401 invalid_api_key). Set OPENAI_API_KEY to "
-        "a key that works for this model, and restart. It is not asked again for 60 s."
+        "refused since 2026-11-22 12:03 UTC: refused access (HTTP 401 invalid_api_key). Set "
+        "OPENAI_API_KEY to a key that works for this model, and restart. The next attempt is in "
+        "60 s."
     )
 
     clock.now += PAUSE

@@ -29,8 +29,8 @@ async def test_reading_back_is_promised_only_of_a_source_that_does_it(tmp_path: 
             given = {"source": source}
             return str((await registry(places).call(f"source.{done}", owner_at_terminal(), given)).data()["text"])
 
-        assert "The newest messages of each place are read then." in await told("pause", "discord")
-        assert "What is said meanwhile is not read." in await told("pause", "bluesky")
+        assert "I will then read the newest messages of each place." in await told("pause", "discord")
+        assert "I will not read what is said in the meantime." in await told("pause", "bluesky")
         assert "I am reading the newest messages" in await told("resume", "discord")
-        assert "I have not read what was said meanwhile" in await told("resume", "bluesky")
+        assert "I have not read what was said in the meantime" in await told("resume", "bluesky")
         assert read == ["discord"]

@@ -34,8 +34,8 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
         "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
-        "model openai:a: not asked yet",
-        "model openai:b: not asked yet",
+        "model openai:a: not used yet",
+        "model openai:b: not used yet",
         "embedding: switched off by EMBEDDING_MODEL; search uses words only",
         "agent Carina: answers with openai:a",
         "0 waiting for an answer, 0 to be sent, 0 failed",
@@ -43,7 +43,7 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
 
 
 def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
-    refused = ModelHealth("openai:a", State.REFUSED, NOON, Trouble.KEY, "openai:a refused us (HTTP 401)", 40.2)
+    refused = ModelHealth("openai:a", State.REFUSED, NOON, Trouble.KEY, "openai:a refused access (HTTP 401)", 40.2)
     status = ServiceStatus(
         constellation="home",
         started=NOON,
@@ -65,8 +65,8 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         f"HALTED since {stamp}; `carina halt release` or `/admin halt release` resumes",
         "The database has not accepted writes since noon.",
         "discord: not configured (set DISCORD\\_TOKEN)",
-        f"model openai:a: refused since {stamp}: refused us (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
-        "for this model, and restart. It is not asked again for 40 s.",
+        f"model openai:a: refused since {stamp}: refused access (HTTP 401). Set OPENAI\\_API\\_KEY to a key that works "
+        "for this model, and restart. The next attempt is in 40 s.",
         "agent Ca\\*ri\\*na: answers with openai:a",
         "1 waiting for an answer, 3 to be sent, 2 failed",
         "inbox: `carina inbox list --dead` and `/admin inbox list` show the failed messages",

@@ -119,11 +119,11 @@ async def test_what_is_no_answer_of_this_place_is_refused(service: Service) -> N
     why = why_of(service)
     assert QUAGGA in text_of(await why.of_message(curious(place=home), answer))
     for asker in (curious(), curious(BOB), curious(BOB, home), curious(OLGA), curious(OLGA, home)):
-        with pytest.raises(UserError, match="no answer of mine with this message here"):
+        with pytest.raises(UserError, match="no answer with this link or ID here"):
             await why.of_message(asker, answer)
         with pytest.raises(UserError, match="I have not given an answer here"):
             await why.newest(asker)
-    with pytest.raises(UserError, match="no answer of mine with this message here"):
+    with pytest.raises(UserError, match="no answer with this link or ID here"):
         await why.of_message(curious(place=home), "101")
 
 
@@ -251,7 +251,7 @@ async def test_blocks_and_answers_of_ours_are_not_rewritten(service: Service) ->
     with pytest.raises(UserError, match="cannot see this memory here"):
         await why_of(service).forget(curious(OLGA), "block", block)
     ours = (await service.column("SELECT id FROM messages WHERE role = 'assistant' AND content <> ''"))[0]
-    with pytest.raises(UserError, match="cannot be kept to direct messages"):
+    with pytest.raises(UserError, match="cannot be limited to direct messages"):
         await why_of(service).narrow(curious(), "message", str(ours))
 
 

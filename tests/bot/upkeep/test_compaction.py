@@ -389,7 +389,11 @@ async def test_summaries_count_for_the_constellation_and_no_person_and_leave_the
         spent = "UPDATE model_usage SET input_tokens = 189000 WHERE cost_usd = 0.5"
         await service.write(lambda tx: tx.run(spent))
         await count(service, 5, 8)
-        assert len(await compactions(service)) == len(model.summarised()) == 1, "what is left is kept for answers"
+        assert len(await compactions(service)) == len(model.summarised()) == 1, (
+            "what is left is reserved for answering people"
+        )
         assert len(model.spoken()) == 8
-        assert "kept for answers" in next(row["reason"] for row in service.logs if row["event"] == "summary_failed")
+        assert "reserved for answering people" in next(
+            row["reason"] for row in service.logs if row["event"] == "summary_failed"
+        )
         assert await service.column("SELECT count(*) FROM budget_reservations") == [0]

@@ -91,11 +91,11 @@ async def test_nobody_is_asked_in_quiet_hours(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("setup", "why"),
     [
-        ("opted out", "its person opted out"),
-        ("UPDATE archival_entries SET trust = 1", "strangers are not written to unasked"),
+        ("opted out", "the person opted out"),
+        ("UPDATE archival_entries SET trust = 1", "strangers get no unsolicited messages"),
         (
             "UPDATE archival_entries SET person_id = 'bluesky:did:plc:ann'",
-            "nobody is written to there unasked",
+            "nobody gets unsolicited messages there",
         ),
     ],
 )
@@ -114,7 +114,7 @@ async def test_what_was_decided_before_is_not_asked(tmp_path: Path, yes: bool) -
     async with ground(tmp_path, otherwise=answers(preferences=[WISH]), preferences=True) as g:
         entry = await inferred(g)
         await g.call("allow" if yes else "refuse", HERS, entry=entry.id)
-        assert (await ask(g)).detail == "it was decided or taken back before"
+        assert (await ask(g)).detail == "it was already decided or withdrawn"
         assert await cards(g) == []
 
 

@@ -155,7 +155,7 @@ def test_a_run_that_its_own_checks_refuse_changes_nothing_wherever_it_dies(
     again = carina(home, "dream", "run")
     assert "superseded by one that is not there" in again.stdout
     assert rows(home, "SELECT * FROM archival_entries ORDER BY n") == before
-    assert "refused by its own checks" in carina(home, "dream", "report").stdout
+    assert "rejected by its own checks" in carina(home, "dream", "report").stdout
 
 
 WAITING = """UPDATE archival_entries SET archived_at = created_at, person_id = 'terminal:owner',
