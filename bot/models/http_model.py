@@ -11,6 +11,8 @@ import uuid
 from collections.abc import AsyncGenerator, AsyncIterator, Collection, Mapping
 from contextlib import aclosing
 from typing import Any, Final, Literal, Protocol, Self
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 import structlog
@@ -156,6 +158,12 @@ class Unsupported(Exception):
         self.error = error
 
 
+def _proxy(url: str) -> str | None:
+    """What the environment names. With `trust_env`, two threads look there and in ~/.netrc at every request."""
+    to = urlsplit(url)
+    return None if proxy_bypass(to.netloc) else getproxies().get(to.scheme)
+
+
 class EventStream:
     """Connections to one address; entered and left by whoever opens it."""
 
@@ -171,7 +179,7 @@ class EventStream:
             connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=_IDLE_SECONDS),
             timeout=aiohttp.ClientTimeout(total=limits.attempt, sock_connect=limits.silence, sock_read=limits.silence),
             cookie_jar=aiohttp.DummyCookieJar(),
-            trust_env=True,  # proxies stand there
+            proxy=_proxy(self._url),
         )
         return self
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -206,3 +207,21 @@ async def test_a_request_that_is_refused_without_the_option_too_is_refused(serve
     with pytest.raises(ModelRejected, match="what I do not like"):
         await events(model, TOOLS)
     assert len(server.asked or ()) == 2
+
+
+@pytest.mark.parametrize("bypass", ["", "far.example"])
+async def test_a_proxy_of_the_environment_is_used_and_passwords_of_other_programs_are_not(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bypass: str
+) -> None:
+    server.answer(HI + STOP + DONE)
+    (tmp_path / "netrc").write_text("machine far.example login ana password secret\n")
+    given = {"http_proxy": server.base_url, "no_proxy": bypass, "NETRC": str(tmp_path / "netrc")}
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    far = connect(Access("openai:local", Limits(attempt=5, silence=2), "key", "http://far.example"))
+    async with far.provider:
+        if bypass:
+            with pytest.raises(ModelBusy, match="connect"):
+                await last(far, HELLO)
+        else:
+            assert (await last(far, HELLO)).text == "Hi"
