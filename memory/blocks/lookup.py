@@ -3,6 +3,8 @@
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from functools import lru_cache
+from typing import Any
 
 from memory import activity
 from memory.blocks.changes import SYSTEM
@@ -21,7 +23,7 @@ from memory.blocks.schemas import TEXT, dump_schema, parse_schema, require_stora
 from memory.people.audience import Audience, Scope, Trust, may_write_down
 from memory.requests import Kind, Need, Permit, require
 from memory.store.clock import from_text
-from memory.store.database import Row, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.errors import BlockNotFound, BlockRefused, BlockTooLong
 from memory.store.ids import AgentId, BlockId
 
@@ -126,7 +128,7 @@ WHERE b.deleted_at IS NULL AND (b.agent_id IN (?, '_constellation_')
 
 def _select(rows: Rows, agent: AgentId, where: str, parameters: tuple[str, ...]) -> list[Block]:
     found = rows.all(f"{_LIVING} AND {where}", (agent, agent, agent, *parameters))
-    return [_block(row, agent) for row in found]
+    return [_block(tuple(row), agent) for row in found]
 
 
 def own_block(rows: Rows, owner: AgentId, label: str, audience: Audience) -> Block | None:
@@ -153,7 +155,9 @@ _LEVELS = {level.value: level for level in Permission}
 _TRUST = {level.value: level for level in Trust}
 
 
-def _block(row: Row, agent: AgentId) -> Block:
+@lru_cache(maxsize=1_000)
+def _block(row: tuple[Any, ...], agent: AgentId) -> Block:
+    """Known by all that the row says, as most blocks of a prompt were in the one before."""
     # In the order of _LIVING: to read by name takes twice the time, too.
     block, owner, label, description, kind, limit, own, pinned, about, *rest = row
     audience, trust, profile, content, updated_at, given, owner_name, schema, version = rest

@@ -3,6 +3,7 @@
 import functools
 import json
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, Generic, TypeVar
@@ -67,11 +68,14 @@ def one_of(*types: type) -> Any:
     return Annotated[functools.reduce(operator.or_, types), Field(union_mode="left_to_right")] if others else one
 
 
-def many(rows: Rows, columns: str, source: str, parameters: Parameters = ()) -> list[list[Any]]:
-    """The columns, numbers and texts, of all rows that the statement `source` gives, in no certain order.
+def many(
+    rows: Rows, columns: str, source: str, parameters: Parameters = (), read: Callable[[str], Any] = json.loads
+) -> list[Any]:
+    """What `read` makes of the JSON list of the columns, numbers and texts, of each row that `source` gives, in no
+    certain order.
 
     Python's lock changes hands for each row that SQLite fetches, and between two cores that costs more than reading
     JSON: a prompt reads a hundred rows, and twenty places are answered at once.
     """
-    found = rows.one(f"SELECT json_group_array(json_array({columns})) AS found FROM ({source})", parameters)
-    return [] if found is None else json.loads(found["found"])
+    found = rows.one(f"SELECT group_concat(json_array({columns}), char(10)) AS found FROM ({source})", parameters)
+    return [] if found is None or found["found"] is None else [*map(read, found["found"].split("\n"))]
