@@ -187,7 +187,7 @@ def recent(rows: Rows, wanted: Wanted, scope: Scope, limit: int) -> list[Event]:
               LEFT JOIN messages m ON m.id = e.message_id AND e.event_type IN ('message_received', 'message_sent')
               AND m.deleted_at IS NULL AND {said} AND {shown("m")}
               WHERE e.id IN ({chosen}) ORDER BY e.at DESC, e.id DESC LIMIT ?"""
-    return [_event(row) for row in rows.all(sql, (*known, *parameters, max(0, min(limit, MOST))))]
+    return _event.all(rows, sql, (*known, *parameters, max(0, min(limit, MOST))))
 
 
 def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[str, str]]:
@@ -362,7 +362,7 @@ def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbour]:
                  ORDER BY s.last_at DESC, s.id DESC LIMIT 1) AS did FROM agents a
               LEFT JOIN agent_presence p ON p.agent_id = a.id AND {condition}
               WHERE a.id <> ? AND a.status <> 'archived' GROUP BY a.id ORDER BY a.name"""
-    return [_neighbour(row) for row in rows.all(sql, (*known, *parameters, agent))]
+    return _neighbour.all(rows, sql, (*known, *parameters, agent))
 
 
 _neighbour = RowMapper(Neighbour, last_active="at")

@@ -158,12 +158,12 @@ def agent_named(rows: Rows, name: str) -> Agent | None:
 
 def agents(rows: Rows) -> list[Agent]:
     """Those that are not archived, by name."""
-    return [_agent(row) for row in rows.all(f"{_AGENTS} status <> 'archived' ORDER BY name")]
+    return _agent.all(rows, f"{_AGENTS} status <> 'archived' ORDER BY name")
 
 
 def every_agent(rows: Rows) -> list[Agent]:
     """All of them, the archived ones too, by name."""
-    return [_agent(row) for row in rows.all(f"{_AGENTS} 1 ORDER BY name")]
+    return _agent.all(rows, f"{_AGENTS} 1 ORDER BY name")
 
 
 def group(rows: Rows, identifier: GroupId) -> Group:
@@ -175,8 +175,7 @@ def group(rows: Rows, identifier: GroupId) -> Group:
 
 def pattern(rows: Rows, identifier: GroupId) -> str:
     """How a group works together; empty when there is none of that id."""
-    row = rows.one("SELECT pattern_type FROM agent_groups WHERE id = ?", (identifier,))
-    return "" if row is None else str(row["pattern_type"])
+    return rows.value("SELECT pattern_type FROM agent_groups WHERE id = ?", (identifier,), str) or ""
 
 
 _member = RowMapper(Member)
@@ -224,8 +223,8 @@ def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
 
 def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> list[str]:
     """Remember which group a place was last given to; gives the wider audiences of those who hear the place."""
-    row = tx.one("UPDATE places SET group_id = ? WHERE id = ? RETURNING within", (group_id, place))
-    return [] if row is None else json.loads(row["within"])
+    sql = "UPDATE places SET group_id = ? WHERE id = ? RETURNING within"
+    return tx.value(sql, (group_id, place), json.loads) or []
 
 
 _membership = RowMapper(Membership)

@@ -186,8 +186,7 @@ _HANDOFF = """SELECT h.*, coalesce(f.name, '') AS from_name, coalesce(t.name, ''
 def handoffs(rows: Rows, scope: Scope, limit: int) -> list[Handoff]:
     """The newest handoff notes, newest first, read or not."""
     condition, parameters = scope.sql("h.audience")
-    found = rows.all(f"{_HANDOFF} AND {condition} ORDER BY h.id DESC LIMIT ?", (*parameters, limit))
-    return [_handoff(row) for row in found]
+    return _handoff.all(rows, f"{_HANDOFF} AND {condition} ORDER BY h.id DESC LIMIT ?", (*parameters, limit))
 
 
 def unread(rows: Rows, turn: Turn, limit: int) -> list[Handoff]:
@@ -211,7 +210,7 @@ def unread(rows: Rows, turn: Turn, limit: int) -> list[Handoff]:
         *known,
         limit,
     )
-    return [_handoff(row) for row in rows.all(sql, values)]
+    return _handoff.all(rows, sql, values)
 
 
 def notes(
@@ -230,11 +229,10 @@ def notes(
               AND n.created_at BETWEEN ? AND ? ORDER BY n.id DESC LIMIT ?"""
     times = "" if since is None else to_text(since), "~" if until is None else to_text(until)
     values: tuple[Value, ...] = (*parameters, wanted, *times, limit)
-    return [_note(row) for row in rows.all(sql, values)]
+    return _note.all(rows, sql, values)
 
 
 _handoff = RowMapper(Handoff, id=lambda row: str(row["id"]), content="text")
 
 
-# ------------------------------------------------------------------------------------------------------- people
 _note = RowMapper(Note, id=lambda row: str(row["id"]), importance="key", at="created_at")

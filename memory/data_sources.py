@@ -57,7 +57,7 @@ def new(name: str, kind: SourceType, address: str, every_minutes: int, audience:
 
 def listing(rows: Rows) -> list[DataSource]:
     """Every source, by name."""
-    return [_source(row) for row in rows.all("SELECT * FROM data_sources ORDER BY name")]
+    return _source.all(rows, "SELECT * FROM data_sources ORDER BY name")
 
 
 def named(rows: Rows, name: str) -> DataSource | None:

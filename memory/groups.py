@@ -105,7 +105,7 @@ def part_of_call(rows: Rows, asked_by: TurnId, call: str) -> Part | None:
 
 def parts(rows: Rows, run_id: TurnId) -> list[Part]:
     """Everything that members were asked in a run, in order."""
-    return [_part(row) for row in rows.all("SELECT * FROM group_parts WHERE run_id = ? ORDER BY turn_id", (run_id,))]
+    return _part.all(rows, "SELECT * FROM group_parts WHERE run_id = ? ORDER BY turn_id", (run_id,))
 
 
 _LISTENING = """FROM group_parts p JOIN turns t ON t.id = p.turn_id JOIN turns r ON r.id = p.run_id
@@ -115,8 +115,7 @@ _LISTENING = """FROM group_parts p JOIN turns t ON t.id = p.turn_id JOIN turns r
 def listening(rows: Rows, place: PlaceId, group: GroupId) -> TurnId | None:
     """The oldest turn of a member who listens to what was answered; none while that is not answered yet."""
     sql = f"SELECT p.turn_id {_LISTENING} AND t.place_id = ? AND t.group_id = ? ORDER BY p.turn_id LIMIT 1"
-    row = rows.one(sql, (place, group))
-    return None if row is None else TurnId(row["turn_id"])
+    return rows.value(sql, (place, group), TurnId)
 
 
 def listening_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
@@ -170,9 +169,7 @@ def drop_parts(tx: Tx, run_id: TurnId) -> None:
 
 def state(rows: Rows, group: GroupId) -> dict[str, Any]:
     """What a group keeps between runs."""
-    row = rows.one("SELECT state FROM group_states WHERE group_id = ?", (group,))
-    found: dict[str, Any] = {} if row is None else json.loads(row["state"])
-    return found
+    return rows.value("SELECT state FROM group_states WHERE group_id = ?", (group,), json.loads) or {}
 
 
 def set_state(tx: Tx, group: GroupId, state_: Mapping[str, Any], now: datetime) -> None:

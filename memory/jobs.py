@@ -83,7 +83,7 @@ def get(rows: Rows, identifier: str) -> Job | None:
 def due(rows: Rows, now: datetime, limit: int) -> list[Job]:
     """Those that have to be looked at, the oldest first."""
     sql = "SELECT * FROM jobs WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT ?"
-    return [_row(row) for row in rows.all(sql, (now, limit))]
+    return _row.all(rows, sql, (now, limit))
 
 
 def is_due(rows: Rows, identifier: str, now: datetime) -> Job | None:
@@ -93,38 +93,33 @@ def is_due(rows: Rows, identifier: str, now: datetime) -> Job | None:
 
 def earliest(rows: Rows) -> datetime | None:
     """When the next job has to be looked at."""
-    row = rows.one("SELECT min(wake_at) AS at FROM jobs WHERE wake_at IS NOT NULL")
-    return None if row is None or row["at"] is None else from_text(row["at"])
+    return rows.value("SELECT min(wake_at) FROM jobs WHERE wake_at IS NOT NULL", (), from_text)
 
 
 def listing(rows: Rows, limit: int, *, done: bool = False) -> list[Job]:
     """What is scheduled, the next first; `done` adds what is over. For the owner: no row holds words of people."""
     condition = "" if done else "WHERE status IN ('active', 'paused')"
     sql = f"SELECT * FROM jobs {condition} ORDER BY wake_at IS NULL, wake_at, id LIMIT ?"
-    return [_row(row) for row in rows.all(sql, (limit,))]
+    return _row.all(rows, sql, (limit,))
 
 
 def newest_run(rows: Rows) -> datetime | None:
     """The latest moment at which anything ran: a clock that shows less was set back."""
-    row = rows.one("SELECT max(last_run_at) AS at FROM jobs")
-    return None if row is None or row["at"] is None else from_text(row["at"])
+    return rows.value("SELECT max(last_run_at) FROM jobs", (), from_text)
 
 
 # ------------------------------------------------------------------------------------------------------- its course
 
 
-def claim(tx: Tx, identifier: str, holder: str, now: datetime, until: datetime) -> Job | None:
-    """Hold a due job until then, for another try; None when somebody was faster."""
-    sql = """UPDATE jobs SET held_until = :until, holder = :holder, attempts = attempts + 1
-             WHERE id = :id AND wake_at <= :now"""
-    values: dict[str, Value] = {"until": until, "holder": holder, "id": identifier, "now": now}
-    return get(tx, identifier) if tx.run(sql, values) else None
+def claim(tx: Tx, identifier: str, holder: str, until: datetime) -> None:
+    """Hold a due job until then, for another try."""
+    sql = "UPDATE jobs SET held_until = ?, holder = ?, attempts = attempts + 1 WHERE id = ?"
+    tx.run(sql, (until, holder, identifier))
 
 
-def renew(tx: Tx, identifier: str, holder: str, until: datetime) -> bool:
-    """Hold it longer; False when it is not ours any more."""
-    sql = "UPDATE jobs SET held_until = ? WHERE id = ? AND holder = ?"
-    return tx.run(sql, (until, identifier, holder)) == 1
+def renew(tx: Tx, identifier: str, holder: str, until: datetime) -> None:
+    """Hold it longer, if it is still ours."""
+    tx.run("UPDATE jobs SET held_until = ? WHERE id = ? AND holder = ?", (until, identifier, holder))
 
 
 @dataclass(frozen=True)
@@ -196,9 +191,8 @@ def pause(tx: Tx, identifier: str) -> bool:
 
 def resume(tx: Tx, identifier: str, next_at: datetime | None) -> bool:
     """Run it again by itself, from then on; False when it was not paused."""
-    text = next_at
     sql = "UPDATE jobs SET status = 'active', next_at = ? WHERE id = ? AND status = 'paused'"
-    return tx.run(sql, (text, identifier)) == 1
+    return tx.run(sql, (next_at, identifier)) == 1
 
 
 def drop(tx: Tx, identifier: str) -> None:
@@ -222,8 +216,7 @@ def wakes(rows: Rows, now: datetime) -> list[ConstellationId]:
 
 def next_wake(rows: Rows) -> datetime | None:
     """When anything is due anywhere."""
-    row = rows.one("SELECT min(next_at) AS at FROM job_wakes")
-    return None if row is None or row["at"] is None else from_text(row["at"])
+    return rows.value("SELECT min(next_at) FROM job_wakes", (), from_text)
 
 
 def note_wake(tx: Tx, constellation: ConstellationId, at: datetime | None) -> None:

@@ -169,7 +169,7 @@ def asking(rows: Rows, identities: Iterable[str]) -> list[Request]:
     """Every request that one of these is an approver of, whatever became of it."""
     sql = """SELECT * FROM permission_requests WHERE EXISTS (SELECT 1 FROM json_each(approvers)
              WHERE value IN (SELECT value FROM json_each(?))) ORDER BY id"""
-    return [_request(row) for row in rows.all(sql, (json.dumps(list(identities)),))]
+    return _request.all(rows, sql, (json.dumps(list(identities)),))
 
 
 def is_asked(rows: Rows, identities: Iterable[str]) -> bool:
@@ -190,7 +190,7 @@ def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Reques
     """The newest requests of these states. For the broker, which decides who may see them."""
     sql = """SELECT * FROM permission_requests WHERE status IN (SELECT value FROM json_each(?))
              ORDER BY id DESC LIMIT ?"""
-    return [_request(row) for row in rows.all(sql, (json.dumps(list(status)), limit))]
+    return _request.all(rows, sql, (json.dumps(list(status)), limit))
 
 
 def about(rows: Rows, message: MessageId) -> list[Request]:
@@ -199,13 +199,13 @@ def about(rows: Rows, message: MessageId) -> list[Request]:
              (SELECT value FROM json_each(?))
              SELECT * FROM permission_requests WHERE turn_id IN answering
              OR turn_id IN (SELECT turn_id FROM group_parts WHERE run_id IN answering) ORDER BY id"""
-    return [_request(row) for row in rows.all(sql, (json.dumps(answering(rows, message)),))]
+    return _request.all(rows, sql, (json.dumps(answering(rows, message)),))
 
 
 def of_person(rows: Rows, person: PersonId) -> list[Request]:
     """Every request from a person's turns."""
     sql = "SELECT * FROM permission_requests WHERE person_id = ? ORDER BY id"
-    return [_request(row) for row in rows.all(sql, (person,))]
+    return _request.all(rows, sql, (person,))
 
 
 def waiting_turns(rows: Rows, agent: AgentId) -> list[TurnId]:
@@ -233,7 +233,7 @@ def count_waiting(rows: Rows, place: PlaceId) -> int:
 def due(rows: Rows, now: datetime) -> list[Request]:
     """Those whose time is over and that nobody has decided."""
     sql = "SELECT * FROM permission_requests WHERE status = 'waiting' AND expires_at <= ? ORDER BY id"
-    return [_request(row) for row in rows.all(sql, (now,))]
+    return _request.all(rows, sql, (now,))
 
 
 def votes(rows: Rows, identifier: RequestId) -> list[Vote]:
@@ -370,7 +370,7 @@ def standing_grants(rows: Rows, now: datetime) -> list[Grant]:
     """Every grant that holds now, newest first. For those who administer permissions."""
     sql = """SELECT * FROM permission_grants WHERE revoked_at IS NULL
              AND (expires_at IS NULL OR expires_at > ?) ORDER BY id DESC"""
-    return [_grant(row) for row in rows.all(sql, (now,))]
+    return _grant.all(rows, sql, (now,))
 
 
 def revoke(tx: Tx, identifier: GrantId, now: datetime) -> Grant | None:

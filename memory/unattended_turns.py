@@ -93,8 +93,7 @@ def _why(rows: Rows, turn: TurnId, scope: Scope) -> str:
     condition, parameters = scope.sql("m.audience")
     sql = f"""SELECT m.content FROM messages m WHERE m.id IN (SELECT message_id FROM inbox WHERE turn_id = ?)
               AND {condition} AND m.role = 'system' ORDER BY m.id LIMIT 1"""
-    row = rows.one(sql, (turn, *parameters))
-    return "" if row is None else str(row["content"])
+    return rows.value(sql, (turn, *parameters), str) or ""
 
 
 def _said(rows: Rows, turn: TurnId, scope: Scope) -> tuple[str, ...]:

@@ -88,15 +88,15 @@ def under_way(rows: Rows, place: PlaceId) -> bool:
 def newest_answer(rows: Rows, place: PlaceId, scope: Scope) -> TurnId | None:
     """The turn of the newest answer that was said in a place, of those that the scope may know."""
     condition, parameters = scope.sql("t.audience")
-    row = rows.one(
+    return rows.value(
         "SELECT t.id FROM messages m JOIN turns t ON t.id = m.batch_id WHERE m.place_id = ? AND m.role = 'assistant' "
         f"AND m.tool_call_id IS NULL AND {condition} AND EXISTS (SELECT 1 FROM outbox o "
         "WHERE o.key IN ('turn/' || t.id || '/0', 'turn/' || t.id || '/0/0') "
         "AND o.status IN ('sending', 'sent', 'unknown')) "
         "ORDER BY m.id DESC LIMIT 1",
         (place, *parameters),
+        TurnId,
     )
-    return None if row is None else TurnId(row["id"])
 
 
 def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
@@ -142,10 +142,7 @@ def find(rows: Rows, kind: Kind, identifier: str, scope: Scope) -> Memory | None
 
 def entry_of(rows: Rows, memory: Memory) -> archival.Entry:
     """The entry behind a memory of that kind that was just found."""
-    row = rows.one("SELECT * FROM archival_entries WHERE id = ?", (memory.id,))
-    if row is None:
-        raise KeyError(memory.id)
-    return archival.to_entry(row)
+    return archival.to_entry.one(rows, "SELECT * FROM archival_entries WHERE id = ?", (memory.id,))
 
 
 def message_of(rows: Rows, memory: Memory) -> Message:

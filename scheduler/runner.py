@@ -204,7 +204,7 @@ class Runner:
 
         async with self._constellations.use(constellation) as database:
             await database.write(_REPLAN, work)
-            await self._note(constellation, await database.read(partial(self._earliest, constellation)))
+            await self._index(constellation)
 
     # -------------------------------------------------------------------------------------------- what is due
 
@@ -215,7 +215,7 @@ class Runner:
                 for job in found:
                     await self._fire(opened, constellation, job, now)
             self._noted.pop(constellation, None)  # another process may have written it meanwhile
-            await self._note(constellation, await database.read(partial(self._earliest, constellation)))
+            await self._index(constellation)
 
     async def _fire(self, opened: Opened, constellation: ConstellationId, job: Job, now: datetime) -> None:
         """See to one due job; afterwards it is not due at this moment any more."""
@@ -227,8 +227,10 @@ class Runner:
             elif isinstance(kind, Queueing):
                 if await database.write(_QUEUE, lambda tx: self._queue(tx, kind, (constellation, job.id), now)):
                     self.queued(constellation)
-            else:
-                await self._begin(database, kind, (constellation, job.id), now)
+            elif firing := await database.write(_CLAIM, lambda tx: self._claim(tx, constellation, job.id, now)):
+                task = asyncio.create_task(self._work(kind, firing), name=f"job {job.id}")
+                self._working.add(task)
+                task.add_done_callback(self._working.discard)
         except DatabaseRefused:
             raise
         except Exception as error:
@@ -236,35 +238,17 @@ class Runner:
 
     def _queue(self, tx: Tx, kind: Queueing, named: tuple[ConstellationId, str], now: datetime) -> bool:
         """Do it and complete it, in one transaction; True when something may have been written."""
-        constellation, identifier = named
+        firing = self._claim(tx, *named, now)
+        if firing is not None:
+            self._end(tx, firing, kind.queue(tx, firing), now)
+        return firing is not None
+
+    def _claim(self, tx: Tx, constellation: ConstellationId, identifier: str, now: datetime) -> Firing | None:
         job = jobs.is_due(tx, identifier, now)
         firing = None if job is None else _firing(tx, job, constellation, now)
-        if job is None or firing is None:
-            return False
-        done = kind.queue(tx, firing)
-        if done.again is not None:
-            jobs.hold(tx, job.id, max(done.again, now + timedelta(seconds=1)), done.detail, 0)
-        elif jobs.get(tx, job.id) is not None:  # it may have seen to its own job
-            jobs.complete(tx, job, _completion(firing, done.detail), now)
-        return True
-
-    async def _begin(
-        self, database: Database, kind: Working, named: tuple[ConstellationId, str], now: datetime
-    ) -> None:
-        constellation, identifier = named
-
-        def claim(tx: Tx) -> Firing | None:
-            job = jobs.is_due(tx, identifier, now)
-            firing = None if job is None else _firing(tx, job, constellation, now)
-            if firing is None or jobs.claim(tx, identifier, self._holder, now, now + LEASE) is None:
-                return None
-            return firing
-
-        firing = await database.write(_CLAIM, claim)
         if firing is not None:
-            task = asyncio.create_task(self._work(kind, firing), name=f"job {identifier}")
-            self._working.add(task)
-            task.add_done_callback(self._working.discard)
+            jobs.claim(tx, identifier, self._holder, now + LEASE)
+        return firing
 
     async def _work(self, kind: Working, firing: Firing) -> None:
         """Do it, holding it for as long as it takes, and complete it."""

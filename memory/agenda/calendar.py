@@ -78,7 +78,7 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list
     condition, parameters = scope.sql("audience")
     whose = f" AND person_id IN ({', '.join('?' * len(people))})" if people else ""
     sql = f"SELECT * FROM events WHERE {condition}{whose} AND status = 'planned' ORDER BY id DESC LIMIT 1000"
-    return [_event(row) for row in rows.all(sql, (*parameters, *people))]
+    return _event.all(rows, sql, (*parameters, *people))
 
 
 def cancel(tx: Tx, event: Event, now: datetime) -> None:

@@ -116,7 +116,7 @@ def listing(rows: Rows, scope: Scope, people: Sequence[PersonId] = (), *, done: 
     whose = f" AND t.person_id IN ({', '.join('?' * len(people))})" if people else ""
     sql, parameters = _select(scope, f"NOT t.shared{'' if done else f' AND {_OPEN}'}{whose}")
     order = "instr('urgent high medium low', t.priority), t.due_at IS NULL, t.due_at, t.id"
-    return [_task(row) for row in rows.all(f"{sql} ORDER BY {order} LIMIT {_MOST_LISTED}", (*parameters, *people))]
+    return _task.all(rows, f"{sql} ORDER BY {order} LIMIT {_MOST_LISTED}", (*parameters, *people))
 
 
 def shared(
@@ -133,7 +133,7 @@ def shared(
                 AND (? IS NULL OR t.created_at <= ?) ORDER BY t.id DESC LIMIT ?"""
     until = before
     sql, parameters = _select(scope, where)
-    return [_task(row) for row in rows.all(sql, (*parameters, agent, agent, until, until, limit))]
+    return _task.all(rows, sql, (*parameters, agent, agent, until, until, limit))
 
 
 def shared_between(rows: Rows, since: datetime, until: datetime, scope: Scope) -> tuple[int, int]:

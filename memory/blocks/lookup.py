@@ -263,8 +263,7 @@ def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, 
     reach = "would be read by another agent" if operation is Operation.SHARE else "is always in context"
     used = author.source or "a stranger's words"
     why = f"{reach}, and this turn uses {used}" if not trusted else f"is {block.access}"
-    row = rows.one("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
-    following = int(row["next_seq"]) if row is not None else 0
+    following = rows.number("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
     # Not the id: a block that is made from its template by this very edit has another one next time.
     version = f"{block.audience} {following}"
     asks = block.about if decision is Decision.ASK_HUMAN else None

@@ -211,12 +211,12 @@ class Damage:
 
 def damage_since(rows: Rows, since: datetime) -> list[Damage]:
     """What was found since then, newest first."""
-    found = rows.all(
+    return _damage.all(
+        rows,
         "SELECT r.id, r.findings, r.outcome, r.at, r.audience, b.label FROM memory_block_repairs r"
         " JOIN memory_blocks b ON b.id = r.block_id WHERE r.at >= ? ORDER BY r.id DESC",
         (since,),
     )
-    return [_damage(row) for row in found]
 
 
 _damage = RowMapper(Damage, label=lambda row: row["label"] if Scope(OWNER).may_use(row["audience"]) else "")

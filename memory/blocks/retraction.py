@@ -130,8 +130,7 @@ def _perhaps_written(rows: Rows, turn: TurnId) -> set[str]:
 
 
 def _audience(rows: Rows, block: BlockId) -> str | None:
-    row = rows.one("SELECT audience FROM memory_blocks WHERE id = ?", (block,))
-    return None if row is None else str(row["audience"])
+    return rows.value("SELECT audience FROM memory_blocks WHERE id = ?", (block,), str)
 
 
 def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: Set[str]) -> bool:
@@ -210,8 +209,8 @@ def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
         opened = open_block(tx, block, SYSTEM, at)
         change(opened.document)
         save_change(tx, opened, Stamp(SYSTEM, None, opened.next_seq, at))
-        row = tx.one("SELECT agent_id FROM memory_blocks WHERE id = ?", (block,))
-        return block_by_id(tx, AgentId("" if row is None else row["agent_id"]), block)
+        owner = tx.value("SELECT agent_id FROM memory_blocks WHERE id = ?", (block,), AgentId)
+        return block_by_id(tx, owner or AgentId(""), block)
 
     return Edit(make, lambda: archives_of(tx, block))
 

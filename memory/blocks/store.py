@@ -125,9 +125,6 @@ def _prune(tx: Tx, block: BlockId, keep: int) -> None:
     tx.run("DELETE FROM memory_block_updates WHERE block_id = ? AND seq <= ?", (block, oldest))
 
 
-# ---------------------------------------------------------------- what is held about a person
-
-
 def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple[bytes, Base]:
     """A snapshot of the document for a checkpoint, without what is old, and where its history begins."""
     document = opened.document

@@ -163,7 +163,7 @@ def _narrow(tx: Tx, held: Iterable[MessageId], person: PersonId, audience: Audie
 def _learned(tx: Tx, message: MessageId) -> list[Entry]:
     sql = """SELECT * FROM archival_entries WHERE message_id = :id
              OR :id IN (SELECT value FROM json_each(metadata, '$._messages'))"""
-    return [archival.to_entry(row) for row in tx.all(sql, {"id": message})]
+    return archival.to_entry.all(tx, sql, {"id": message})
 
 
 def _unwrite(tx: Tx, old: Message, at: datetime, **more: Any) -> int:

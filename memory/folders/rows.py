@@ -197,7 +197,7 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
 def folders(rows: Rows, scope: Scope) -> list[Folder]:
     """The folders that the scope may know of, by name."""
     heard, hearers = scope.sql("audience")
-    return [_folder(row) for row in rows.all(f"SELECT * FROM folders WHERE {heard} ORDER BY name", hearers)]
+    return _folder.all(rows, f"SELECT * FROM folders WHERE {heard} ORDER BY name", hearers)
 
 
 def named(rows: Rows, name: str, scope: Scope) -> Folder:
@@ -278,7 +278,7 @@ def files(rows: Rows, folder: FolderId, scope: Scope, limit: int = _MOST_LISTED)
     """Files of a folder by name."""
     heard, hearers = scope.sql("audience")
     sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND {heard} ORDER BY name LIMIT ?"
-    return [_file(row) for row in rows.all(sql, (folder, *hearers, limit))]
+    return _file.all(rows, sql, (folder, *hearers, limit))
 
 
 def file(rows: Rows, folder: FolderId, name: str, scope: Scope) -> File | None:
@@ -291,8 +291,7 @@ def file(rows: Rows, folder: FolderId, name: str, scope: Scope) -> File | None:
 def content(rows: Rows, identifier: FileId, scope: Scope) -> bytes | None:
     """The bytes of a file that is kept in the database; None when there is none that the scope may know."""
     heard, hearers = scope.sql("audience")
-    row = rows.one(f"SELECT content FROM folder_files WHERE id = ? AND {heard}", (identifier, *hearers))
-    return None if row is None else row["content"]
+    return rows.value(f"SELECT content FROM folder_files WHERE id = ? AND {heard}", (identifier, *hearers), bytes)
 
 
 def sizes(rows: Rows, folder: FolderId, scope: Scope) -> tuple[int, int, int]:

@@ -132,7 +132,8 @@ def corrections_among(rows: Rows, messages: Sequence[MessageId]) -> set[MessageI
 
 def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
     """Corrections of an agent that no pass has looked at, the oldest first; what was taken back is not among them."""
-    found = rows.all(
+    return _given.all(
+        rows,
         """SELECT f.id, f.agent_id, f.person_id, s.message_id, f.audience, f.trust, m.content,
              (SELECT b.content FROM messages b WHERE b.place_id = m.place_id AND b.id < m.id AND b.role = 'user'
                 AND b.person_id = m.person_id AND b.audience = m.audience AND b.deleted_at IS NULL
@@ -144,7 +145,6 @@ def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
              AND m.deleted_at IS NULL AND m.audience = f.audience AND f.person_id IS NOT NULL ORDER BY f.id LIMIT ?""",
         (agent, limit),
     )
-    return [_given(row) for row in found]
 
 
 _given = RowMapper(Given, text=lambda row: unquoted(row["content"]), before=lambda row: unquoted(row["before"] or ""))

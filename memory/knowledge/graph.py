@@ -195,6 +195,3 @@ def rivals(
         for row in rows.all(sql, values):
             found.setdefault(EntryId(row["entry_id"]), set()).add(each)
     return found
-
-
-# -------------------------------------------------------------------------------------------------------------- people

@@ -223,7 +223,7 @@ def get(rows: Rows, identifier: int) -> Item:
 def find(rows: Rows, kind: Kind, **exactly: Value) -> list[Item]:
     """Items of a kind with exactly these values in columns, the newest first: for who writes them, not for who asks."""
     sql, wanted = _exactly(kind, exactly)
-    return [_item(row) for row in rows.all(sql, wanted)]
+    return _item.all(rows, sql, wanted)
 
 
 def newest(rows: Rows, kind: Kind, **exactly: Value) -> Item | None:
@@ -241,7 +241,7 @@ def _exactly(kind: Kind, exactly: Mapping[str, Value]) -> tuple[str, dict[str, V
 def between(rows: Rows, kind: Kind, first: str, last: str) -> list[Item]:
     """Items of a kind with a key from `first` on and before `last`, in that order: for who writes them."""
     sql = "SELECT * FROM items WHERE kind = ? AND key >= ? AND key < ? ORDER BY key, id"
-    return [_item(row) for row in rows.all(sql, (kind, first, last))]
+    return _item.all(rows, sql, (kind, first, last))
 
 
 def known(
@@ -261,7 +261,7 @@ def known(
               ORDER BY {order}, id DESC LIMIT ?"""
     moment = "~" if until is None else to_text(until)
     values: tuple[Value, ...] = (json.dumps(list(kinds)), *parameters, moment, limit)
-    return [_item(row) for row in rows.all(sql, values)]
+    return _item.all(rows, sql, values)
 
 
 def known_under(rows: Rows, scope: Scope, kind: Kind, paths: Sequence[str], now: datetime) -> list[Item]:
@@ -275,13 +275,13 @@ def known_under(rows: Rows, scope: Scope, kind: Kind, paths: Sequence[str], now:
               AND (valid_until IS NULL OR valid_until > ?) ORDER BY id DESC"""
     asked = (value for path in paths for value in _below(path))
     values: tuple[Value, ...] = (kind, *asked, *parameters, now)
-    return [_item(row) for row in rows.all(sql, values)]
+    return _item.all(rows, sql, values)
 
 
 def under(rows: Rows, kind: Kind, path: str, audience: Audience) -> list[Item]:
     """The same of exactly one audience, valid or not, the oldest first: for who writes them."""
     sql = f"SELECT * FROM items WHERE kind = ? AND {_UNDER} AND audience = ? ORDER BY id"
-    return [_item(row) for row in rows.all(sql, (kind, *_below(path), audience))]
+    return _item.all(rows, sql, (kind, *_below(path), audience))
 
 
 _UNDER = "key >= ? AND key < ? AND (key = ? OR key > ?)"  # as the index has keys
@@ -297,7 +297,7 @@ def known_of(rows: Rows, scope: Scope, kind: Kind, place: PlaceId, limit: int) -
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM items WHERE kind = ? AND place_id = ? AND text <> '' AND {condition}
               ORDER BY id DESC LIMIT ?"""
-    return [_item(row) for row in rows.all(sql, (kind, place, *parameters, limit))]
+    return _item.all(rows, sql, (kind, place, *parameters, limit))
 
 
 def any_of(rows: Rows, kind: Kind, before: datetime) -> bool:

@@ -128,7 +128,7 @@ def recent(rows: Rows, scope: Scope, limit: int, agent: AgentId | None = None) -
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM sessions WHERE ended = 1 AND (? IS NULL OR agent_id = ?) AND {condition}
               ORDER BY last_at DESC, id DESC LIMIT ?"""
-    return [_session(row) for row in rows.all(sql, (agent, agent, *parameters, limit))]
+    return _session.all(rows, sql, (agent, agent, *parameters, limit))
 
 
 def _list(found: list[str]) -> str:
@@ -145,9 +145,9 @@ def of_turn(rows: Rows, turn: Turn) -> SessionId:
 
 
 def _open(rows: Rows, turn: Turn) -> SessionId | None:
-    row = rows.one(
+    return rows.value(
         """SELECT id FROM sessions WHERE agent_id = ? AND audience = ? AND ended = 0 AND place_id = ? AND last_at > ?
            ORDER BY last_at DESC LIMIT 1""",
         (turn.agent, turn.scope.audience, turn.place, turn.started_at - GAP),
+        SessionId,
     )
-    return None if row is None else SessionId(row["id"])

@@ -57,7 +57,7 @@ class PairingRequest:
 
 def ruled(rows: Rows) -> list[Ruled]:
     """Every word that holds, the newest first. For those who decide it, and for whoever hears people."""
-    return [_ruled(row) for row in rows.all("SELECT * FROM people_rules ORDER BY decided_at DESC, subject")]
+    return _ruled.all(rows, "SELECT * FROM people_rules ORDER BY decided_at DESC, subject")
 
 
 def set_rule(tx: Tx, subject: str, rule: Rule, by: PersonId, now: datetime, via: Via = "command") -> None:
@@ -115,7 +115,7 @@ def withdraw(tx: Tx, person: PersonId, now: datetime) -> bool:
 def waiting(rows: Rows, now: datetime) -> list[PairingRequest]:
     """The strangers with an open code, who came first being first. For those who may let them in."""
     sql = "SELECT * FROM pairing_codes WHERE code IS NOT NULL AND expires_at > ? ORDER BY expires_at, person_id"
-    return [_knock(row) for row in rows.all(sql, (now,))]
+    return _knock.all(rows, sql, (now,))
 
 
 def _count(rows: Rows) -> int:

@@ -107,8 +107,7 @@ def _drop_empty(tx: Tx) -> None:
 
 
 def _user(rows: Rows, person: PersonId) -> str | None:
-    row = rows.one("SELECT user_id FROM user_identities WHERE id = ?", (person,))
-    return None if row is None else str(row["user_id"])
+    return rows.value("SELECT user_id FROM user_identities WHERE id = ?", (person,), str)
 
 
 def _json(values: list[str]) -> str:

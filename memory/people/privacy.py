@@ -83,7 +83,7 @@ def begin_erasure(tx: Tx, person: PersonId, asked_by: PersonId, now: datetime) -
 
 def open_erasures(rows: Rows) -> list[Erasure]:
     """Those that were begun and are not done, oldest first."""
-    return [_erasure(row) for row in rows.all("SELECT * FROM erasures WHERE status = 'begun' ORDER BY id")]
+    return _erasure.all(rows, "SELECT * FROM erasures WHERE status = 'begun' ORDER BY id")
 
 
 def finish_erasure(tx: Tx, identifier: ErasureId, receipt: Mapping[str, Any], now: datetime) -> None:
@@ -94,7 +94,7 @@ def finish_erasure(tx: Tx, identifier: ErasureId, receipt: Mapping[str, Any], no
 
 def erasures_of(rows: Rows, person: PersonId) -> list[Erasure]:
     """A person's erasures, newest first."""
-    return [_erasure(row) for row in rows.all("SELECT * FROM erasures WHERE person_id = ? ORDER BY id DESC", (person,))]
+    return _erasure.all(rows, "SELECT * FROM erasures WHERE person_id = ? ORDER BY id DESC", (person,))
 
 
 _erasure = RowMapper(Erasure, asked_by="asked_by")

@@ -118,7 +118,7 @@ def is_noted(key: WebKey, now: datetime) -> bool:
 def listing(rows: Rows, kind: Kind, now: datetime) -> list[WebKey]:
     """Those that open anything, newest first."""
     sql = "SELECT * FROM web_keys WHERE kind = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at DESC"
-    return [_key(row) for row in rows.all(sql, (kind, now))]
+    return _key.all(rows, sql, (kind, now))
 
 
 def any_made(rows: Rows) -> bool:

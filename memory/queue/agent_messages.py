@@ -39,8 +39,7 @@ _sent = RowMapper(Sent, row="inbox_id", by="from_agent", agent="to_agent", group
 def root_of(rows: Rows, run: TurnId) -> TurnId:
     """The turn that answers what a run follows from; the run itself where nobody but a person began it."""
     sql = "SELECT a.root_id FROM inbox i JOIN agent_messages a ON a.inbox_id = i.id WHERE i.turn_id = ? LIMIT 1"
-    row = rows.one(sql, (run,))
-    return run if row is None else TurnId(row["root_id"])
+    return rows.value(sql, (run,), TurnId) or run
 
 
 def caused(rows: Rows, root: TurnId) -> int:

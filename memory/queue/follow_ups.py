@@ -108,7 +108,7 @@ def failed(tx: Tx, follow_up: FollowUp, error: str, now: datetime) -> bool:
 
 def waiting(rows: Rows) -> list[FollowUp]:
     """All that is to be tried at some time, in the order in which it happened."""
-    return [_of(row) for row in rows.all("SELECT * FROM follow_ups WHERE next_attempt_at IS NOT NULL ORDER BY id")]
+    return _of.all(rows, "SELECT * FROM follow_ups WHERE next_attempt_at IS NOT NULL ORDER BY id")
 
 
 def try_again(tx: Tx, now: datetime) -> None:

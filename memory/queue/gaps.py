@@ -95,19 +95,17 @@ def close(tx: Tx, span: Span, reason: str, now: datetime) -> bool:
 def due(rows: Rows, source: str, now: datetime, limit: int) -> list[Gap]:
     """The open gaps of a source that are to be tried now, the longest known first."""
     sql = f"{_OF_SOURCE} AND next_try_at <= :now ORDER BY noticed_at, place_id LIMIT :limit"
-    return [_gap(row) for row in rows.all(sql, {"prefix": f"{source}:", "now": now, "limit": limit})]
+    return _gap.all(rows, sql, {"prefix": f"{source}:", "now": now, "limit": limit})
 
 
 def next_try(rows: Rows, source: str) -> datetime | None:
     """When an open gap is to be tried next; None without any."""
-    sql = f"SELECT min(next_try_at) AS at FROM ({_OF_SOURCE})"
-    row = rows.one(sql, {"prefix": f"{source}:"})
-    return None if row is None or row["at"] is None else from_text(row["at"])
+    return rows.value(f"SELECT min(next_try_at) FROM ({_OF_SOURCE})", {"prefix": f"{source}:"}, from_text)
 
 
 def listing(rows: Rows) -> list[Gap]:
     """The open ones and those that were closed lately, the longest known first."""
-    return [_gap(row) for row in rows.all("SELECT * FROM gaps ORDER BY noticed_at, place_id")]
+    return _gap.all(rows, "SELECT * FROM gaps ORDER BY noticed_at, place_id")
 
 
 def never_wrote(rows: Rows, persons: Iterable[PersonId]) -> list[PersonId]:

@@ -218,8 +218,7 @@ def forget_payload(tx: Tx, message: MessageId, now: datetime) -> None:
 
 
 def _running_turn(rows: Rows, message: MessageId) -> TurnId | None:
-    row = rows.one("SELECT turn_id FROM inbox WHERE message_id = ? AND status = 'claimed'", (message,))
-    return None if row is None or row["turn_id"] is None else TurnId(row["turn_id"])
+    return rows.value("SELECT turn_id FROM inbox WHERE message_id = ? AND status = 'claimed'", (message,), TurnId)
 
 
 def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
@@ -315,7 +314,7 @@ def joinable(rows: Rows, first: InRow) -> list[InRow]:
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
              AND status = 'received' AND status IN ('received', 'claimed') AND alone = 0 AND id > ?
              ORDER BY id LIMIT 50"""  # the double condition is what the partial index asks for
-    return [_row(row) for row in rows.all(sql, (first.place, first.group, first.person, first.audience, first.id))]
+    return _row.all(rows, sql, (first.place, first.group, first.person, first.audience, first.id))
 
 
 def unclaimed(rows: Rows, first: InRow) -> list[InRow]:
@@ -324,7 +323,7 @@ def unclaimed(rows: Rows, first: InRow) -> list[InRow]:
              AND status = 'received' AND status IN ('received', 'claimed') AND (id = ? OR (alone = 0 AND id > ?))
              ORDER BY id LIMIT ?"""
     who = (first.place, first.group, first.person, first.audience)
-    found = [_row(row) for row in rows.all(sql, (*who, first.id, first.id, 1 if first.alone else 51))]
+    found = _row.all(rows, sql, (*who, first.id, first.id, 1 if first.alone else 51))
     return found if found and found[0].id == first.id else []
 
 
@@ -338,7 +337,7 @@ def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:
 
 def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:
     """The rows a turn has claimed, in order."""
-    return [_row(row) for row in rows.all("SELECT * FROM inbox WHERE turn_id = ? ORDER BY id", (turn,))]
+    return _row.all(rows, "SELECT * FROM inbox WHERE turn_id = ? ORDER BY id", (turn,))
 
 
 def finish(tx: Tx, turn: TurnId, now: datetime) -> None:
@@ -365,7 +364,7 @@ def given_up(rows: Rows, persons: Iterable[PersonId], limit: int) -> list[InRow]
     """What these accounts of a person said that was given up, the newest first."""
     sql = """SELECT * FROM inbox WHERE status = 'dead' AND person_id IN (SELECT value FROM json_each(?))
              ORDER BY id DESC LIMIT ?"""
-    return [_row(row) for row in rows.all(sql, (json.dumps(list(persons)), limit))]
+    return _row.all(rows, sql, (json.dumps(list(persons)), limit))
 
 
 def waiting_messages(rows: Rows, place_id: PlaceId) -> set[MessageId]:
@@ -389,7 +388,7 @@ def listing(rows: Rows, status: Status | None, limit: int, before: int | None = 
     """The newest rows, or those before one, for the owner's `carina inbox list`; numbers and states, no text."""
     sql = """SELECT * FROM inbox WHERE (:status IS NULL OR status = :status) AND id < coalesce(:before, id + 1)
              ORDER BY id DESC LIMIT :limit"""
-    return [_row(row) for row in rows.all(sql, {"status": status, "limit": limit, "before": before})]
+    return _row.all(rows, sql, {"status": status, "limit": limit, "before": before})
 
 
 def counts(rows: Rows) -> dict[str, int]:
@@ -415,8 +414,7 @@ _SQL = """SELECT min(at) AS at FROM (
 
 def earliest(rows: Rows) -> datetime | None:
     """The first moment for a message that waits, a row to be sent, an edit, or a request that expires."""
-    row = rows.one(_SQL)
-    return None if row is None or row["at"] is None else from_text(row["at"])
+    return rows.value(_SQL, (), from_text)
 
 
 # ---------------------------------------------------------------------------------------- events of the service itself

@@ -387,5 +387,4 @@ def newest_result(rows: Rows, tool: str, agents: Sequence[AgentId], since: datet
     marks = ", ".join("?" * len(agents))
     sql = f"""SELECT content FROM messages WHERE role = 'tool' AND tool_name = ? AND deleted_at IS NULL
               AND created_at > ? AND agent_id IN ({marks}) AND {condition} ORDER BY created_at DESC, id DESC LIMIT 1"""
-    row = rows.one(sql, (tool, since, *agents, *parameters))
-    return None if row is None else str(row["content"])
+    return rows.value(sql, (tool, since, *agents, *parameters), str)

@@ -182,7 +182,7 @@ def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
 def open_rows(rows: Rows, place: PlaceId) -> list[OutRow]:
     """What still has to be said in a place, in order. For the delivery of exactly that place."""
     sql = "SELECT * FROM outbox WHERE place_id = ? AND status IN ('pending', 'sending') ORDER BY id"
-    return [_row(row) for row in rows.all(sql, (place,))]
+    return _row.all(rows, sql, (place,))
 
 
 def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:
@@ -207,7 +207,7 @@ def of_key(rows: Rows, key: str) -> OutRow | None:
 def of_prefix(rows: Rows, prefix: str) -> list[OutRow]:
     """The rows whose keys begin so, for what owns those keys."""
     sql = "SELECT * FROM outbox WHERE key >= ? AND key < ? ORDER BY id"
-    return [_row(row) for row in rows.all(sql, (prefix, f"{prefix}\U0010ffff"))]
+    return _row.all(rows, sql, (prefix, f"{prefix}\U0010ffff"))
 
 
 def withdraw(tx: Tx, identifier: OutboxId) -> bool:
@@ -224,7 +224,7 @@ def empty(tx: Tx, identifier: OutboxId) -> None:
 
 def of_turn(rows: Rows, turn: TurnId) -> list[OutRow]:
     """Everything that one turn said or is about to say, in order."""
-    return [_row(row) for row in rows.all("SELECT * FROM outbox WHERE turn_id = ? ORDER BY id", (turn,))]
+    return _row.all(rows, "SELECT * FROM outbox WHERE turn_id = ? ORDER BY id", (turn,))
 
 
 def said_by_us(rows: Rows, source: str, external_id: str) -> OutRow | None:
@@ -237,7 +237,7 @@ def answers_to(rows: Rows, source: str, external_id: str) -> list[OutRow]:
     sql = """SELECT * FROM outbox WHERE source = :source AND status = 'sent' AND kind = 'text' AND turn_id IN (
                SELECT turn_id FROM outbox WHERE source = :source AND json_extract(detail, '$.reply_to') = :message)
              AND key GLOB 'turn/*' ORDER BY id"""
-    return [_row(row) for row in rows.all(sql, {"source": source, "message": external_id})]
+    return _row.all(rows, sql, {"source": source, "message": external_id})
 
 
 def sent_since(rows: Rows, place: PlaceId, since: datetime) -> set[str]:
@@ -311,7 +311,7 @@ def orphan_previews(rows: Rows, place: PlaceId) -> list[OutRow]:
         WHERE o.place_id = ? AND o.kind = 'preview' AND o.status IN ('sending', 'sent')
           AND t.status NOT IN ('running', 'suspended') AND NOT EXISTS (SELECT 1 FROM outbox x
             WHERE x.turn_id = o.turn_id AND x.kind = 'text' AND x.status IN ('pending', 'sending')) ORDER BY o.id"""
-    return [_row(row) for row in rows.all(sql, (place,))]
+    return _row.all(rows, sql, (place,))
 
 
 def replace_preview(tx: Tx, preview: OutboxId) -> None:

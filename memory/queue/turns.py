@@ -64,8 +64,7 @@ def get(rows: Rows, identifier: TurnId) -> Turn | None:
 
 def oldest_running(rows: Rows, place: PlaceId) -> int:
     """The id of the oldest turn that runs in a place; above all ids when none does."""
-    row = rows.one("SELECT min(id) FROM turns WHERE status = 'running' AND place_id = ?", (place,))
-    return 2**63 - 1 if row is None or row[0] is None else int(row[0])
+    return rows.number("SELECT min(id) FROM turns WHERE status = 'running' AND place_id = ?", (place,)) or 2**63 - 1
 
 
 def any_since(rows: Rows, moment: datetime) -> bool:
@@ -93,8 +92,7 @@ def nth_newest(
              AND (:within IS NULL OR audience = :within OR EXISTS (SELECT 1 FROM json_each(within)
                WHERE value = :within)) ORDER BY started_at DESC LIMIT 1 OFFSET :skip"""
     who: dict[str, Value] = {"people": json.dumps(list(people)), "within": within, "place": place}
-    row = rows.one(sql, {**who, "since": since, "skip": n - 1})
-    return None if row is None else from_text(row["started_at"])
+    return rows.value(sql, {**who, "since": since, "skip": n - 1}, from_text)
 
 
 def require_current(rows: Rows, turn: Turn) -> None:
@@ -248,10 +246,8 @@ _turn = RowMapper(Turn, scope=RowMapper(Scope))
 
 def answered_last(rows: Rows, person: PersonId) -> AgentId | None:
     """The agent whose turn for this person was the last one."""
-    row = rows.one(
-        "SELECT agent_id FROM turns WHERE person_id = ? AND parent_id IS NULL ORDER BY id DESC LIMIT 1", (person,)
-    )
-    return None if row is None else AgentId(row["agent_id"])
+    sql = "SELECT agent_id FROM turns WHERE person_id = ? AND parent_id IS NULL ORDER BY id DESC LIMIT 1"
+    return rows.value(sql, (person,), AgentId)
 
 
 def count_of(rows: Rows, person: PersonId, since: datetime, most: int) -> int:

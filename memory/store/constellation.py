@@ -223,10 +223,8 @@ class Constellations:
 
     async def position(self, source: str) -> str | None:
         """What `note_position` stored last under that name."""
-        row = await self.registry.read(
-            lambda rows: rows.one("SELECT position FROM cursors WHERE source = ?", (source,))
-        )
-        return None if row is None else str(row["position"])
+        sql = "SELECT position FROM cursors WHERE source = ?"
+        return await self.registry.read(lambda rows: rows.value(sql, (source,), str))
 
     async def note_position(self, source: str, position: str, *, durable: bool = False) -> None:
         """Remember a position, or another mark, of a whole source; `durable` also over a power cut."""

@@ -61,10 +61,14 @@ class Rows:
         found: Row | None = self._raw.execute(sql, parameters).fetchone()
         return found
 
-    def number(self, sql: str, parameters: Parameters = ()) -> int:
-        """What a statement counts; 0 where it gives no row."""
+    def value(self, sql: str, parameters: Parameters, of: Callable[[Any], T]) -> T | None:
+        """The one value that a statement gives, as such; None where it gives no row, or NULL."""
         row = self.one(sql, parameters)
-        return 0 if row is None else int(row[0])
+        return None if row is None or row[0] is None else of(row[0])
+
+    def number(self, sql: str, parameters: Parameters = ()) -> int:
+        """What a statement counts; 0 where it gives none."""
+        return self.value(sql, parameters, int) or 0
 
 
 class Tx(Rows):

@@ -191,9 +191,6 @@ def test_a_private_turn_moves_no_block_that_others_see(tx: Tx) -> None:
     assert load_block(tx, author(IN_DM), "private").pinned
 
 
-# ---------------------------------------------------------------- lines
-
-
 # ---------------------------------------------------------------- sharing
 
 

@@ -91,7 +91,7 @@ async def test_work_that_was_cut_off_is_done_again_when_its_lease_is_over(tmp_pa
     async with ground(tmp_path, clock) as one:
         await one.put("w", At(NOON), "work")
         async with one.constellations.use(one.home) as database:
-            await database.write(PUT, lambda tx: jobs.claim(tx, "w", "somebody who died", NOON, NOON + LEASE))
+            await database.write(PUT, lambda tx: jobs.claim(tx, "w", "somebody who died", NOON + LEASE))
         await one.runner.tick()
         await one.runner.settled()
         assert one.fired == []

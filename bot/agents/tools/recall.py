@@ -181,12 +181,12 @@ def _observations(rows: Rows, context: ToolContext) -> Outcome:
     require(Need(Kind.TOOL, OBSERVATIONS, reason), context.permit)
     noted = archival.noted_by(rows, others, turn.scope, context.now - _LATELY, _OBSERVED)
     names = {agent: agents.agent(rows, agent).name for agent in others}
-    data = [{"by": names[agent], **entry_data(rows, entry, turn)} for agent, entry in noted]
+    data = [{"by": names[entry.agent], **entry_data(rows, entry, turn)} for entry in noted]
     text = joined(say("{by} stored:\n{lines}", by=display_name(each["by"]), lines=lines_of([each])) for each in data)
     return Outcome(
         text or say("The others stored nothing in the last 24 hours that may be used here."),
-        uses=tuple(("entry", entry.id) for _agent, entry in noted),
-        trust=min((entry.trust for _agent, entry in noted), default=Trust.SYSTEM),
+        uses=tuple(("entry", entry.id) for entry in noted),
+        trust=min((entry.trust for entry in noted), default=Trust.SYSTEM),
     )
 
 

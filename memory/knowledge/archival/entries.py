@@ -1,7 +1,7 @@
 """What an archival entry is: the records, what may stand in one, and how it lies in its row."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import regex
 
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.clock import from_text, to_text
+from memory.store.clock import to_text
 from memory.store.database import Row, Value
 from memory.store.errors import Refused
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
+from memory.store.row_mapper import RowMapper
 
 MAX_CONTENT = 30_000
 """Characters in one entry: what an embedder is given at most."""
@@ -85,29 +86,23 @@ class Deleted(NamedTuple):
     messages: list[MessageId]
 
 
-def to_entry(row: Row) -> Entry:
-    """A row of the table as an entry."""
-    metadata = json.loads(row["metadata"])
-    person, message = row["person_id"], row["message_id"]
-    return Entry(
-        id=row["id"],
-        agent=row["agent_id"],
-        label=row["label"],
-        content=row["content"],
-        category=row["category"],
-        tags=tuple(json.loads(row["tags"])),
-        people=(*([] if person is None else [person]), *metadata.pop("_people", ())),
-        messages=(*([] if message is None else [message]), *metadata.pop("_messages", ())),
-        metadata=metadata,
-        importance=row["importance"],
-        reinforcement=row["reinforcement"],
-        turn=row["turn_id"],
-        audience=Audience(row["audience"]),
-        trust=Trust(row["trust"]),
-        created_at=from_text(row["created_at"]),
-        updated_at=from_text(row["updated_at"]),
-        last_seen=None if row["last_seen"] is None else from_text(row["last_seen"]),
-    )
+def _and_further(column: str, further: str) -> Callable[[Row], tuple[Any, ...]]:
+    def read(row: Row) -> tuple[Any, ...]:
+        return (*([] if row[column] is None else [row[column]]), *json.loads(row["metadata"]).get(further, ()))
+
+    return read
+
+
+def _metadata(row: Row) -> dict[str, Any]:
+    return {name: value for name, value in json.loads(row["metadata"]).items() if name not in ("_people", "_messages")}
+
+
+to_entry = RowMapper(
+    Entry,
+    people=_and_further("person_id", "_people"),
+    messages=_and_further("message_id", "_messages"),
+    metadata=_metadata,
+)
 
 
 def checked(new: NewEntry) -> NewEntry:

@@ -87,7 +87,7 @@ def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Noted]:
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM archival_journal WHERE turn_id IN (SELECT value FROM json_each(?)) AND undone_at IS NULL
               AND {condition} ORDER BY id"""
-    return [_noted(row) for row in rows.all(sql, (json.dumps(list(turns)), *parameters))]
+    return _noted.all(rows, sql, (json.dumps(list(turns)), *parameters))
 
 
 def as_left(rows: Rows, noted: Noted) -> bool:
@@ -124,6 +124,3 @@ def _digest(found: dict[str, Any]) -> str:
 
 
 _noted = RowMapper(Noted, before=lambda row: json.loads(row["before"]) if row["before"] else None)
-
-
-# ------------------------------------------------------------------------------------------------------- people

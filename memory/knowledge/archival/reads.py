@@ -69,31 +69,28 @@ def latest(rows: Rows, agent: AgentId, scope: Scope, limit: int = 20, before: da
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM archival_entries WHERE agent_id = ? AND {WHOLE} AND {condition} AND created_at < ?
               ORDER BY n DESC LIMIT ?"""
-    found = rows.all(sql, (agent, *parameters, "~" if before is None else before, max(limit, 0)))
-    return [to_entry(row) for row in found]
+    return to_entry.all(rows, sql, (agent, *parameters, "~" if before is None else before, max(limit, 0)))
 
 
-def noted_by(
-    rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetime, limit: int
-) -> list[tuple[AgentId, Entry]]:
-    """What these agents stored since then and the scope may know, newest first, each with who stored it.
+def noted_by(rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetime, limit: int) -> list[Entry]:
+    """What these agents stored since then and the scope may know, newest first.
 
     For one agent that was allowed to read others' entries.
     """
     condition, parameters = scope.sql("audience")
-    found = rows.all(
+    return to_entry.all(
+        rows,
         f"SELECT * FROM archival_entries WHERE agent_id IN (SELECT value FROM json_each(?)) AND {WHOLE} "
         f"AND {condition} AND created_at >= ? ORDER BY n DESC LIMIT ?",
         (json.dumps(list(agents)), *parameters, since, max(limit, 0)),
     )
-    return [(AgentId(row["agent_id"]), to_entry(row)) for row in found]
 
 
 def seen_of_others(rows: Rows, agent: AgentId, turn: TurnId) -> list[Entry]:
     """The entries of other agents that a turn was shown: what it stores now may hold their words."""
     sql = """SELECT e.* FROM turn_uses u JOIN archival_entries e ON e.id = u.row_id
              WHERE u.turn_id = ? AND u.kind = 'entry' AND e.agent_id <> ? ORDER BY e.n"""
-    return [to_entry(row) for row in rows.all(sql, (turn, agent))]
+    return to_entry.all(rows, sql, (turn, agent))
 
 
 def stands(rows: Rows, entry: EntryId) -> bool:
@@ -121,12 +118,12 @@ def turns_that_wrote(rows: Rows, entry: Entry) -> set[TurnId]:
 def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> list[Entry]:
     """Those of the named entries and passages that the scope may use, in the order of their names."""
     condition, parameters = scope.sql("audience")
-    found = rows.all(
+    return to_entry.all(
+        rows,
         "SELECT e.* FROM json_each(?) j CROSS JOIN archival_entries e ON e.id = j.value "
         f"WHERE e.agent_id = ? AND {condition} ORDER BY j.key",
         (json.dumps(list(ids)), agent, *parameters),
     )
-    return [to_entry(row) for row in found]
 
 
 def categories(rows: Rows, agent: AgentId, scope: Scope) -> dict[str, int]:
@@ -168,5 +165,4 @@ def made_of(rows: Rows, sources: Iterable[EntryId]) -> list[EntryId]:
 
 def standing(rows: Rows, entry: EntryId) -> Entry | None:
     """An entry that is in use, whoever may know it: for work on rows that nobody is shown."""
-    row = rows.one(f"SELECT * FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,))
-    return None if row is None else to_entry(row)
+    return to_entry.first(rows, f"SELECT * FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,))

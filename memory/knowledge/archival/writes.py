@@ -95,10 +95,7 @@ def put(tx: Tx, entry: Entry) -> Entry:
     key: dict[str, Value] = {"id": entry.id, "agent_id": entry.agent, "created_at": entry.created_at}
     tx.insert("archival_entries", {**key, **columns_of(entry)})
     _store_passages(tx, entry)
-    row = tx.one("SELECT * FROM archival_entries WHERE id = ?", (entry.id,))
-    if row is None:
-        raise AssertionError("what was inserted is there")
-    return to_entry(row)
+    return to_entry.one(tx, "SELECT * FROM archival_entries WHERE id = ?", (entry.id,))
 
 
 def take_along(tx: Tx, entry: Entry, sources: Sequence[Entry], turn: TurnId | None, now: datetime) -> Entry:

@@ -119,7 +119,7 @@ _RUNS = """SELECT r.*, coalesce(sum(t.retired), 0) AS retired, coalesce(sum(t.ma
 
 def runs(rows: Rows, limit: int) -> list[Run]:
     """The newest runs, newest first."""
-    return [_run(row) for row in rows.all(f"{_RUNS} GROUP BY r.id ORDER BY r.at DESC, r.id DESC LIMIT ?", (limit,))]
+    return _run.all(rows, f"{_RUNS} GROUP BY r.id ORDER BY r.at DESC, r.id DESC LIMIT ?", (limit,))
 
 
 def latest_run(rows: Rows) -> Run | None:
@@ -146,7 +146,7 @@ _run = RowMapper(Run)
 def items_of(rows: Rows, run: str) -> list[Item]:
     """Everything a run did, for undoing it; an entry that was taken away since is not in it."""
     sql = f"{_ITEMS} WHERE i.run_id = ? ORDER BY i.n"
-    return [_item(row) for row in rows.all(sql, (run,))]
+    return _item.all(rows, sql, (run,))
 
 
 def reported(rows: Rows, run: str, scope: Scope, limit: int) -> tuple[list[Item], int]:
@@ -172,9 +172,6 @@ def forget_runs(tx: Tx, before: datetime) -> int:
     return tx.run("DELETE FROM dream_runs WHERE at < ?", (before,))
 
 
-# ---------------------------------------------------------------------------------------------------------- as a store
-
-
 # ------------------------------------------------------------------------------------------- what waits for its person
 
 
@@ -187,27 +184,25 @@ _WAITING = f"{_ALL} AND person_id IN (SELECT value FROM json_each(?))"
 
 def pending_of_people(rows: Rows, people: Sequence[PersonId]) -> list[Entry]:
     """What waits for one of these people, the oldest first."""
-    return [to_entry(row) for row in rows.all(f"{_WAITING} ORDER BY n", (json.dumps(list(people)),))]
+    return to_entry.all(rows, f"{_WAITING} ORDER BY n", (json.dumps(list(people)),))
 
 
 def pending_of_run(rows: Rows, run: str) -> list[Entry]:
     """What a run of upkeep inferred that waits, of everybody: for those who are asked."""
     sql = f"{_ALL} AND id IN (SELECT entry_id FROM dream_items WHERE run_id = ? AND action = 'made') ORDER BY n"
-    return [to_entry(row) for row in rows.all(sql, (run,))]
+    return to_entry.all(rows, sql, (run,))
 
 
 def pending_of_id(rows: Rows, identifier: EntryId) -> Entry | None:
     """One that still waits, for the card that asks its person."""
-    row = rows.one(f"{_ALL} AND id = ?", (identifier,))
-    return None if row is None else to_entry(row)
+    return to_entry.first(rows, f"{_ALL} AND id = ?", (identifier,))
 
 
 def answer_pending(tx: Tx, identifier: str, people: Sequence[PersonId], *, yes: bool) -> Entry | None:
     """Use it from now on, or forget it; None when nothing of theirs waits under that id."""
-    row = tx.one(f"{_WAITING} AND id = ?", (json.dumps(list(people)), identifier))
-    if row is None:
+    entry = to_entry.first(tx, f"{_WAITING} AND id = ?", (json.dumps(list(people)), identifier))
+    if entry is None:
         return None
-    entry = to_entry(row)
     if not yes:
         archival.remove(tx, [entry.id])
         return entry

@@ -99,7 +99,7 @@ def of_subject(rows: Rows, source: Source) -> list[Fact]:
     """What an agent knows from somebody in one audience: what a new statement is compared with."""
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.audience = ? AND f.person_id IS ?
               AND f.superseded_by IS NULL ORDER BY f.id"""
-    return [to_fact(row) for row in rows.all(sql, (source.agent, source.audience, source.person))]
+    return to_fact.all(rows, sql, (source.agent, source.audience, source.person))
 
 
 def of_agent(rows: Rows, agent: AgentId, audience: Audience) -> list[Fact]:
@@ -112,7 +112,7 @@ def shared_in(rows: Rows, audience: Audience) -> list[Fact]:
     """What all agents know in one audience."""
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.shared_at IS NOT NULL AND f.superseded_by IS NULL
               AND f.audience = ? ORDER BY f.id"""
-    return [to_fact(row) for row in rows.all(sql, (audience,))]
+    return to_fact.all(rows, sql, (audience,))
 
 
 def known_to(
@@ -144,7 +144,7 @@ def _weightiest(
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.id IN (SELECT f.id FROM facts f WHERE {which[0]}
                 AND f.superseded_by IS NULL AND f.created_at <= ? AND {condition} ORDER BY {order[0]} LIMIT ?)
               ORDER BY {order[0]}"""
-    return [to_fact(row) for row in rows.all(sql, (*which[1], moment, *parameters, *order[1], limit, *order[1]))]
+    return to_fact.all(rows, sql, (*which[1], moment, *parameters, *order[1], limit, *order[1]))
 
 
 def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequence[PersonId] = ()) -> list[Fact]:
@@ -154,7 +154,7 @@ def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequ
               AND (? IS NULL OR f.agent_id = ?)
               AND (? = '[]' OR f.person_id IN (SELECT value FROM json_each(?))) ORDER BY {_BY_WORTH} LIMIT 200"""
     marks = json.dumps(list(people))
-    return [to_fact(row) for row in rows.all(sql, (*parameters, agent, agent, marks, marks))]
+    return to_fact.all(rows, sql, (*parameters, agent, agent, marks, marks))
 
 
 def add(tx: Tx, said: Statement, source: Source, now: datetime) -> FactId:
