@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install embedding test test-network test-browser screenshots gallery fast processes slow kill-rounds check format generate lock bench clean
+.PHONY: run install embedding test test-network test-browser screenshots gallery docs fast processes slow kill-rounds check format generate lock bench clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
@@ -95,6 +95,13 @@ format: $(VENV)/.dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+$(VENV)/.docs: requirements-docs.lock $(VENV)/.dev
+	@$(PIP) install --require-hashes -r requirements-docs.lock
+	@touch $@
+
+docs: $(VENV)/.docs     ## the documentation as a site: .venv/site; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
+
 generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/operations.json, docs/commands.md, texts/, docs/architecture.svg
 	$(BIN)/python -m bot.interfaces.cli.generate
 	$(BIN)/python -m docs.text_catalog
@@ -103,10 +110,11 @@ generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/oper
 bench: $(VENV)/.dev     ## print the benchmark tables
 	$(BIN)/python -m tests.benchmarks
 
-lock: $(BIN)/python     ## renew both locks from pyproject.toml
+lock: $(BIN)/python     ## renew the locks from pyproject.toml
 	$(PIP) install uv
 	$(BIN)/uv pip compile --universal --upgrade --generate-hashes --no-emit-index-url --no-header --quiet --group dev pyproject.toml -o requirements-dev.lock
 	$(BIN)/uv pip compile --universal --generate-hashes --no-emit-index-url --no-header --quiet --group build -c requirements-dev.lock pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --universal --upgrade --generate-hashes --no-emit-index-url --no-header --quiet --group docs -c requirements-dev.lock -o requirements-docs.lock
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["embedding"], sep="\n")' \
 	  | $(BIN)/uv pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet -c requirements-dev.lock - -o requirements-embedding.lock
 

@@ -194,8 +194,6 @@ def _subclasses(of: type[Row]) -> Iterator[type[Row]]:
 def _of(declared: Operation) -> Iterator[tuple[str, str, str]]:
     place, words = f"bot/services/{declared.words[0]}", " ".join(declared.words)
     yield place, declared.summary, f"/{words}"
-    if declared.confirm:
-        yield place, declared.confirm, f"/{words}, before it is done"
     for each in declared.parameters:
         yield place, each.help, f"/{words}: {each.name}"
         for label in each.labels:

@@ -93,6 +93,8 @@ class Event(NamedTuple):
     trust: Trust
     at: datetime
     details_text: str
+    person: PersonId | None = None
+    """Who did it by hand, or for whom it was done."""
 
     @property
     def details(self) -> Mapping[str, Any]:

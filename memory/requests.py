@@ -31,9 +31,6 @@ from memory.store.ids import (
 )
 from memory.store.row_mapper import RowMapper
 
-CODE, SHORTEST = 6, 4
-"""Digits of a request's number that are shown where it is typed, and of which an answer has at least so many."""
-
 
 class Kind(StrEnum):
     """What sort of thing is asked for; the `scope` of requests and grants."""
@@ -177,13 +174,6 @@ def is_asked(rows: Rows, identities: Iterable[str]) -> bool:
     sql = """SELECT 1 FROM permission_requests WHERE status = 'waiting' AND EXISTS (SELECT 1 FROM json_each(approvers)
              WHERE value IN (SELECT value FROM json_each(?))) LIMIT 1"""
     return rows.one(sql, (json.dumps(list(identities)),)) is not None
-
-
-def code(identifier: int, among: Iterable[int] = ()) -> str:
-    """The end of a request's number, to be typed where there are no buttons: as long as it takes among those."""
-    digits, others = str(identifier), [str(each) for each in among if each != identifier]
-    ends = (digits[-length:] for length in range(CODE, len(digits)))
-    return next((end for end in ends if not any(each.endswith(end) for each in others)), digits)
 
 
 def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Request]:

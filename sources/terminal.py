@@ -24,7 +24,7 @@ from memory.people.audience import OWNER, Trust
 from memory.store.clock import Clock, utc_now
 from memory.store.faults import call_point, outside
 from memory.store.folder import private_file
-from memory.store.ids import OutboxId, PersonId, PlaceId, snowflakes
+from memory.store.ids import OutboxId, PersonId, PlaceId, code, snowflakes
 from sources.base import (
     Activity,
     Buttons,
@@ -297,12 +297,12 @@ def shown_as(delivery: Delivery) -> Said:
 def _answers(buttons: Buttons | None) -> str:
     """What is typed instead of pressing a button."""
     if buttons is not None and buttons.kind == "retry":
-        return "\n" + _("`carina retry {id}` tries again.", id=buttons.request)
+        return "\n" + _("`carina retry {id}` tries again.", id=code(buttons.request))
     if buttons is not None and buttons.kind == "pairing":
         return "\n" + _("`carina people allow {id}` or `carina people deny {id}` decides.", id=buttons.request)
     if buttons is None or buttons.kind != "permit":
         return ""
-    return "\n" + _("Answer with /approve {id} or /deny {id}", id=buttons.request)
+    return "\n" + _("Answer with /approve {id} or /deny {id}", id=code(buttons.request))
 
 
 def row_of(external_id: str) -> OutboxId:

@@ -20,7 +20,7 @@ from memory.queue.outbox import OutRow
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import PlaceId, snowflakes
+from memory.store.ids import PlaceId, code, snowflakes
 from sources.base import Notification
 from sources.terminal import PERSON, PLACE
 
@@ -92,7 +92,7 @@ class GroupRequests:
                 changed.clear()
                 row = await self._read(lambda rows: inbox.by_external(rows, heard.source, heard.external_id))
                 if row is not None and row.status is Status.DEAD:
-                    raise UserError("It could not be answered. `carina inbox show {id}` says why.", id=row.id)
+                    raise UserError("It could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
                 if row is not None and row.over:
                     return await self._take(row)
 

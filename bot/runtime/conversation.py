@@ -36,7 +36,7 @@ from memory.store.columns import Unreadable
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
-from memory.store.ids import GroupId, PersonId, PlaceId, TurnId, place_source
+from memory.store.ids import GroupId, PersonId, PlaceId, TurnId, code, place_source
 from texts import _, gettext_noop, ngettext
 
 _BEGIN = commit_point("turn.begin")
@@ -456,7 +456,7 @@ class ConversationWorker:
             place_named=place_named(tx, self._place, Scope(OWNER)),
             count=ngettext("{count} attempt", "{count} attempts", count),
             error=error,
-            id=row.id,
+            id=code(row.id),
         )
         self._notices.tell_owner(tx, key, words, now, _retry(row))
 

@@ -27,7 +27,7 @@ from memory.store.columns import Unreadable
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseRefused, RowUnreadable
 from memory.store.faults import commit_point
-from memory.store.ids import OutboxId, PlaceId
+from memory.store.ids import OutboxId, PlaceId, code
 from sources.base import (
     ANSWERED,
     Buttons,
@@ -305,7 +305,7 @@ class DeliveryWorker:
         words = _("may or may not have been delivered") if status is Status.UNKNOWN else _("was not delivered")
         again = _(
             "I will not send it again on my own. `/owner outbox retry` or `carina outbox retry {id}` sends it.",
-            id=row.id,
+            id=code(row.id),
         )
 
         def work(tx: Tx) -> None:

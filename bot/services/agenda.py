@@ -1,9 +1,9 @@
 """Reminders, tasks, events and quiet hours: what commands and buttons call. Everybody has their own."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -13,7 +13,6 @@ from bot.agents.agenda.calendar import Plan
 from bot.agents.agenda.reminders import DayPart, Wanted
 from bot.agents.permissions.policy import Action
 from bot.services.caller import DISCORD_ONLY, Caller
-from bot.services.named import row_number
 from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.transactions import Announcing, MemoryService, reads, writes
@@ -26,6 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import ReminderId
+from memory.store.row_mapper import ending
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text
 
@@ -84,7 +84,12 @@ class ReminderSet(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         when = ink.text(self.when) if self.once is None else ink.time(self.once)
-        return [self.told(ink, gettext_noop("I will remind you on {when}: {text}{id} {note}"), when=when).strip()]
+        return [self.told(ink, gettext_noop("I will remind you on {when}: {text} {note}"), when=when).strip()]
+
+
+def _named(cells: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What people call by its words."""
+    return {name: value for name, value in cells.items() if name != "id"}
 
 
 class ReminderRow(Row):
@@ -100,7 +105,10 @@ class ReminderRow(Row):
         told = reminding.stand(reminders.Status(self.state), paused=self.paused)
         due = "" if self.next is None else ink.time(self.next)
         about = "; ".join(filter(None, (due, self.repeats, told, _("urgent") if self.urgent else "")))
-        return f"{ink.text(self.text)} ({about}){ink.number(self.id)}"
+        return f"{ink.text(self.text)} ({about})"
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        return _named(super().cells(ink))
 
 
 class EventRow(Row):
@@ -113,7 +121,10 @@ class EventRow(Row):
     def line(self, ink: Ink) -> str:
         until = "" if self.ends is None else _(", until {ends}", ends=ink.time(self.ends))
         again = f" ({self.repeats})" if self.repeats else ""
-        return f"{ink.time(self.at)}{until}: {ink.text(self.text)}{again}{ink.number(self.id)}"
+        return f"{ink.time(self.at)}{until}: {ink.text(self.text)}{again}"
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        return _named(super().cells(ink))
 
 
 class EventAdded(Result):
@@ -289,7 +300,7 @@ class Agenda(MemoryService, Announcing):
 
     def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
         """The one that is meant; by its number also one that may not be spoken of here. Raises Refused."""
-        if not (number := row_number(which)):
+        if not (number := ending(tx, "reminders", which)):
             return reminding.meant([each.reminder for each in self._reminders(tx, caller)], which)
         found = reminders.by_id(tx, ReminderId(number))
         if found is None or found.person not in self.people.selves(caller.person):  # one answer: it tells of no other

@@ -11,7 +11,7 @@ from bot.agents.permissions.broker import Broker, Ruling, Terms
 from bot.agents.permissions.policy import Approver, People
 from bot.config import Config
 from bot.errors import UserError
-from bot.services.named import LARGEST, row_number
+from bot.services.named import LARGEST
 from bot.services.transactions import reads
 from bot.storage_retry import until_stored
 from memory import requests
@@ -20,7 +20,7 @@ from memory.requests import Request, Status, Verdict
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId, RequestId, place_source
+from memory.store.ids import SHORTEST, PersonId, PlaceId, RequestId, place_source
 from sources.terminal import PERSON, PLACE
 from texts import _
 
@@ -101,11 +101,11 @@ class Approvals:
             return Ruling(_("There is no such request.") if code else "", counted=False)
 
         def work(tx: Tx) -> Ruling:
-            exact = requests.get(tx, RequestId(row_number(code)))
+            exact = requests.get(tx, RequestId(min(int(code), LARGEST) if code.isdecimal() else 0))
             if exact is not None:
                 return self.broker.answer(tx, exact.id, who, verdict, now)
             own = requests.asking(tx, who.identities)
-            meant = [each for each in own if len(code) >= requests.SHORTEST and str(each.id).endswith(code)]
+            meant = [each for each in own if len(code) >= SHORTEST and str(each.id).endswith(code)]
             if len(meant) == 1:
                 return self.broker.answer(tx, meant[0].id, who, verdict, now)
             return asked(tx)

@@ -104,7 +104,7 @@ class EntryRow(Row):
         return f"{ink.text(f'{self.name}: {text}' if self.name else text)}{ink.number(self.id)}"
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
-        return {**super().cells(ink), "label": self.name}
+        return {**super().cells(ink), "label": self.name, "people": [ink.person(each) for each in self.people]}
 
 
 class Entries(Listing[EntryRow]):

@@ -23,6 +23,8 @@ MOMENTS = gettext_noop("a day such as 2026-11-22, a time such as 2026-11-22 03:0
 """What `moment_said` takes."""
 _AGO = re.compile(r"(\d{1,5})\s*(m|h|d)")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+_SHARED = {"guild": re.compile(r"discord:\w+"), "channel": re.compile(r"[a-z]+:\S+")}
+"""Ids of what several people hear."""
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,12 @@ def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
 def named_audience(text: str) -> Audience:
     """An audience as a person writes it; of a number alone Discord's server or channel. Raises UserError."""
     kind, _colon, which = text.strip().partition(":")
-    numbered = kind in ("guild", "channel") and which.isdecimal()
+    shared = kind in ("guild", "channel")
+    which = f"discord:{which}" if which.isdecimal() else which
+    if shared and not _SHARED[kind].fullmatch(which):
+        raise UserError("{text} is nowhere. Write it like {kind}:discord:1234.", text=repr(text.strip()), kind=kind)
     try:
-        return parse_audience(f"{kind}:discord:{which}" if numbered else text.strip())
+        return parse_audience(f"{kind}:{which}" if shared else text.strip())
     except ValueError as error:
         raise UserError(error_sentence(error)) from None
 

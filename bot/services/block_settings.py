@@ -207,13 +207,14 @@ class BlockSettings(MemoryService):
 
     @operation(
         "memory.delete", "Delete a memory block", Action.BLOCKS,
-        Options(changes=True, confirm="Delete block {label}?", file_name="memory.md"),
+        Options(changes=True, asks=True, file_name="memory.md"),
     )  # fmt: skip
     @writes(_ADMINISTER)
     def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
         named = find_named(tx, caller.scope, label)
         self._require_theirs(caller, named.block)
         remove_block(tx, named.block, self.clock())
+        caller.confirm(_("Delete block {label}?", label=named.block.label))  # else it is undone
         self._note(tx, caller, named.block.label, "deleted")
         command = caller.command("memory restore")
         return _("Deleted block {block}. {command} brings it back.", block=named.block.label, command=command)

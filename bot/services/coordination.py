@@ -25,12 +25,13 @@ from memory.agenda import tasks
 from memory.agents import Agent
 from memory.knowledge.items import By
 from memory.people.audience import Scope
+from memory.people.identities import person_called
 from memory.search.hybrid import search
 from memory.search.query import MAX_HITS, Query
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId
+from memory.store.ids import AgentId, PersonId
 from sources.text import one_line
 from texts import _, gettext_noop
 
@@ -82,9 +83,9 @@ class EventRow(Row):
     result: str = ""
 
     @classmethod
-    def of(cls, event: Event, call: tuple[str, str] = ("", "")) -> "EventRow":
+    def of(cls, event: Event, call: tuple[str, str] = ("", ""), by_hand: str = "Somebody") -> "EventRow":
         names = {"agent": event.agent_name, "place": event.place_name}
-        text, (given, gave) = event_line(event), (one_line(each, _SHORT) for each in call)
+        text, (given, gave) = event_line(event, by_hand), (one_line(each, _SHORT) for each in call)
         given = "" if given == "{}" else given
         return cls.from_record(
             event, **names, text=text, importance=event.importance or "", arguments=given, result=gave
@@ -164,7 +165,8 @@ class Coordination:
             wanted = replace(wanted, among=tuple(int(hit.id) for hit in found))
         events = activity.recent(rows, wanted, caller.scope, arguments.limit)
         words = activity.calls(rows, events, caller.scope)
-        return Listing(rows=tuple(EventRow.of(each, words.get(each.id, ("", ""))) for each in events), empty=empty)
+        listed = (EventRow.of(each, words.get(each.id, ("", "")), _hand(rows, each.person, caller)) for each in events)
+        return Listing(rows=tuple(listed), empty=empty)
 
     @operation(
         "coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY,
@@ -230,6 +232,13 @@ class Coordination:
 def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
     agent = _agent(rows, name)
     return (None, "") if agent is None else (agent.id, agent.name)
+
+
+def _hand(rows: Rows, person: PersonId | None, caller: Caller) -> str:
+    """Who did something by hand, as far as the caller may know it."""
+    if person is not None and person.startswith("terminal:"):
+        return "The owner"
+    return (person and person_called(rows, person, caller.scope)) or "Somebody"
 
 
 def _agent(rows: Rows, name: str) -> Agent | None:

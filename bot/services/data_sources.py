@@ -143,11 +143,12 @@ class SourceSettings(Announcing):
 
     @operation(
         "source.remove", "Remove a feed, a calendar or a watched folder", Action.SOURCES,
-        Options(changes=True, confirm="Remove the source {source}?"),
+        Options(changes=True, asks=True),
     )  # fmt: skip
     @writes(_REMOVE, durable=True)
-    def remove(self, tx: Tx, _caller: Caller, source: _Name) -> str:
+    def remove(self, tx: Tx, caller: Caller, source: _Name) -> str:
         found = _named(tx, source)
+        caller.confirm(_("Remove the source {source}?", source=found.name))
         jobs.drop(tx, job_id(found.id))
         data_sources.remove(tx, found.id)
         return _("Removed {name}.", name=found.name)

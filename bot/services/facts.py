@@ -11,7 +11,7 @@ from bot.agents.context.known_facts import fact_line, project_line
 from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.named import find_living, row_number
+from bot.services.named import find_living
 from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row
 from bot.services.transactions import MemoryService, reads, writes
@@ -25,6 +25,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import FactId, SessionId, snowflakes
+from memory.store.row_mapper import ending
 from sources.text import one_line
 from texts import _, gettext_noop
 
@@ -145,7 +146,7 @@ class Facts(MemoryService):
 
     def _changeable(self, tx: Tx, caller: Caller, which: str, change: Change) -> Fact:
         """The fact, where the caller may change it so. Raises Refused."""
-        found = _get(tx, _number(which), caller.scope)
+        found = _get(tx, _number(tx, which), caller.scope)
         held = MemoryRights(() if found.person is None else (found.person,), found.audience, (change,))
         self.require_change(caller, change, held)
         return found
@@ -158,8 +159,8 @@ def _statement(given: str, category: Category) -> Statement:
     return Statement(category, text)
 
 
-def _number(which: str) -> FactId:
-    if not (number := row_number(which)):
+def _number(rows: Rows, which: str) -> FactId:
+    if not (number := ending(rows, "items", which)):
         raise Refused("{which} is not the number of a fact. The list of facts shows them.", which=repr(which[:40]))
     return FactId(number)
 
@@ -292,9 +293,9 @@ class Projects(MemoryService):
 
 
 def _found(rows: Rows, caller: Caller, which: str) -> Item:
-    wanted = which.strip().lstrip("#").strip("`")
+    wanted = ending(rows, "items", which.strip().strip("`"))
     for each in projects.listing(rows, caller.scope):
-        if str(each.id) == wanted:
+        if each.id == wanted:
             return each
     raise Refused(
         "There is nothing with the number {which} that you can see here. The list shows the numbers.",

@@ -36,7 +36,7 @@ _STORE = commit_point("folders.store")
 _REMOVE = commit_point("folders.remove")
 
 _SCOPE = Scope(OWNER)
-_SHOWN = 200  # files of one folder
+_ALL = -1
 _STEP_SECONDS = 2.0  # of an indexing; each step is kept
 _INDEX_SECONDS = 3_600.0
 _READS = Options(via=TERMINAL_ONLY)
@@ -194,7 +194,7 @@ class Folders:
     def list_files(self, rows: Rows, _caller: Caller, name: _Name) -> Listing[FileRow]:
         folder = folders.named(rows, name, _SCOPE)
         return Listing(
-            rows=tuple(map(FileRow.of, folders.files(rows, folder.id, _SCOPE, limit=_SHOWN))),
+            rows=tuple(map(FileRow.of, folders.files(rows, folder.id, _SCOPE, limit=_ALL))),
             empty=_("The folder is empty or has not been indexed yet."),
         )
 
@@ -258,14 +258,9 @@ class Folders:
     )  # fmt: skip
     @writes(_REMOVE)
     def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> Removed:
-        what = (
-            _("the file {file} of {name}", file=file, name=name)
-            if file
-            else _("the folder {name} and its uploads", name=name)
-        )
-        caller.confirm(_("Remove {what}? This cannot be undone.", what=what))
         folder = folders.named(tx, name, _SCOPE)
         if not file:
+            caller.confirm(_("Remove the folder {name} and its uploads? This cannot be undone.", name=name))
             return Removed(folder=name, files=folders.remove(tx, folder.id), whole=True)
         if folder.kind == "local":
             words = _("{folder} is the directory {path}. Remove the file there.", folder=name, path=folder.path)
@@ -273,6 +268,9 @@ class Folders:
         if not folders.remove_files(tx, folder.id, [file]):
             words = _("There is no file {file} in {folder}. `carina folder show` lists them.")
             raise UserError(words.format(file=repr(file), folder=name))
+        caller.confirm(
+            _("Remove the file {file} of {name}? This cannot be undone.", file=file, name=name)
+        )  # else undone
         return Removed(folder=name, files=1, whole=False)
 
     @suggestions("folders")

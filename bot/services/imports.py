@@ -194,12 +194,12 @@ class Imports(MemoryService):
     @operation(
         "import.undo", "Undo an import", Action.AGENTS,
         Options(
-            via=TERMINAL_ONLY, changes=True, seconds=None,
-            confirm="Delete the messages and entries of import {origin}, and archive its agents?",
+            via=TERMINAL_ONLY, changes=True, seconds=None, asks=True,
         ),
     )  # fmt: skip
-    async def undo(self, _caller: Caller, origin: _Origin) -> str:
+    async def undo(self, caller: Caller, origin: _Origin) -> str:
         found, now = await self._origin(origin), self.clock()
+        caller.confirm(_("Delete the messages and entries of import {origin}, and archive its agents?", origin=found))
         count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, found, now), durable=True)
         if not count:
             raise UserError(

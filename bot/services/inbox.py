@@ -12,7 +12,6 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.named import row_number
 from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, record_lines, relative
 from bot.services.transactions import Announcing, MemoryService, reads, writes
@@ -27,6 +26,7 @@ from memory.store.database import Row as StoredRow
 from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
+from memory.store.row_mapper import ending
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext
@@ -161,7 +161,7 @@ class Inbox:
 
 def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
     """The one of that number. Raises UserError."""
-    if (row := inbox.get(rows, InboxId(row_number(which)))) is None:
+    if (row := inbox.get(rows, InboxId(ending(rows, "inbox", which)))) is None:
         command = caller.command("inbox list")
         raise UserError("There is no message {which}. {command} shows them.", which=which[:40], command=command)
     return row
@@ -209,7 +209,7 @@ class Unanswered(MemoryService, Announcing):
 
     def _found(self, rows: Rows, caller: Caller, which: str) -> InRow:
         """The message that is meant. Raises Refused; in the same words, whether there is none or it is another's."""
-        row = inbox.get(rows, InboxId(row_number(which)))
+        row = inbox.get(rows, InboxId(ending(rows, "inbox", which)))
         theirs = row is not None and row.person in self.people.selves(caller.person)
         if row is None or not (theirs or policy.may(self.people, caller.approver, Action.INBOX)):
             raise Refused(_(_NONE))

@@ -20,6 +20,7 @@ from memory.jobs import Job, NewJob, Status
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
+from memory.store.ids import code
 from scheduler import triggers
 from scheduler.jobs import Kinds
 from scheduler.triggers import Trigger
@@ -57,10 +58,31 @@ _Done = Annotated[bool, Param("Include finished jobs")]
 _Job = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the job, as listed", suggests="jobs")]
 
 
-def _name(job: str) -> str:
-    """Without the number of what it is for."""
+_TITLES = {
+    "backup": gettext_noop("Back up everything"),
+    "dream": gettext_noop("Tidy long-term memory"),
+    "event": gettext_noop("Announce an event"),
+    "feedback.sessions": gettext_noop("Learn from finished conversations"),
+    "reminder": gettext_noop("Remind somebody"),
+    "sleeptime": gettext_noop("Look after groups while nobody talks"),
+    "summary.agents": gettext_noop("Summarize conversations"),
+    "summary.constellation": gettext_noop("Summarize the day"),
+    "upkeep.jobs": gettext_noop("Clear out jobs that ended long ago"),
+    "upkeep.search": gettext_noop("Optimize the search index"),
+    "upkeep.working": gettext_noop("Delete expired working memory"),
+}
+
+
+def _short(job: str) -> str:
+    """Its name with the end of the number of what it is for: as it is typed."""
     name, _colon, number = job.partition(":")
-    return name if number.isdecimal() else job
+    return f"{name}:{code(number)}" if number.isdecimal() else job
+
+
+def _title(job: str) -> str:
+    """What it does, for people."""
+    name, _colon, number = job.partition(":")
+    return _(_TITLES[name]) if name in _TITLES else name if number.isdecimal() else job
 
 
 class JobRow(Row):
@@ -93,16 +115,17 @@ class JobRow(Row):
         detail = ink.text(f": {self.text}") if self.last and self.text else ""
         following = self.told(ink, gettext_noop("next run {next}")) if self.next else _("no next run")
         state, plan = _(_STATES[self.state]), ink.text(self.plan)
-        name = self.id if ink.number(self.id) else _name(self.id)
+        name = f"{_title(self.id)}{' ' + _short(self.id) if ink.number(self.id) else ''}"
         return f"{ink.text(name)} ({state}): {plan}; {following}{last}{detail}"
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
-        return {**super().cells(ink), "when": self.plan, "state": _(_STATES[self.state])}
+        told = {"when": self.plan, "state": _(_STATES[self.state]), "outcome": _(_OUTCOMES.get(self.outcome, ""))}
+        return {**super().cells(ink), "id": _short(self.id), "job": _title(self.id), **told}
 
 
 def _ahead(row: JobRow, now: datetime) -> str:
     """When a job is next, for one of which there are several."""
-    return relative(row.next, now) if row.next and row.id != _name(row.id) else ""
+    return relative(row.next, now) if row.next and ":" in row.id else ""
 
 
 @dataclass(frozen=True)
@@ -150,13 +173,14 @@ class Schedule(Announcing):
 
     @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, Options(changes=True))
     async def run_now(self, caller: Caller, job: _Job) -> str:
-        await self._change(job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
-        return _("{job} will run now, or when the service starts. Its schedule stays the same.", job=job)
+        found = await self._change(job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
+        title = _title(found.id)
+        return _("“{job}” will run now, or when the service starts. Its schedule stays the same.", job=title)
 
     @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, Options(changes=True))
     async def pause(self, caller: Caller, job: _Job) -> str:
-        await self._change(job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
-        return _("{job} is paused until you resume it.", job=job)
+        found = await self._change(job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
+        return _("“{job}” is paused until you resume it.", job=_title(found.id))
 
     @operation("jobs.resume", "Resume a paused job", Action.JOBS, Options(changes=True))
     async def resume(self, caller: Caller, job: _Job) -> Entry[JobRow]:
@@ -175,16 +199,18 @@ class Schedule(Announcing):
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
         found = jobs.listing(rows, _LISTED)
         now = self.clock()
-        return [(row.id, ", ".join(filter(None, (_name(row.id), _ahead(row, now))))) for row in map(JobRow.of, found)]
+        return [(row.id, ", ".join(filter(None, (_title(row.id), _ahead(row, now))))) for row in map(JobRow.of, found)]
 
     @writes(_CHANGE)
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
-        if (found := jobs.get(tx, job)) is None:
+        alike = (each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job)
+        if (found := jobs.get(tx, job) or next(alike, None)) is None:
             command = caller.command("jobs list")
             raise UserError("There is no job {job}. {command} shows them.", job=repr(job), command=command)
         if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(tx, found):
-            raise UserError("{job} is {state}, so nothing was changed.", job=job, state=_(_STATES[_state(found)]))
-        _log.info("job_changed", job=job, act=act, by=caller.person, door=caller.approver.door)
+            told = {"job": _title(found.id), "state": _(_STATES[_state(found)])}
+            raise UserError("“{job}” is {state}, so nothing was changed.", **told)
+        _log.info("job_changed", job=found.id, act=act, by=caller.person, door=caller.approver.door)
         return jobs.get(tx, job) or found
 
 

@@ -18,12 +18,6 @@ _SHOWN = 80  # characters of a name that is not known
 LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 
 
-def row_number(which: str) -> int:
-    """The number of a row as people give it ("12" or "#12"); 0, which no row has, where that is no number."""
-    digits = which.strip().lstrip("#")
-    return min(int(digits), LARGEST) if digits.isdecimal() else 0
-
-
 class Named(Protocol):
     @property
     def name(self) -> str: ...

@@ -11,7 +11,6 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.inbox import shown_error
-from bot.services.named import row_number
 from bot.services.registry import Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.transactions import Announcing, reads, writes
@@ -22,6 +21,7 @@ from memory.queue.outbox import OutRow, Status, Undelivered
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import OutboxId
+from memory.store.row_mapper import ending
 from texts import _, gettext_noop, ngettext
 
 _RETRY = commit_point("undelivered.retry")
@@ -121,7 +121,7 @@ def _rows(rows: Rows, limit: int) -> list[UndeliveredRow]:
 
 
 def _found(rows: Rows, which: str, caller: Caller) -> Undelivered:
-    if (found := outbox.undelivered(rows, OutboxId(row_number(which)))) is None:
+    if (found := outbox.undelivered(rows, OutboxId(ending(rows, "outbox", which)))) is None:
         command = caller.command("outbox list")
         raise UserError("There is no undelivered message {which}. {command} shows them.", which=which, command=command)
     return found

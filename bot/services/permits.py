@@ -16,7 +16,7 @@ from bot.errors import CallError, UserError
 from bot.services.approvals import Approvals, UsesApprovals
 from bot.services.block_names import named_audience, where
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.named import find_living, row_number
+from bot.services.named import find_living
 from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, rows_text
 from bot.services.transactions import reads, writes
@@ -31,6 +31,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GrantId, PersonId, snowflakes
 from memory.store.plurals import many
+from memory.store.row_mapper import ending
 from texts import _, gettext_noop
 
 _GIVE = commit_point("approval.give")
@@ -231,7 +232,7 @@ class Permits(UsesApprovals):
 
     @operation("permits.show", "Show a request with all its arguments", Action.ANSWER, Options(file_name="request.md"))
     async def show(self, caller: Caller, request: _Request) -> WholeRequest:
-        number = _number(request, caller)
+        number = await self._request(caller, request)
         words, shown = await self.approvals.details(number, caller.approver)
         return WholeRequest(id=str(number), text=words, arguments=shown)
 
@@ -251,7 +252,8 @@ class Permits(UsesApprovals):
     @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, Options(changes=True))
     @writes(_REVOKE)
     def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
-        number, now, who = _number(permit, caller), self.approvals.clock(), caller.approver
+        number = _number(tx, "permission_grants", permit, caller)
+        now, who = self.approvals.clock(), caller.approver
         if (found := requests.revoke(tx, GrantId(number), now)) is None:
             command = caller.command("permits list")
             raise UserError(
@@ -276,7 +278,7 @@ class Permits(UsesApprovals):
         Beside the tools, `observations` is reading what other members of the agent's groups stored (`recall`).
         """
         heard = caller.alone if caller.here is None else caller.here
-        audience = _audience(arguments.audience or heard.scope.audience)
+        audience = _allowable(named_audience(arguments.audience) if arguments.audience else heard.scope.audience)
         hours, now = arguments.hours, self.approvals.clock()
         if hours is not None and not 0 < hours <= _MOST_HOURS:
             words = _(
@@ -319,8 +321,12 @@ class Permits(UsesApprovals):
                 found[f"{_BLOCK}{block.label}"] = f"{_BLOCK}{label_called(rows, block.label, caller.scope)}"
         return found.items()
 
+    @reads
+    def _request(self, rows: Rows, caller: Caller, which: str) -> int:
+        return _number(rows, "permission_requests", which, caller)
+
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> Answered:
-        number = _number(request, caller)
+        number = await self._request(caller, request)
         ruling = await self.approvals.answer(number, caller.approver, verdict)
         if not ruling.counted:
             # Whom it does not ask is not told whether there is one.
@@ -354,8 +360,8 @@ class Permits(UsesApprovals):
         return known[tool]
 
 
-def _number(which: str, caller: Caller) -> int:
-    if not (number := row_number(which)):
+def _number(rows: Rows, table: str, which: str, caller: Caller) -> int:
+    if not (number := ending(rows, table, which)):
         raise UserError("Use the number that {command} shows.", command=caller.command("permits list"))
     return number
 
@@ -368,8 +374,7 @@ def _subject(rows: Rows, subject: str) -> str:
     return f"{name}/{label_called(rows, label, _OWNERS)}" if name else subject
 
 
-def _audience(text: str) -> Audience:
-    audience = named_audience(text)
+def _allowable(audience: Audience) -> Audience:
     if not Scope(OWNER).may_use(audience):
         raise UserError(
             "What comes from somebody's direct messages can only be allowed once at a time, when the agent asks."

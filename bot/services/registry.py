@@ -214,10 +214,8 @@ class Options:
     """It takes a running service."""
     seconds: float | None = _SECONDS
     """None for what takes as long as it takes."""
-    confirm: str = ""
-    """What the caller is asked before it is done, with the arguments in braces: "Remove {folder}?"."""
     asks: bool = False
-    """It asks by `caller.confirm`, in some cases."""
+    """It asks by `caller.confirm`, once it is known that there is something to do."""
     first: bool = False
     """It is done before anything is answered, and also where no answer arrives."""
     file_name: str = "answer.md"
@@ -372,8 +370,6 @@ class Registry:
         declared = self._permitted(name, caller)
         self._require(declared, caller, given)
         arguments = validated(declared.arguments, self._guard.clean(dict(given)), caller.via)
-        if declared.confirm:
-            caller.confirm(_(declared.confirm).format_map(arguments.model_dump()))
         run = self._run[name](caller, **(dict(arguments) if declared.by_name else {"arguments": arguments}))
         try:
             if declared.streams:

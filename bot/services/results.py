@@ -16,7 +16,7 @@ from rich.table import Table
 from rich.text import Text
 
 from memory.store.clock import to_text
-from memory.store.ids import PersonId
+from memory.store.ids import PersonId, code
 from scheduler.zones import zone_of
 from sources.text import times_of, without_unseen
 from texts import _, ngettext, ngettext_noop
@@ -47,10 +47,16 @@ def rows_text(
         return "\n".join(row["text"] for row in rows)
     if width is None:
         return "\n".join(["\t".join(rows[0]), *("\t".join(_flat(value) for value in row.values()) for row in rows)])
-    shown = _brief(rows, brief, width)
+    shown = _brief(_numbered(rows), brief, width)
     fits = _width(shown) <= width
     text = _drawn(_table(shown), width) if fits else "\n\n".join("\n".join(record_lines(row)) for row in shown)
-    return f"{text}\n\n{whole}" if whole and shown != rows else text
+    return f"{text}\n\n{whole}" if whole and shown != _numbered(rows) else text
+
+
+def _numbered(rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """With as much of the end of each number as it takes to type it."""
+    ids = [str(row.get("id", "")) for row in rows]
+    return [{**row, "id": code(row["id"], ids)} if str(row.get("id", "")).isdecimal() else row for row in rows]
 
 
 def record_lines(row: Mapping[str, Any]) -> list[str]:
@@ -194,13 +200,13 @@ class Plain:
         return f"{moment.astimezone(zone_of(self.zone)):%Y-%m-%d %H:%M} ({relative(moment, self.now)})"
 
     def number(self, identifier: str) -> str:
-        return f" #{identifier}"
+        return f" #{code(identifier) if identifier.isdecimal() else identifier}"
 
     def code(self, text: str, _language: str) -> str:
         return text
 
     def person(self, subject: str) -> str:
-        return subject
+        return _("the owner") if subject.startswith("terminal:") else subject
 
     def place(self, name: str) -> str:
         return name
@@ -226,6 +232,8 @@ class Markdown:
     def person(self, subject: str) -> str:
         kind, _colon, number = subject.removeprefix("discord:").rpartition(":")
         known = {"": f"<@{number}>", "role": f"<@&{number}>", "guild": _("the server `{number}`", number=number)}
+        if subject.startswith("terminal:"):
+            return _("the owner")
         return known.get(kind, subject) if subject.startswith("discord:") else f"`{subject}`"
 
     def place(self, name: str) -> str:

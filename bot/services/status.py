@@ -43,13 +43,16 @@ _WIDTH = 9
 
 class FindingRow(Row):
     about: str
+    """In English, for programs."""
+    name: str = Field(default="", exclude=True)
+    """The same for people, where values stand in it."""
     state: State
     words: str
     remedy: str
 
     def line(self, ink: Ink) -> str:
         remedy = f"\n-# {ink.text(self.remedy)}" if self.remedy else ""
-        return f"{_MARKS[self.state]} {ink.text(f'{self.about}: {self.words}')}{remedy}"
+        return f"{_MARKS[self.state]} {ink.text(f'{self.name or _(self.about)}: {self.words}')}{remedy}"
 
 
 class Findings(Lines[FindingRow]):
@@ -59,7 +62,7 @@ class Findings(Lines[FindingRow]):
 
     @classmethod
     def of(cls, found: Iterable[Finding]) -> "Findings":
-        return cls(rows=tuple(FindingRow(**asdict(each)) for each in found))
+        return cls(rows=tuple(FindingRow(**asdict(each), name=_(each.about)) for each in found))
 
     @property
     def code(self) -> int:
@@ -73,8 +76,9 @@ class Findings(Lines[FindingRow]):
 
 
 def finding_text(found: Finding | FindingRow) -> str:
+    named = (isinstance(found, FindingRow) and found.name) or _(found.about)
     remedy = f"\n{'':<{_WIDTH}}-> {found.remedy}" if found.remedy else ""
-    return f"{_(_WORDS[found.state]):<{_WIDTH}}{found.about}: {found.words}{remedy}"
+    return f"{_(_WORDS[found.state]):<{_WIDTH}}{named}: {found.words}{remedy}"
 
 
 @dataclass(frozen=True)

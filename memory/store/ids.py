@@ -7,6 +7,7 @@ still or goes back, and serves as the position of a message.
 
 import threading
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import NewType
 
@@ -71,6 +72,15 @@ def snowflake_time(snowflake: int) -> datetime:
 
 
 snowflakes = Snowflakes()
+
+SHORTEST, _CODE = 4, 6  # digits of an end of a number that are taken, and that are shown
+
+
+def code(identifier: int | str, among: Iterable[int | str] = ()) -> str:
+    """The end of a number, by which people call a row where they have to type it: as long as it takes among those."""
+    digits, others = str(identifier), [str(each) for each in among if str(each) != str(identifier)]
+    ends = (digits[-length:] for length in range(_CODE, len(digits)))
+    return next((end for end in ends if not any(each.endswith(end) for each in others)), digits)
 
 
 def new_id(prefix: str) -> str:

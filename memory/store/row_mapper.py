@@ -11,9 +11,11 @@ from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_origin, get_t
 
 from memory.store.clock import from_text
 from memory.store.database import Parameters, Row, Rows, Value
+from memory.store.ids import SHORTEST
 
 T = TypeVar("T")
 _Convert: TypeAlias = Callable[[Any], Any]
+_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 _WHOLE = ""  # in place of a column: a field that is made of the whole row
 
 
@@ -128,3 +130,13 @@ def _unless_null(convert: _Convert) -> _Convert:
 
 def _name(hint: Any) -> str:
     return getattr(hint, "__name__", "")
+
+
+def ending(rows: Rows, table: str, which: str) -> int:
+    """The id of a table that is given whole or, where it is the only one that ends so, by its last digits; else 0."""
+    digits = which.strip().lstrip("#")
+    if not digits.isdecimal() or len(digits) < SHORTEST:
+        return int(digits) if digits.isdecimal() else 0
+    number, power = min(int(digits), _LARGEST), min(10 ** len(digits), _LARGEST)
+    found = [row["id"] for row in rows.all(f"SELECT id FROM {table} WHERE id % ? = ? LIMIT 2", (power, number))]
+    return found[0] if len(found) == 1 else number

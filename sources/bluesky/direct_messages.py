@@ -13,10 +13,10 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 from memory.people.audience import OWNER, Trust, person_audience
-from memory.requests import Verdict, code
+from memory.requests import Verdict
 from memory.store.clock import from_text, to_text
 from memory.store.faults import call_point
-from memory.store.ids import OutboxId
+from memory.store.ids import OutboxId, code
 from memory.store.logs import Log
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import richtext

@@ -259,7 +259,10 @@ class DiscordEndpoint(Endpoint):
             shown = _shown(text, buttons)
             words: dict[str, Any] = {"content": shown}
             if buttons is not None:
-                words = {"content": None, "view": card(shown, buttons)}
+                # A card that still asks keeps its file: what is not named in its parts is not seen any more.
+                said = await outside(EDIT, message.fetch(), SECONDS) if buttons.offers else None
+                files = [] if said is None else [each.filename for each in said.attachments]
+                words = {"content": None, "view": card(shown, buttons, files)}
             call = message.edit(allowed_mentions=discord.AllowedMentions.none(), **words)
             await outside(EDIT, call, SECONDS)
         except REFUSED as why:

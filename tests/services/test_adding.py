@@ -63,8 +63,9 @@ class Folders:
         at = "" if caller.location is None else caller.location.place
         return Sentence(text=f"{arguments.color} for {arguments.to} {arguments.role} in {arguments.channel} ({at})")
 
-    @operation("cards.clean", "Remove cards", Action.HELP, Options(changes=True, confirm="Remove {tags}?"))
-    async def clean(self, _caller: Caller, arguments: Clean) -> Sentence:
+    @operation("cards.clean", "Remove cards", Action.HELP, Options(changes=True, asks=True))
+    async def clean(self, caller: Caller, arguments: Clean) -> Sentence:
+        caller.confirm(f"Remove {arguments.tags}?")
         return Sentence(text=f"{arguments.folder.name}: {','.join(arguments.tags)}")
 
 

@@ -99,10 +99,13 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
     words, rows = await told(app, "jobs.list", EVA)
     assert any(row["when"].startswith("20 4 * * *") for row in rows), "programs get the rule"
     assert "* * *" not in words.replace("\\", "")
-    assert "- backup (active): every day at 04:20" in words
-    assert "backup is paused" in (await told(app, "jobs.pause", EVA, job="backup"))[0]
+    assert "- Back up everything (active): every day at 04:20" in words
+    assert "“Back up everything” is paused" in (await told(app, "jobs.pause", EVA, job="backup"))[0]
     words, row = await told(app, "jobs.resume", EVA, job="backup")
-    assert (words.startswith("Resumed: backup (active): every day at 04:20"), row["state"]) == (True, "active")
+    assert (words.startswith("Resumed: Back up everything (active): every day at 04:20"), row["state"]) == (
+        True,
+        "active",
+    )
     with pytest.raises(UserError, match="There is no job 'tea'"):
         await app.services.registry.call("jobs.run", EVA, {"job": "tea"})
 

@@ -17,7 +17,7 @@ from bot.services.block_settings import (
     CreateBlock,
 )
 from bot.services.blocks import Blocks
-from bot.services.caller import Spoken, owner_at_terminal
+from bot.services.caller import Spoken, Unconfirmed, owner_at_terminal
 from memory import agents
 from memory.agents import Agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block
@@ -70,7 +70,12 @@ async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockS
     await settings.change(OLGA, ChangeBlock(label="plans", rename="garden", description="The garden", type="working"))
     (row,) = (await blocks.list_blocks(OLGA)).rows
     assert (row.block, row.type, row.limit, row.description) == ("garden", "working", 60, "The garden")
-    await settings.delete(OLGA, label="garden")
+    with pytest.raises(UserError, match="There is no block"):  # nobody is asked about what is not there
+        await settings.delete(OLGA, label="shed")
+    with pytest.raises(Unconfirmed, match="Delete block garden"):
+        await settings.delete(OLGA, label="garden")
+    assert [each.block for each in (await blocks.list_blocks(OLGA)).rows] == ["garden"]
+    await settings.delete(replace(OLGA, sure=True), label="garden")
     assert (await blocks.list_blocks(OLGA)).rows == ()
     with pytest.raises(UserError, match="There is no deleted block 'plans'"):
         await settings.restore(OLGA, label="plans")
@@ -86,7 +91,7 @@ async def test_names_are_given_once(settings: BlockSettings) -> None:
         await settings.create(OLGA, CreateBlock(label="one", description="Words"))
     with pytest.raises(BlockExists):
         await settings.change(OLGA, ChangeBlock(label="one", rename="two"))
-    await settings.delete(OLGA, label="one")
+    await settings.delete(replace(OLGA, sure=True), label="one")
     await settings.create(OLGA, CreateBlock(label="one", description="Words"))
     with pytest.raises(BlockExists, match="again"):
         await settings.restore(OLGA, label="one")
@@ -117,7 +122,7 @@ async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, databa
              'terminal:local', 'owner', 4, '[]', 'waiting', 'x', 'x')"""
     ))  # fmt: skip
     with pytest.raises(Refused, match=r"shared with Bea.*1 waiting request to change it.*configuration of Night"):
-        await settings.delete(OLGA, label="plans")
+        await settings.delete(replace(OLGA, sure=True), label="plans")
     renaming = r"cannot be renamed: 1 waiting request to change it.*configuration of Night names it$"
     with pytest.raises(Refused, match=renaming):
         await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
@@ -132,7 +137,7 @@ async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, databa
     await database.write(_SEED, lambda tx: tx.run("UPDATE permission_grants SET revoked_at = 'x'"))
     await settings.change(OLGA, ChangeBlock(label="plans", rename="garden"))
     with pytest.raises(Refused, match=r"cannot be deleted: shared with Bea: unshare it first$"):
-        await settings.delete(OLGA, label="garden")
+        await settings.delete(replace(OLGA, sure=True), label="garden")
 
 
 @pytest.mark.parametrize(("audience", "again"), [("each", True), ("owner", False)])
@@ -144,12 +149,12 @@ async def test_a_block_that_every_turn_makes_again_is_neither_deleted_nor_rename
     await settings.create(OLGA, CreateBlock(label="human", description="Who speaks"))
     if again:
         with pytest.raises(Refused, match="cannot be deleted: the configuration of Ada makes it again"):
-            await settings.delete(OLGA, label="human")
+            await settings.delete(replace(OLGA, sure=True), label="human")
         with pytest.raises(Refused, match="cannot be renamed: the configuration of Ada makes it again"):
             await settings.change(OLGA, ChangeBlock(label="human", rename="people"))
         await settings.change(OLGA, ChangeBlock(label="human", description="Whoever speaks", limit=90))
         await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE id = ?", (ADA.id,)))
-    await settings.delete(OLGA, label="human")
+    await settings.delete(replace(OLGA, sure=True), label="human")
 
 
 async def test_a_log_of_ones_own_is_appended_by_people(database: Database, blocks: Blocks) -> None:
@@ -183,15 +188,15 @@ async def test_an_admin_of_one_server_settles_only_what_is_of_that_server(
     made = await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
     if not words:
         await settings.change(admin, ChangeBlock(label="rules", description="Ours"))
-        await settings.delete(admin, label="rules")
+        await settings.delete(replace(admin, sure=True), label="rules")
         await settings.restore(admin, label="rules")
         return
     with pytest.raises(UserError, match=words):
         await settings.change(admin, ChangeBlock(label="rules", description="Ours"))
     with pytest.raises(UserError, match=words):
-        await settings.delete(admin, label="rules")
+        await settings.delete(replace(admin, sure=True), label="rules")
     assert await database.read(lambda rows: block_by_id(rows, ADA.id, made.id)) == made
-    await settings.delete(OLGA, label="rules")
+    await settings.delete(replace(OLGA, sure=True), label="rules")
     with pytest.raises(UserError, match=words):
         await settings.restore(admin, label="rules")
     await settings.restore(OLGA, label="rules")
@@ -218,6 +223,6 @@ async def test_a_group_needs_the_blocks_that_its_configuration_names_and_no_othe
     ))  # fmt: skip
     if named:
         with pytest.raises(Refused, match="configuration of Night"):
-            await settings.delete(OLGA, label="rounds")
+            await settings.delete(replace(OLGA, sure=True), label="rounds")
     else:
-        await settings.delete(OLGA, label="rounds")
+        await settings.delete(replace(OLGA, sure=True), label="rounds")

@@ -104,13 +104,13 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
     assert (past.source, past.carried, past.changed, past.refused) == ("chatgpt", 1, 1, 3)
     shown = await imports.show(OLGA, origin=past.origin)
     assert len(shown.rows) == 5
-    assert await imports.undo(OLGA, origin=report.origin) == "Took back 2 records."
+    assert await imports.undo(replace(OLGA, sure=True), origin=report.origin) == "Took back 2 records."
     assert await rows(database, "SELECT * FROM messages") == []
     assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 1
     with pytest.raises(UserError, match="is left to undo"):
-        await imports.undo(OLGA, (await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin)
+        await imports.undo(replace(OLGA, sure=True), (await imports.chatgpt(OLGA, given(empty(tmp_path)))).origin)
     with pytest.raises(UserError, match="There is no import"):
-        await imports.undo(OLGA, origin="nothing")
+        await imports.undo(replace(OLGA, sure=True), origin="nothing")
 
 
 async def test_an_audience_has_to_be_named(imports: Imports, tmp_path: Path) -> None:

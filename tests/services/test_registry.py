@@ -211,8 +211,9 @@ class Files:
     async def name(self, _caller: Caller, arguments: NameFile) -> Sentence:
         return Sentence(text=f"It is called {arguments.name}" if arguments.name else "It has no name")
 
-    @operation("files.remove", "Remove a file", Action.HELP, Options(changes=True, confirm="Remove {words}?"))
-    async def remove(self, _caller: Caller, arguments: Say) -> Sentence:
+    @operation("files.remove", "Remove a file", Action.HELP, Options(changes=True, asks=True))
+    async def remove(self, caller: Caller, arguments: Say) -> Sentence:
+        caller.confirm(f"Remove {arguments.words}?")
         return Sentence(text=f"Removed {arguments.words}")
 
     @operation("files.send", "Send a file", Action.HELP, Options(changes=True, asks=True))

@@ -232,10 +232,13 @@ async def test_a_card_shows_exactly_what_will_run(server: DiscordServer, general
         said = delivery(place_id(general.id), asked, buttons=buttons, files=(OutFile("all.json", "{}"),))
         sent = await running.endpoint.send(said)
         shown, card = parts(general.from_bot[0].components), copy.copy(general.from_bot[0])
+        await running.endpoint.edit(place_id(general.id), sent, f"{asked}\n**Ana agreed**", buttons)
+        still = parts(general.from_bot[0].components)
         await running.endpoint.edit(place_id(general.id), sent, "⛔ **Denied**", ANSWERED)
     async with connected(server) as running:
         found = await running.endpoint.find((replace(said, text="⛔ **Denied**"),))
     assert [part["type"] for part in shown] == [17, 10, 13, 1, 2, 2, 2], "a container: words, file, buttons"
+    assert [part["type"] for part in still] == [17, 10, 13, 1, 2, 2, 2], "the file stays while others are to answer"
     assert (card.content, card.text, len(card.attachments)) == ("", asked, 1)
     assert [part["type"] for part in parts(general.from_bot[0].components)] == [17, 10], "it is one afterwards"
     assert found == {said.id: sent}

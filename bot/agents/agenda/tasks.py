@@ -10,6 +10,7 @@ from memory.agenda.tasks import Priority, Status, Task
 from memory.store.clock import to_text
 from memory.store.database import Tx, Value
 from memory.store.errors import Refused
+from memory.store.ids import SHORTEST, code
 from scheduler.dates import read_when
 from scheduler.triggers import At
 from texts import _, gettext_noop
@@ -64,12 +65,14 @@ def the_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str
     Raises Refused.
     """
     wanted = which.strip().lstrip("#").casefold()
-    exact = [each for each in found if wanted in (str(each.id), words(each).casefold())]
+    ends = wanted if wanted.isdecimal() and len(wanted) >= SHORTEST else " "
+    exact = [each for each in found if wanted == words(each).casefold() or str(each.id).endswith(ends)]
     parts = wanted.split()
     fitting = exact or [each for each in found if parts and all(part in words(each).casefold() for part in parts)]
     if len(fitting) == 1:
         return fitting[0]
-    listed = "; ".join(f"{each.id}: {words(each)[:60]}" for each in fitting[:10])
+    ids = [each.id for each in fitting]
+    listed = "; ".join(f"{code(each.id, ids)}: {words(each)[:60]}" for each in fitting[:10])
     there = listed or "; ".join(words(each)[:60] for each in found[:10]) or _("none")
     raise Refused(_(several if fitting else none, which=repr(which), listed=there))
 

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memory import requests
 from memory.people.audience import PUBLIC
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.requests import Given, Request, Status, Verdict
-from memory.store.ids import PersonId, PlaceId, place_source
+from memory.store.ids import PersonId, PlaceId, code, place_source
 from sources.text import one_line, times_of
 from texts import _, gettext_noop, ngettext
 
@@ -72,7 +71,7 @@ def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") 
     else:
         lines.append(_("The arguments come from a direct message and are not shown to anyone else."))
     if source != "discord":  # where it is typed; there are buttons
-        lines.append(_("-# Request {request_id}", request_id=request.id))
+        lines.append(_("-# Request {request_id}", request_id=code(request.id)))
     return Card("\n".join(lines), attached if may_read else "")
 
 
@@ -182,9 +181,7 @@ def named(person: PersonId, source: str, handle: str = "") -> str:
 def which(asking: Sequence[Request], among: Iterable[int]) -> str:
     """What somebody is asked who did not say clearly enough which of their questions they answer."""
     ids = list(among)
-    found = [
-        f"{requests.code(each.id, ids)} ({each.tool}: {one_line(each.reason, _REASON)})" for each in asking[:_LISTED]
-    ]
+    found = [f"{code(each.id, ids)} ({each.tool}: {one_line(each.reason, _REASON)})" for each in asking[:_LISTED]]
     if len(asking) > _LISTED:
         found.append(ngettext("{count} more", "{count} more", len(asking) - _LISTED))
     return ngettext(

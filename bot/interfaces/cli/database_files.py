@@ -348,15 +348,16 @@ class BackupFiles:
 
     @operation(
         "backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP,
-        Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, confirm=_QUESTION),
+        Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, asks=True),
     )  # fmt: skip
-    async def restore(self, _caller: Caller, name: _Name) -> Restored:
+    async def restore(self, caller: Caller, name: _Name) -> Restored:
         folder = DataFolder(self.config.home)
         backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
         if backup is None:
             where = folder.path / backups.FOLDER
             none = _("There is no backup {name!r} in {where}. `carina backup list` lists them.", name=name, where=where)
             raise UserError(backups.damaged(folder.path).get(name, none))
+        caller.confirm(_(_QUESTION, name=name))
         with held(folder, _("Stop it, then restore.")):
             again = backups.restore(folder.path, backup)
             left = await _erase_again(folder)

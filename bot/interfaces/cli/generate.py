@@ -90,7 +90,7 @@ def _entry(declared: Operation) -> dict[str, Any]:
         "where": _where(declared),
         "streams": declared.streams,
         "seconds": declared.seconds,
-        "asks": declared.asks or bool(declared.confirm),
+        "asks": declared.asks,
         "formerly": list(declared.formerly),
         "default": declared.default,
     }

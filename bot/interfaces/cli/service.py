@@ -231,15 +231,13 @@ class SystemService:
 
     @operation(
         "service.uninstall", "Stop starting Carina automatically", Action.EXAMINE,
-        Options(
-            via=TERMINAL_ONLY, changes=True, seconds=_SECONDS,
-            confirm="Stop the service and remove it from the system?",
-        ),
+        Options(via=TERMINAL_ONLY, changes=True, seconds=_SECONDS, asks=True),
     )  # fmt: skip
-    async def uninstall(self, _caller: Caller) -> str:
+    async def uninstall(self, caller: Caller) -> str:
         file = self._file()
         if not file.path.exists():
             raise UserError("There is no {path}, so nothing was removed.", path=file.path)
+        caller.confirm(_("Stop the service and remove it from the system?"))
         for command in file.stop:
             await _run(command)
         file.path.unlink()

@@ -13,7 +13,7 @@ from bot.upkeep.embedding import missing_words
 from memory.search.embedding import EmbedderMissing, EmbeddingError, dimension_of, make_embedder
 from memory.store.clock import Clock
 from sources.diagnostics import Finding, State
-from texts import _, error_text
+from texts import _, error_text, gettext_lazy
 
 _SECONDS = 40.0
 _EMBEDDER_SECONDS = 10.0  # a search waits for it a few tenths, the background a minute
@@ -29,7 +29,10 @@ async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) 
         )
         return [
             Finding(
-                _("language model"), State.UNSET, words, _("set CARINA_MODEL, such as openai:gpt-5-mini, and its key")
+                gettext_lazy("language model"),
+                State.UNSET,
+                words,
+                _("set CARINA_MODEL, such as openai:gpt-5-mini, and its key"),
             )
         ]
     async with open_models(config, clock) as thinking:
@@ -50,36 +53,43 @@ async def _asked(thinking: ModelSelection, name: str) -> Finding:
     except TimeoutError:
         words = _("no answer within {seconds:.0f} seconds", seconds=_SECONDS)
         return Finding(
-            _("model {name}", name=name), State.PROBLEM, words, _("check the network and the provider's status page")
+            gettext_lazy("model {name}", name=name),
+            State.PROBLEM,
+            words,
+            _("check the network and the provider's status page"),
         )
     (health, *_rest) = thinking.health([name])
     if health.state is ModelState.WORKING:
         return Finding(
-            _("model {name}", name=name),
+            gettext_lazy("model {name}", name=name),
             State.GOOD,
             _("answers, after {seconds:.1f} s", seconds=time.perf_counter() - began),
         )
-    return Finding(_("model {name}", name=name), State.PROBLEM, f"{_(health.state)}: {_(health.why)}", health.advice)
+    return Finding(
+        gettext_lazy("model {name}", name=name), State.PROBLEM, f"{_(health.state)}: {_(health.why)}", health.advice
+    )
 
 
 async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Finding:
     choice = config.embedder()
     if choice.model == "none":
-        return Finding(_("embedder"), State.UNSET, _(missing_words(choice.model)))
+        return Finding(gettext_lazy("embedder"), State.UNSET, _(missing_words(choice.model)))
     began = time.perf_counter()
     try:
         embedder = make_embedder(choice)
     except EmbedderMissing:
-        return Finding(_("embedder"), State.DOUBT, _(missing_words(choice.model)), _("`make embedding` installs it"))
+        return Finding(
+            gettext_lazy("embedder"), State.DOUBT, _(missing_words(choice.model)), _("`make embedding` installs it")
+        )
     if embedder is None:
-        return Finding(_("embedder"), State.UNSET, _("switched off; search uses words only"))
+        return Finding(gettext_lazy("embedder"), State.UNSET, _("switched off; search uses words only"))
     try:
         (made,) = await embedder.embed(["The dentist is on Elm Street."], _EMBEDDER_SECONDS)
     except EmbeddingError as error:
         remedy = _(
             "check EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY; until then, search uses words only"
         )
-        return Finding(_("embedder"), State.PROBLEM, redact(error_text(error)), remedy)
+        return Finding(gettext_lazy("embedder"), State.PROBLEM, redact(error_text(error)), remedy)
     finally:
         await embedder.aclose()
     taken = time.perf_counter() - began
@@ -89,4 +99,4 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
         dimension=dimension_of(made.vector),
         taken=taken,
     )
-    return Finding(_("embedder"), State.GOOD, words)
+    return Finding(gettext_lazy("embedder"), State.GOOD, words)

@@ -10,7 +10,9 @@ import pytest
 
 from bot.interfaces.cli.demo import show
 from bot.services.caller import owner_at_terminal
+from bot.services.results import Plain
 from bot.services.status import Doctor
+from memory.store.clock import utc_now
 from texts import speaking
 
 
@@ -28,5 +30,7 @@ async def test_a_demo_that_is_hung_up_on_while_it_begins_leaves_nothing(monkeypa
 async def test_the_doctor_looks_where_the_configuration_is_and_speaks_as_who_asks(tmp_path: Path) -> None:
     with speaking("de"):
         found = await Doctor(tmp_path).examine(owner_at_terminal())
-    [folder] = [each for each in found.rows if each.about == "Datenordner"]
+    [folder] = [each for each in found.rows if each.about == "data folder"]
+    with speaking("de"):
+        assert "Datenordner" in folder.line(Plain("UTC", utc_now()))
     assert str(tmp_path / "data") in folder.words

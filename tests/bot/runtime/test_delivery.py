@@ -21,7 +21,7 @@ from memory.queue.turns import Turn
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId
+from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId, code
 from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable
 from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, Fate, MovableClock, Platform, direct, unconcerned
 
@@ -34,7 +34,7 @@ STAR = AgentId("agt_star")
 
 def again(row: OutboxId) -> str:
     """What the owner is told to do."""
-    return f"I will not send it again on my own. `/owner outbox retry` or `carina outbox retry {row}` sends it."
+    return f"I will not send it again on my own. `/owner outbox retry` or `carina outbox retry {code(row)}` sends it."
 
 
 class Post:
