@@ -7,7 +7,7 @@ from contextlib import aclosing, suppress
 from typing import Any
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import get_app, in_terminal
+from prompt_toolkit.application import get_app
 from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, merge_formatted_text
 from prompt_toolkit.history import InMemoryHistory
@@ -73,6 +73,7 @@ class PromptChat:
         self._offered = frozenset(offered())
         self._history = InMemoryHistory()
         self._lines: asyncio.Queue[str] = asyncio.Queue()
+        self._writing = asyncio.Lock()
         self._question: tuple[str, asyncio.Future[str]] | None = None
         self._busy, self._cost, self._hint, self._pressed = False, "", "", -_AGAIN_SECONDS
         self._session: PromptSession[str] = PromptSession(
@@ -167,7 +168,7 @@ class PromptChat:
 
     async def _leave_when_told(self) -> None:
         await self._wanted.wait()
-        if self._session.app.is_running:
+        if self._session.app.is_running and not self._session.app.is_done:
             self._session.app.exit(exception=EOFError())
 
     def _keys(self) -> KeyBindings:
@@ -251,13 +252,24 @@ class PromptChat:
         raise UserError("The service has stopped.")
 
     async def _flush(self) -> None:
-        """Write what was drawn above the line that is being typed."""
-        if text := self._above.take():
-            app = self._session.app
-            async with in_terminal():
-                with app.input.raw_mode():  # else the terminal itself echoes what is typed meanwhile, and takes Ctrl-D
-                    app.output.write_raw(text)
-                    app.output.flush()
+        """Write what was drawn above the line that is being typed.
+
+        The terminal stays raw meanwhile, unlike in the library's `in_terminal`: a Ctrl-D that comes in a moment
+        without that is the terminal's, and lost to the editor.
+        """
+        app = self._session.app
+        async with self._writing:
+            await app.renderer.wait_for_cpr_responses()  # of where the cursor is before anything moves it
+            if not (text := self._above.take()):
+                return
+            editing = app.is_running and not app.is_done
+            if editing:
+                app.renderer.erase()
+            app.output.write_raw(text)
+            app.output.flush()
+            if editing:
+                app.renderer.request_absolute_cursor_position()
+                app.invalidate()
 
     def _redraw(self) -> None:
         if self._session.app.is_running:

@@ -192,8 +192,20 @@ def slowly(self):
     time.sleep(0.5 * above)
 
 Output.flush = slowly
+
+import os
+from pathlib import Path
+from prompt_toolkit.input.vt100 import cooked_mode
+
+enter = cooked_mode.__enter__
+
+def noted(self):
+    Path(os.environ["CARINA_HOME"], "cooked").touch()
+    enter(self)
+
+cooked_mode.__enter__ = noted
 """
-"""A terminal that takes half a second for an answer above the line that is typed."""
+"""A terminal that takes half a second for an answer above the line that is typed, and notes when it is to take keys."""
 
 
 def test_keys_are_the_editors_also_while_an_answer_is_written(tmp_path: Path) -> None:
@@ -203,6 +215,7 @@ def test_keys_are_the_editors_also_while_an_answer_is_written(tmp_path: Path) ->
         terminal.type("hello\r")
         terminal.shows(r"Hello! Good[^>]*\Z")  # the line that is typed is not drawn again yet
         left(terminal)
+    assert not (tmp_path / "data" / "cooked").exists(), "a Ctrl-D in that moment would be lost"
 
 
 def test_without_colors_and_without_unicode_nothing_else_is_shown(tmp_path: Path) -> None:
