@@ -7,37 +7,19 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Recent(Generic[K, V]):
+class Recent(OrderedDict[K, V]):
     """The last few values by key; the oldest go first."""
 
     def __init__(self, limit: int) -> None:
+        super().__init__()
         self._limit = limit
-        self._values: OrderedDict[K, V] = OrderedDict()
-
-    def __contains__(self, key: K) -> bool:
-        return key in self._values
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def get(self, key: K) -> V | None:
-        return self._values.get(key)
 
     def put(self, key: K, value: V) -> V:
-        self._values[key] = value
-        self._values.move_to_end(key)
-        while len(self._values) > self._limit:
-            self._values.popitem(last=False)
+        self[key] = value
+        self.move_to_end(key)
+        while len(self) > self._limit:
+            self.popitem(last=False)
         return value
-
-    def clear(self) -> None:
-        self._values.clear()
-
-    def values(self) -> list[V]:
-        return list(self._values.values())
-
-    def items(self) -> list[tuple[K, V]]:
-        return list(self._values.items())
 
 
 class Pace(Generic[K]):

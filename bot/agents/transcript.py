@@ -145,30 +145,18 @@ def answers(material: PromptInputs) -> str:
     return newest.message.external_id or ""
 
 
-def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId | None:
-    """Make the preview row of a running turn, or find the one it has.
+def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime, progress: bool = False) -> OutboxId | None:
+    """Make the preview row of a running turn, or the row that shows how far a group has come, or find the one it has.
 
-    None when the turn is over, and when the answer is to be said under the agent's own name: the account's message
-    could not become it.
-    """
-    turn = turns.get(tx, turn_id)
-    if turn is None or turn.status != "running" or acting(tx, turn).config.get("show_name"):
-        return None
-    return _shown_meanwhile(tx, turn, preview_key(turn.id), text, now)
-
-
-def queue_progress(tx: Tx, turn_id: TurnId, text: str, now: datetime) -> OutboxId | None:
-    """Make the row that shows how far a group has come, or find the one it has; None when the turn is over.
-
-    No answer takes its place: as a preview whose turn is over it is taken away after the answer.
+    None when the turn is over, and for an answer that is to be said under the agent's own name: the account's message
+    could not become it. No answer takes the place of `progress`: as a preview whose turn is over it is taken away.
     """
     turn = turns.get(tx, turn_id)
     if turn is None or turn.status != "running":
         return None
-    return _shown_meanwhile(tx, turn, progress_key(turn.id), text, now)
-
-
-def _shown_meanwhile(tx: Tx, turn: Turn, key: str, text: str, now: datetime) -> OutboxId | None:
+    if not progress and acting(tx, turn).config.get("show_name"):
+        return None
+    key = progress_key(turn.id) if progress else preview_key(turn.id)
     row = outbox.NewRow(
         key=key,
         place=turn.place,

@@ -33,7 +33,7 @@ from memory.store.constellation import Constellation
 from memory.store.database import Database, Tx
 from memory.store.errors import DatabaseRefused
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, GroupId, OutboxId, PlaceId, TurnId, place_source
+from memory.store.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
 from sources.base import Endpoint, Kind, Notification, Place
 
 _ACCEPT = commit_point("inbox.accept")
@@ -47,8 +47,6 @@ _log = structlog.get_logger("bot.runtime.constellation")
 
 ChooseGroup: TypeAlias = Callable[[Place, str], GroupId]
 """Which group answers what is said in a place; the words are empty where nobody said any."""
-Queue: TypeAlias = Callable[[Tx, TurnId, str, datetime], OutboxId | None]
-"""Makes the outbox row of a running turn that says these words meanwhile, or finds it; None when it is to have none."""
 
 
 @dataclass(frozen=True)
@@ -192,12 +190,12 @@ class ConstellationRuntime:
         found = [conversation for (of, _group), conversation in self.conversations.items() if of == place]
         return any([await each.showing(turn) for each in found])
 
-    async def preview(self, turn: TurnId, place: PlaceId, text: str, queue: Queue = queue_preview) -> str:
-        """Show the beginning of an answer, or what `queue` makes a row of; the message's id, empty when it failed."""
+    async def preview(self, turn: TurnId, place: PlaceId, text: str, progress: bool = False) -> str:
+        """Show the beginning of an answer, or how far a group has come; the message's id, empty when it failed."""
         if not any(of == place for of, _group in self.conversations):
             return ""
         now = self.turn_deps.clock()
-        row = await self.database.write(_PREVIEW, lambda tx: queue(tx, turn, text, now))
+        row = await self.database.write(_PREVIEW, lambda tx: queue_preview(tx, turn, text, now, progress))
         if row is None:
             return ""
         while True:

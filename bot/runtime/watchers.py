@@ -27,7 +27,7 @@ from bot.agents.events import (
     Watch,
 )
 from bot.agents.groups.settings import Pipeline, stored
-from bot.agents.transcript import progress_key, queue_progress
+from bot.agents.transcript import progress_key
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.workers import Workers
 from memory import agents, groups
@@ -221,7 +221,7 @@ class Progress(_Watcher):
     async def _show(self, turn: TurnId, shown: _Shown, endpoint: Endpoint) -> None:
         await asyncio.sleep(max(0.0, RUN_BEGIN_SECONDS - (time.monotonic() - shown.begun)))
         said, known = await self._look(turn)
-        external = await self._runtime.preview(turn, shown.place, said, queue_progress) if said else ""
+        external = await self._runtime.preview(turn, shown.place, said, progress=True) if said else ""
 
         async def words() -> str:
             return (await self._look(turn))[0]

@@ -87,13 +87,11 @@ class BlueskySession:
             if self._session is None and not await self._take_up():
                 await self._log_in()
 
-    async def query(
-        self, method: str, params: Mapping[str, Any], point: Point = _ASK, *, proxy: str = ""
-    ) -> dict[str, Any]:
+    async def query(self, method: str, params: Mapping[str, Any], *, proxy: str = "") -> dict[str, Any]:
         """Ask something that changes nothing; `proxy` is whom the server shall ask for us. Raises CallFailed."""
         given: dict[str, Any] = {"params": DotDict({key: value for key, value in params.items() if value != ""})}
         given |= _proxied(proxy)
-        return await self._call(point, lambda: self._client.invoke_query(method, **given))
+        return await self._call(_ASK, lambda: self._client.invoke_query(method, **given))
 
     async def procedure(self, method: str, data: Mapping[str, Any], point: Point, *, proxy: str = "") -> dict[str, Any]:
         """Have something done. Raises CallFailed: `NoAnswer` when nobody knows whether it was."""

@@ -62,9 +62,9 @@ class ChannelLookup:
         shared = self._shared(spot)
         return spot, await self._fetch_shared(spot) if shared is None else shared
 
-    async def resolve(self, channel: int, guild: int | None = None) -> Any:
+    async def resolve(self, channel: int) -> Any:
         """A channel by its id. Raises what asking Discord for it raises."""
-        known = self._known(self.partial(channel, guild))
+        known = self._known(self.partial(channel, None))
         if known is not None and not isinstance(known, discord.PartialMessageable):
             return known
         found = await outside(CHANNEL, self._client.fetch_channel(channel), SECONDS)

@@ -14,7 +14,7 @@ from memory.people.audience import PUBLIC, Trust
 from memory.store.clock import to_text
 from memory.store.ids import PersonId
 from sources.base import Deliver, Kind
-from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable, WrongPassword
+from sources.bluesky.failures import NoAnswer, RateLimited, Unreachable
 from sources.bluesky.session import LOGIN_PAUSE
 from sources.bluesky.source import Pace
 from tests.sources.bluesky_stage import Away, Ground, delivery, hides, mutes, opts_out
@@ -531,14 +531,6 @@ async def test_a_revoked_session_is_begun_anew_but_not_over_and_over(
     monkeypatch.setattr("sources.bluesky.session.LOGIN_PAUSE", 0.0)
     await here.look(source)
     assert here.server.count(LOGIN) == 2
-
-
-async def test_a_wrong_password_says_what_to_do(here: Ground) -> None:
-    here.bot.password = "another"
-    source = here.source()
-    here.bot.password = "the real one"
-    with pytest.raises(WrongPassword, match="BLUESKY_APP_PASSWORD"):
-        await here.look(source)
 
 
 async def test_429_waits_as_long_as_the_server_says(here: Ground) -> None:

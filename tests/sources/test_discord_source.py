@@ -9,7 +9,6 @@ from unittest.mock import AsyncMock, Mock
 
 import discord
 import pytest
-from pydantic import SecretStr
 
 from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
@@ -18,16 +17,8 @@ from sources.discord.client import Commands, Tree, intents
 from sources.discord.connection import GatewayRefused, Watch, WrongToken
 from sources.discord.links import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
-from sources.discord.settings import Mode
 from tests.sources.running import Ear, as_given, connected, home, nobody_barred
 from tests.wire.discord.server import DiscordServer
-
-
-async def test_a_wrong_token_says_so(server: DiscordServer) -> None:
-    with pytest.raises(WrongToken, match="DISCORD_TOKEN") as failure:
-        async with connected(server, token=SecretStr("not.the.token")):
-            pass
-    assert "not.the.token" not in str(failure.value)
 
 
 async def test_a_token_that_is_revoked_while_connected_says_so(server: DiscordServer) -> None:
@@ -60,18 +51,6 @@ async def test_a_connection_that_cannot_be_closed_is_not_begun_anew_at_the_end(
         running.task.cancel()
         await asyncio.wait([running.task], timeout=10)
         assert running.task.done()
-
-
-async def test_without_a_privileged_intent_mentions_and_direct_messages_work(server: DiscordServer) -> None:
-    server.granted_privileged = {"members"}
-    general, ana = home(server)
-    async with connected(server, modes={general.id: Mode.OPEN}) as running:
-        assert running.source.status.missing_intents == {"message_content"}
-        await ana.say(general, "nobody reads this")
-        await ana.say(general, "<@bot> hello")
-        await ana.dm("and here")
-        heard = await running.ear.wait(2)
-    assert [one.text for one in heard] == ["hello", "and here"]
 
 
 async def test_without_any_privileged_intent_memberships_are_asked_for(server: DiscordServer) -> None:

@@ -82,25 +82,14 @@ _OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
 }
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": abs,
-    "ceil": math.ceil,
-    "cos": math.cos,
-    "degrees": math.degrees,
-    "exp": math.exp,
     "factorial": _factorial,
-    "floor": math.floor,
-    "gcd": math.gcd,
-    "hypot": math.hypot,
     "ln": math.log,
-    "log": math.log,
-    "log10": math.log10,
-    "log2": math.log2,
     "max": max,
     "min": min,
-    "radians": math.radians,
     "round": round,
-    "sin": math.sin,
-    "sqrt": math.sqrt,
-    "tan": math.tan,
+    **{each.__name__: each for each in (math.ceil, math.floor, math.gcd, math.hypot, math.sqrt, math.exp)},
+    **{each.__name__: each for each in (math.log, math.log2, math.log10, math.sin, math.cos, math.tan)},
+    **{each.__name__: each for each in (math.degrees, math.radians)},
 }
 
 

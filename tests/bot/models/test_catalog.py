@@ -9,11 +9,11 @@ from contextlib import asynccontextmanager
 import pytest
 
 from bot.errors import ConfigError
-from bot.models.base import Limits, Restarted, TextDelta, ToolSpec, Trouble, Unanswered
+from bot.models.base import Limits, ToolSpec, Trouble, Unanswered
 from bot.models.catalog import ModelCatalog
 from bot.models.chain import ADAPTERS
 from bot.models.health import State
-from tests.bot.models.scripted import HELLO, ScriptedModel, events, last, says
+from tests.bot.models.scripted import HELLO, ScriptedModel, last, says
 from tests.wire import model as wire
 from tests.wire.model import ModelServer
 
@@ -57,23 +57,6 @@ async def test_each_model_is_made_once(server: ModelServer, offline: ScriptedMod
         assert (await models.get("openai:gpt-5-mini")).context_window == 400_000
 
 
-async def test_a_passing_fault_is_retried(server: ModelServer, offline: ScriptedModel) -> None:
-    server.script(wire.Broken(after_chunks=2), wire.Fail(429, retry_after=0.01), wire.Answer("hello"))
-    async with catalog(server, offline) as models:
-        heard = await events(models.model("openai:scripted"))
-    assert heard[:4] == [TextDelta("one "), TextDelta("two t"), Restarted(), TextDelta("hello")]
-    assert len(server.requests) == 3
-
-
-async def test_a_lasting_fault_ends_offline_and_says_why(server: ModelServer, offline: ScriptedModel) -> None:
-    server.default = lambda _: wire.Fail(500, retry_after=0.01)
-    async with catalog(server, offline, "openai:second") as models:
-        answer = await last(models.model("openai:scripted"))
-    assert (answer.text, answer.model) == ("No language model answers.", "offline")
-    assert answer.degraded.count("HTTP 500") == 2
-    assert [request.model for request in server.requests] == ["scripted"] * 3 + ["second"] * 3
-
-
 async def test_a_model_that_hangs_leaves_time_for_the_next(server: ModelServer, offline: ScriptedModel) -> None:
     def respond(request: wire.Request) -> wire.Reply:
         return wire.Hang(after_chunks=1) if request.model == "scripted" else wire.Answer("from the second")
@@ -85,15 +68,6 @@ async def test_a_model_that_hangs_leaves_time_for_the_next(server: ModelServer, 
     assert answer.text == "from the second"
     assert asyncio.get_running_loop().time() - started < 6
     assert [request.model for request in server.requests] == ["scripted", "second"]
-
-
-async def test_a_refused_key_is_not_shown_again_and_again(server: ModelServer, offline: ScriptedModel) -> None:
-    async with catalog(server, offline, key="wrong") as models:
-        model = models.model("openai:scripted")
-        answers = [await last(model) for _ in range(3)]
-    assert {answer.text for answer in answers} == {"No language model answers."}
-    assert "invalid_api_key" in answers[2].degraded
-    assert server.unauthorized == 1
 
 
 @pytest.mark.parametrize(

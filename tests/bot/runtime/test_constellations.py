@@ -1,7 +1,6 @@
 """Several constellations in one service: whose place is whose, what closes and opens, and that nothing crosses."""
 
 import asyncio
-import functools
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -24,16 +23,14 @@ from bot.services.sharing import ServedRegistry, open_shared
 from memory import jobs
 from memory.jobs import NewJob
 from memory.people.audience import OWNER, Scope, Trust
-from memory.queue import inbox, outbox
-from memory.queue.outbox import PressButtons, TextDetail
+from memory.queue import inbox
 from memory.store.clock import utc_now
 from memory.store.database import Tx
-from memory.store.ids import ConstellationId, InboxId
+from memory.store.ids import ConstellationId
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Queueing
 from scheduler.triggers import At
 from sources.base import Notification, Place
-from sources.discord.cards import PATTERN, custom_id
 from sources.terminal import PERSON
 from tests.bot.parts import (
     MovableClock,
@@ -286,31 +283,6 @@ async def test_one_in_use_is_not_deleted(side: Side) -> None:
         with pytest.raises(UserError, match="boat is in use"):
             await side.call("constellation.delete", name="boat")
     assert (await side.call("constellation.delete", name="boat"))["text"].startswith("boat is deleted.")
-
-
-async def test_buttons_bring_an_answer_back_to_the_constellation_that_asked(side: Side) -> None:
-    boat = await side.create("boat", "discord:guild:2")
-    for identifier in (boat, side.home.runtime.id):
-        press = PressButtons("retry", InboxId(7), ("retry",))
-        row = outbox.NewRow(
-            f"x/{identifier}", DECK.id, "discord", "Again?", DECK.audience, detail=TextDetail(press=press)
-        )
-        async with side.served.use(identifier) as services:
-            await services.database.write(SETUP, functools.partial(_add, row=row))
-            services.runtime.resume()
-    await side.answered(DECK, 2)
-    found = {post.buttons.constellation for post in side.platform.posts if post.buttons is not None}
-    assert found == {boat, ""}
-    matched = PATTERN.fullmatch(custom_id("once", InboxId(12), of=boat))
-    assert matched is not None
-    assert matched["of"] == boat
-    plain = PATTERN.fullmatch(custom_id("once", InboxId(12)))
-    assert plain is not None
-    assert plain["of"] is None
-
-
-def _add(tx: Tx, row: outbox.NewRow) -> None:
-    outbox.add(tx, row, utc_now())
 
 
 @pytest.mark.parametrize(

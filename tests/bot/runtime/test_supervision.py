@@ -65,7 +65,8 @@ async def test_an_exception_wherever_other_tasks_await_leaves_people_answered(
 ) -> None:
     injection = Injection(lambda kind: kind not in OF_THE_RUNTIME, 100)
     injection.install(monkeypatch)
-    async with service(tmp_path, '[mcp.absent]\nurl = "http://127.0.0.1:9/mcp"\n') as app:
+    absent = "http://127.0.0.1:9"
+    async with service(tmp_path, f'[mcp.absent]\nurl = "{absent}/mcp"\n[telemetry]\notlp = "{absent}"\n') as app:
         kept = {*app.long_lived(), *supervised_names(ROOT / "bot")} - OF_THE_RUNTIME
         await until(lambda: _true(injection.kinds == kept))
         shown = await told(app, "remember that my dentist is on Elm Street", "where is my dentist?")

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from bot.agents.transcript import queue_progress
 from bot.runtime.watchers import progress_words
 from memory.groups import Part, Run
 from memory.store.ids import AgentId, GroupId, TurnId
@@ -63,14 +62,14 @@ async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_pat
         service.hear(said("hello", 1))
         await held.begun.wait()
         (turn,) = await service.column("SELECT turn_id FROM group_runs")
-        shown = await service.runtime.preview(turn, HALL.id, "Team is working", queue_progress)
-        assert await service.runtime.preview(turn, HALL.id, "other words", queue_progress) == shown
+        shown = await service.runtime.preview(turn, HALL.id, "Team is working", progress=True)
+        assert await service.runtime.preview(turn, HALL.id, "other words", progress=True) == shown
         assert service.platform.texts() == ["Team is working"]
         held.free.set()
         await service.settled()
         await until(lambda: _gone(service))
         assert service.platform.texts() == ["the answer"]
-        assert await service.runtime.preview(turn, HALL.id, "too late", queue_progress) == ""
+        assert await service.runtime.preview(turn, HALL.id, "too late", progress=True) == ""
 
 
 async def _gone(service: Service) -> bool:
