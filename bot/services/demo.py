@@ -246,7 +246,7 @@ def _dream(writing: _Writing, told: Mapping[str, Any]) -> None:
     """A turn of the night, with what it said."""
     tx, agent, group = writing.tx, writing.agent("Carina"), writing.group("Nightwatch")
     night = (writing.now - timedelta(days=told["ago"])).replace(hour=3, minute=writing.dice.randint(0, 59))
-    at = night if night < writing.now else night - timedelta(days=1)
+    at = night if night < writing.now else writing.now - timedelta(minutes=writing.dice.randint(40, 80))
     place = place_of("dashboard", group.id, group.name)
     turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, None, Scope(OWNER), Trust.AGENT, (), 0, at)
     turns.begin(tx, turn)

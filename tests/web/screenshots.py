@@ -15,7 +15,13 @@ ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 BLOCK = "/memory/block?label=human"
 PAGES = {"overview": "/", "chat": "/chat/Carina", "memory": BLOCK, "graph": "/graph", "costs": "/costs"}
-MORE = {name: f"/{name}" for name in ("approvals", "schedule", "nights", "agents", "people", "context", "settings")}
+MORE = {
+    name.partition("?")[0].replace("/", "-"): f"/{name}"
+    for name in (
+        "approvals", "schedule", "nights", "agents", "people", "context", "settings", "chat/Carina/why", "messages",
+        "search?text=Lisbon", "logs", "commands", "groups/Workshop", "commands/privacy.erase",
+    )
+}  # fmt: skip
 """Looked at by whoever changes the pages, with `python -m tests.web.screenshots FOLDER all`."""
 WIDE: ViewportSize = {"width": 1280, "height": 860}
 PHONE: ViewportSize = {"width": 360, "height": 780}

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 import texts
 from bot.services.results import relative
+from memory.store.clock import from_text
 from memory.store.digests import text_mark
 from texts import gettext_noop
 
@@ -158,6 +159,7 @@ def environment() -> Environment:
         "named": named,
         "bdi": bdi,
         "mark": text_mark,
+        "moment": from_text,
     }
     made.globals |= {
         "_": said,

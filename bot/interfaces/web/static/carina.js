@@ -94,9 +94,9 @@
     }));
     figure.replaceChildren();
     new uPlot({ legend: { live: false },
-      width: figure.clientWidth, height: Math.max(130, figure.clientHeight - 28), series: [{ value: (_, at) => at == null ? "–" : names ? names[at] : new Date(at * 1000).toLocaleDateString() }, ...series],
+      width: figure.clientWidth, height: Math.max(130, figure.clientHeight - 32), series: [{ value: (_, at) => at == null ? "–" : names ? names[at] : new Date(at * 1000).toLocaleDateString() }, ...series],
       scales: { x: { time: !names, range: names ? (_u, low, high) => [low - 0.6, high + 0.6] : undefined }, ...Object.fromEntries(scales.map((scale) => [scale, { range: (_u, _low, high) => [0, Math.max(high * 1.1, 1e-9)] }])) },
-      axes: [{ ...axis, ...(names && { values: (_u, splits) => splits.map((at) => names[at] ?? ""), incrs: [1] }) },
+      axes: [{ ...axis, size: names ? 28 : 40, grid: bars ? { show: false } : axis.grid, ...(names && { values: (_u, splits) => splits.map((at) => names[at] ?? ""), incrs: [1] }) },
         ...scales.map((scale, index) => ({ ...axis, scale, side: index ? 1 : 3, size: 56, grid: index ? { show: false } : axis.grid,
           values: (_u, splits) => splits.map((each) => scale === "$" ? `$${each < 1 && each ? each.toFixed(2) : each}` : each >= 1e6 ? `${each / 1e6} M` : each >= 1e3 ? `${each / 1e3} k` : Number.isInteger(each) ? each : "") }))],
     }, [x, ...data.series.map((each) => each.values)], figure);
