@@ -84,6 +84,7 @@ class App:
             "MCP servers": served.shared.mcp.run,
             "dashboard": self.web.run,
             "traces": self.telemetry.run,
+            "continuous backup": served.shared.replication.run,
             "model libraries": self._load_models,
         }
 
@@ -137,6 +138,8 @@ async def build(
         ready = served.shared.fronts.ready
         ready.update({front.source.name: functools.partial(_hears, front) for front in connected})
         served.shared.fronts.words["dashboard"] = web.listening.words
+        if (replication := served.shared.replication).replica is not None:
+            served.shared.fronts.words["continuous backup"] = replication.words
         router, pulse = served.router, Pulse(services.database)
         talk, access = Talk(services, router, web.source), served.shared.web_access
         requests = GroupRequests(services, router)

@@ -5,6 +5,7 @@ import importlib.util
 import logging
 import os
 import re
+import sys
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -135,6 +136,8 @@ class Environment(Section):
     )
     embedding_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="EMBEDDING_BASE_URL")
     embedding_key: Token | None = Field(default=None, alias="EMBEDDING_API_KEY")
+    replica_key: Token | None = Field(default=None, alias="LITESTREAM_ACCESS_KEY_ID")
+    replica_secret: Token | None = Field(default=None, alias="LITESTREAM_SECRET_ACCESS_KEY")
 
 
 _NAMES = [str(field.alias) for field in Environment.model_fields.values()]
@@ -167,6 +170,8 @@ class Config(FileSettings):
     """"packaged", "none", "openai:<model>" or "ollama:<model>": the constellation's own, else the service's."""
     embedding_base_url: str
     embedding_key: SecretStr | None
+    replica_key: SecretStr | None
+    replica_secret: SecretStr | None
     no_color: bool
     fault: str
     """Fault point to die at, for tests of crashes (`memory.store.faults`); empty for none."""
@@ -216,7 +221,7 @@ class Config(FileSettings):
 
     def secrets(self) -> tuple[str, ...]:
         alone = self.discord_token, self.discord_client_secret, self.bluesky_password, self.embedding_key
-        held = [*self.keys.values(), *filter(None, alone)]
+        held = [*self.keys.values(), *filter(None, (*alone, self.replica_key, self.replica_secret))]
         urls = self.openai_base_url, self.embedding_base_url, *(server.url for server in self.mcp.values())
         passwords = [urlsplit(url).password for url in urls]
         held += self.mcp_secrets.values()
@@ -255,6 +260,7 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
             *_check_bluesky(config),
             *_check_sign_in(config),
             *_check_embedding(config),
+            *_check_replica(config),
             *_check_mcp(config),
         ]
         problems += approval_problems(path.name, config.approvals, config.discord.admins, config.discord_owner)
@@ -422,6 +428,14 @@ def _check_sign_in(config: Config) -> Iterator[str]:
     for name, other in zip(pair, reversed(pair), strict=True):
         if pair[other] and not pair[name]:
             yield f"{name}: not set; expected one, since {other} is set"
+
+
+def _check_replica(config: Config) -> Iterator[str]:
+    """It must not copy itself, nor be lost with what it is a copy of."""
+    if (found := config.backup.replica) and Path(found).is_relative_to(config.home.absolute()):
+        yield f'{config.file.name}: backup.replica: found "{found}"; expected a folder outside the data folder'
+    if config.backup.litestream and sys.platform == "win32":
+        yield f"{config.file.name}: backup.litestream: found true; expected false, since it needs Linux or macOS"
 
 
 def _check_embedding(config: Config) -> Iterator[str]:

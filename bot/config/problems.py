@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 _LONGEST_SHOWN = 60
-_LOOKS_SECRET = re.compile(r"(?i)\bsk-|[A-Za-z0-9_.+/-]{32,}")
+_LOOKS_SECRET = re.compile(r"(?i)\bsk-|[A-Za-z0-9_.+/-]{32,}|://[^/@]*:[^/@]*@")
 _WORDS = (
     (r"^(greater|less) than", r"a number \1 than"),
     (r"^(?:Tuple|Frozenset|List|Set|Value) should have (at (?:least|most) \d+ items?) after validation.*", r"\1"),

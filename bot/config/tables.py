@@ -36,6 +36,7 @@ from bot.config.values import (
     check_model,
     check_own_embedding,
     check_own_url,
+    check_replica,
     check_url,
     check_zone,
 )
@@ -362,6 +363,20 @@ class ScheduleSettings(Section):
         return self.zone or local_zone()
 
 
+class Backup(Section):
+    """A replica of all databases beside the daily backups."""
+
+    litestream: bool = False
+    replica: Annotated[str, AfterValidator(check_replica)] = ""
+    ssh_key: str = ""
+
+    @validate_model(mode="after")
+    def _has_a_place(self) -> "Backup":
+        if self.litestream and not self.replica:
+            raise ValueError("replica: where the copy is to be")
+        return self
+
+
 class Activity(Section):
     """How long it is kept what agents did."""
 
@@ -433,6 +448,7 @@ class FileSettings(Section):
     terminal: TerminalSettings = TerminalSettings()
     memory: Memory = Memory()
     schedule: ScheduleSettings = ScheduleSettings()
+    backup: Backup = Backup()
     dreams: Dreams = Dreams()
     activity: Activity = Activity()
     limits: Limits = Limits()

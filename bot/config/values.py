@@ -4,6 +4,7 @@ import difflib
 import re
 from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
 
@@ -87,6 +88,16 @@ def check_listen(text: str) -> str:
 
 def check_own_url(text: str) -> str:
     return check_url(text) if text else text
+
+
+def check_replica(text: str) -> str:
+    """A folder, or an address of S3 or of a server for files, without what only the environment may hold."""
+    scheme, there, rest = text.partition("://")
+    if text and not (Path(text).is_absolute() or (scheme in {"s3", "sftp"} and there and rest)):
+        raise ValueError("a folder from the root, s3://bucket/path or sftp://user@host/path")
+    if there and urlsplit(text).password:
+        raise ValueError("an address without a password; give ssh_key instead")
+    return text
 
 
 def check_embedding(text: str) -> str:

@@ -1,6 +1,7 @@
 """Backups for people: making and listing them; the daily job. Putting one back needs the service to be stopped."""
 
 import asyncio
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -11,6 +12,7 @@ import structlog
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.erasure import Alone
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Entry, Ink, Lines, Listing, Row
 from memory.store import backups
@@ -129,6 +131,7 @@ class Databases:
     titles: ClassVar = {"db": "Check, migrate and compact the database files"}
 
     constellations: Constellations
+    alone: Alone = nullcontext
 
     @operation(
         "db.vacuum", "Free unused disk space in the database files", Action.EXAMINE,
@@ -136,11 +139,12 @@ class Databases:
     )  # fmt: skip
     async def vacuum(self, _caller: Caller) -> Lines[VacuumedFile]:
         registry, done = self.constellations.registry, []
-        for constellation in self.constellations.all():
-            async with self.constellations.use(constellation.id) as database:
-                file = database.path.relative_to(registry.path.parent)
-                done.append(VacuumedFile(file=str(file), **await database.maintain(_vacuum)))
-        done.append(VacuumedFile(file=registry.path.name, **await registry.maintain(_vacuum)))
+        async with self.alone():
+            for constellation in self.constellations.all():
+                async with self.constellations.use(constellation.id) as database:
+                    file = database.path.relative_to(registry.path.parent)
+                    done.append(VacuumedFile(file=str(file), **await database.maintain(_vacuum)))
+            done.append(VacuumedFile(file=registry.path.name, **await registry.maintain(_vacuum)))
         return Lines(rows=tuple(done), empty="")
 
 

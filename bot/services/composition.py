@@ -28,6 +28,7 @@ from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundi
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver
 from bot.runtime.open_constellations import OpenConstellations
+from bot.runtime.replication import Replication
 from bot.runtime.router import Router
 from bot.runtime.supervision import Work
 from bot.runtime.watchers import Broadcast, Previews, Progress, Typing
@@ -102,6 +103,7 @@ class Shared:
     audience: AudienceResolver
     journal: Journal
     restart: Restart
+    replication: Replication
     web_access: WebAccess
     started: datetime
     at_rest: bool = False
@@ -144,7 +146,7 @@ class ServedConstellations:
         redact = Redactor(shared.config.secrets()).text
         self.runner = Runner(constellations, self.jobs, clock, self.router.resume, redact, self._earliest)
         settle = functools.partial(self.router.taken_in, SETTLE_SECONDS)
-        running = Running(settle, self.router.moved, self.router.resume, self.reload)
+        running = Running(settle, self.router.moved, self.router.resume, self.reload, shared.replication.paused)
         guards = shared.choices, shared.audience
         known = constellations, shared.config, clock, shared.configured
         self.commands = ConstellationCommands(*known, self._is_open, self.opened.shut)
@@ -247,7 +249,11 @@ class _Maker:
             *(Folders(self.database, shared.folder.path, clock), Inbox(self.database, runtime.answer, clock)),
             open_upkeep(config, approvals, schedule, (deps.budgets, shared.models), self._busy),
             open_data_sources(approvals, schedule, deps.owner, config.web.private_hosts),
-            *(Databases(shared.constellations), open_backups(config, approvals, schedule), shared.restart),
+            *(
+                Databases(shared.constellations, shared.replication.paused),
+                open_backups(config, approvals, schedule),
+                shared.restart,
+            ),
             *(Halt(shared.halt, self.served.release), Permits(approvals, deps.tools)),
             Imports(self.database, approvals.people, clock, shared.constellations),
             *(agents, groups, ConfigurationFile(config.file, agents, groups)),

@@ -7,6 +7,7 @@ the person that were taken before. Those words are in memory only, so a job take
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
@@ -43,6 +44,8 @@ _log = structlog.get_logger("bot.services.erasure")
 
 Reloaded: TypeAlias = Callable[[], Awaitable[None]]
 """Has what is kept in memory read again, when the files do not have it any more."""
+Alone: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Keeps other programs from the files, whose logs can be emptied then."""
 
 
 @dataclass
@@ -63,6 +66,7 @@ class Eraser:
     """Queues that what others were shown of the person's words is taken away; in the transaction of the erasure."""
     deliver: Callable[[ConstellationId], None]
     """Sees to what that has queued in a constellation."""
+    alone: Alone
     _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _waiting: dict[ErasureId, list[asyncio.Future[Erasure]]] = field(default_factory=dict, init=False)
     _beginning: set[asyncio.Task[list[asyncio.Future[Erasure]]]] = field(default_factory=set, init=False)
@@ -78,7 +82,7 @@ class Eraser:
         def nobody(*_: object) -> None:
             return None
 
-        return cls(constellations, folder, clock, nothing, nobody, nothing, nobody, nobody)
+        return cls(constellations, folder, clock, nothing, nobody, nothing, nobody, nobody, nullcontext)
 
     async def erase(self, person: PersonId, asked_by: PersonId) -> Erasure:
         """Erase a person; gives the erasure with its receipt. Who is cancelled while waiting does not stop it.
@@ -117,7 +121,8 @@ class Eraser:
         """Do every erasure that was begun and is not done. What fails is logged and stays begun."""
         for erasure in await self.constellations.registry.read(privacy.open_erasures):
             # Whatever goes wrong stays with this erasure: neither the others nor the service end by it.
-            (done,) = await asyncio.gather(self._perform(erasure), return_exceptions=True)
+            async with self.alone():
+                (done,) = await asyncio.gather(self._perform(erasure), return_exceptions=True)
             if isinstance(done, BaseException):
                 _log.error("not_erased", erasure=erasure.id, exc_info=done)
                 reason = f"{type(done).__name__}: {done}"
@@ -165,6 +170,7 @@ class Eraser:
             "files": searched.files,
             "bytes": searched.size,
             "left": [await self._described(left, words) for left in searched.left],
+            "replica": any(self.folder.glob(f"*{byte_search.FOLLOWED}")),
             "copies": [{"file": copy.file, "at": copy.changed_at} for copy in searched.copies],
         }
         await registry.write(_RECEIPT, lambda tx: privacy.finish_erasure(tx, erasure.id, receipt, now), durable=True)

@@ -19,7 +19,7 @@ from bot.errors import UserError
 from bot.runtime.intake import AudienceResolver
 from bot.services.accounts import Accounts
 from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller
-from bot.services.erasure import Eraser, Reloaded
+from bot.services.erasure import Alone, Eraser, Reloaded
 from bot.services.privacy_results import Export, Receipt, Seen
 from bot.services.registry import Options, Param, operation
 from bot.services.results import Notice, Plain
@@ -277,13 +277,15 @@ class Running:
     """What of the running service an erasure needs.
 
     `settle` waits until what was heard before is stored; `moved` tells running turns to look again; `deliver` sees to
-    what was queued in a constellation; `reloaded` has what is kept in memory read again.
+    what was queued in a constellation; `reloaded` has what is kept in memory read again; `alone` keeps other programs
+    from the files.
     """
 
     settle: Settle
     moved: Moved
     deliver: Callable[[ConstellationId], None]
     reloaded: Reloaded
+    alone: Alone
 
 
 @dataclass(frozen=True)
@@ -308,7 +310,7 @@ class Community:
             await accounts.load()
 
         after = running.settle, running.moved, erased, broker.erased, running.deliver
-        eraser = Eraser(constellations, folder, clock, *after)
+        eraser = Eraser(constellations, folder, clock, *after, running.alone)
         return cls(accounts, Privacy(constellations, people, choices, eraser, clock))
 
     async def load(self) -> None:

@@ -174,6 +174,8 @@ class Receipt(Result):
     bytes: int = 0
     left: tuple[FoundWords, ...] = ()
     copies: tuple[OldCopy, ...] = ()
+    replica: bool = False
+    """Whether Litestream makes a copy."""
     others: tuple["Receipt", ...] = ()
     yours: bool = Field(default=True, exclude=True)
 
@@ -196,6 +198,7 @@ class Receipt(Result):
             self._searched(),
             *(each.line(ink) for each in self.left),
             *(each.line(ink) for each in self.copies),
+            *([_("- The continuous backup loses it within a day.")] if self.replica else []),
         ]
 
     def _searched(self) -> str:

@@ -15,6 +15,7 @@ from bot.runtime.constellation import Surroundings
 from bot.runtime.conversation import Patience
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake
+from bot.runtime.replication import Replication, replica_of
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from bot.services.approvals import approval_terms
@@ -89,6 +90,7 @@ async def open_shared(
                 audience=audience,
                 journal=Journal(folder.terminal_journal),
                 restart=restart,
+                replication=Replication(None if at_rest else replica_of(config), constellations, clock, redact),
                 web_access=WebAccess(constellations, home, people, clock, web_address, config.web.server.public_url),
                 started=clock(),
                 at_rest=at_rest,

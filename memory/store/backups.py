@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -31,7 +31,7 @@ FOLDER = BACKUPS
 _MANIFEST = "manifest.json"
 _GLOBAL = "global.db"
 _UNFINISHED = ".part"
-_RESTORING = ".restoring-"
+RESTORING = ".restoring-"
 
 
 class BackupFailed(StoreError):
@@ -62,6 +62,17 @@ def create(folder: Path, now: datetime) -> Backup:
 
     For a thread: it reads all of it. Whoever uses the files meanwhile is not held up.
     """
+
+    def copies(making: Path) -> Iterator[Path]:
+        # The registry first: an erasure that is done in it is done in every file that is copied after it.
+        for path in (folder / _GLOBAL, *registered(folder)):
+            yield _copy(path, making / _named(path, folder))
+
+    return make(folder, now, copies)
+
+
+def make(folder: Path, now: datetime, fill: Callable[[Path], Iterable[Path]]) -> Backup:
+    """Make a backup of the files that `fill` puts into a folder as they stand in a data folder, and verify them."""
     at = to_text(now)
     name = at.replace(":", "").replace(".", "-").removesuffix("Z")
     target = folder / FOLDER / name
@@ -72,18 +83,17 @@ def create(folder: Path, now: datetime) -> Backup:
     shutil.rmtree(making, ignore_errors=True)
     private_folder(making)
     try:
-        # The registry first: an erasure that is done in it is done in every file that is copied after it.
-        paths = folder / _GLOBAL, *registered(folder)
-        files = {_named(path, folder): _copy(path, making, folder) for path in paths}
+        files = {_named(path, making): _verified(path) for path in fill(making)}
         manifest = {"at": at, "files": files}
         _write_manifest(making, manifest)
         making.rename(target)
         _sync(target.parent)
     except (OSError, driver.DatabaseError) as error:
-        shutil.rmtree(making, ignore_errors=True)
         raise BackupFailed(
             "no backup could be created in {folder}: {error}", folder=folder / FOLDER, error=error
         ) from error
+    finally:
+        shutil.rmtree(making, ignore_errors=True)
     return _read(target)
 
 
@@ -129,7 +139,7 @@ def rotate(folder: Path, keep: int) -> list[str]:
     """
     gone = listing(folder)[max(keep, 1) :]
     try:
-        for left in (*(folder / FOLDER).glob(f"*{_UNFINISHED}"), *folder.glob(f"{_RESTORING}*")):
+        for left in (*(folder / FOLDER).glob(f"*{_UNFINISHED}"), *folder.glob(f"{RESTORING}*")):
             shutil.rmtree(left)
         for backup in gone:
             shutil.rmtree(backup.path)
@@ -155,7 +165,7 @@ def restore(folder: Path, backup: Backup) -> int:
     The folder must be locked by the caller. What is to be done again stands in the registry that is put back first, so
     the next start does it whatever happens here.
     """
-    staged = folder / f"{_RESTORING}{backup.name}"
+    staged = folder / f"{RESTORING}{backup.name}"
     try:
         again = _stage(folder, backup, staged)
         _replace(folder, backup, staged)
@@ -246,16 +256,22 @@ def _present(path: Path) -> _Present | None:
         return None
 
 
-def _copy(path: Path, making: Path, folder: Path) -> str:
-    """Copy one file as it stands at one moment, check the copy, and give its digest."""
-    target = making / _named(path, folder)
+def _copy(path: Path, target: Path) -> Path:
+    """Copy one file as it stands at one moment."""
     private_folder(target.parent)
     target.touch(mode=0o600)
     with closing(connect(path, read_only=True)) as source, closing(connect(target)) as copy:
         source.backup(copy)
-        copy.execute("PRAGMA journal_mode=DELETE").fetchall()  # one file, nothing beside it
-    _check(target)
-    return _digest(target)
+    return target
+
+
+def _verified(path: Path) -> str:
+    """Make it one file with nothing beside it, check it, and give its digest."""
+    path.chmod(0o600)
+    with closing(connect(path)) as raw:
+        raw.execute("PRAGMA journal_mode=DELETE").fetchall()
+    _check(path)
+    return _digest(path)
 
 
 def _check(path: Path) -> None:

@@ -31,6 +31,8 @@ BACKUPS = "backups"
 """The folder of copies that the service makes itself (`memory.store.backups`)."""
 DELETED = "deleted"
 """The folder of constellations that were deleted, which nobody opens any more."""
+FOLLOWED = "-litestream"
+"""How the folders end in which Litestream keeps for minutes what it copies; what it copied is kept for a day."""
 _COPIES = (".bak", ".before-", ".backup", ".old")
 
 
@@ -114,7 +116,7 @@ def search(folder: Path, words: Sequence[str]) -> Searched:
     longest = max((len(form) for forms in needles for form in forms), default=1)
     left, copies, files, size = [], [], 0, 0
     for path in sorted(folder.rglob("*")):
-        if path.is_symlink() or not path.is_file():
+        if path.is_symlink() or not path.is_file() or any(each.endswith(FOLLOWED) for each in path.parts):
             continue
         try:
             hits, read = _hits(path, needles, longest), path.stat()

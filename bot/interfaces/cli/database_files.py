@@ -17,6 +17,7 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.service_client import held
+from bot.runtime.replication import replica_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.erasure import Eraser
 from bot.services.registry import Options, Param, operation
@@ -36,7 +37,7 @@ from memory.store.folder import DataFolder
 from memory.store.migrations import Kind, check, migrate, migrations, status
 from memory.store.plurals import many
 from memory.store.sqlite import driver
-from texts import _, gettext_noop, ngettext
+from texts import _, error_text, gettext_noop, ngettext
 
 _HERE = Options(via=TERMINAL_ONLY)
 _MIGRATES = Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, formerly=("upgrade",))
@@ -308,10 +309,10 @@ def _named(path: Path, home: Path) -> str:
     return path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
 
 
-_QUESTION = "Replace all current data with the backup {name}?"
+_QUESTION = gettext_noop("Replace all current data with the backup {name}?")
 
-
-_Name = Annotated[str, Field(min_length=1), Param("Name of the backup, as listed")]
+_Name = Annotated[str, Param("Name of the backup, as listed", positional=True)]
+_Replica = Annotated[bool, Param("Restore what Litestream copied last")]
 
 
 class Restored(Result):
@@ -350,14 +351,20 @@ class BackupFiles:
         "backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP,
         Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, asks=True),
     )  # fmt: skip
-    async def restore(self, caller: Caller, name: _Name) -> Restored:
+    async def restore(self, caller: Caller, name: _Name = "", from_replica: _Replica = False) -> Restored:
         folder = DataFolder(self.config.home)
+        if from_replica == bool(name):
+            raise UserError("Name a backup, or give --from-replica.")
+        if from_replica:
+            caller.confirm(_("Replace all current data with what Litestream copied last?"))
+            name = await self._fetched(folder)
         backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
         if backup is None:
             where = folder.path / backups.FOLDER
             none = _("There is no backup {name!r} in {where}. `carina backup list` lists them.", name=name, where=where)
             raise UserError(backups.damaged(folder.path).get(name, none))
-        caller.confirm(_(_QUESTION, name=name))
+        if not from_replica:
+            caller.confirm(_(_QUESTION, name=name))
         with held(folder, _("Stop it, then restore.")):
             again = backups.restore(folder.path, backup)
             left = await _erase_again(folder)
@@ -370,6 +377,17 @@ class BackupFiles:
             to_erase=waiting,
             outdated=True if left is None else None if left else False,
         )
+
+    async def _fetched(self, folder: DataFolder) -> str:
+        replica = replica_of(self.config)
+        if replica is None:
+            raise UserError("There is no replica. Set litestream and replica under [backup].")
+        try:
+            folder.prepare()
+            with held(folder, _("Stop it, then restore.")):
+                return (await replica.fetch(utc_now())).name
+        except StoreError as error:
+            raise UserError(error_text(error)) from error
 
 
 def _erasures(count: int) -> str:

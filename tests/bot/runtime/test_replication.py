@@ -1,0 +1,184 @@
+"""The real Litestream follows a data folder that is lost then; who needs the files alone has them."""
+
+import asyncio
+import os
+import shutil
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bot.config import load_config
+from bot.errors import ConfigError, UserError
+from bot.interfaces.cli.local import local_registry
+from bot.runtime import replication
+from bot.runtime.replication import Replication, replica_of
+from bot.services.caller import owner_at_terminal
+from bot.services.results import Markdown
+from memory.erasure.person import empty_log
+from memory.people import privacy
+from memory.store import backups
+from memory.store.clock import utc_now
+from memory.store.constellation import Constellations
+from memory.store.database import Database
+from memory.store.errors import StoreError
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
+from memory.store.replica import Replica, program
+from memory.store.sqlite import connect
+from tests.bot.stage import until
+
+ANN = PersonId("discord:ann")
+NOTE = commit_point("test_replication.note")
+TABLE = '[backup]\nlitestream = true\nreplica = "{replica}"\n'
+
+
+def _installed() -> bool:
+    try:
+        return bool(program())
+    except StoreError:
+        return False
+
+
+pytestmark = pytest.mark.skipif(not _installed(), reason="Litestream is not installed here")
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replication, "_LOOK_SECONDS", 0.3)
+
+
+def configured(tmp_path: Path) -> Replica:
+    (tmp_path / "carina.toml").write_text(TABLE.format(replica=tmp_path / "replica"), "utf-8")
+    found = replica_of(load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path))
+    assert found is not None
+    return found
+
+
+async def note(database: Database, name: str) -> None:
+    sql = "INSERT INTO cursors (source, position, updated_at) VALUES (?, '', '')"
+    await database.write(NOTE, lambda tx: tx.run(sql, (name,)))
+
+
+def notes(path: Path) -> list[str]:
+    with closing(connect(path, read_only=True)) as raw:
+        return sorted(row[0] for row in raw.execute("SELECT source FROM cursors").fetchall())
+
+
+async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path) -> None:
+    replica = configured(tmp_path)
+    async with Constellations.open(tmp_path / "data", utc_now) as constellations:
+        await constellations.ensure("home", ANN)
+        following = Replication(replica, constellations, utc_now)
+        running = asyncio.create_task(following.run())
+        await until(lambda: _said(following, "followed"))
+        await note(constellations.registry, "first")
+        await constellations.ensure("second", ANN)  # one that comes while it runs is followed too
+        await until(lambda: _holds(tmp_path / "replica" / "constellations", 2))
+        await note(constellations.registry, "last")
+        await asyncio.sleep(1.5)
+        assert following._process is not None
+        following._process.kill()  # it copies nothing any more, like everything here
+        with pytest.raises(StoreError, match="ended"):
+            await running
+    shutil.rmtree(tmp_path / "data")
+    registry = local_registry(load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path))
+    caller = owner_at_terminal(sure=True)
+    (said,) = [each async for each in registry.results("backup.restore", caller, {"from_replica": True})]
+    assert "Restored everything" in said.lines(Markdown())[0]
+    assert notes(tmp_path / "data" / "global.db") == ["first", "last"]
+    async with Constellations.open(tmp_path / "data", utc_now) as constellations:
+        assert [each.name for each in constellations.all()] == ["home", "second"]
+        for each in constellations.all():
+            async with constellations.use(each.id) as database:
+                tables = await database.read(lambda rows: rows.all("SELECT name FROM sqlite_schema"))
+                assert not [row for row in tables if "litestream" in row["name"]]
+    with pytest.raises(UserError, match="Name a backup"):
+        [each async for each in registry.results("backup.restore", caller, {})]
+
+
+async def test_who_needs_the_files_alone_has_them_and_it_goes_on_after_that(tmp_path: Path) -> None:
+    async with Constellations.open(tmp_path / "data", utc_now) as constellations:
+        following = Replication(configured(tmp_path), constellations, utc_now)
+        running = asyncio.create_task(following.run())
+        await until(lambda: _said(following, "followed"))
+        await note(constellations.registry, "first")
+        async with asyncio.timeout(2.5), following.paused():
+            assert await constellations.registry.maintain(empty_log)
+        await note(constellations.registry, "second")
+        await until(lambda: _runs(following))
+        process = following._process
+        assert process is not None
+        os.close(following._held)  # as when this process dies
+        following._held = os.open(os.devnull, os.O_RDONLY)
+        await asyncio.wait_for(process.wait(), 5)
+        await asyncio.gather(running, return_exceptions=True)
+    made = await configured(tmp_path).fetch(utc_now())
+    assert notes(made.path / "global.db") == ["first", "second"]
+
+
+async def test_what_is_far_behind_or_not_installed_fails_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "replica").write_text("no folder", "utf-8")
+    monkeypatch.setattr(replication, "_LATE", -replication._LATE)
+    async with Constellations.open(tmp_path / "data", utc_now) as constellations:
+        following = Replication(configured(tmp_path), constellations, utc_now)
+        with pytest.raises(StoreError, match="seconds behind"):
+            await following.run()
+        assert following.words().startswith("failing: ")
+        with pytest.raises(StoreError, match=r"replica of .* cannot be read"):
+            await configured(tmp_path).fetch(utc_now())
+        monkeypatch.setattr("memory.store.replica.shutil.which", lambda *_args, **_more: None)
+        with pytest.raises(StoreError, match="not installed"):
+            await following.run()
+        assert not backups.listing(tmp_path / "data")
+
+
+async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tmp_path: Path) -> None:
+    replica = configured(tmp_path)
+    async with Constellations.open(tmp_path / "data", utc_now) as constellations:
+        await constellations.ensure("home", ANN)
+        following = Replication(replica, constellations, utc_now)
+        running = asyncio.create_task(following.run())
+        await until(lambda: _said(following, "followed"))
+        begun = await constellations.registry.write(NOTE, lambda tx: privacy.begin_erasure(tx, ANN, ANN, utc_now()))
+        await constellations.registry.write(NOTE, lambda tx: privacy.finish_erasure(tx, begun.id, {}, utc_now()))
+        await asyncio.sleep(1.2)
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+    shutil.rmtree(tmp_path / "data")
+    replica.folder.prepare()
+    made = await replica.fetch(utc_now())
+    assert backups.restore(tmp_path / "data", made) == 0
+    async with Constellations.open(tmp_path / "data", utc_now) as constellations:
+        assert [each.person for each in await constellations.registry.read(privacy.open_erasures)] == [ANN]
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ("litestream = true", "where the copy is to be"),
+        ('replica = "copies"', "from the root"),
+        ('replica = "ftp://host/path"', "from the root"),
+        ('replica = "sftp://me:secret@host/path"', "without a password"),
+        ('replica = "{home}/copies"', "outside the data folder"),
+    ],
+)
+def test_a_replica_that_cannot_be_one_is_refused(tmp_path: Path, table: str, why: str) -> None:
+    (tmp_path / "carina.toml").write_text(f"[backup]\n{table.format(home=tmp_path / 'data')}\n", "utf-8")
+    with pytest.raises(ConfigError, match=why) as refused:
+        load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path)
+    assert "secret" not in str(refused.value)
+
+
+async def _said(following: Replication, word: str) -> bool:
+    return word in following.words()
+
+
+async def _runs(following: Replication) -> bool:
+    return following._process is not None and "followed" in following.words()
+
+
+async def _holds(folder: Path, count: int) -> bool:
+    return len(list(folder.glob("*/carina.db/ltx/0/*"))) >= count
