@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install embedding test test-network test-browser screenshots gallery docs fast processes slow kill-rounds check format generate lock bench clean
+.PHONY: run install embedding test test-network test-browser screenshots wizard gallery docs fast processes slow kill-rounds check format generate lock bench clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
@@ -82,6 +82,9 @@ test-browser: $(VENV)/.dev  ## the dashboard in the Chromium that is installed: 
 
 screenshots: $(VENV)/.dev  ## pictures of the demo for README and docs, with the Chromium that is installed
 	$(BIN)/python -m tests.web.screenshots
+
+wizard: $(VENV)/.dev    ## record the questions of `carina init` for README and docs: docs/wizard.svg
+	$(BIN)/python -m tests.wizard_picture
 
 gallery: $(VENV)/.dev   ## what Discord shows for every slash command of the demo: .venv/gallery.html
 	$(BIN)/python -m tests.gallery

@@ -39,6 +39,7 @@ class Answers:
     bluesky_handle: str = ""
     bluesky_password: str = ""
     embedder: str = ""
+    web: str = ""
 
     def environment(self) -> dict[str, str]:
         provider = self.model.partition(":")[0].upper()
@@ -63,6 +64,8 @@ class Answers:
         ):
             if value:
                 document.setdefault(table, tomlkit.table())[key] = value
+        if self.web == "off":
+            document.setdefault("web", tomlkit.table()).setdefault("server", tomlkit.table())["listen"] = ""
         return tomlkit.dumps(document)
 
 
@@ -135,6 +138,7 @@ class WriteFile(Arguments):
     bluesky_handle: Annotated[str, _Text, Param("Handle of the Bluesky account", metavar="HANDLE")] = ""
     bluesky_password: Annotated[str, _Text, Param("App password for that account", metavar="PASSWORD")] = ""
     embedder: Annotated[str, _Text, Param("Embedding model, such as packaged or none", metavar="MODEL")] = ""
+    web: Annotated[Literal["on", "off"], Param("The dashboard, for this machine only")] = "on"
 
 
 _Application = Annotated[

@@ -104,8 +104,14 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
     """Have an operation done and print what comes of it. Raises Failed, UserError, Exit (with a code)."""
     if entry["name"] == "init" and streams.attended() and not {*arguments} - {"starter"}:
         wizard = importlib.import_module("bot.interfaces.cli.wizard")  # loads the line editor
-        perform(entry, wizard.asked(arguments), view)
-        perform(next(each for each in manifest()["operations"] if each["name"] == "doctor"), {}, view)
+        given, starts = wizard.asked(arguments)
+        perform(entry, given, view)
+        if starts:
+            try:
+                perform(_entry("service.install"), {}, view)
+            except (CallError, UserError, Failed) as error:
+                click.echo(error_text(error), err=True)
+        perform(_entry("doctor"), {}, view)
         return
     if entry["name"] in _ASKING:
         questions = importlib.import_module("bot.interfaces.cli.questions")
@@ -130,10 +136,14 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
         raise click.exceptions.Exit(code)
 
 
+def _entry(name: str) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = next(each for each in manifest()["operations"] if each["name"] == name)
+    return found
+
+
 def _look(view: Mapping[str, Any], name: str, **arguments: Any) -> Any:
     """What an operation gives to a program. Raises Failed, UserError."""
-    entry = next(each for each in manifest()["operations"] if each["name"] == name)
-    for reply in _replies(entry, arguments, {**view, "as_json": True}):
+    for reply in _replies(_entry(name), arguments, {**view, "as_json": True}):
         if "error" in reply:
             raise Failed(reply["error"], reply["code"])
         return json.loads(reply["text"])

@@ -30,11 +30,14 @@ from texts import _, error_text, ngettext
 _LOCAL = {"Ollama": "http://127.0.0.1:11434/v1", "LM Studio": "http://127.0.0.1:1234/v1"}
 _OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 _LOOK_SECONDS = 5.0
+_YES = ("y", "yes")
 
 
-def asked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The answers, beside those that were given as flags. Raises UserError where the file is there already, or whoever
-    is asked breaks it off."""
+def asked(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The answers, beside those that were given as flags, and whether the system is to start Carina.
+
+    Raises UserError where the file is there already, or whoever is asked breaks it off.
+    """
     require_new(load_here(beginning=True).file)
     try:
         return asyncio.run(Wizard(dict(given)).run())
@@ -48,7 +51,7 @@ class Wizard:
     local: dict[str, Sequence[str]] = field(default_factory=dict)
     """Servers on this machine, with their models."""
 
-    async def run(self) -> dict[str, Any]:
+    async def run(self) -> tuple[dict[str, Any], bool]:
         click.echo(_("Press Enter to keep what is in brackets. Ctrl-C stops; nothing is written until the end.\n"))
         await self._ask("name", _("Name of this installation"), "home")
         await self._ask("owner", _("What the agents call you"), local_name())
@@ -56,7 +59,9 @@ class Wizard:
         await self._discord()
         await self._bluesky()
         await self._ask("embedder", _("Search by meaning: packaged or none"), "packaged", choices=("packaged", "none"))
-        return self.given
+        await self._ask("web", _("Dashboard in your browser: on or off"), "on", choices=("on", "off"))
+        starts = await self._read(_("Start Carina with the system? (y/n)"), "n")
+        return self.given, starts.casefold() in _YES
 
     async def _model(self) -> None:
         if "model" in self.given:
@@ -142,11 +147,16 @@ class Wizard:
             click.echo(finding_text(each))
         if not any(each.state is State.PROBLEM for each in found):
             return True
-        return (await self._read(_("Keep it anyway? (y/n)"), "n")).casefold() in ("y", "yes")
+        return (await self._read(_("Keep it anyway? (y/n)"), "n")).casefold() in _YES
 
     async def _ask(self, name: str, question: str, default: str, choices: Sequence[str] = ()) -> None:
-        if name not in self.given:
-            self.given[name] = await self._read(question, default, choices)
+        while name not in self.given:
+            said = await self._read(question, default, choices)
+            if choices and said not in choices:
+                names = ", ".join(choices)
+                click.echo(_("{chosen!r} is not available. Choose one of {names}.", chosen=said, names=names))
+            else:
+                self.given[name] = said
 
     async def _read(
         self, question: str, default: str = "", choices: Sequence[str] = (), *, secret: bool = False

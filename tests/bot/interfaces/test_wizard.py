@@ -21,6 +21,8 @@ QUESTIONS = (
     "Discord bot token",
     "Bluesky",
     "Search by meaning",
+    "Dashboard in your browser",
+    "Start Carina with the system",
 )
 
 
@@ -28,7 +30,7 @@ def test_every_answer_is_a_flag_and_what_is_written_can_be_used(tmp_path: Path) 
     (tmp_path / ".env").write_text("# mine\nOTHER=1\nDISCORD_OWNER_ID=1\n", "utf-8")
     flags = {
         "name": "garden", "owner": "Ann", "model": "openai:small", "base-url": "http://127.0.0.1:9/v1",
-        "discord-token": "abc.def", "discord-owner": "42", "embedder": "none",
+        "discord-token": "abc.def", "discord-owner": "42", "embedder": "none", "web": "off",
     }  # fmt: skip
     done = carina(tmp_path, "init", *(word for name, value in flags.items() for word in (f"--{name}", value)))
     assert (done.returncode, done.stderr) == (0, "")
@@ -39,7 +41,7 @@ def test_every_answer_is_a_flag_and_what_is_written_can_be_used(tmp_path: Path) 
     assert (config.constellation.name, config.constellation.owner, config.model.default) == (
         "garden", "Ann", "openai:small",
     )  # fmt: skip
-    assert (config.discord_owner, config.embedding_model) == ("42", "none")
+    assert (config.discord_owner, config.embedding_model, config.web.server.listen) == ("42", "none", "")
     assert not [path for path in tmp_path.iterdir() if path.name.endswith(".new")]
 
 
