@@ -1,6 +1,7 @@
 """Many viewers, viewers that never read or go away, a large graph, and a process that dies under a form."""
 
 import asyncio
+import importlib
 import json
 import re
 import socket
@@ -8,9 +9,11 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 
 from memory.store.faults import commit_point
 from tests.bot.stage import until
@@ -59,6 +62,23 @@ async def test_two_hundred_viewers_are_told_and_one_that_never_reads_holds_up_no
         await s.call("dashboard.sign-out", session="all")
         for each in readers:
             await each.readuntil(b"\r\n0\r\n\r\n")
+
+
+async def test_what_speaks_http_is_loaded_when_somebody_connects(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded, load = list[str](), importlib.import_module
+
+    def noted(name: str) -> ModuleType:
+        loaded.append(name)
+        return load(name)
+
+    monkeypatch.setattr(importlib, "import_module", noted)
+    async with site(tmp_path) as s:
+        await asyncio.sleep(0.1)
+        assert "bot.interfaces.web.site" not in loaded
+        assert (await s.get("/healthz")).status_code == 200
+        assert loaded.count("bot.interfaces.web.site") == 1
 
 
 async def test_a_client_that_goes_away_in_the_middle_is_answered_all_the_same(tmp_path: Path) -> None:

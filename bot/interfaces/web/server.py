@@ -1,7 +1,7 @@
 """The server: one socket, one application, run under the supervisor like everything that lives as long as the service.
 
-Nothing of HTTP is loaded before it runs. What cannot be served (a port in use) is said in the log and the status, and
-tried again; it never ends the service.
+Nothing of HTTP is loaded before somebody connects. What cannot be served (a port in use) is said in the log and the
+status, and tried again; it never ends the service.
 """
 
 import asyncio
@@ -12,11 +12,13 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 import structlog
 
 from bot.config import Config
 from bot.interfaces.group_requests import GroupRequests
+from bot.interfaces.web import logs
 from bot.interfaces.web.talk import Talk
 from bot.services.composition import Services
 from bot.services.web_access import OnceRequests, WebAccess
@@ -119,10 +121,23 @@ class WebServer:
         return await self.access.first_link()
 
     async def _serve(self, bound: socket.socket) -> None:
-        site = await asyncio.to_thread(importlib.import_module, "bot.interfaces.web.site")  # it loads what speaks HTTP
+        logs.attach()
         host, port = bound.getsockname()[:2]
         everywhere = ipaddress.ip_address(host).is_unspecified
         shown = "127.0.0.1" if everywhere else f"[{host}]" if ":" in host else host
+        settings, listening = self.config.web.server, self.parts.listening
+        listening.address = settings.public_url or f"http://{shown}:{port}"
+        listening.up.set()
+        _log.info("web_ready", address=listening.address)
+        try:
+            await _asked(bound)
+            site = await asyncio.to_thread(importlib.import_module, "bot.interfaces.web.site")  # what speaks HTTP: 4 MB
+            await self._answer(site, bound)
+        finally:
+            listening.up.clear()
+            listening.address, listening.problem = "", "stopped"
+
+    async def _answer(self, site: Any, bound: socket.socket) -> None:
         settings = self.config.web.server
         options = site.uvicorn.Config(
             site.application(self),
@@ -139,17 +154,25 @@ class WebServer:
             forwarded_allow_ips=list(settings.trusted_proxies),
         )
         server = site.QuietServer(options)
-        self.parts.listening.address = settings.public_url or f"http://{shown}:{port}"
-        self.parts.listening.up.set()
-        _log.info("web_ready", address=self.parts.listening.address)
         try:
             await server.serve(sockets=[bound])
         finally:
-            self.parts.listening.up.clear()
-            self.parts.listening.address, self.parts.listening.problem = "", "stopped"
             server.should_exit = server.force_exit = True
             with suppress(Exception):
                 await server.shutdown(sockets=[bound])
+
+
+async def _asked(bound: socket.socket) -> None:
+    """Wait until somebody connects, which the system does for us: many never look at the dashboard."""
+    loop, asked = asyncio.get_running_loop(), asyncio.Event()
+    try:
+        loop.add_reader(bound, asked.set)
+    except NotImplementedError:  # Windows
+        return
+    try:
+        await asked.wait()
+    finally:
+        loop.remove_reader(bound)
 
 
 def bind(listen: str) -> socket.socket:

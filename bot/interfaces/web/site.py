@@ -17,7 +17,6 @@ from bot.interfaces.web import (
     chat_pages,
     health,
     hooks,
-    logs,
     mcp,
     memory_pages,
     openai_api,
@@ -51,8 +50,6 @@ PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUT
 
 
 def application(web: WebServer) -> ASGIApp:
-    logs.attach()
-
     def served(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         async def respond(request: Request) -> Response:
             ctx = Context(web, request)
