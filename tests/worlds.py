@@ -27,9 +27,9 @@ from bot.agents.tools.search_results import Where
 from bot.config.tables import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
-from bot.services.accounts import Accounts
-from bot.services.caller import Asker, Caller, Spoken, Via
+from bot.services.caller import Caller, Spoken, Via
 from bot.services.front_ends import FrontEnds, FrontEndStates
+from bot.services.people import Accounts
 from bot.services.search import Found, Search, Wanted
 from bot.services.status import Status
 from bot.services.upkeep import Upkeep
@@ -39,6 +39,7 @@ from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob
 from memory import activity, agents
 from memory.agents import Agent
+from memory.blocks import Block, BlockType, visible_blocks
 from memory.knowledge import archival, graph
 from memory.knowledge.graph import Entity, Kind, Triple
 from memory.people.audience import Scope, Trust
@@ -340,8 +341,8 @@ class Run:
         self.seen.elsewhere.append(repr((await status.status()).agents))
         for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL, SQUARE):
             scope = self.accounts.audience.heard_by(place).scope
-            asker = Asker(WHO.get(place.id, [BOB])[0].id, scope, is_owner=place == OLGAS)
-            caller = Caller(Approver(asker.person), Via.DISCORD, scope, Spoken(place.id, scope), Trust.STRANGER)
+            asker = WHO.get(place.id, [BOB])[0].id
+            caller = Caller(Approver(asker), Via.DISCORD, scope, Spoken(place.id, scope), Trust.STRANGER)
             texts = ("", *WORDS, " ".join(WORDS), *QUESTIONS)
             found = [await looking.search(caller, Wanted(text=text, limit=50)) for text in texts]
             for domain in _APART:
@@ -350,10 +351,10 @@ class Run:
                 found += map(_unnumbered, asked)
             named = [await looking.places(caller), await looking.authors(caller), await looking.tags(caller)]
             named.append(await looking.categories(caller))
-            blocks = await front_ends.blocks(asker)
+            blocks = await self.service.read(functools.partial(_blocks, scope=scope))
             links = await self.service.read(functools.partial(self._links, scope=scope))
             report = await dreams.report(caller)
-            tidied = "" if asker.is_owner else report.data()  # the owner is told how much else there was
+            tidied = "" if place == OLGAS else report.data()  # the owner is told how much else there was
             self._where(place).append(f"{place.id}: {found!r} {named!r} {blocks!r} {tidied!r} {links!r}")
 
     async def _understood(self, text: str) -> Understood:
@@ -368,6 +369,11 @@ class Run:
 
     def _where(self, place: Place) -> list[str]:
         return self.seen.secret if place in self.ground.aside else self.seen.elsewhere
+
+
+def _blocks(rows: Rows, scope: Scope) -> list[tuple[str, list[Block]]]:
+    every = tuple(BlockType)
+    return [(each.name, visible_blocks(rows, each.id, scope, types=every)) for each in agents.agents(rows)]
 
 
 def _unnumbered(found: Found) -> Found:

@@ -1,7 +1,7 @@
 """What is wrong with groups that no table can know by itself: each problem names both that contradict each other."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from bot.agents.groups.settings import Supervisor, Voting, named_agents
 from bot.config.problems import nearest
@@ -10,9 +10,10 @@ from bot.config.tables import Group
 
 def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) -> Iterator[str]:
     """The problems of all groups, one line each; `agents` are the names of those that there are."""
-    yield from _shared_places(file, groups)
-    yield from _shared_keywords(file, groups)
-    yield from _shared_states(file, groups)
+    yield from _shared(file, "place", ((place, each.name) for each in groups for place in each.places))
+    yield from _shared(file, "keyword", ((word, each.name) for each in groups for word in each.keywords))
+    said = ((state.said, each.name) for each in groups for state in each.states if state.said)
+    yield from _shared(file, "state", said)
     for group in groups:
         key = f'{file}: groups["{group.name}"]'
         yield from _members(key, group, agents)
@@ -42,34 +43,14 @@ def example_groups(file: str, agents: Sequence[str]) -> str:
     return "\n".join(f"    {line}" if line and number else line for number, line in enumerate(lines))
 
 
-def _shared_places(file: str, groups: Sequence[Group]) -> Iterator[str]:
+def _shared(file: str, what: str, said: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """What several groups claim, of pairs of it and the name of a group."""
     owners: dict[str, str] = {}
-    for group in groups:
-        for place in group.places:
-            if place in owners:
-                both = f'"{owners[place]}" and "{group.name}"'
-                yield f'{file}: groups: found the place "{place}" in {both}; expected one group for each place'
-            owners[place] = group.name
-
-
-def _shared_keywords(file: str, groups: Sequence[Group]) -> Iterator[str]:
-    owners: dict[str, str] = {}
-    for group in groups:
-        for word in {word.casefold(): word for word in group.keywords}.values():
-            other = owners.setdefault(word.casefold(), group.name)
-            if other != group.name:
-                both = f'"{other}" and "{group.name}"'
-                yield f'{file}: groups: found the keyword "{word}" in {both}; expected one group for each keyword'
-
-
-def _shared_states(file: str, groups: Sequence[Group]) -> Iterator[str]:
-    owners: dict[str, str] = {}
-    for group in groups:
-        for said in {state.said.casefold(): state.said for state in group.states if state.said}.values():
-            other = owners.setdefault(said.casefold(), group.name)
-            if other != group.name:
-                both = f'"{other}" and "{group.name}"'
-                yield f'{file}: groups: found the state "{said}" in {both}; expected one group for each state'
+    for each, group in dict.fromkeys(said):
+        other = owners.setdefault(each.casefold(), group)
+        if other != group:
+            found = f'found the {what} "{each}" in "{other}" and "{group}"'
+            yield f"{file}: groups: {found}; expected one group for each {what}"
 
 
 def _members(key: str, group: Group, agents: Sequence[str]) -> Iterator[str]:

@@ -108,16 +108,20 @@ class Environment(Section):
     """What is read from the environment and `.env`, under the names given as aliases."""
 
     home: Path = Field(default=Path("data"), alias="CARINA_HOME")
+    """The data folder; it need not exist yet."""
     config: Path = Field(default=Path("carina.toml"), alias="CARINA_CONFIG")
-    model: ModelName | None = Field(default=None, alias="CARINA_MODEL")
-    fallback: Annotated[tuple[ModelName, ...], BeforeValidator(split_list)] | None = Field(
+    default_model: ModelName | None = Field(default=None, alias="CARINA_MODEL")
+    fallback_models: Annotated[tuple[ModelName, ...], BeforeValidator(split_list)] | None = Field(
         default=None, alias="CARINA_FALLBACK_MODELS"
     )
     fault: str = Field(default="", alias="CARINA_FAULT")
-    no_color: str = Field(default="", alias="NO_COLOR")
+    """Fault point to die at, for tests of crashes (`memory.store.faults`); empty for none."""
+    no_color: Annotated[bool, BeforeValidator(bool)] = Field(default=False, alias="NO_COLOR")
     discord_token: Token | None = Field(default=None, alias="DISCORD_TOKEN")
     discord_owner: DiscordId = Field(default="", alias="DISCORD_OWNER_ID")
+    """Empty when nobody on Discord is the owner."""
     discord_client: DiscordId = Field(default="", alias="DISCORD_CLIENT_ID")
+    """The application with which people sign in to the dashboard; empty where they cannot."""
     discord_client_secret: Token | None = Field(default=None, alias="DISCORD_CLIENT_SECRET")
     bluesky_handle: Annotated[str, AfterValidator(check_handle)] = Field(default="", alias="BLUESKY_HANDLE")
     bluesky_password: Token | None = Field(default=None, alias="BLUESKY_APP_PASSWORD")
@@ -134,6 +138,7 @@ class Environment(Section):
     embedding_model: Annotated[str, AfterValidator(check_embedding)] = Field(
         default="packaged", alias="EMBEDDING_MODEL"
     )
+    """"packaged", "none", "openai:<model>" or "ollama:<model>"."""
     embedding_base_url: Annotated[str, AfterValidator(check_url)] = Field(default="", alias="EMBEDDING_BASE_URL")
     embedding_key: Token | None = Field(default=None, alias="EMBEDDING_API_KEY")
     replica_key: Token | None = Field(default=None, alias="LITESTREAM_ACCESS_KEY_ID")
@@ -143,38 +148,19 @@ class Environment(Section):
 _NAMES = [str(field.alias) for field in Environment.model_fields.values()]
 
 
-class Config(FileSettings):
+class Config(FileSettings, Environment):
     """Everything that is configured, with the environment's word put over the file's."""
 
-    home: Path
-    """The data folder; it need not exist yet."""
     file: Path
     """The TOML file; it need not exist when it was not asked for by name."""
     mcp_secrets: Mapping[str, SecretStr]
     """What servers are given, by the name of the variable that holds it."""
-    discord_token: SecretStr | None
-    discord_owner: str
-    """Discord id of the owner; empty when nobody on Discord is."""
-    discord_client: str
-    """Id of the application with which people sign in to the dashboard; empty where they cannot."""
-    discord_client_secret: SecretStr | None
-    bluesky_handle: str
-    """Handle or DID of the account on Bluesky; empty without one."""
-    bluesky_password: SecretStr | None
-    bluesky_service: str
-    bluesky_poll_seconds: float
-    keys: Mapping[str, SecretStr]
-    """Keys by provider ("openai", ...)."""
-    openai_base_url: str
-    embedding_model: str
-    """"packaged", "none", "openai:<model>" or "ollama:<model>": the constellation's own, else the service's."""
-    embedding_base_url: str
-    embedding_key: SecretStr | None
-    replica_key: SecretStr | None
-    replica_secret: SecretStr | None
-    no_color: bool
-    fault: str
-    """Fault point to die at, for tests of crashes (`memory.store.faults`); empty for none."""
+
+    @property
+    def keys(self) -> Mapping[str, SecretStr]:
+        """Keys by provider ("openai", ...)."""
+        found: dict[str, SecretStr | None] = {each: getattr(self, f"{each}_key") for each in KEY_OF_PROVIDER}
+        return {provider: key for provider, key in found.items() if key is not None}
 
     @property
     def default_group(self) -> Group:
@@ -322,24 +308,21 @@ def _compose(
     environment: Environment, settings: FileSettings, paths: tuple[Path, Path], given: Mapping[str, str]
 ) -> Config:
     """Put together what was read; `paths` are the data folder and the file."""
-    named = {"default": environment.model, "fallback": environment.fallback}
+    named = {"default": environment.default_model, "fallback": environment.fallback_models}
     if settings.model.apology is None:
         named["apology"] = settings.bluesky.apology or None
     chosen = {key: value for key, value in named.items() if value is not None}
-    keys = {provider: getattr(environment, f"{provider}_key") for provider in KEY_OF_PROVIDER}
     sections = {name: getattr(settings, name) for name in FileSettings.model_fields}
     return Config.model_construct(
         **{
             **sections,
-            **{name: getattr(environment, name) for name in Environment.model_fields if name in Config.model_fields},
+            **dict(environment),
             "home": paths[0],
             "file": paths[1],
             "mcp_secrets": {name: SecretStr(given[name]) for name in _named(settings) if name in given},
             "model": settings.model.model_copy(update=chosen),
             "groups": _complete(settings),
-            "keys": {provider: key for provider, key in keys.items() if key is not None},
             "embedding_model": settings.constellation.embedding_model or environment.embedding_model,
-            "no_color": bool(environment.no_color),
         }
     )
 

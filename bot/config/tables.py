@@ -31,14 +31,14 @@ from bot.config.values import (
     Section,
     ToolName,
     check_cron,
+    check_embedding,
     check_listen,
     check_merge,
     check_model,
-    check_own_embedding,
-    check_own_url,
     check_replica,
     check_url,
     check_zone,
+    or_nothing,
 )
 from bot.upkeep.compaction_strategies import RecursiveSummarization, Strategy
 from memory.blocks import store
@@ -102,17 +102,13 @@ class Patrol(Section):
         return self
 
 
-def _check_own_model(text: str) -> str:
-    return check_model(text) if text else text
-
-
 class Dreams(Section):
     """Whether and how often; `model` empty: the cheaper model of the budgets, else the agent's own."""
 
     enabled: bool = True
     hours: float = Field(default=12, ge=1, le=24 * 7)
     idle_minutes: float = Field(default=5, ge=0, le=24 * 60)
-    model: Annotated[str, AfterValidator(_check_own_model)] = ""
+    model: Annotated[str, or_nothing(check_model)] = ""
     tokens_per_run: int = Field(default=60_000, ge=0, le=10_000_000)
     preferences: bool = True
     graph: bool = True
@@ -162,7 +158,7 @@ _RECENT_SHARE = 5  # of the changes that a document may have, those that stay wh
 class Constellation(Section):
     name: Name = "home"
     owner: str = ""
-    embedding_model: Annotated[str, AfterValidator(check_own_embedding)] = ""
+    embedding_model: Annotated[str, or_nothing(check_embedding)] = ""
     blocks: tuple[CommonBlock, ...] = ()
 
 
@@ -409,7 +405,7 @@ class WebServer(Section):
 
     listen: Annotated[str, AfterValidator(check_listen)] = "127.0.0.1:8480"
     """Address and port; port 0: a free one; empty: off."""
-    public_url: Annotated[str, AfterValidator(check_own_url)] = ""
+    public_url: Annotated[str, or_nothing(check_url)] = ""
     """Its address behind a proxy."""
     trusted_proxies: tuple[str, ...] = ()
     """Addresses of proxies whose word is taken on who connects."""
@@ -420,7 +416,7 @@ class Web(Section):
     """What agents may read of the web, and where the dashboard answers."""
 
     fetch: bool = False
-    search: Annotated[str, AfterValidator(check_own_url)] = ""
+    search: Annotated[str, or_nothing(check_url)] = ""
     """The address of a SearXNG server; empty: no searching."""
     private_hosts: tuple[Annotated[str, Field(min_length=1, max_length=253)], ...] = ()
     """Hosts of this computer or a private network whose feeds and calendars are read."""
@@ -431,7 +427,7 @@ class Web(Section):
 class TelemetrySettings(Section):
     """Where traces are sent."""
 
-    otlp: Annotated[str, AfterValidator(check_own_url)] = ""
+    otlp: Annotated[str, or_nothing(check_url)] = ""
     """The address of an OpenTelemetry collector; empty: nowhere."""
 
 

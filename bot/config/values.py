@@ -2,6 +2,7 @@
 
 import difflib
 import re
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -86,8 +87,9 @@ def check_listen(text: str) -> str:
     raise ValueError('an address with a port, such as "127.0.0.1:8480", or "" for no dashboard')
 
 
-def check_own_url(text: str) -> str:
-    return check_url(text) if text else text
+def or_nothing(check: Callable[[str], str]) -> AfterValidator:
+    """Takes an empty text too."""
+    return AfterValidator(lambda text: check(text) if text else text)
 
 
 def check_replica(text: str) -> str:
@@ -112,10 +114,6 @@ def check_zone(text: str) -> str:
     except StoreError as error:
         raise ValueError(f"a time zone such as Europe/Vienna; {error}") from error
     return text
-
-
-def check_own_embedding(text: str) -> str:
-    return check_embedding(text) if text else text
 
 
 def _check_token(token: SecretStr) -> SecretStr:

@@ -1,4 +1,4 @@
-"""The local control socket: how commands talk to the running service.
+"""The local control socket: how the running service answers commands.
 
 A unix domain socket in the data folder, for its owner only. A request is one line of JSON, `{"op": ..., ...}`, one
 for each connection; the replies are lines too: any number of `{"data": ...}`, then `{"done": true}` or
@@ -36,26 +36,9 @@ log = structlog.stdlib.get_logger("carina.control")
 _LONGEST_PATH = 103  # bytes of sun_path: 104 with its end on macOS and BSD, 108 on Linux
 _SHORT = Path("/", "tmp")  # where a folder of our own is made if temporary files go somewhere deep
 _ROOM = len("/carina-12345678/control.sock")
-_LONGEST_REQUEST = 1 << 20
-_LONGEST_REPLY = 1 << 24
+LONGEST_REQUEST = 1 << 20
 _REQUEST_SECONDS = 10.0
 _DRAIN_SECONDS = 30.0
-
-
-class ServiceNotRunning(UserError):
-    """No service of this data folder answers."""
-
-
-class ControlFailed(UserError):
-    """The service answered with an error, or ended before it had answered; the text says which."""
-
-
-class ControlEnded(ControlFailed):
-    """The service ended before it had answered."""
-
-
-class ControlTimeout(UserError):
-    """The service did not answer in time."""
 
 
 class _BadRequest(Exception):
@@ -64,9 +47,6 @@ class _BadRequest(Exception):
 
 class _Gone(Exception):
     """The other side takes no more."""
-
-
-# ------------------------------------------------------------------------------------------------ the service's side
 
 
 @asynccontextmanager
@@ -87,7 +67,7 @@ async def serve(folder: DataFolder, handlers: Mapping[str, Handler]) -> AsyncIte
         running.add(task)
         task.add_done_callback(running.discard)
 
-    server = await asyncio.start_unix_server(connected, sock=listening, limit=_LONGEST_REQUEST)
+    server = await asyncio.start_unix_server(connected, sock=listening, limit=LONGEST_REQUEST)
     try:
         yield
     finally:
@@ -182,7 +162,7 @@ async def _read_request(reader: asyncio.StreamReader, handlers: Mapping[str, Han
     except TimeoutError:
         raise _BadRequest("no request came") from None
     except ValueError:  # too long, not UTF-8 or not JSON
-        raise _BadRequest(f"the request is not one line of JSON of at most {_LONGEST_REQUEST} bytes") from None
+        raise _BadRequest(f"the request is not one line of JSON of at most {LONGEST_REQUEST} bytes") from None
     if not isinstance(request, dict) or not isinstance(request.get("op"), str):
         raise _BadRequest('the request is not an object with an "op"')
     name = request.pop("op")
@@ -234,68 +214,3 @@ async def _until_end(reader: asyncio.StreamReader) -> None:
     with suppress(ConnectionError):
         while await reader.read(4096):
             pass
-
-
-# ------------------------------------------------------------------------------------------------ the command's side
-
-
-async def call(
-    folder: DataFolder, op: str, /, *, within: float | None = 30, **arguments: Any
-) -> AsyncGenerator[Any, None]:
-    """Ask the running service; gives its replies as they come, each within that many seconds (None: however long).
-
-    Closing the iterator (`contextlib.aclosing`) cancels the operation. Raises ServiceNotRunning, ControlTimeout or
-    ControlFailed.
-    """
-    request = json.dumps({**arguments, "op": op}).encode("utf-8") + b"\n"
-    if len(request) > _LONGEST_REQUEST:
-        raise ControlFailed(
-            "that is too long: {count} bytes (at most {most})", count=len(request), most=_LONGEST_REQUEST
-        )
-    reader, writer = await _connect(folder)
-    try:
-        writer.write(request)
-        await writer.drain()
-        while (reply := await _receive(reader, within)) is not None:
-            yield reply["data"]
-    except ConnectionError:
-        raise ControlEnded("The service stopped before it answered.") from None
-    finally:
-        writer.close()
-        with suppress(ConnectionError):
-            await writer.wait_closed()
-
-
-async def ask(folder: DataFolder, op: str, /, *, within: float | None = 30, **arguments: Any) -> Any:
-    """`call` for an operation with one reply; gives it, or None when there is none."""
-    async with aclosing(call(folder, op, within=within, **arguments)) as replies:
-        return await anext(replies, None)
-
-
-async def _connect(folder: DataFolder) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-    if not hasattr(socket, "AF_UNIX"):
-        raise ServiceNotRunning(
-            "this platform has no Unix sockets, so the running service cannot be reached; stop it first"
-        )
-    try:
-        async with asyncio.timeout(5):
-            return await asyncio.open_unix_connection(str(folder.control_address()), limit=_LONGEST_REPLY)
-    except (OSError, TimeoutError):
-        raise ServiceNotRunning(
-            "No service answers for the data folder {path}. `carina run` starts it.", path=folder.path
-        ) from None
-
-
-async def _receive(reader: asyncio.StreamReader, within: float | None) -> dict[str, Any] | None:
-    """The next reply with data; None after the last."""
-    try:
-        async with asyncio.timeout(within):
-            line = await reader.readline()
-    except TimeoutError:
-        raise ControlTimeout("the service did not answer within {seconds:g} seconds", seconds=within) from None
-    if not line.endswith(b"\n"):
-        raise ConnectionResetError
-    reply: dict[str, Any] = json.loads(line)
-    if "error" in reply:
-        raise ControlFailed(str(reply["error"]))
-    return reply if "data" in reply else None

@@ -1,41 +1,42 @@
-"""The process that uses a data folder, and asking it."""
+"""The process that uses a data folder, and asking it over its control socket."""
 
 import asyncio
 import json
 import socket
 from collections.abc import AsyncGenerator, Iterator
-from contextlib import ExitStack, aclosing, contextmanager
+from contextlib import ExitStack, aclosing, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 from bot.errors import UserError
-from bot.interfaces import control
+from bot.interfaces.cli.client import CONNECT_SECONDS, no_service, no_sockets, silent, user_of
+from bot.interfaces.control import LONGEST_REQUEST
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
-from texts import _, error_text
+from texts import _
 
 ANSWER_SECONDS = 30.0
+_LONGEST_REPLY = 1 << 24
 
 
-class TakesNoCommands(UserError):
-    """Somebody uses the folder and is no service, or none that is ready."""
+class ServiceFailed(UserError):
+    """The service answered with an error, or ended before it had answered; the text says which."""
+
+
+class ServiceEnded(ServiceFailed):
+    """The service ended before it had answered."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that uses a data folder; `process` is 0 when it cannot be told. What it does not answer is said."""
+    """The process that uses a data folder. What it does not answer is said, by whom."""
 
     folder: DataFolder
-    process: int
-
-    def __str__(self) -> str:
-        who = _("Process {number}", number=self.process) if self.process else _("Another process")
-        return _("{who} is using the data folder {path}", who=who, path=self.folder.path)
 
     async def ask(self, operation: str, within: float | None = ANSWER_SECONDS, **arguments: Any) -> Any:
-        """Its one reply, waiting so many seconds."""
-        with self._silence_explained():
-            return await control.ask(self.folder, operation, within=within, **arguments)
+        """Its one reply, waiting so many seconds; None where there is none."""
+        async with aclosing(self._replies(operation, arguments, within, within)) as replies:
+            return await anext(replies, None)
 
     async def data(self, operation: str, **arguments: Any) -> Any:
         """What an operation gives to a program. Raises UserError."""
@@ -44,50 +45,63 @@ class Holder:
             raise UserError(str(reply.get("error", "")))
         return json.loads(reply["text"])
 
-    async def call(self, operation: str, **arguments: Any) -> AsyncGenerator[Any, None]:
-        """Its replies as they come, however long that takes once it has begun to answer."""
-        with self._silence_explained():
-            async with aclosing(control.call(self.folder, operation, within=None, **arguments)) as replies:
-                if (first := await self._first(replies)) is None:
-                    return
-                yield first
-                async for reply in replies:
-                    yield reply
+    def call(self, operation: str, **arguments: Any) -> AsyncGenerator[Any, None]:
+        """Its replies as they come, however long that takes once it has begun to answer.
 
-    async def _first(self, replies: AsyncGenerator[Any, None]) -> Any:
+        Closing the iterator (`contextlib.aclosing`) cancels the operation.
+        """
+        return self._replies(operation, arguments, ANSWER_SECONDS, None)
+
+    async def _replies(
+        self, operation: str, arguments: dict[str, Any], within: float | None, later: float | None
+    ) -> AsyncGenerator[Any, None]:
+        """Each within so many seconds, those behind the first `later`. Raises NoService, ServiceFailed, UserError."""
+        request = json.dumps({**arguments, "op": operation}).encode("utf-8") + b"\n"
+        if len(request) > LONGEST_REQUEST:
+            raise ServiceFailed(
+                "that is too long: {count} bytes (at most {most})", count=len(request), most=LONGEST_REQUEST
+            )
+        reader, writer = await self._connected()
         try:
-            async with asyncio.timeout(ANSWER_SECONDS):
-                return await anext(replies, None)
+            writer.write(request)
+            await writer.drain()
+            while (reply := await self._receive(reader, within)) is not None:
+                yield reply["data"]
+                within = later
+        except ConnectionError:
+            raise ServiceEnded("The service stopped before it answered.") from None
+        finally:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
+
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        if not hasattr(socket, "AF_UNIX"):
+            raise no_sockets(self.folder)
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS):
+                return await asyncio.open_unix_connection(str(self.folder.control_address()), limit=_LONGEST_REPLY)
+        except (OSError, TimeoutError):
+            raise no_service(self.folder) from None
+
+    async def _receive(self, reader: asyncio.StreamReader, within: float | None) -> dict[str, Any] | None:
+        """The next reply with data; None after the last."""
+        try:
+            async with asyncio.timeout(within):
+                line = await reader.readline()
         except TimeoutError:
-            raise control.ControlTimeout(
-                "the service did not answer within {seconds:g} seconds", seconds=ANSWER_SECONDS
-            ) from None
-
-    @contextmanager
-    def _silence_explained(self) -> Iterator[None]:
-        try:
-            yield
-        except control.ControlTimeout as error:
-            raise UserError(
-                "{service}: {error}. It is busy or stuck, and may still do what you asked. Check `carina "
-                "status`, try again, or stop it.",
-                service=self,
-                error=error,
-            ) from error
-        except control.ServiceNotRunning as error:
-            if not hasattr(socket, "AF_UNIX"):
-                raise UserError(f"{self}: {error_text(error)}") from error
-            raise TakesNoCommands(
-                "{who} and is not accepting commands: it is starting or stopping, or it is another "
-                "command. Try again in a moment, or stop it.",
-                who=self,
-            ) from error
+            raise silent(self.folder, within) from None
+        if not line.endswith(b"\n"):
+            raise ConnectionResetError
+        reply: dict[str, Any] = json.loads(line)
+        if "error" in reply:
+            raise ServiceFailed(str(reply["error"]))
+        return reply if "data" in reply else None
 
 
 def holder_of(folder: DataFolder) -> Holder | None:
     """Who uses the data folder; None when nobody does. Makes nothing."""
-    process = folder.holder() if folder.path.is_dir() else None
-    return None if process is None else Holder(folder, process)
+    return Holder(folder) if folder.path.is_dir() and folder.holder() is not None else None
 
 
 @contextmanager
@@ -97,6 +111,7 @@ def held(folder: DataFolder, then: str) -> Iterator[None]:
         try:
             stack.enter_context(folder.lock())
         except FolderLocked as error:
-            who = holder_of(folder) or _("Another process was using the data folder a moment ago")
+            used = folder.holder() is not None
+            who = user_of(folder) if used else _("Another process was using the data folder a moment ago")
             raise FolderLocked(f"{who}. {then}") from error
         yield

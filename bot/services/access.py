@@ -22,7 +22,7 @@ from bot.agents.permissions.policy import Action, Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.registry import Arguments, Options, Param, Role, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Markdown, Notice, Row
 from bot.services.transactions import reads
 from memory.people import access
@@ -56,9 +56,7 @@ _SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z
 _LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
 _NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")
 _NOT_OPEN = gettext_noop("This was already decided, or the request has expired. {command} allows somebody by name.")
-_CHANGES = Options(changes=True)
 _BUTTON = Options(changes=True, via=DISCORD_ONLY, offered=False)
-_LISTS = Options(file_name="people.md")
 _log = structlog.get_logger("bot.services.access")
 
 
@@ -242,13 +240,13 @@ class Access:
 
     # ------------------------------------------------------------------ those in charge
 
-    @operation("pair.list", "List pairing requests", Action.PEOPLE, Options(file_name="waiting.md"))
+    @operation("pair.list", "List pairing requests", Action.PEOPLE)
     async def list_waiting(self, _caller: Caller) -> Waiting:
         waiting = await self._waiting()
         rows = tuple(WaitingRow(person=each.person, name=each.name, until=each.expires_at) for each in waiting)
         return Waiting(rows=rows, empty=_("There are no pairing requests."))
 
-    @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, _CHANGES)
+    @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
     async def approve(self, caller: Caller, code: _Code) -> Notice:
         now, wanted = self._clock(), read_code(code)
 
@@ -310,11 +308,11 @@ class Access:
             self._hold(person, rule, caller.approver)
         self._resume()
 
-    @operation("pair.revoke", "Cancel a pairing request or undo an approval", Action.PEOPLE, _CHANGES)
+    @operation("pair.revoke", "Cancel a pairing request or undo an approval", Action.PEOPLE, CHANGES)
     async def revoke(self, caller: Caller, person: _Person) -> Notice:
         return await self._forget(caller, person)
 
-    @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE, _LISTS)
+    @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE)
     @reads
     def list_people(self, rows: Rows, _caller: Caller) -> Listing[RuleRow]:
         ruled = [
@@ -327,7 +325,7 @@ class Access:
         ]
         return Listing(rows=(*ruled, *given), empty=_("Nobody has been allowed or blocked by name."))
 
-    @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, _CHANGES)
+    @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
     async def allow(self, caller: Caller, arguments: Whom) -> Notice:
         subject = arguments.subject
         if self.configured.get(subject) is Rule.DENY:
@@ -337,14 +335,14 @@ class Access:
             )
         return await self._rule(caller, subject, Rule.ALLOW, _("{who} is allowed"))
 
-    @operation("people.deny", "Block a person, role or server", Action.PEOPLE, _CHANGES)
+    @operation("people.deny", "Block a person, role or server", Action.PEOPLE, CHANGES)
     async def deny(self, caller: Caller, arguments: Whom) -> Notice:
         if arguments.subject in self._people.owner:
             raise UserError("That is the owner, who cannot be blocked.")
         done = _("{who} is blocked: I neither read nor answer what they say")
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
 
-    @operation("people.forget", "Undo an allow or block", Action.PEOPLE, _CHANGES)
+    @operation("people.forget", "Undo an allow or block", Action.PEOPLE, CHANGES)
     async def forget(self, caller: Caller, who: _Who) -> Notice:
         return await self._forget(caller, who)
 

@@ -13,8 +13,8 @@ from bot.agents.agenda.calendar import Plan
 from bot.agents.agenda.reminders import DayPart, Wanted
 from bot.agents.permissions.policy import Action
 from bot.services.caller import DISCORD_ONLY, Caller
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.registry import CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
+from bot.services.results import Did, Ink, Listing, Result, Row, did
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
@@ -31,8 +31,6 @@ from texts import _, gettext_noop, moment_text
 
 _CHANGE = commit_point("agenda.change")
 _YEAR = 366  # days of events that are suggested
-_CHANGES = Options(changes=True)
-_KEEPS = Options(changes=True, keeps=True)
 
 _When = Annotated[str, Field(min_length=1, max_length=200)]
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
@@ -127,11 +125,6 @@ class EventRow(Row):
         return _named(super().cells(ink))
 
 
-class EventAdded(Result):
-    event: EventRow
-    phrase = gettext_noop("Added: {event}")
-
-
 @dataclass(frozen=True)
 class Agenda(MemoryService, Announcing):
     """The agendas of one constellation. `zone` is that of people who named none.
@@ -154,7 +147,7 @@ class Agenda(MemoryService, Announcing):
 
     # ------------------------------------------------------------------ reminders
 
-    @operation("remind.me", "Set a reminder", Action.AGENDA, _KEEPS)
+    @operation("remind.me", "Set a reminder", Action.AGENDA, KEEPS)
     @writes(_CHANGE, durable=True)
     def remind(self, tx: Tx, caller: Caller, text: _Text, when: _Due = "", where: _Where = "privately") -> ReminderSet:
         at = caller.here if where == "here" and caller.here is not None else caller.alone
@@ -186,14 +179,14 @@ class Agenda(MemoryService, Announcing):
             empty=_("You have no reminders that I can show here."),
         )
 
-    @operation("remind.done", "Mark a reminder as done", Action.AGENDA, _CHANGES)
+    @operation("remind.done", "Mark a reminder as done", Action.AGENDA, CHANGES)
     @writes(_CHANGE, durable=True)
     def finish(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
         found = self._reminder(tx, caller, reminder)
         reminding.finish(tx, found, self.clock())
         return _("Done: {text}", text=found.text)
 
-    @operation("remind.snooze", "Snooze a reminder", Action.AGENDA, _CHANGES)
+    @operation("remind.snooze", "Snooze a reminder", Action.AGENDA, CHANGES)
     @writes(_CHANGE, durable=True)
     def snooze(
         self,
@@ -208,7 +201,7 @@ class Agenda(MemoryService, Announcing):
         at = reminding.snooze(tx, found, after, now)
         return _("I will remind you again at {moment}: {text}", moment=moment_text(at), text=found.text)
 
-    @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA, _CHANGES)
+    @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA, CHANGES)
     @writes(_CHANGE, durable=True)
     def cancel(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
         found = self._reminder(tx, caller, reminder)
@@ -223,16 +216,16 @@ class Agenda(MemoryService, Announcing):
 
     # ------------------------------------------------------------------ events
 
-    @operation("events.add", "Add an event", Action.AGENDA, _KEEPS)
+    @operation("events.add", "Add an event", Action.AGENDA, KEEPS)
     @writes(_CHANGE, durable=True)
-    def add_event(self, tx: Tx, caller: Caller, arguments: AddEvent) -> EventAdded:
+    def add_event(self, tx: Tx, caller: Caller, arguments: AddEvent) -> Did:
         alone, selves = caller.alone, self.people.selves(caller.person)
         wanted = Wanted(arguments.title, arguments.when, caller.person, alone.place, alone.scope, caller.trust)
         given = Plan(wanted, arguments.ends, arguments.minutes)
         kept = calendar.plan(tx, given, selves, self.zone, self.clock())
-        return EventAdded(event=_event(kept.starts_at, kept, kept.zone))
+        return did(_("Added: {event}"), event=_event(kept.starts_at, kept, kept.zone))
 
-    @operation("events.list", "List upcoming events", Action.AGENDA, Options(file_name="events.md"))
+    @operation("events.list", "List upcoming events", Action.AGENDA)
     @reads
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
         coming = calendar.coming(self._events(rows, caller), self.clock(), days)
@@ -241,7 +234,7 @@ class Agenda(MemoryService, Announcing):
             empty=_("You have no upcoming events that I can show here."),
         )
 
-    @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, _CHANGES)
+    @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, CHANGES)
     @writes(_CHANGE, durable=True)
     def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:
         found = calendar.meant(self._events(tx, caller), event)
@@ -256,7 +249,7 @@ class Agenda(MemoryService, Announcing):
 
     # ------------------------------------------------------------------ clocks
 
-    @operation("quiet", "Show or set your time zone and quiet hours", Action.AGENDA, _KEEPS)
+    @operation("quiet", "Show or set your time zone and quiet hours", Action.AGENDA, KEEPS)
     async def quiet(self, caller: Caller, arguments: SetClocks) -> str:
         return await (self._seen(caller) if arguments == SetClocks() else self._set(caller, arguments))
 

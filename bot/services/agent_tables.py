@@ -12,12 +12,11 @@ from pydantic import Field
 from bot.config.agent_files import read_exchange
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY
-from bot.services.registry import Arguments, Options, Param
+from bot.services.registry import Arguments, Param
 from bot.services.results import Ink, Lines, Result, Row
 from texts import _, gettext_noop
 
 _SHOWN = 60  # characters of a value; `--json` has all of it
-CHANGES = Options(via=TERMINAL_ONLY, changes=True)
 
 Name = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 Settings = Annotated[

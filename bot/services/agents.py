@@ -25,7 +25,6 @@ from bot.config.agent_files import read_agent, write_exchange
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import RoutingTable, agent_row, agent_section, require_standing
 from bot.services.agent_tables import (
-    CHANGES,
     Changed,
     Changes,
     Difference,
@@ -40,8 +39,8 @@ from bot.services.agent_tables import (
 )
 from bot.services.approvals import Approvals, UsesApprovals
 from bot.services.caller import Caller
-from bot.services.named import find_agent
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
+from bot.services.names import find_agent
+from bot.services.registry import CHANGES, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from bot.services.transactions import reads, writes
 from memory import agents, requests
@@ -154,7 +153,7 @@ class Agents(UsesApprovals):
     moved: MovedHere
     resume: Callable[[], None]
 
-    @operation("agent.list", "List the agents", Action.HELP, Options(file_name="agents.md"))
+    @operation("agent.list", "List the agents", Action.HELP)
     @reads
     def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
@@ -169,7 +168,7 @@ class Agents(UsesApprovals):
         )
         return Listing(rows=tuple(listed), empty=_("All agents are archived."))
 
-    @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(file_name="agent.toml"))
+    @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(suffix="toml"))
     @reads
     def show(self, rows: Rows, caller: Caller, agent: _Agent) -> WholeAgent:
         found = find_agent(rows, agent)
@@ -186,7 +185,7 @@ class Agents(UsesApprovals):
             toml=write_exchange([section]) if section else "",
         )
 
-    @operation("agent.create", "Create an agent", Action.AGENTS, CHANGES)
+    @operation("agent.create", "Create an agent", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def create(
         self, _caller: Caller, name: _Name = "", settings: Settings = (), prompt: _Prompt = None
     ) -> Changes:
@@ -195,7 +194,7 @@ class Agents(UsesApprovals):
             raise CallError("agent create: give a name and settings, such as --set description=…")
         return await self.save([read_agent({"name": name, **given})], replacing=False)
 
-    @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES)
+    @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def edit(
         self, _caller: Caller, agent: _Agent, settings: Settings = (), prompt: _Prompt = None, unset: _Unset = ()
     ) -> Changes:
@@ -208,11 +207,11 @@ class Agents(UsesApprovals):
         merged = {**agent_section(found), **changes}
         return await self.save([read_agent({key: value for key, value in merged.items() if value is not None})])
 
-    @operation("agent.import", "Import agents from a file, all or none", Action.AGENTS, CHANGES)
+    @operation("agent.import", "Import agents from a file, all or none", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
         return await self.save(read_tables(arguments.file, "agents"), replacing=arguments.replace)
 
-    @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Options(file_name="agents.toml"))
+    @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Options(suffix="toml"))
     @reads
     def export(self, rows: Rows, _caller: Caller, arguments: ExportTables) -> Exported:
         names = arguments.names
@@ -221,7 +220,9 @@ class Agents(UsesApprovals):
         exported = Exported(kind="agent", tables=sections, toml=write_exchange(sections), file="")
         return exported.written(arguments.output)
 
-    @operation("agent.archive", "Archive an agent; it stops answering but keeps its memory", Action.AGENTS, CHANGES)
+    @operation(
+        "agent.archive", "Archive an agent; it stops answering but keeps its memory", Action.AGENTS, CHANGES_AT_TERMINAL
+    )
     async def archive(self, _caller: Caller, agent: _Agent) -> Changes:
         def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
             found, now = find_agent(tx, agent), self.approvals.clock()
@@ -241,22 +242,24 @@ class Agents(UsesApprovals):
         stopped = ngettext("{count} answer was stopped", "{count} answers were stopped", len(ended))
         return changed("agent", found.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
 
-    @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES)
+    @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def restore(self, caller: Caller, agent: _Agent) -> Changes:
         known = await self._let(caller, agent, "archived", "active")
         self.resume()
         return changed("agent", known, _("restored"))
 
     @operation(
-        "agent.hibernate", "Put an agent to sleep once it finishes its current answers", Action.SLEEP,
-        Options(changes=True),
-    )  # fmt: skip
+        "agent.hibernate",
+        "Put an agent to sleep once it finishes its current answers",
+        Action.SLEEP,
+        CHANGES,
+    )
     async def hibernate(self, caller: Caller, agent: _Active) -> Changes:
         known = await self._let(caller, agent, "active", "hibernated")
         did = _("hibernated; it finishes its current answers and gets no more until you wake it")
         return changed("agent", known, did)
 
-    @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, Options(changes=True))
+    @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, CHANGES)
     async def wake(self, caller: Caller, agent: _Hibernated) -> Changes:
         known = await self._let(caller, agent, "hibernated", "active")
         self.resume()
@@ -312,12 +315,11 @@ class Agents(UsesApprovals):
             if there is None:
                 seed_agent(tx, made, now)
             elif not replacing:
-                text = _(
+                raise UserError(
                     "There is already an agent {agent}. `carina agent edit` changes it, and so does "
                     "`carina agent import FILE --replace`.",
                     agent=section.name,
                 )
-                raise UserError(text)
             else:
                 changed = replace(made, id=there.id)
                 agents.change_agent(tx, changed, now)

@@ -11,7 +11,7 @@ from bot.agents.permissions.broker import Broker, Ruling, Terms
 from bot.agents.permissions.policy import Approver, People
 from bot.config import Config
 from bot.errors import UserError
-from bot.services.named import LARGEST
+from bot.services.names import LARGEST
 from bot.services.transactions import reads
 from bot.storage_retry import until_stored
 from memory import requests

@@ -13,11 +13,10 @@ from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
-from bot.services.block_names import named_audience, where
 from bot.services.block_results import Widened
 from bot.services.caller import Caller
-from bot.services.named import find_agent
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.names import find_agent, named_audience, where
+from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, forgotten, record_lines, rows_text
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents, blocks
@@ -46,7 +45,6 @@ _WIDEN = commit_point("archive.widen")
 _MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # characters of an entry in a list
 _LISTED = ("id", "agent", "label", "category", "tags", "metadata", "text", "people", "audience", "stored")
-_CHANGES = Options(changes=True)
 
 _Agent = Annotated[
     str, Field(max_length=64), Param("Limit to this agent (default: all agents)", metavar="NAME", suggests="agents")
@@ -202,10 +200,7 @@ class Context(Listing[SeenBlock]):
 class Archive(MemoryService):
     titles: ClassVar = {"archival": "Manage long-term memory entries"}
 
-    @operation(
-        "archival.list", "List the newest entries you can see here", Action.READ_MEMORY,
-        Options(file_name="archival.md"),
-    )  # fmt: skip
+    @operation("archival.list", "List the newest entries you can see here", Action.READ_MEMORY)
     @reads
     def list_entries(self, rows: Rows, caller: Caller, limit: _Limit = 20, agent: _Agent = "") -> Entries:
         named = agents_called(rows, agent)
@@ -214,18 +209,13 @@ class Archive(MemoryService):
         names = {agent.id: agent.name for agent in named}
         return Entries(rows=tuple(EntryRow.of(entry, names) for entry in found[:limit]))
 
-    @operation("archival.show", "Show one entry in full", Action.READ_MEMORY, Options(file_name="entry.md"))
+    @operation("archival.show", "Show one entry in full", Action.READ_MEMORY)
     @reads
     def show_entry(self, rows: Rows, caller: Caller, entry: _Which, agent: _Agent = "") -> WholeEntry:
         found = _entry(rows, agent, entry, caller.scope)
         return WholeEntry(row=EntryRow.of(found, {each.id: each.name for each in agents.every_agent(rows)}))
 
-    @operation(
-        "archival.add",
-        "Add an entry, used only in private conversations with you",
-        Action.KEEP,
-        Options(changes=True, keeps=True),
-    )
+    @operation("archival.add", "Add an entry, used only in private conversations with you", Action.KEEP, KEEPS)
     @writes(_ADD)
     def add_entry(self, tx: Tx, caller: Caller, arguments: AddEntry) -> Added:
         origin = Origin(caller.scope, caller.trust, caller.person)
@@ -239,7 +229,7 @@ class Archive(MemoryService):
         row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
         return Added(row=row, already=kept.reinforcement > 0, not_taken=left)
 
-    @operation("archival.delete", "Delete an entry and the messages of yours it came from", Action.CHANGE_OWN, _CHANGES)
+    @operation("archival.delete", "Delete an entry and the messages of yours it came from", Action.CHANGE_OWN, CHANGES)
     @writes(_DELETE)
     def delete_entry(self, tx: Tx, caller: Caller, entry: _Which, agent: _Agent = "") -> str:
         """The words it came from are forgotten as far as they are the caller's."""
@@ -252,7 +242,7 @@ class Archive(MemoryService):
 
     @operation(
         "archival.widen", "Share an entry that contains only your own words", Action.WIDEN,
-        Options(changes=True, asks=True, file_name="entry.md"),
+        Options(changes=True, asks=True),
     )  # fmt: skip
     async def widen_entry(self, caller: Caller, entry: _Which, audience: _Audience, agent: _Agent = "") -> WidenedEntry:
         """As it stands; the caller sees first what would be told."""
@@ -289,10 +279,7 @@ class Archive(MemoryService):
         except Refused as error:
             raise Refused("This cannot be shared more widely: {error}.", error=error) from error
 
-    @operation(
-        "context", "Show what memory agents see when they answer here", Action.READ_MEMORY,
-        Options(file_name="context.md"),
-    )  # fmt: skip
+    @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
     @reads
     def show_context(self, rows: Rows, caller: Caller) -> Context:
         scope = caller.scope if caller.here is None else caller.here.scope
@@ -349,6 +336,7 @@ def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
         )
     if len(found) > 1:
         which = ", ".join(_("{id} of {agent}", id=entry.id, agent=of.name) for of, entry in found.values())
-        text = _("Several agents have an entry {label}. Choose one by its ID: {which}.", label=repr(label), which=which)
-        raise UserError(text)
+        raise UserError(
+            "Several agents have an entry {label}. Choose one by its ID: {which}.", label=repr(label), which=which
+        )
     return next(entry for _of, entry in found.values())

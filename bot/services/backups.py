@@ -93,7 +93,7 @@ class Backups:
             row = row.model_copy(update={"copied_to": str(copy)})
         return Entry(done=_("Created and verified"), row=row)
 
-    @operation("backup.list", "List the backups, newest first", Action.BACKUP, Options(file_name="backups.md"))
+    @operation("backup.list", "List the backups, newest first", Action.BACKUP)
     async def list_backups(self, _caller: Caller) -> Listing[BackupRow]:
         found = await asyncio.to_thread(backups.listing, self.folder)
         damaged = await asyncio.to_thread(backups.damaged, self.folder)

@@ -9,11 +9,10 @@ from pydantic import Field
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
-from bot.services.block_names import Named, find_named, named_audience, named_past, where
 from bot.services.block_results import ShareRow, Shares, WidenedBlock
 from bot.services.caller import Caller
-from bot.services.named import find_living
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.names import Named, find_living, find_named, named_audience, named_past, where
+from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.transactions import MemoryService, reads, writes
 from memory import activity
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
@@ -40,7 +39,6 @@ from texts import _
 
 _SHARE = commit_point("memory.share")
 _WIDEN = commit_point("memory.widen")
-_CHANGES = Options(changes=True, file_name="memory.md")
 
 BlockName = Annotated[
     str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks")
@@ -65,7 +63,7 @@ _To = Annotated[
 class BlockSharing(MemoryService):
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
-    @operation("memory.share", "Share a block with another agent", Action.SHARE, _CHANGES)
+    @operation("memory.share", "Share a block with another agent", Action.SHARE, CHANGES)
     async def share(self, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
         return await (self._share(caller, label, agent, Permission(at)) if agent else self._shares(caller, label))
 
@@ -79,7 +77,7 @@ class BlockSharing(MemoryService):
         share_block(tx, named.block, find_living(tx, agent).name, at, self.clock())
         return _shared(tx, named)
 
-    @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, _CHANGES)
+    @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, CHANGES)
     @writes(_SHARE)
     def unshare(self, tx: Tx, caller: Caller, label: BlockName, agent: _Agent) -> Shares:
         named = find_named(tx, caller.scope, label)
@@ -88,7 +86,7 @@ class BlockSharing(MemoryService):
 
     @operation(
         "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
-        Options(changes=True, asks=True, file_name="memory.md"),
+        Options(changes=True, asks=True),
     )  # fmt: skip
     async def widen(self, caller: Caller, label: BlockName, to: _To = "public") -> WidenedBlock:
         """As it stands; the caller sees first what would be told."""
@@ -142,7 +140,6 @@ def _widened(rows: Rows, named: Named, to: Audience, caller: Caller) -> WidenedB
 
 
 _ADMINISTER = commit_point("memory.administer")
-_KEEPS = Options(changes=True, keeps=True, file_name="memory.md")
 
 _Label = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK")]
 _Description = Annotated[str, Field(max_length=500), Param("What belongs in the block, for the agent")]
@@ -178,7 +175,7 @@ class ChangeBlock(Arguments):
 class BlockSettings(MemoryService):
     titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
 
-    @operation("memory.create", "Create a memory block", Action.BLOCKS, _KEEPS)
+    @operation("memory.create", "Create a memory block", Action.BLOCKS, KEEPS)
     @writes(_ADMINISTER)
     def create(self, tx: Tx, caller: Caller, arguments: CreateBlock) -> str:
         owner, kind = find_living(tx, arguments.agent), BlockType(arguments.type or "working")
@@ -191,7 +188,7 @@ class BlockSettings(MemoryService):
         self._note(tx, caller, arguments.label, "created")
         return _("Created block {block}.", block=arguments.label)
 
-    @operation("memory.change", "Rename, describe, resize or retype a block", Action.BLOCKS, _KEEPS)
+    @operation("memory.change", "Rename, describe, resize or retype a block", Action.BLOCKS, KEEPS)
     @writes(_ADMINISTER)
     def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
         kind = None if arguments.type is None else BlockType(arguments.type)
@@ -207,7 +204,7 @@ class BlockSettings(MemoryService):
 
     @operation(
         "memory.delete", "Delete a memory block", Action.BLOCKS,
-        Options(changes=True, asks=True, file_name="memory.md"),
+        Options(changes=True, asks=True),
     )  # fmt: skip
     @writes(_ADMINISTER)
     def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
@@ -219,7 +216,7 @@ class BlockSettings(MemoryService):
         command = caller.command("memory restore")
         return _("Deleted block {block}. {command} brings it back.", block=named.block.label, command=command)
 
-    @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, _KEEPS)
+    @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, KEEPS)
     @writes(_ADMINISTER)
     def restore(self, tx: Tx, caller: Caller, label: _Label) -> str:
         found = deleted_blocks(tx, caller.scope, label)

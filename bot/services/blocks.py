@@ -13,17 +13,6 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
-from bot.services.block_names import (
-    Named,
-    block_name,
-    find_named,
-    named_blocks,
-    named_past,
-    version_before,
-    where,
-    writer_called,
-    writer_names,
-)
 from bot.services.block_results import (
     Blame,
     BlockList,
@@ -41,7 +30,28 @@ from bot.services.block_results import (
 )
 from bot.services.block_settings import BlockName, hand_of
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.names import (
+    Named,
+    block_name,
+    find_named,
+    named_blocks,
+    named_past,
+    version_before,
+    where,
+    writer_called,
+    writer_names,
+)
+from bot.services.registry import (
+    CHANGES,
+    CHANGES_AT_TERMINAL,
+    KEEPS,
+    Arguments,
+    Options,
+    Param,
+    Suggestions,
+    operation,
+    suggestions,
+)
 from bot.services.results import Listing
 from bot.services.transactions import MemoryService, reads, writes
 from memory.blocks import Operation, manual_edits, revert
@@ -63,8 +73,6 @@ _CHANGE = commit_point("memory.change")
 _REPAIR = commit_point("memory.repair")
 
 _FORM = Options(changes=True, keeps=True, offered=False)
-_LOOKS = Options(file_name="memory.md")
-_CHANGES = Options(changes=True, file_name="memory.md")
 
 _Version = Annotated[int, Param("Version number, as the history shows it")]
 _FieldName = Annotated[str, Field(max_length=140), Param("Edit only this field", suggests="fields")]
@@ -128,12 +136,12 @@ class Blocks(MemoryService):
 
     # ------------------------------------------------------------------ looking
 
-    @operation("memory.list", "List the memory blocks you can see here", Action.READ_MEMORY, _LOOKS)
+    @operation("memory.list", "List the memory blocks you can see here", Action.READ_MEMORY)
     @reads
     def list_blocks(self, rows: Rows, caller: Caller) -> BlockList:
         return _listed(rows, caller)
 
-    @operation("memory.show", "Show a memory block, or list them all", Action.READ_MEMORY, _LOOKS)
+    @operation("memory.show", "Show a memory block, or list them all", Action.READ_MEMORY)
     @reads
     def show_block(
         self, rows: Rows, caller: Caller, label: _Label = "", version: _Shown = None
@@ -147,7 +155,7 @@ class Blocks(MemoryService):
         row = _row(rows, named, caller)
         return ShownBlock(row=row, version=version, newest=now, text=text, profile=block.profile)
 
-    @operation("memory.history", "Show who changed a block, when and how", Action.READ_MEMORY, _LOOKS)
+    @operation("memory.history", "Show who changed a block, when and how", Action.READ_MEMORY)
     @reads
     def show_history(
         self, rows: Rows, caller: Caller, label: BlockName, before: _Before = None, limit: _Limit = 15
@@ -160,7 +168,7 @@ class Blocks(MemoryService):
             text = played(text, [step])
         return History(block=named.name, versions=_(past.range), changes=tuple(changes[::-1]))
 
-    @operation("memory.diff", "Compare two versions of a block", Action.READ_MEMORY, _LOOKS)
+    @operation("memory.diff", "Compare two versions of a block", Action.READ_MEMORY)
     @reads
     def compare(self, rows: Rows, caller: Caller, label: BlockName, older: _Version, newer: _Newer = None) -> Diff:
         named, past = named_past(rows, caller.scope, label)
@@ -168,7 +176,7 @@ class Blocks(MemoryService):
         before, after = past.text_at(older), past.text_at(newer)
         return Diff(block=named.name, older=older, newer=newer, before=before, after=after)
 
-    @operation("memory.blame", "Show who wrote which part of a block, and when", Action.READ_MEMORY, _LOOKS)
+    @operation("memory.blame", "Show who wrote which part of a block, and when", Action.READ_MEMORY)
     @reads
     def show_blame(self, rows: Rows, caller: Caller, label: BlockName) -> Blame:
         named, past, names = self._past(rows, caller, label)
@@ -177,10 +185,7 @@ class Blocks(MemoryService):
 
     # ------------------------------------------------------------------ writing
 
-    @operation(
-        "memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN,
-        Options(changes=True, keeps=True, file_name="memory.md"),
-    )  # fmt: skip
+    @operation("memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN, KEEPS)
     @writes(_CHANGE)
     def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> Edited:
         """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
@@ -191,10 +196,7 @@ class Blocks(MemoryService):
             raise BlockChanged("Block {block} was changed since, so it stays as it is.", block=named.block.label)
         return self._edited(tx, caller, named, Written(arguments.text, arguments.field, seen=arguments.seen))
 
-    @operation(
-        "memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN,
-        Options(changes=True, keeps=True, file_name="memory.md"),
-    )  # fmt: skip
+    @operation("memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN, KEEPS)
     @writes(_CHANGE)
     def append(self, tx: Tx, caller: Caller, label: BlockName, text: _Text, field: _FieldName = "") -> Edited:
         named = find_named(tx, caller.scope, label)
@@ -242,17 +244,17 @@ class Blocks(MemoryService):
 
     # ------------------------------------------------------------------ going back
 
-    @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, _CHANGES)
+    @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, CHANGES)
     async def roll_back(self, caller: Caller, label: BlockName, version: _Version) -> WentBack:
         return await self._gone_back(caller, label, lambda edit, known: revert.roll_back(edit, version, known), version)
 
-    @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, _CHANGES)
+    @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, CHANGES)
     async def undo(self, caller: Caller, label: BlockName, redo: _Redo = False) -> WentBack:
         writer = person_writer(caller.person)
         step = revert.redo if redo else revert.undo
         return await self._gone_back(caller, label, lambda edit, known: step(edit, writer, known))
 
-    @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, _CHANGES)
+    @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
     async def revert_writer(self, caller: Caller, label: BlockName, writer: _Writer, since: _Since = "") -> WentBack:
         """Since a version or a time.
 
@@ -296,10 +298,7 @@ class Blocks(MemoryService):
 
     # ------------------------------------------------------------------ maintenance
 
-    @operation(
-        "memory.verify", "Check all blocks for damage", Action.EDIT_ANY,
-        Options(changes=True, via=TERMINAL_ONLY),
-    )  # fmt: skip
+    @operation("memory.verify", "Check all blocks for damage", Action.EDIT_ANY, CHANGES_AT_TERMINAL)
     async def verify(self, _caller: Caller, repair: _Repair = False) -> AsyncIterator[Listing[CheckRow]]:
         """Raises UserError where something stays damaged, after what was found."""
         rows = list[CheckRow]()

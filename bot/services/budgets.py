@@ -13,8 +13,8 @@ from bot.config.tables import Budget, check_subject
 from bot.errors import UserError
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
-from bot.services.named import find_agent
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.names import find_agent
+from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, rows_text
 from bot.services.transactions import reads
 from memory import budgets
@@ -26,7 +26,6 @@ from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _DECIDE = commit_point("budget.decide")
 _SWEEP = commit_point("budget.sweep")
-_DECIDES = Options(changes=True)
 _GENERAL = ("constellation", "person", "guild")
 _THIS = {
     "day": gettext_noop("{of}, today: {left} (resets {begins_anew})"),
@@ -169,7 +168,7 @@ class Spending:
         self.kept.decided.clear()
         self.kept.decided.update({(each.subject, each.period): each for each in found})
 
-    @operation("cost", "Show what models cost", Action.COST, Options(file_name="cost.md"))
+    @operation("cost", "Show what models cost", Action.COST)
     async def cost(self, caller: Caller, days: _Days = 30, by: _By = "model") -> Cost:
         since = self.clock() - timedelta(days=days)
         found: list[Bill] = await self.database.read(lambda rows: budgets.bills(rows, since, by))
@@ -180,7 +179,7 @@ class Spending:
     async def list_budgets(self, caller: Caller) -> Listing[BudgetRow]:
         return await self._listed(caller)
 
-    @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, _DECIDES)
+    @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, CHANGES)
     async def set_budget(self, caller: Caller, arguments: SetBudget) -> str:
         limit = _checked(arguments)
         now = self.clock()
@@ -195,7 +194,7 @@ class Spending:
         self.kept.decided[limit.subject, limit.period] = limit
         return _("From now on: {limit}.", limit=_whole(limit))
 
-    @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, _DECIDES)
+    @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
     async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> str:
         named = _subject(of)
         done = await self.database.write(_DECIDE, lambda tx: budgets.drop(tx, named, period), durable=True)

@@ -25,7 +25,7 @@ from bot.services.coordination import Coordination
 from bot.services.facts import Facts, Projects
 from bot.services.inbox import Traces, Unanswered
 from bot.services.jobs import Schedule, Standing
-from bot.services.known_people import KnownPeople, States
+from bot.services.people import KnownPeople, States
 from bot.services.privacy import Choices
 from bot.services.registry import Clocks, Guard, Registry
 from bot.services.summaries import ChangeReport, Summaries

@@ -40,15 +40,6 @@ class Unconfirmed(UserError):
 
 
 @dataclass(frozen=True)
-class Asker:
-    """Who asks, and the scope of those who will see the answer."""
-
-    person: PersonId
-    scope: Scope
-    is_owner: bool = False
-
-
-@dataclass(frozen=True)
 class Spoken:
     """A place in which something can be said, and who hears it there."""
 
@@ -124,11 +115,6 @@ class Caller:
         name = next((" ".join(given[:n]) for n in range(len(given), 0, -1) if " ".join(given[:n]) in self.commands), "")
         words = f"{self.commands.get(name, '')}{words.removeprefix(name)}"
         return f"`{'/' if self.via in (Via.DISCORD, Via.PAGE) else 'carina '}{words}`"
-
-    @property
-    def asker(self) -> Asker:
-        """The same for services that were written before callers."""
-        return Asker(self.person, self.scope, is_owner=self.alone.scope.audience == OWNER)
 
 
 def owner_at_terminal(*, sure: bool = False) -> Caller:

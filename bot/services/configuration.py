@@ -14,11 +14,11 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.config.agent_files import Exchange, read_exchange
 from bot.errors import UserError
-from bot.services.agent_tables import CHANGES, Changed, Changes, Difference
+from bot.services.agent_tables import Changed, Changes, Difference
 from bot.services.agents import Agents
-from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.caller import Caller
 from bot.services.groups import Groups
-from bot.services.registry import Options, operation
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, operation
 from bot.services.results import Lines, Listing, Row
 from memory.store.database import Tx
 from memory.store.faults import commit_point
@@ -38,14 +38,16 @@ class ConfigurationFile:
     groups: Groups
 
     @operation("config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS,
-               Options(via=TERMINAL_ONLY))  # fmt: skip
+               AT_TERMINAL)  # fmt: skip
     async def diff(self, _caller: Caller) -> Lines[Difference]:
         """Agents and groups that are not in the file are left out: it says nothing of them."""
         same = gettext_noop("Agents and groups are as in {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
         return Lines(rows=tuple(await self._differences(self._read())), empty=empty)
 
-    @operation("config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES)
+    @operation(
+        "config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES_AT_TERMINAL
+    )
     async def apply(self, _caller: Caller) -> Changes:
         """Only those that differ, all of them or none; memory stays as it is."""
         file = self._read()
@@ -94,7 +96,7 @@ class SettingRow(Row):
 class Settings:
     config: Config
 
-    @operation("settings", "Show what is configured and where it came from", Action.EXAMINE, Options(via=TERMINAL_ONLY))
+    @operation("settings", "Show what is configured and where it came from", Action.EXAMINE, AT_TERMINAL)
     async def show(self, _caller: Caller) -> Listing[SettingRow]:
         return Listing(rows=tuple(_rows(self.config)), empty=_("Nothing is configured."))
 

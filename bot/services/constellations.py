@@ -16,8 +16,8 @@ from bot.config.tables import Constellation as Section
 from bot.errors import UserError
 from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.named import NO_CONSTELLATION, find
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
+from bot.services.names import NO_CONSTELLATION, find
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row, record_lines
 from memory import agents
 from memory.queue import inbox
@@ -29,7 +29,6 @@ from memory.store.ids import ConstellationId
 from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop, ngettext, ngettext_noop
 
-_LOOKS, _CHANGES = Options(via=TERMINAL_ONLY), Options(via=TERMINAL_ONLY, changes=True)
 _PLACE = re.compile(
     r"discord:(?:guild:|user:)?[0-9]{1,20}|bluesky(?::(?:at|user)[A-Za-z0-9._:%/-]{1,300})?|terminal:local"
 )
@@ -99,11 +98,11 @@ class ConstellationCommands:
     is_open: Callable[[ConstellationId], bool]
     shut: Callable[[ConstellationId], Awaitable[bool]]
 
-    @operation("constellation.list", "List the constellations and their places", Action.CONSTELLATIONS, _LOOKS)
+    @operation("constellation.list", "List the constellations and their places", Action.CONSTELLATIONS, AT_TERMINAL)
     async def list_all(self, _caller: Caller) -> Listing[ConstellationRow]:
         return Listing(rows=tuple(ConstellationRow(**self._about(each)) for each in self.registry.all()), empty="")
 
-    @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, _CHANGES)
+    @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, CHANGES_AT_TERMINAL)
     async def create(self, _caller: Caller, name: _NewName) -> str:
         if wrong := problem_with(Section, name=name):
             raise UserError("This name cannot be used: {why}.", why=wrong)
@@ -123,7 +122,9 @@ class ConstellationCommands:
             shown=shlex.quote(made.name),
         )
 
-    @operation("constellation.status", "Show who is in a constellation and its size", Action.CONSTELLATIONS, _LOOKS)
+    @operation(
+        "constellation.status", "Show who is in a constellation and its size", Action.CONSTELLATIONS, AT_TERMINAL
+    )
     async def status(self, _caller: Caller, name: _Which = "") -> ConstellationStatus:
         found = self._find(name) if name else self.registry.of(self.configured)
 
@@ -171,7 +172,7 @@ class ConstellationCommands:
         ]
         return " ".join(said)
 
-    @operation("constellation.assign", "Assign a place to a constellation", Action.CONSTELLATIONS, _CHANGES)
+    @operation("constellation.assign", "Assign a place to a constellation", Action.CONSTELLATIONS, CHANGES_AT_TERMINAL)
     async def assign(self, caller: Caller, place: _Place, name: _Name) -> Notice:
         found, place = self._find(name), _place(place)
         await self.registry.bind(place, found.id, caller.person, before=self.configured)
@@ -180,7 +181,10 @@ class ConstellationCommands:
         return Notice(text=text, words={"place": place, "name": found.name})
 
     @operation(
-        "constellation.unassign", "Return a place to the configured constellation", Action.CONSTELLATIONS, _CHANGES
+        "constellation.unassign",
+        "Return a place to the configured constellation",
+        Action.CONSTELLATIONS,
+        CHANGES_AT_TERMINAL,
     )
     async def unassign(self, caller: Caller, place: _Place) -> Notice:
         place = _place(place)

@@ -11,10 +11,10 @@ from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.models.base import Request
-from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.named import find_living
+from bot.services.caller import Caller
+from bot.services.names import find_living
+from bot.services.registry import AT_TERMINAL, Param, Suggestions, operation, suggestions
 from bot.services.registry import Options as Options
-from bot.services.registry import Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row
 from bot.services.transactions import reads
 from memory.agents import Agent
@@ -67,10 +67,7 @@ class ContextPreview:
     database: Database
     clock: Clock
 
-    @operation(
-        "agent.preview", "Show what an agent would see in a place", Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, file_name="context.md"),
-    )  # fmt: skip
+    @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
     @reads
     def preview(self, rows: Rows, caller: Caller, place: _Place, agent: _Agent = "") -> Preview:
         """If the newest message there came now. Tools are not counted."""

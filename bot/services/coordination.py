@@ -12,11 +12,10 @@ from pydantic import Field
 
 from bot.agents.context.situation import event_line, handoff_line
 from bot.agents.permissions.policy import Action
-from bot.services.block_names import named_audience
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
-from bot.services.named import find_living
-from bot.services.registry import Arguments, Options, Param, operation
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.names import find_living, named_audience
+from bot.services.registry import KEEPS, Arguments, Param, operation
+from bot.services.results import Did, Ink, Listing, Result, Row, did
 from bot.services.task_lists import TaskRow, tree_lines
 from bot.services.transactions import reads, writes
 from memory import activity, coordination
@@ -33,13 +32,12 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
 from sources.text import one_line
-from texts import _, gettext_noop
+from texts import _
 
 _ARRANGE = commit_point("coordination.arrange")
 
 _LISTED, _SHOWN = 20, 600
 _SHORT = 120  # characters of what a tool was told, and of what it gave
-_KEEPS = Options(changes=True, keeps=True)
 
 _Agent = Annotated[str, Field(max_length=64)]
 _Words = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -139,12 +137,6 @@ class Coordinated(Result):
         return lines if any(told for _title, told in parts) else [*lines, _("There are no open tasks.")]
 
 
-class Assigned(Result):
-    id: str
-    to: str
-    phrase = gettext_noop("Assigned to {to}.{id}")
-
-
 @dataclass(frozen=True)
 class Coordination:
     titles: ClassVar = {"coord": "Manage the tasks, handoffs and notes that agents share"}
@@ -152,7 +144,7 @@ class Coordination:
     database: Database
     clock: Clock
 
-    @operation("activity", "List what agents did recently", Action.READ_MEMORY, Options(file_name="activity.md"))
+    @operation("activity", "List what agents did recently", Action.READ_MEMORY)
     @reads
     def list_activity(self, rows: Rows, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
         since = self.clock() - timedelta(hours=arguments.hours)
@@ -168,10 +160,7 @@ class Coordination:
         listed = (EventRow.of(each, words.get(each.id, ("", "")), _hand(rows, each.person, caller)) for each in events)
         return Listing(rows=tuple(listed), empty=empty)
 
-    @operation(
-        "coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY,
-        Options(file_name="coord.md"),
-    )  # fmt: skip
+    @operation("coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY)
     @reads
     def show_status(self, rows: Rows, caller: Caller) -> Coordinated:
         scope = caller.scope
@@ -195,21 +184,21 @@ class Coordination:
             ),
         )
 
-    @operation("coord.assign", "Assign a task to an agent", Action.COORDINATE, _KEEPS)
+    @operation("coord.assign", "Assign a task to an agent", Action.COORDINATE, KEEPS)
     @writes(_ARRANGE)
-    def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> Assigned:
+    def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> Did:
         by = self._by(caller, arguments.audience)
         task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
-        return Assigned(id=str(task.id), to=task.to_name or _("anyone"))
+        return did(_("Assigned to {to}.{id}"), id=str(task.id), to=task.to_name or _("anyone"))
 
-    @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, _KEEPS)
+    @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, KEEPS)
     @writes(_ARRANGE)
     def hand_over(self, tx: Tx, caller: Caller, note: _Note, agent: _Reader = "", audience: _Audience = "owner") -> str:
         by = self._by(caller, audience)
         left = coordination.hand_over(tx, by, note, *_to(tx, agent))
         return _("{to_name} will read it in the next turn.", to_name=left.to_name or _("The next agent"))
 
-    @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, _KEEPS)
+    @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, KEEPS)
     @writes(_ARRANGE)
     def add_note(
         self,

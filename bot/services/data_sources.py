@@ -16,8 +16,8 @@ from bot.errors import CallError, UserError
 from bot.services.approvals import Approvals
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.jobs import Schedule
-from bot.services.named import NO_FEED, find, find_agent, find_living
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.names import NO_FEED, find, find_agent, find_living
+from bot.services.registry import CHANGES, Arguments, Options, Param, operation
 from bot.services.results import Entry, Ink, Row
 from bot.services.transactions import Announcing, reads, writes
 from memory import agents, data_sources, jobs
@@ -34,7 +34,6 @@ _ADD = commit_point("data_sources.add")
 _CHANGE = commit_point("data_sources.change")
 _REMOVE = commit_point("data_sources.remove")
 
-_CHANGES = Options(changes=True)
 _Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
 _Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell", suggests="agents")]
 _Unsubscribed = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to stop telling", suggests="agents")]
@@ -105,7 +104,7 @@ class SourceSettings(Announcing):
     def announce(self) -> None:
         self.schedule.changed()
 
-    @operation("source.add", "Tell an agent what is new in a feed, a calendar or a folder", Action.SOURCES, _CHANGES)
+    @operation("source.add", "Tell an agent what is new in a feed, a calendar or a folder", Action.SOURCES, CHANGES)
     async def add(self, _caller: Caller, arguments: AddSource) -> Entry[SourceInfo]:
         """What is there at first is not news."""
         return await self._add(arguments, *await self._address(arguments))
@@ -124,7 +123,7 @@ class SourceSettings(Announcing):
     def show(self, rows: Rows, _caller: Caller, source: _Name) -> Entry[SourceInfo]:
         return Entry(done=_("Source"), row=_info(rows, _named(rows, source)))
 
-    @operation("source.subscribe", "Tell another agent about a source, or change the wording", Action.SOURCES, _CHANGES)
+    @operation("source.subscribe", "Tell another agent about a source, or change the wording", Action.SOURCES, CHANGES)
     @writes(_CHANGE, durable=True)
     def subscribe(
         self, tx: Tx, _caller: Caller, source: _Name, agent: _Agent, template: _Template = ""
@@ -133,7 +132,7 @@ class SourceSettings(Announcing):
         data_sources.subscribe(tx, Subscription(told.id, found.id, template), self.clock())
         return Entry(done=_("Changed"), row=_info(tx, found))
 
-    @operation("source.unsubscribe", "Stop telling an agent about a source", Action.SOURCES, _CHANGES)
+    @operation("source.unsubscribe", "Stop telling an agent about a source", Action.SOURCES, CHANGES)
     @writes(_CHANGE, durable=True)
     def unsubscribe(self, tx: Tx, _caller: Caller, source: _Name, agent: _Unsubscribed) -> Entry[SourceInfo]:
         found, told = _named(tx, source), find_agent(tx, agent)

@@ -11,8 +11,8 @@ from bot.agents.context.known_facts import fact_line, project_line
 from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.named import find_living
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.names import find_living
+from bot.services.registry import CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
@@ -38,8 +38,6 @@ _Mine = Annotated[bool, Param("Show only facts learned from you")]
 _Fact = Annotated[_Words, Param("One statement about you or your work", metavar="TEXT")]
 _Category = Annotated[Category, Param("What kind of fact it is")]
 _Text = Annotated[_Words, Param("What is true instead")]
-_CHANGES = Options(changes=True)
-_KEEPS = Options(changes=True, keeps=True)
 
 
 class FactRow(Row):
@@ -70,7 +68,7 @@ class FactRow(Row):
 class Facts(MemoryService):
     titles: ClassVar = {"facts": "Manage facts that agents learned in conversations"}
 
-    @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY, Options(file_name="facts.md"))
+    @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY)
     @reads
     def list_facts(self, rows: Rows, caller: Caller, agent: _Agent = "", mine: _Mine = False) -> Listing[FactRow]:
         selves = self.people.selves(caller.person) if mine else ()
@@ -78,7 +76,7 @@ class Facts(MemoryService):
         found = facts.listing(rows, caller.scope, of, selves)
         return Listing(rows=tuple(map(FactRow.of, found)), empty=_("There are no facts that I can show you here."))
 
-    @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, _KEEPS)
+    @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
     @writes(_CHANGE)
     def add_fact(
         self, tx: Tx, caller: Caller, fact: _Fact, category: _Category = Category.PREFERENCE, agent: _Agent = ""
@@ -89,7 +87,7 @@ class Facts(MemoryService):
         source = Source("hand", agent, session, None, caller.person, caller.scope.audience, caller.trust)
         return Entry(done=_("Kept"), row=FactRow.of(self._learned(tx, said, source, caller.scope)))
 
-    @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN, _CHANGES)
+    @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN, CHANGES)
     @writes(_CHANGE)
     def confirm_fact(self, tx: Tx, caller: Caller, fact: _Which) -> Entry[FactRow]:
         """As if it was said once more: after three sessions all agents know it."""
@@ -100,7 +98,7 @@ class Facts(MemoryService):
         facts.learn(tx, [said], source, self.clock())
         return Entry(done=_("Confirmed"), row=FactRow.of(_get(tx, found.id, caller.scope)))
 
-    @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, _KEEPS)
+    @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, KEEPS)
     @writes(_CHANGE)
     def correct_fact(self, tx: Tx, caller: Caller, fact: _Which, text: _Text) -> Entry[FactRow]:
         """Put other words in its place: the old ones hold no more, whatever was said before."""
@@ -111,7 +109,7 @@ class Facts(MemoryService):
         facts.forget(tx, old.id)
         return Entry(done=_("Now"), row=FactRow.of(self._learned(tx, said, source, caller.scope)))
 
-    @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, _CHANGES)
+    @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, CHANGES)
     @writes(_CHANGE)
     def forget_fact(self, tx: Tx, caller: Caller, fact: _Which) -> str:
         """Take it away, with those that it had replaced."""
@@ -168,8 +166,9 @@ def _number(rows: Rows, which: str) -> FactId:
 def _get(rows: Rows, identifier: FactId, scope: Scope) -> Fact:
     found = facts.get(rows, identifier, scope)
     if found is None:
-        text = _("There is no fact {number} that you can see here. The list of facts shows them.", number=identifier)
-        raise Refused(text)
+        raise Refused(
+            "There is no fact {number} that you can see here. The list of facts shows them.", number=identifier
+        )
     return found
 
 
@@ -242,34 +241,32 @@ class Kept(Listing[LearningRow]):
 class Projects(MemoryService):
     titles: ClassVar = {"project": "Manage what agents learn from projects"}
 
-    @operation(
-        "project.list", "List what was learned from projects", Action.READ_MEMORY, Options(file_name="projects.md")
-    )
+    @operation("project.list", "List what was learned from projects", Action.READ_MEMORY)
     @reads
     def list_learned(self, rows: Rows, caller: Caller) -> Listing[LearningRow]:
         found = projects.listing(rows, caller.scope)
         empty = _("There are no lessons from projects that you can see here.")
         return Listing(rows=tuple(map(LearningRow.of, found)), empty=empty)
 
-    @operation("project.review", "Record review findings", Action.KEEP, _KEEPS)
+    @operation("project.review", "Record review findings", Action.KEEP, KEEPS)
     async def keep_review(self, caller: Caller, text: _Findings) -> Kept:
         kept = await self._keep(caller, lambda tx, by: projects.note_review(tx, by, text))
         return kept.model_copy(update={"left": projects.read_review(text).left})
 
-    @operation("project.prefer", "Record a preference for projects", Action.KEEP, _KEEPS)
+    @operation("project.prefer", "Record a preference for projects", Action.KEEP, KEEPS)
     async def keep_preference(self, caller: Caller, text: _Preference) -> Kept:
         return await self._keep(caller, lambda tx, by: [projects.prefer(tx, by, text)])
 
-    @operation("project.done", "Mark a project as done so that you can rate it", Action.KEEP, _KEEPS)
+    @operation("project.done", "Mark a project as done so that you can rate it", Action.KEEP, KEEPS)
     async def finish(self, caller: Caller, text: _Project, tech: _Tech = "") -> Kept:
         return await self._keep(caller, lambda tx, by: [projects.finish(tx, by, text, tech)])
 
-    @operation("project.rate", "Rate your latest project", Action.KEEP, _KEEPS)
+    @operation("project.rate", "Rate your latest project", Action.KEEP, KEEPS)
     async def rate(self, caller: Caller, arguments: Ratings) -> Kept:
         given = {axis: points for axis in AXES if (points := getattr(arguments, axis)) is not None}
         return await self._keep(caller, lambda tx, by: [projects.rate(tx, by, given)])
 
-    @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN, Options(changes=True))
+    @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN, CHANGES)
     @writes(_TELL)
     def forget(self, tx: Tx, caller: Caller, which: _Learning) -> str:
         found = _found(tx, caller, which)

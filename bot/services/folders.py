@@ -13,11 +13,10 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
-from bot.services.block_names import named_audience
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.named import find_living
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.names import find_living, named_audience
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Did, Entry, Ink, Listing, Result, Row, did
 from bot.services.transactions import reads, writes
 from memory import agents, folders
 from memory.folders import Access, File, Folder, NewFolder, disk
@@ -39,8 +38,6 @@ _SCOPE = Scope(OWNER)
 _ALL = -1
 _STEP_SECONDS = 2.0  # of an indexing; each step is kept
 _INDEX_SECONDS = 3_600.0
-_READS = Options(via=TERMINAL_ONLY)
-_CHANGES = Options(changes=True, via=TERMINAL_ONLY)
 
 _Name = Annotated[str, Field(max_length=64), Param("Name of the folder", metavar="FOLDER", suggests="folders")]
 _Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="agents")]
@@ -114,41 +111,6 @@ class Attached(Result):
         return [self.told(ink, gettext_noop("{agent} {may} {folder} now."), may=may)]
 
 
-class Readers(Result):
-    folder: str
-    readers: str
-    before: str
-    phrase = gettext_noop("{folder} is now for {readers} instead of {before}.")
-
-
-class Uploaded(Result):
-    folder: str
-    file: str
-    bytes: int
-    note: str
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [self.told(ink, gettext_noop("Uploaded to {folder} as {file}, {bytes} bytes. {note}")).rstrip()]
-
-
-class Indexed(Result):
-    folder: str
-    files: int
-    changed: int
-    removed: int
-    phrase = gettext_noop("{folder} is indexed: {files}, {changed} new or changed, {removed} removed.")
-
-
-class Removed(Result):
-    folder: str
-    files: int
-    whole: bool
-
-    def lines(self, ink: Ink) -> list[str]:
-        whole, one = gettext_noop("Removed {folder} with {files}."), gettext_noop("Removed a file of {folder}.")
-        return [self.told(ink, whole if self.whole else one)]
-
-
 @dataclass(frozen=True)
 class Folders:
     """The folders of one constellation; `data` is Carina's own folder, which never becomes one of them."""
@@ -159,7 +121,7 @@ class Folders:
     data: Path
     clock: Clock
 
-    @operation("folder.create", "Create a folder of files for agents", Action.FOLDERS, _CHANGES)
+    @operation("folder.create", "Create a folder of files for agents", Action.FOLDERS, CHANGES_AT_TERMINAL)
     async def create(
         self,
         _caller: Caller,
@@ -181,7 +143,7 @@ class Folders:
     def _create(self, tx: Tx, new: NewFolder) -> Entry[FolderRow]:
         return Entry(done=_("Created"), row=FolderRow.of(tx, folders.create(tx, new, self.clock())))
 
-    @operation("folder.list", "List folders and the agents that can use them", Action.FOLDERS, _READS)
+    @operation("folder.list", "List folders and the agents that can use them", Action.FOLDERS, AT_TERMINAL)
     @reads
     def list_folders(self, rows: Rows, _caller: Caller) -> Listing[FolderRow]:
         return Listing(
@@ -189,7 +151,7 @@ class Folders:
             empty=_("There are no folders."),
         )
 
-    @operation("folder.show", "List a folder's files as last indexed", Action.FOLDERS, _READS)
+    @operation("folder.show", "List a folder's files as last indexed", Action.FOLDERS, AT_TERMINAL)
     @reads
     def list_files(self, rows: Rows, _caller: Caller, name: _Name) -> Listing[FileRow]:
         folder = folders.named(rows, name, _SCOPE)
@@ -198,7 +160,7 @@ class Folders:
             empty=_("The folder is empty or has not been indexed yet."),
         )
 
-    @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, _CHANGES)
+    @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes(_CHANGE)
     def attach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent, write: _Write = False) -> Attached:
         access: Access = "read_write" if write else "read"
@@ -206,7 +168,7 @@ class Folders:
         folders.attach(tx, folder.id, found.id, access, self.clock())
         return Attached(folder=folder.name, agent=found.name, access=access)
 
-    @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, _CHANGES)
+    @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes(_CHANGE)
     def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> Attached:
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
@@ -214,34 +176,36 @@ class Folders:
             raise UserError("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name)
         return Attached(folder=folder.name, agent=found.name, access="none")
 
-    @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, _CHANGES)
+    @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes(_CHANGE)
-    def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience_) -> Readers:
+    def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience_) -> Did:
         folder, heard = folders.named(tx, name, _SCOPE), _audience(audience)
         folders.set_audience(tx, folder.id, heard)
-        return Readers(folder=folder.name, readers=heard, before=folder.audience)
+        text = _("{folder} is now for {readers} instead of {before}.")
+        return did(text, folder=folder.name, readers=heard, before=folder.audience)
 
-    @operation("folder.upload", "Upload a file to a folder that has no directory", Action.FOLDERS, _CHANGES)
-    async def upload(self, _caller: Caller, name: _Name, file: _File, kept_as: _KeptAs = "") -> Uploaded:
+    @operation("folder.upload", "Upload a file to a folder that has no directory", Action.FOLDERS, CHANGES_AT_TERMINAL)
+    async def upload(self, _caller: Caller, name: _Name, file: _File, kept_as: _KeptAs = "") -> Did:
         content = await asyncio.to_thread(_content, file)
         target = kept_as or flat_name(file.name)
         parts_of(target)
         return await self._put(name, await asyncio.to_thread(folders.from_content, target, content))
 
     @writes(_STORE)
-    def _put(self, tx: Tx, name: str, new: NewFile) -> Uploaded:
+    def _put(self, tx: Tx, name: str, new: NewFile) -> Did:
         folder = folders.named(tx, name, _SCOPE)
         if folder.kind == "local":
             words = _("{folder} is the directory {path}. Copy the file there, then run `carina folder index`.")
             raise UserError(words.format(folder=name, path=folder.path))
         folders.put(tx, folder, replace(new, people=(PERSON,)), self.clock())
-        return Uploaded(folder=name, file=new.name, bytes=new.size, note=new.note)
+        text = _("Uploaded to {folder} as {file}, {bytes} bytes. {note}")
+        return did(text, folder=name, file=new.name, bytes=new.size, note=new.note)
 
     @operation(
         "folder.index", "Update a folder's index from its directory", Action.FOLDERS,
         Options(changes=True, via=TERMINAL_ONLY, seconds=_INDEX_SECONDS),
     )  # fmt: skip
-    async def index(self, _caller: Caller, name: _Name) -> Indexed:
+    async def index(self, _caller: Caller, name: _Name) -> Did:
         """Step by step; each is kept, so that it can be broken off."""
         folder = await self.database.read(lambda rows: folders.named(rows, name, _SCOPE))
         if folder.kind == "local" and Path(folder.path) in self.database.path.parents:
@@ -250,28 +214,31 @@ class Folders:
         while not finished:
             done = await folders.index(self.database, folder, self.clock, _STEP_SECONDS)
             changed, finished = changed + done.changed, done.finished
-        return Indexed(folder=name, files=done.files, changed=changed, removed=done.removed)
+        text = _("{folder} is indexed: {files}, {changed} new or changed, {removed} removed.")
+        return did(text, folder=name, files=done.files, changed=changed, removed=done.removed)
 
     @operation(
         "folder.remove", "Remove a folder and its uploads, or one of its files", Action.FOLDERS,
         Options(changes=True, asks=True, via=TERMINAL_ONLY),
     )  # fmt: skip
     @writes(_REMOVE)
-    def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> Removed:
+    def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> Did:
         folder = folders.named(tx, name, _SCOPE)
         if not file:
             caller.confirm(_("Remove the folder {name} and its uploads? This cannot be undone.", name=name))
-            return Removed(folder=name, files=folders.remove(tx, folder.id), whole=True)
+            files = folders.remove(tx, folder.id)
+            return did(_("Removed {folder} with {files}."), folder=name, files=files, whole=True)
         if folder.kind == "local":
             words = _("{folder} is the directory {path}. Remove the file there.", folder=name, path=folder.path)
             raise UserError(words)
         if not folders.remove_files(tx, folder.id, [file]):
-            words = _("There is no file {file} in {folder}. `carina folder show` lists them.")
-            raise UserError(words.format(file=repr(file), folder=name))
+            raise UserError(
+                "There is no file {file} in {folder}. `carina folder show` lists them.", file=repr(file), folder=name
+            )
         caller.confirm(
             _("Remove the file {file} of {name}? This cannot be undone.", file=file, name=name)
         )  # else undone
-        return Removed(folder=name, files=1, whole=False)
+        return did(_("Removed a file of {folder}."), folder=name, files=1, whole=False)
 
     @suggestions("folders")
     @reads

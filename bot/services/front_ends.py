@@ -9,14 +9,12 @@ import structlog
 from bot.agents.additions import TypingPeople
 from bot.errors import UserError
 from bot.services.approvals import Approvals, UsesApprovals
-from bot.services.caller import Asker
-from bot.services.named import find_agent, find_group
+from bot.services.names import find_agent, find_group
 from bot.services.places import Places
 from bot.services.transactions import reads
 from bot.storage_retry import until_stored
-from memory import agents, blocks
-from memory.agents import Agent, Group
-from memory.blocks import Block, BlockType
+from memory import agents
+from memory.agents import Group
 from memory.people import access
 from memory.queue import gaps, inbox
 from memory.queue.gaps import Gap, Span
@@ -176,13 +174,6 @@ class FrontEnds:
     connected: FrontEndStates
     of: dict[PlaceId, ConstellationId] = field(default_factory=dict)
     """In which constellation a place was heard last."""
-
-    @reads
-    def blocks(self, rows: Rows, asker: Asker) -> list[tuple[Agent, list[Block]]]:
-        every = tuple(BlockType)
-        return [
-            (agent, blocks.visible_blocks(rows, agent.id, asker.scope, types=every)) for agent in agents.agents(rows)
-        ]
 
     @reads
     def agent_names(self, rows: Rows) -> list[str]:

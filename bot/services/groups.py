@@ -19,7 +19,6 @@ from bot.config.agent_files import read_group, write_exchange
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, require_standing
 from bot.services.agent_tables import (
-    CHANGES,
     Changed,
     Changes,
     Difference,
@@ -33,9 +32,9 @@ from bot.services.agent_tables import (
 )
 from bot.services.approvals import Approvals, UsesApprovals
 from bot.services.caller import Caller
-from bot.services.named import find_group
+from bot.services.names import find_group
 from bot.services.places import Places
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row, rows_text
 from bot.services.transactions import reads, writes
 from memory import agents, groups
@@ -157,7 +156,7 @@ class Groups(UsesApprovals):
     places: Places
     resume: Callable[[], None]
 
-    @operation("group.list", "List groups and their members", Action.HELP, Options(file_name="groups.md"))
+    @operation("group.list", "List groups and their members", Action.HELP)
     async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
         rows = [
@@ -172,7 +171,7 @@ class Groups(UsesApprovals):
         ]
         return Listing(rows=tuple(rows), empty=_("There are no groups."))
 
-    @operation("group.show", "Show a group and its settings", Action.STATUS, Options(file_name="group.toml"))
+    @operation("group.show", "Show a group and its settings", Action.STATUS, Options(suffix="toml"))
     async def show(self, caller: Caller, group: _Group) -> WholeGroup:
         section = await self._named(group)
         whole = policy.may(self.approvals.people, caller.approver, Action.EXPORT)
@@ -193,7 +192,7 @@ class Groups(UsesApprovals):
             speaking=tuple(names[each.agent] for each in found.members if each.role != "observer"),
         )
 
-    @operation("group.create", "Create a group", Action.AGENTS, CHANGES)
+    @operation("group.create", "Create a group", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def create(self, _caller: Caller, name: _Name = "", member: _Member = (), settings: Settings = ()) -> Changes:
         given = read_settings(settings)
         members = {"members": list(member)} if member else {}
@@ -202,18 +201,18 @@ class Groups(UsesApprovals):
             raise CallError("group create: give a name and --member")
         return await self.save([read_group(wanted)], replacing=False)
 
-    @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES)
+    @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
         return await self.save(read_tables(arguments.file, "groups"), replacing=arguments.replace)
 
-    @operation("group.export", "Export groups with all their settings", Action.EXPORT, Options(file_name="groups.toml"))
+    @operation("group.export", "Export groups with all their settings", Action.EXPORT, Options(suffix="toml"))
     async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:
         wanted = await self.database.read(lambda rows: [find_group(rows, name).name for name in arguments.names])
         sections = tuple(each for each in await self._sections() if not wanted or each["name"] in wanted)
         exported = Exported(kind="group", tables=sections, toml=write_exchange(groups=sections), file="")
         return exported.written(arguments.output)
 
-    @operation("group.add.member", "Add an agent to a group", Action.AGENTS, CHANGES)
+    @operation("group.add.member", "Add an agent to a group", Action.AGENTS, CHANGES_AT_TERMINAL)
     async def add_member(self, _caller: Caller, arguments: AddMember) -> Changes:
         section, agent = await self._named(arguments.group), arguments.agent
         if _is_in(agent, section):
@@ -224,21 +223,21 @@ class Groups(UsesApprovals):
         member = {"agent": known.get(agent.strip().casefold(), agent), **own}
         return await self.save([read_group({**section, "members": [*section["members"], member]})])
 
-    @operation("group.remove.member", "Remove an agent from a group; its memory stays", Action.AGENTS, CHANGES)
+    @operation(
+        "group.remove.member", "Remove an agent from a group; its memory stays", Action.AGENTS, CHANGES_AT_TERMINAL
+    )
     async def remove_member(self, _caller: Caller, group: _Group, agent: _Agent) -> Changes:
         section = await self._named(group)
         if not _is_in(agent, section):
             there = ", ".join(read_group(section).names)
-            text = _(
+            raise UserError(
                 "{agent} is not in {group}. Its members are: {there}.", group=section["name"], there=there, agent=agent
             )
-            raise UserError(text)
         left = [each for each in section["members"] if _named(each) != agent.strip().casefold()]
         if not left:
-            text = _(
+            raise UserError(
                 "{agent} is the only member of {group}, and a group needs one.", agent=agent, group=section["name"]
             )
-            raise UserError(text)
         return await self.save([read_group({**section, "members": left})])
 
     @suggestions("groups")
@@ -275,11 +274,10 @@ class Groups(UsesApprovals):
         for section in sections:
             there = next((each for each in agents.groups(tx) if each.name == section.name), None)
             if there is not None and not replacing:
-                text = _(
+                raise UserError(
                     "There is already a group {group}. `carina group import FILE --replace` changes it.",
                     group=section.name,
                 )
-                raise UserError(text)
             make_group(tx, section, self.approvals.clock())
             did = _("created") if there is None else _("changed")
             done.append(Changed(kind="group", name=section.name, did=did))

@@ -5,11 +5,9 @@ import os
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Annotated, ClassVar, NoReturn
 
 import structlog
-from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.config import load_here
@@ -17,7 +15,7 @@ from bot.errors import ConfigError, UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
 from bot.services.registry import Arguments, Options, Param, operation
-from bot.services.results import Ink, Result
+from bot.services.results import Did, did
 from memory.store.clock import from_text
 from memory.store.errors import StoreError
 from texts import _
@@ -25,19 +23,6 @@ from texts import _
 _NOW = Options(changes=True, running=True, first=True, default=True)
 _RELEASE = Options(changes=True, running=True, formerly=("release",))
 _log = structlog.get_logger("bot.halt")
-
-
-class Halted(Result):
-    since: datetime
-    already: bool = Field(exclude=True)
-
-    def lines(self, ink: Ink) -> list[str]:
-        if self.already:
-            return [_("Everything has been halted since {since}.", since=ink.time(self.since))]
-        return [_("Halted. I answer and send nothing until you release the halt. Incoming messages are kept.")]
-
-    def data(self) -> dict[str, str]:
-        return {**super().data(), "text": "already halted" if self.already else "halted"}
 
 
 @dataclass(frozen=True)
@@ -55,7 +40,7 @@ class Halt:
         return self.state.since
 
     @operation("halt.now", "Stop all answers and messages now", Action.HALT, _NOW)
-    async def halt(self, caller: Caller) -> Halted:
+    async def halt(self, caller: Caller) -> Did:
         """Stop everything at once, then write that down."""
         before = "" if self.state.unstored else self.since
         if not before:
@@ -68,7 +53,11 @@ class Halt:
                 "end it. Halt again to retry.",
                 error=error,
             ) from error
-        return Halted(since=from_text(self.since), already=bool(before))
+        since = from_text(self.since)
+        if before:
+            return did(_("Everything has been halted since {since}."), since=since, text="already halted")
+        text = _("Halted. I answer and send nothing until you release the halt. Incoming messages are kept.")
+        return did(text, since=since, text="halted")
 
     @operation("halt.release", "Resume after a halt", Action.HALT, _RELEASE)
     async def release(self, caller: Caller) -> str:

@@ -17,8 +17,8 @@ from bot.config.tables import Agent as Section
 from bot.errors import CallError, UserError
 from bot.runtime.bootstrap import agent_row
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.named import find_living
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.names import find_living
+from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, operation
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.transactions import MemoryService, reads
 from memory import agents
@@ -170,9 +170,7 @@ class Imports(MemoryService):
     async def version_1(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take("v1", arguments, records.version_1)
 
-    @operation(
-        "import.report", "List imports and what happened to their records", Action.AGENTS, Options(via=TERMINAL_ONLY)
-    )
+    @operation("import.report", "List imports and what happened to their records", Action.AGENTS, AT_TERMINAL)
     async def report(self, _caller: Caller) -> Listing[PastRow]:
         """Of every constellation, newest first: what was imported under another name stands in that one."""
         rows = list[PastRow]()
@@ -183,9 +181,7 @@ class Imports(MemoryService):
         rows.sort(key=lambda row: row.at, reverse=True)
         return Listing(rows=tuple(rows), empty=_("Nothing was imported."))
 
-    @operation(
-        "import.records", "Show what happened to each record of an import", Action.AGENTS, Options(via=TERMINAL_ONLY)
-    )
+    @operation("import.records", "Show what happened to each record of an import", Action.AGENTS, AT_TERMINAL)
     async def show(self, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:
         origin = await self._origin(origin)
         found = await self.database.read(lambda rows: list(import_audit.outcomes(rows, origin, 10_000)))

@@ -12,7 +12,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, record_lines, relative
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.people.audience import Audience, Scope
@@ -107,7 +107,7 @@ class Inbox:
     wake: Wake
     clock: Clock
 
-    @operation("inbox.list", "List recent messages and their status", Action.INBOX, Options(file_name="inbox.md"))
+    @operation("inbox.list", "List recent messages and their status", Action.INBOX)
     async def list_rows(
         self, caller: Caller, dead: _OnlyDead = False, limit: _Limit = 20, before: _Before = None
     ) -> Listing[InboxRow]:
@@ -125,7 +125,7 @@ class Inbox:
         text = held[0].text if held else _("(you cannot read it, or it is gone)")
         return WholeRow(row=InboxRow.of(rows, found, caller.scope), text=text, turn=found.turn)
 
-    @operation("inbox.retry", "Retry a failed message", Action.INBOX, Options(changes=True))
+    @operation("inbox.retry", "Retry a failed message", Action.INBOX, CHANGES)
     async def retry(self, caller: Caller, row: _Dead) -> Entry[InboxRow]:
         which = (await self.database.read(lambda rows: find_message(rows, row, caller))).id
         revived = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
@@ -185,7 +185,7 @@ class Unanswered(MemoryService, Announcing):
     def announce(self) -> None:
         self.queued()
 
-    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, Options(changes=True, keeps=True))
+    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
     @writes(_RETRY, durable=True)
     def retry(self, tx: Tx, caller: Caller, message: _Message) -> str:
         row = self._found(tx, caller, message)
@@ -228,7 +228,6 @@ class Unanswered(MemoryService, Announcing):
 
 
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
-_LOOKS = Options(via=TERMINAL_ONLY)
 
 
 _Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
@@ -290,7 +289,7 @@ class Traces:
     database: Database
     clock: Clock
 
-    @operation("inbox.days", "Show the number of messages per day", Action.INBOX, _LOOKS)
+    @operation("inbox.days", "Show the number of messages per day", Action.INBOX, AT_TERMINAL)
     @reads
     def show_days(self, rows: Rows, _caller: Caller, days: _Days = 7) -> Listing[DayRow]:
         today = self.clock().date()
@@ -302,7 +301,7 @@ class Traces:
         ]
         return Listing(rows=tuple(found), empty="")
 
-    @operation("inbox.trace", "Trace a message step by step", Action.INBOX, _LOOKS)
+    @operation("inbox.trace", "Trace a message step by step", Action.INBOX, AT_TERMINAL)
     @reads
     def trace(self, rows: Rows, caller: Caller, row: _Row) -> Trace:
         return _trace(rows, find_message(rows, row, caller), caller.scope, self.clock())

@@ -12,7 +12,7 @@ from bot.agents.events import ToolCallCompleted, TurnEvent
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Row, relative
 from bot.services.transactions import Announcing, reads, writes
 from memory import jobs
@@ -162,7 +162,7 @@ class Schedule(Announcing):
         if isinstance(event, ToolCallCompleted) and event.ok:
             self.changed()
 
-    @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS, Options(file_name="jobs.md"))
+    @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS)
     @reads
     def list_jobs(self, rows: Rows, _caller: Caller, done: _Done = False) -> Listing[JobRow]:
         found = jobs.listing(rows, _LISTED, done=done)
@@ -171,18 +171,18 @@ class Schedule(Announcing):
             empty=_("Nothing is scheduled yet. Jobs are set up when the service first runs."),
         )
 
-    @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, Options(changes=True))
+    @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, CHANGES)
     async def run_now(self, caller: Caller, job: _Job) -> str:
         found = await self._change(job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
         title = _title(found.id)
         return _("“{job}” will run now, or when the service starts. Its schedule stays the same.", job=title)
 
-    @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, Options(changes=True))
+    @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, CHANGES)
     async def pause(self, caller: Caller, job: _Job) -> str:
         found = await self._change(job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
         return _("“{job}” is paused until you resume it.", job=_title(found.id))
 
-    @operation("jobs.resume", "Resume a paused job", Action.JOBS, Options(changes=True))
+    @operation("jobs.resume", "Resume a paused job", Action.JOBS, CHANGES)
     async def resume(self, caller: Caller, job: _Job) -> Entry[JobRow]:
         """Run it by itself again; what was due meanwhile is not made up for."""
 

@@ -11,7 +11,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.inbox import shown_error
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.transactions import Announcing, reads, writes
 from memory.people.audience import OWNER, Scope
@@ -84,7 +84,7 @@ class Outbox(Announcing):
     def announce(self) -> None:
         self.deliver()
 
-    @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX, Options(file_name="outbox.md"))
+    @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX)
     @reads
     def list_rows(self, rows: Rows, _caller: Caller, limit: _Limit = 20) -> Listing[UndeliveredRow]:
         found = _rows(rows, limit)
@@ -101,7 +101,7 @@ class Outbox(Announcing):
         outbox.retry(tx, found)
         return Changed(row=shown, words=_("will be sent again by the running service or at its next start."))
 
-    @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, Options(changes=True))
+    @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, CHANGES)
     @writes(_DROP)
     def drop(self, tx: Tx, caller: Caller, row: _Row) -> Changed:
         found = _found(tx, row, caller)

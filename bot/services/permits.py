@@ -14,10 +14,9 @@ from bot.agents.tools.base import Tool, Toolset
 from bot.agents.tools.recall import OBSERVATIONS
 from bot.errors import CallError, UserError
 from bot.services.approvals import Approvals, UsesApprovals
-from bot.services.block_names import named_audience, where
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.named import find_living
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.names import find_living, named_audience, where
+from bot.services.registry import AT_TERMINAL, CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, rows_text
 from bot.services.transactions import reads, writes
 from memory import agents, blocks, requests
@@ -216,7 +215,7 @@ class Permits(UsesApprovals):
     approvals: Approvals
     tools: Callable[[Agent], Toolset]
 
-    @operation("permits.list", "List open requests and permissions", Action.ANSWER, Options(file_name="permits.md"))
+    @operation("permits.list", "List open requests and permissions", Action.ANSWER)
     async def list_permits(self, caller: Caller) -> Permitted:
         return await self._permitted(caller, await self.approvals.waiting(caller.approver))
 
@@ -230,7 +229,7 @@ class Permits(UsesApprovals):
             whole=whole,
         )
 
-    @operation("permits.show", "Show a request with all its arguments", Action.ANSWER, Options(file_name="request.md"))
+    @operation("permits.show", "Show a request with all its arguments", Action.ANSWER)
     async def show(self, caller: Caller, request: _Request) -> WholeRequest:
         number = await self._request(caller, request)
         words, shown = await self.approvals.details(number, caller.approver)
@@ -249,7 +248,7 @@ class Permits(UsesApprovals):
     async def deny(self, caller: Caller, request: _Request) -> Answered:
         return await self._answer(caller, request, Verdict.DENY)
 
-    @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, Options(changes=True))
+    @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, CHANGES)
     @writes(_REVOKE)
     def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
         number = _number(tx, "permission_grants", permit, caller)
@@ -263,14 +262,12 @@ class Permits(UsesApprovals):
         requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
         return Entry(done=_("Revoked"), row=GrantRow.of(tx, found))
 
-    @operation(
-        "permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, Options(via=TERMINAL_ONLY)
-    )
+    @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, AT_TERMINAL)
     @reads
     def read_record(self, rows: Rows, _caller: Caller, limit: _Limit = 100) -> Record:
         return Record(rows=tuple(RecordRow.of(rows, line) for line in requests.record(rows, limit)))
 
-    @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, Options(changes=True))
+    @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, CHANGES)
     @writes(_GIVE, durable=True)
     def grant(self, tx: Tx, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
         """A tool with arguments, or writing a block; for words of one audience.
@@ -281,10 +278,9 @@ class Permits(UsesApprovals):
         audience = _allowable(named_audience(arguments.audience) if arguments.audience else heard.scope.audience)
         hours, now = arguments.hours, self.approvals.clock()
         if hours is not None and not 0 < hours <= _MOST_HOURS:
-            words = _(
+            raise UserError(
                 "A permission lasts more than 0 and at most {most} hours, or until you revoke it.", most=_MOST_HOURS
             )
-            raise UserError(words)
         who = caller.approver
         agent = find_living(tx, arguments.agent)
         kind, subject, pattern = self._subject(agent, arguments)
@@ -355,8 +351,12 @@ class Permits(UsesApprovals):
             )
         fields = known[tool].arguments.named()
         if unknown := ", ".join(sorted(set(pattern) - set(fields))):
-            words = _("{tool} does not accept {unknown}. It accepts: {fields}.")
-            raise UserError(words.format(tool=tool, unknown=unknown, fields=", ".join(fields)))
+            raise UserError(
+                "{tool} does not accept {unknown}. It accepts: {fields}.",
+                tool=tool,
+                unknown=unknown,
+                fields=", ".join(fields),
+            )
         return known[tool]
 
 
@@ -386,8 +386,9 @@ def _pattern(text: str) -> dict[str, Any]:
     try:
         found = json.loads(text or "{}")
     except ValueError as error:
-        words = _('The arguments are not valid JSON ({error}). An example: {{"operation": "insert"}}', error=error)
-        raise UserError(words) from None
+        raise UserError(
+            'The arguments are not valid JSON ({error}). An example: {{"operation": "insert"}}', error=error
+        ) from None
     if not isinstance(found, dict):
         raise UserError(_('The arguments must be a JSON object, such as {{"operation": "insert"}}.').format())
     return found

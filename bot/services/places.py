@@ -18,8 +18,8 @@ from bot.errors import UserError
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
 from bot.services.approvals import Approvals
 from bot.services.caller import DISCORD_ONLY, Caller, Location, Via
-from bot.services.named import NO_GROUP, find
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
+from bot.services.names import NO_GROUP, find
+from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
 from bot.services.transactions import reads, writes
 from memory import agents, data_sources, jobs
@@ -38,7 +38,6 @@ _DECIDE = commit_point("steering.decide")
 
 _CONFIGURED = "configured"
 _DECIDES = Options(changes=True, via=DISCORD_ONLY)
-_CHANGES = Options(changes=True)
 _log = structlog.get_logger("bot.services.places")
 
 
@@ -240,7 +239,7 @@ class Places:
         listed = (*(_source_row(each, setting) for each, setting in paused), *map(_fed_row, fed))
         return Listing(rows=listed, empty="")
 
-    @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, _CHANGES)
+    @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
     async def pause(self, caller: Caller, source: _Source) -> Notice:
         if await self._enabled(source, False):
             return Notice(text=_("Paused. Anything new is reported when you resume it."))
@@ -263,7 +262,7 @@ class Places:
         )
         return Notice(text=text)
 
-    @operation("source.resume", "Resume a paused source", Action.SOURCES, _CHANGES)
+    @operation("source.resume", "Resume a paused source", Action.SOURCES, CHANGES)
     async def resume_source(self, caller: Caller, source: _Source) -> Notice:
         if await self._enabled(source, True):
             return Notice(text=_("Resumed. It will be read within a minute."))

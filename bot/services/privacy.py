@@ -17,11 +17,11 @@ from bot.agents.permissions.broker import Broker
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.runtime.intake import AudienceResolver
-from bot.services.accounts import Accounts
 from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller
 from bot.services.erasure import Alone, Eraser, Reloaded
+from bot.services.people import Accounts
 from bot.services.privacy_results import Export, Receipt, Seen
-from bot.services.registry import Options, Param, operation
+from bot.services.registry import CHANGES, Options, Param, operation
 from bot.services.results import Notice, Plain
 from memory.erasure import stores as persons
 from memory.people import privacy, unshown
@@ -40,11 +40,10 @@ _SURE = gettext_noop(
     "Erase all of this, here and everywhere else? This cannot be undone. What you say later "
     "is kept again unless you pause or opt out."
 )
-_SEES = Options(file_name="privacy.md", default=True)
-_CHANGES = Options(changes=True)
-_EXPORTS = Options(changes=True, seconds=300.0, file_name="privacy.json")
+_SEES = Options(default=True)
+_EXPORTS = Options(changes=True, seconds=300.0, suffix="json")
 """It is logged, and the owner's way to the direct messages of others: never by a link, or a token that only looks."""
-_ERASES = Options(changes=True, asks=True, seconds=None, file_name="privacy.md")
+_ERASES = Options(changes=True, asks=True, seconds=None)
 _log = structlog.get_logger("bot.services.privacy")
 
 
@@ -164,12 +163,12 @@ class Privacy:
         about["erasures"] = [each.data() for each in about["erasures"]]
         return Export(everything={**about, "constellations": found, "accounts": await self._identities(whose)})
 
-    @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, _CHANGES)
+    @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, CHANGES)
     async def pause(self, caller: Caller, person: _Person = "") -> Notice:
         text = _("Paused: from now on, nothing {who} is kept or answered. {end} ends that.")
         return await self._choose(caller, person, Choice.PAUSED, text)
 
-    @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, _CHANGES)
+    @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, CHANGES)
     async def opt_out(self, caller: Caller, person: _Person = "") -> Notice:
         text = _(
             "Opted out: from now on, nothing {who} is kept or answered anywhere. {end} ends that. "
@@ -177,7 +176,7 @@ class Privacy:
         )
         return await self._choose(caller, person, Choice.OPTED_OUT, text)
 
-    @operation("privacy.resume", "Resume keeping and answering what you say", Action.PRIVACY, _CHANGES)
+    @operation("privacy.resume", "Resume keeping and answering what you say", Action.PRIVACY, CHANGES)
     async def resume(self, caller: Caller, person: _Person = "") -> Notice:
         held = self.choices.of(_meant(caller, person)) is not None
         text = (

@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
 from bot.errors import CallError, ConfigError, ToolError, UserError
-from bot.services.caller import WITHHELD, Caller, Location, Via, is_offered
+from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller, Location, Via, is_offered
 from bot.services.results import Listing, Plain, Result, Sentence
 from memory.store.clock import Clock
 from memory.store.errors import (
@@ -218,8 +218,8 @@ class Options:
     """It asks by `caller.confirm`, once it is known that there is something to do."""
     first: bool = False
     """It is done before anything is answered, and also where no answer arrives."""
-    file_name: str = "answer.md"
-    """What a long answer is called as a file."""
+    suffix: str = "md"
+    """Of the file as which a long answer is handed over."""
     formerly: tuple[str, ...] = ()
     """Names that it had; they work, with a warning."""
     offered: bool = True
@@ -246,6 +246,11 @@ class Operation(Options):
         return self.name.split(".")
 
     @property
+    def file_name(self) -> str:
+        """What a long answer is called as a file: "facts.md"."""
+        return f"{self.words[0]}.{self.suffix}"
+
+    @property
     def parameters(self) -> tuple[Parameter, ...]:
         return parameters(self.arguments)
 
@@ -255,6 +260,10 @@ class Operation(Options):
 
 
 _PLAIN = Options()
+CHANGES = Options(changes=True)
+KEEPS = Options(changes=True, keeps=True)
+AT_TERMINAL = Options(via=TERMINAL_ONLY)
+CHANGES_AT_TERMINAL = Options(via=TERMINAL_ONLY, changes=True)
 _declared: dict[Callable[..., Any], Operation] = {}
 _suggesting: dict[Callable[..., Any], tuple[str, str]] = {}
 
@@ -380,12 +389,11 @@ class Registry:
                     found = await run
                 yield Sentence(text=found) if isinstance(found, str) else found
         except TimeoutError:
-            words = _(
+            raise UserError(
                 "{words} took longer than {seconds} seconds. Part of it may be done.",
                 words=" ".join(declared.words),
                 seconds=f"{declared.seconds:g}",
-            )
-            raise UserError(words) from None
+            ) from None
         except ConfigError as error:  # of a table that was given
             raise UserError(error_text(error)) from error
         except BlockCorrupt as error:

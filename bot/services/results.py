@@ -372,6 +372,25 @@ class Notice(Result):
         return {"text": self.text.format_map({**self.people, **self.places, **self.words})}
 
 
+class Did(Result):
+    """What was done: a text of the catalog, and the values that stand in it, which are all that programs get."""
+
+    model_config = ConfigDict(extra="allow")
+
+    sentence: str = Field(exclude=True)
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [self.told(ink, self.sentence).rstrip()]
+
+    def data(self) -> Any:
+        times = {name: to_text(each) for name, each in (self.model_extra or {}).items() if isinstance(each, datetime)}
+        return {**super().data(), **times}
+
+
+def did(sentence: str, /, **values: Any) -> Did:
+    return Did.model_validate({"sentence": sentence, **values})
+
+
 class Row(_Data):
     """One of several things of a kind."""
 

@@ -24,9 +24,9 @@ from bot.agents.tools.search_results import (
 )
 from bot.errors import UserError
 from bot.services.archive import agents_called
-from bot.services.block_names import MOMENTS, moment_said
 from bot.services.caller import Caller, Via
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.names import MOMENTS, moment_said
+from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row, rows_text
 from bot.services.transactions import MemoryService, reads
 from memory.knowledge.archival import shown_name
@@ -50,7 +50,6 @@ _EVERY: tuple[Domain, ...] = get_args(Domain)
 _OFFERED = 200  # names that can be chosen
 _SHOWN, _BESIDE = 300, 120  # characters of one hit, and of what was said before and after it
 _LONGEST_NAME = 100  # of what Discord suggests
-_SEARCHES = Options(file_name="search.md")
 _TEXTS = ("text", "why", "before", "after")
 
 _Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]
@@ -214,7 +213,7 @@ class Search(MemoryService):
     zone: str = "UTC"
     understood: Callable[[str], Awaitable[Understood]] = not_understood
 
-    @operation("search", "Search the messages and memory you can see", Action.SEARCH, _SEARCHES)
+    @operation("search", "Search the messages and memory you can see", Action.SEARCH)
     async def search(self, caller: Caller, arguments: Wanted) -> Found:
         """Look in what the caller may know, of an agent (its own conversations too) or of all.
 
@@ -230,7 +229,7 @@ class Search(MemoryService):
 
         return Found.of(replace(await self._read(look), words_alone=asked.why))
 
-    @operation("archival.search", "Search the entries you can see", Action.SEARCH, _SEARCHES)
+    @operation("archival.search", "Search the entries you can see", Action.SEARCH)
     async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:
         return await self.search(caller, Wanted(domain="archival_memory", **arguments.model_dump()))
 

@@ -90,7 +90,7 @@ class Doctor:
 
     @operation(
         "doctor", "Check the installation and suggest fixes", Action.EXAMINE,
-        Options(via=DISCORD_ONLY, seconds=_SECONDS, file_name="doctor.md"),
+        Options(via=DISCORD_ONLY, seconds=_SECONDS),
     )  # fmt: skip
     async def examine(self, _caller: Caller) -> Findings:
         command = [sys.executable, "-m", "carina", "doctor", "--json"]
@@ -259,10 +259,7 @@ class Status:
     started: datetime
     sources: StatusSources
 
-    @operation(
-        "status", "Show the status of front ends, models and queues", Action.STATUS,
-        Options(running=True, file_name="status.md"),
-    )  # fmt: skip
+    @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(running=True))
     async def show(self, _caller: Caller) -> ServiceStatus:
         return await self.status()
 

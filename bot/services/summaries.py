@@ -12,10 +12,9 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.models.catalog import OFFLINE
-from bot.services.block_names import Named, named_blocks, where
 from bot.services.caller import Caller
-from bot.services.named import find_living
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
+from bot.services.names import Named, find_living, named_blocks, where
+from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Row
 from bot.services.transactions import MemoryService, reads
 from bot.upkeep.summaries import Period, last_night, night_named, night_of
@@ -46,7 +45,6 @@ from texts import _, error_text, gettext_noop, ngettext
 
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # the last ones, shown with what agents did
-_LOOKS = Options(file_name="summary.md")
 _SPANS = {"day": gettext_noop("day"), "week": gettext_noop("week")}
 
 
@@ -85,17 +83,14 @@ class Summaries:
 
     database: Database
 
-    @operation(
-        "summary.show", "Show the latest summaries of all kinds", Action.READ_MEMORY,
-        Options(file_name="summary.md", default=True),
-    )  # fmt: skip
+    @operation("summary.show", "Show the latest summaries of all kinds", Action.READ_MEMORY, Options(default=True))
     async def show_latest(self, caller: Caller) -> SummaryList:
         talk = await self.summarize_conversation(caller)
         did = await self.summarize_agents(caller)
         days = await self.summarize_days(caller, count=_NEWEST)
         return SummaryList(rows=(*talk.rows, *did.rows, *days.rows))
 
-    @operation("summary.conversation", "Show a summary of the earlier conversation here", Action.READ_MEMORY, _LOOKS)
+    @operation("summary.conversation", "Show a summary of the earlier conversation here", Action.READ_MEMORY)
     @reads
     def summarize_conversation(self, rows: Rows, caller: Caller) -> SummaryList:
         names = {agent.id: agent.name for agent in agents.agents(rows)}
@@ -106,7 +101,7 @@ class Summaries:
             )
         )
 
-    @operation("summary.agent", "Show a summary of what agents did recently", Action.READ_MEMORY, _LOOKS)
+    @operation("summary.agent", "Show a summary of what agents did recently", Action.READ_MEMORY)
     @reads
     def summarize_agents(self, rows: Rows, caller: Caller, agent: _Agent = "") -> SummaryList:
         name, scope = agent, caller.scope
@@ -118,7 +113,7 @@ class Summaries:
         ended = [_session(each, names.get(each.agent, each.agent), where(rows, each.audience, scope)) for each in last]
         return SummaryList(rows=(*did, *ended))
 
-    @operation("summary.constellation", "Show summaries of recent days and weeks", Action.READ_MEMORY, _LOOKS)
+    @operation("summary.constellation", "Show summaries of recent days and weeks", Action.READ_MEMORY)
     @reads
     def summarize_days(self, rows: Rows, caller: Caller, of: _Of = None, count: _Count = 7) -> SummaryList:
         found = summaries.constellation_summaries(rows, caller.scope, _MOST)
@@ -222,10 +217,7 @@ class ChangeReport(MemoryService):
     zone: str
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
-    @operation(
-        "summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY,
-        Options(file_name="night.md"),
-    )  # fmt: skip
+    @operation("summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY)
     @reads
     def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
         period = self._period(night)
@@ -248,10 +240,7 @@ class ChangeReport(MemoryService):
             )
         return Listing(rows=tuple(listed), empty=empty)
 
-    @operation(
-        "summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT,
-        Options(changes=True, file_name="night.md"),
-    )  # fmt: skip
+    @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT, CHANGES)
     async def undo(self, caller: Caller, night: _Night = "") -> Undone:
         """All in one unit of work; what somebody changed since stays, and is named."""
         period = self._period(night)

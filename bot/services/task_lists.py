@@ -14,9 +14,9 @@ from bot.agents.agenda.tasks import Wanted, meant, tree
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
-from bot.services.named import NO_TEMPLATE, find, find_living
-from bot.services.registry import Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.names import NO_TEMPLATE, find, find_living
+from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Did, Entry, Ink, Listing, Result, Row, did
 from bot.services.transactions import MemoryService, reads, writes
 from memory import coordination
 from memory.agenda import tasks
@@ -35,8 +35,6 @@ from texts import _, gettext_noop, ngettext, ngettext_noop
 T = TypeVar("T")
 
 _CHANGE = commit_point("tasks.change")
-_CHANGES = Options(changes=True)
-_KEEPS = Options(changes=True, keeps=True)
 
 _ENDED = {
     Status.DONE: (
@@ -153,15 +151,6 @@ class Tasks(Listing[TaskRow]):
     terminal = Result.terminal
 
 
-class TaskMoved(Result):
-    task: TaskRow
-    under: str
-
-    def lines(self, ink: Ink) -> list[str]:
-        alone, below = gettext_noop("Now a task of its own: {task}"), gettext_noop("Now under {under}: {task}")
-        return [self.told(ink, below if self.under else alone)]
-
-
 class TemplateRow(Row):
     name: str
     title: str
@@ -179,7 +168,7 @@ class TaskLists(MemoryService):
 
     zone: str
 
-    @operation("tasks.add", "Add a task", Action.AGENDA, _KEEPS)
+    @operation("tasks.add", "Add a task", Action.AGENDA, KEEPS)
     @writes(_CHANGE, durable=True)
     def add_task(self, tx: Tx, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
         alone = caller.alone.scope
@@ -194,7 +183,7 @@ class TaskLists(MemoryService):
             task, _before = tasks.change(tx, task, columns, alone, now)
         return Entry(done=_("Added"), row=TaskRow.of(task, zone))
 
-    @operation("tasks.list", "List your tasks", Action.AGENDA, Options(file_name="tasks.md"))
+    @operation("tasks.list", "List your tasks", Action.AGENDA)
     @reads
     def list_tasks(self, rows: Rows, caller: Caller, done: _Done = False) -> Tasks:
         zone = self._zone(rows, caller)
@@ -204,7 +193,7 @@ class TaskLists(MemoryService):
             empty=_("You have no open tasks that I can show here."),
         )
 
-    @operation("tasks.move", "Make a task a step of another, or a task of its own", Action.AGENDA, _CHANGES)
+    @operation("tasks.move", "Make a task a step of another, or a task of its own", Action.AGENDA, CHANGES)
     @writes(_CHANGE, durable=True)
     def move_task(
         self,
@@ -212,14 +201,15 @@ class TaskLists(MemoryService):
         caller: Caller,
         task: _Task,
         under: _Above = "",
-    ) -> TaskMoved:
+    ) -> Did:
         found, zone = self._reach(tx, caller), self._zone(tx, caller)
         moving = meant(found, task)
         above = meant(_alike(found, moving), under) if under else None
         moved, _before = self._put(tx, caller, moving, {"parent_id": None if above is None else above.id})
-        return TaskMoved(task=TaskRow.of(moved, zone), under="" if above is None else above.title)
+        text = _("Now a task of its own: {task}") if above is None else _("Now under {under}: {task}")
+        return did(text, task=TaskRow.of(moved, zone), under="" if above is None else above.title)
 
-    @operation("tasks.change", "Change a task", Action.AGENDA, _KEEPS)
+    @operation("tasks.change", "Change a task", Action.AGENDA, KEEPS)
     @writes(_CHANGE, durable=True)
     def change_task(self, tx: Tx, caller: Caller, arguments: ChangeTask) -> Entry[TaskRow]:
         now, zone = self.clock(), self._zone(tx, caller)
@@ -234,7 +224,7 @@ class TaskLists(MemoryService):
             raise Refused("Say what to change about the task.")
         return Entry(done=_("Changed"), row=TaskRow.of(self._put(tx, caller, task, columns)[0], zone))
 
-    @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE, _CHANGES)
+    @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE, CHANGES)
     @writes(_CHANGE, durable=True)
     def reassign_task(self, tx: Tx, caller: Caller, task: _SharedTask, agent: _Agent = "") -> Entry[TaskRow]:
         found = meant(tasks.shared(tx, caller.scope), task)
@@ -244,7 +234,7 @@ class TaskLists(MemoryService):
             row=TaskRow.of(self._put(tx, caller, found, {"assignee_id": to})[0], self._zone(tx, caller)),
         )
 
-    @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, _KEEPS)
+    @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, KEEPS)
     @writes(_CHANGE, durable=True)
     def save_template(self, tx: Tx, caller: Caller, name: _NewName, task: _Saved) -> str:
         selves = self.people.selves(caller.person)
@@ -254,7 +244,7 @@ class TaskLists(MemoryService):
         task_templates.save(tx, saved, caller.person, caller.alone.scope.audience, caller.trust, self.clock())
         return _("Saved {title} as the template {name}.", title=found.title, name=name)
 
-    @operation("tasks.template.use", "Add the tasks of a template", Action.AGENDA, _KEEPS)
+    @operation("tasks.template.use", "Add the tasks of a template", Action.AGENDA, KEEPS)
     @writes(_CHANGE, durable=True)
     def use_template(self, tx: Tx, caller: Caller, name: _Name, title: _Title = "", under: _Under = "") -> Tasks:
         template = self._template(tx, caller, name)
@@ -273,7 +263,7 @@ class TaskLists(MemoryService):
         listed = [TemplateRow(name=each.name, title=each.outline.title, steps=each.outline.count) for each in found]
         return Listing(rows=tuple(listed), empty=_("You have no task templates that I can show here."))
 
-    @operation("tasks.template.remove", "Remove a task template", Action.AGENDA, _CHANGES)
+    @operation("tasks.template.remove", "Remove a task template", Action.AGENDA, CHANGES)
     @writes(_CHANGE, durable=True)
     def remove_template(self, tx: Tx, caller: Caller, name: _Name) -> str:
         template = self._template(tx, caller, name)
@@ -290,7 +280,7 @@ class TaskLists(MemoryService):
     async def complete_task(self, caller: Caller, task: _Task) -> str:
         return await self._end(caller, task, Status.DONE)
 
-    @operation("tasks.cancel", "Cancel a task", Action.AGENDA, _CHANGES)
+    @operation("tasks.cancel", "Cancel a task", Action.AGENDA, CHANGES)
     async def cancel_task(self, caller: Caller, task: _Task) -> str:
         return await self._end(caller, task, Status.CANCELLED)
 

@@ -18,8 +18,8 @@ from bot.secrets import Redactor
 from bot.services.approvals import Approvals
 from bot.services.caller import Caller
 from bot.services.jobs import Schedule
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Did, Ink, Listing, Row, did
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from bot.upkeep import consent
 from bot.upkeep.background_calls import Background, Means
@@ -40,7 +40,6 @@ _UNDO = commit_point("dreams.undo")
 _PERMIT = commit_point("dreams.permit")
 
 _LISTED, _SHOWN = 100, 300
-_CHANGES = Options(changes=True)
 
 
 _Entry = Annotated[
@@ -76,12 +75,6 @@ class Report(Listing[ReportRow]):
     empty: str = Field(default=gettext_noop("Memory has not been cleaned up yet."), exclude=True)
 
 
-class UndoneRun(Result):
-    at: datetime
-    text: str
-    phrase = gettext_noop("The cleanup of {at} is undone: {text}")
-
-
 class GuessRow(Row):
     """What was inferred about the caller, and is not used before they say yes."""
 
@@ -104,7 +97,7 @@ class Upkeep(MemoryService, Announcing):
 
     @operation(
         "dream.report", "Show what the latest cleanup did", Action.READ_MEMORY,
-        Options(file_name="dream.md", formerly=("summary.dream",)),
+        Options(formerly=("summary.dream",)),
     )  # fmt: skip
     @reads
     def report(self, rows: Rows, caller: Caller) -> Report:
@@ -131,9 +124,9 @@ class Upkeep(MemoryService, Announcing):
         said = _((await self.upkeep.run()).words or gettext_noop("nothing is new"))
         return f"{said[:1].upper()}{said[1:]}."
 
-    @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, _CHANGES)
+    @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, CHANGES)
     @writes(_UNDO, durable=True)
-    def undo(self, tx: Tx, _caller: Caller) -> UndoneRun:
+    def undo(self, tx: Tx, _caller: Caller) -> Did:
         undone = consolidation.undo(tx, self.clock())
         run, gone, allowed = undone.run, undone.gone, undone.allowed
         missing = _(" Entries of {gone} of its changes have been removed since.", gone=gone) if gone else ""
@@ -142,7 +135,11 @@ class Upkeep(MemoryService, Announcing):
             if allowed
             else ""
         )
-        return UndoneRun(at=run.at, text=f"{counts_words(run)}, all as before.{missing}{stays}")
+        return did(
+            _("The cleanup of {at} is undone: {text}"),
+            at=run.at,
+            text=f"{counts_words(run)}, all as before.{missing}{stays}",
+        )
 
     @operation("dream.waiting", "List inferences about you that await your approval", Action.READ_MEMORY)
     @reads
@@ -152,12 +149,12 @@ class Upkeep(MemoryService, Announcing):
         listed = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
         return Listing(rows=listed, empty=_("Nothing awaits your approval."))
 
-    @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, _CHANGES)
+    @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, CHANGES)
     async def allow(self, caller: Caller, entry: _Entry) -> str:
         found = await self._answered(caller, entry, yes=True)
         return _("I will use it from now on: {content}", content=found.content)
 
-    @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN, _CHANGES)
+    @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN, CHANGES)
     async def refuse(self, caller: Caller, entry: _Entry) -> str:
         await self._answered(caller, entry, yes=False)
         return _("Forgotten. It was never used.")

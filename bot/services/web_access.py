@@ -13,9 +13,9 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
-from bot.services.named import find_living
+from bot.services.names import find_living
 from bot.services.privacy import named
-from bot.services.registry import Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from memory import agents
 from memory.people import web_keys
@@ -31,7 +31,6 @@ from texts import _, gettext_noop, ngettext
 _ADD = commit_point("web.add_key")
 _DROP = commit_point("web.drop_key")
 _USE = commit_point("web.use_key")
-_LOOKS, _CHANGES = Options(via=TERMINAL_ONLY), Options(via=TERMINAL_ONLY, changes=True)
 
 
 _Name = Annotated[
@@ -183,11 +182,11 @@ class WebAccess:
             return ""
         return (await self._link(None)).url
 
-    @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, _LOOKS)
+    @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, AT_TERMINAL)
     async def list_sessions(self, _caller: Caller) -> Listing[KeyRow]:
         return Listing(rows=await self._rows(Kind.SESSION), empty=_("No browser is signed in."))
 
-    @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, _CHANGES)
+    @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, CHANGES_AT_TERMINAL)
     async def sign_out(self, _caller: Caller, session: _Session) -> str:
         wanted = [each.id for each in await self._rows(Kind.SESSION) if session in (each.id, "all")]
         if not wanted:
@@ -196,7 +195,7 @@ class WebAccess:
             await self.drop(each)
         return ngettext("Signed out {count} browser.", "Signed out {count} browsers.", len(wanted))
 
-    @operation("token.create", "Create an API token", Action.WEB, _CHANGES)
+    @operation("token.create", "Create an API token", Action.WEB, CHANGES_AT_TERMINAL)
     async def create_token(self, _caller: Caller, name: _Name, scope: _Scope = "chat", agent: _Agent = "") -> NewSecret:
         may = KeyScope(scope)
         only = None
@@ -210,12 +209,12 @@ class WebAccess:
             raise UserError("There is already a token {name}. Revoke it first.", name=name) from None
         return NewSecret(name=name, scope=may, token=token)
 
-    @operation("token.list", "List the API tokens", Action.WEB, _LOOKS)
+    @operation("token.list", "List the API tokens", Action.WEB, AT_TERMINAL)
     async def list_tokens(self, _caller: Caller) -> Listing[KeyRow]:
         empty = _("There are no tokens. `carina token create NAME` creates one.")
         return Listing(rows=await self._rows(Kind.PROGRAM), empty=empty)
 
-    @operation("token.revoke", "Revoke an API token", Action.WEB, _CHANGES)
+    @operation("token.revoke", "Revoke an API token", Action.WEB, CHANGES_AT_TERMINAL)
     async def revoke_token(self, _caller: Caller, name: _Token) -> str:
         found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == name), None)
         if found is None or not await self.drop(found.id):

@@ -209,7 +209,7 @@ class Correctable(Result):
 
 @dataclass(frozen=True)
 class Why(MemoryService):
-    @operation("why", "Show what my last answer here was based on", Action.WHY, Options(file_name="why.md"))
+    @operation("why", "Show what my last answer here was based on", Action.WHY)
     async def explain(self, caller: Caller, message: _Message = "") -> Explained:
         if not (message := _LINK.sub("", message.strip())):
             return await self.database.read(lambda rows: self._newest(rows, caller))
@@ -220,9 +220,7 @@ class Why(MemoryService):
             await asyncio.sleep(_LOOK_SECONDS)
         raise UserError(_(_UNDER_WAY))
 
-    @operation(
-        "why.memory", "Show one memory that an answer used", Action.WHY, Options(file_name="why.md", offered=False)
-    )
+    @operation("why.memory", "Show one memory that an answer used", Action.WHY, Options(offered=False))
     @reads
     def show_memory(self, rows: Rows, caller: Caller, arguments: OneMemory) -> OneExplained:
         return OneExplained(row=self._row(_find(rows, caller, arguments.kind, arguments.id), caller))

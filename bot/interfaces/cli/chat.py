@@ -17,11 +17,11 @@ from bot.config import Config
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import ONCE
 from bot.interfaces.cli import streams
+from bot.interfaces.cli.client import NoService
 from bot.interfaces.cli.connection import Line, connect, new_id
 from bot.interfaces.cli.prompt import Command, Help, Quit, Refused, Say, own_help, understood
 from bot.interfaces.cli.setup import NOT_RUNNING
-from bot.interfaces.control import ControlEnded
-from bot.interfaces.service_client import TakesNoCommands
+from bot.interfaces.service_client import ServiceEnded
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView
 from sources.terminal import Said, from_data
@@ -116,9 +116,9 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
                     await _ask_once(config, said, show, whole)
                     if whole.is_set():
                         return
-                except ControlEnded:
+                except ServiceEnded:
                     patience = time.monotonic() + _BETWEEN_SECONDS
-                except (TakesNoCommands, FolderLocked):
+                except (NoService, FolderLocked):
                     if time.monotonic() > patience:
                         raise
                 await asyncio.sleep(0.1)

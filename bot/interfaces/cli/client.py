@@ -10,7 +10,7 @@ from bot.errors import UserError
 from memory.store.folder import DataFolder
 from texts import _
 
-_CONNECT_SECONDS = 5.0
+CONNECT_SECONDS = 5.0
 
 
 class NoService(UserError):
@@ -31,12 +31,7 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
                     return
                 yield reply["data"]
         except TimeoutError:
-            raise UserError(
-                "{who}. The service did not answer within {seconds:g} seconds: it is busy or stuck, and "
-                "may still do what you asked. Check `carina status`, try again, or stop it.",
-                who=_who(folder),
-                seconds=seconds,
-            ) from None
+            raise silent(folder, seconds) from None
         except ConnectionError:
             raise UserError("The service stopped before it answered.") from None
         raise UserError("The service stopped before it answered.")
@@ -44,23 +39,40 @@ def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -
 
 def _connected(folder: DataFolder) -> socket.socket:
     if not hasattr(socket, "AF_UNIX"):
-        why = _("This platform has no Unix sockets, so the running service cannot be reached. Stop it first.")
-        raise UserError(f"{_who(folder)}: {why}")
+        raise no_sockets(folder)
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    connection.settimeout(_CONNECT_SECONDS)
+    connection.settimeout(CONNECT_SECONDS)
     try:
         connection.connect(str(folder.control_address()))
     except OSError:
         connection.close()
-        raise NoService(
-            "{who} and is not accepting commands: it is starting or stopping, or it is another "
-            "command. Try again in a moment, or stop it.",
-            who=_who(folder),
-        ) from None
+        raise no_service(folder) from None
     return connection
 
 
-def _who(folder: DataFolder) -> str:
+def no_service(folder: DataFolder) -> NoService:
+    return NoService(
+        "{who} and is not accepting commands: it is starting or stopping, or it is another command. Try again in a "
+        "moment, or stop it.",
+        who=user_of(folder),
+    )
+
+
+def no_sockets(folder: DataFolder) -> UserError:
+    why = _("This platform has no Unix sockets, so the running service cannot be reached. Stop it first.")
+    return UserError(f"{user_of(folder)}: {why}")
+
+
+def silent(folder: DataFolder, seconds: float | None) -> UserError:
+    return UserError(
+        "{who}. The service did not answer within {seconds:g} seconds: it is busy or stuck, and may still do what you "
+        "asked. Check `carina status`, try again, or stop it.",
+        who=user_of(folder),
+        seconds=seconds,
+    )
+
+
+def user_of(folder: DataFolder) -> str:
     process = folder.holder()
     who = _("Process {number}", number=process) if process else _("Another process")
     return _("{who} is using the data folder {path}", who=who, path=folder.path)

@@ -13,7 +13,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces import socket
 from bot.interfaces.cli.commands import manifest
-from bot.interfaces.cli.local import local_registry
+from bot.interfaces.cli.here import local_registry
 from bot.interfaces.cli.setup import in_constellation
 from bot.interfaces.control import replies_of
 from bot.interfaces.service_client import holder_of

@@ -20,7 +20,7 @@ from bot.interfaces.service_client import held
 from bot.runtime.replication import replica_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.erasure import Eraser
-from bot.services.registry import Options, Param, operation
+from bot.services.registry import AT_TERMINAL, Options, Param, operation
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from memory.people import privacy
 from memory.store import backups, erasure_ledger
@@ -39,7 +39,6 @@ from memory.store.plurals import many
 from memory.store.sqlite import driver
 from texts import _, error_text, gettext_noop, ngettext
 
-_HERE = Options(via=TERMINAL_ONLY)
 _MIGRATES = Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, formerly=("upgrade",))
 
 
@@ -175,7 +174,7 @@ class DatabaseFiles:
 
     config: Config
 
-    @operation("db.status", "Show the version of every database file", Action.EXAMINE, _HERE)
+    @operation("db.status", "Show the version of every database file", Action.EXAMINE, AT_TERMINAL)
     async def show_status(self, _caller: Caller) -> AsyncIterator[Listing[FileRow]]:
         """How every file stands; then raises what has to be done first where one cannot be opened as it is."""
         files, home = _files(self.config), self.config.home

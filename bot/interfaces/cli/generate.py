@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.interfaces.cli import long_running
 from bot.interfaces.cli.commands import sparse
-from bot.interfaces.cli.local import LOCAL
+from bot.interfaces.cli.here import LOCAL
 from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import Operation, Parameter, operations_of

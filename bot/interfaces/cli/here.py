@@ -1,23 +1,56 @@
-"""Doing an operation in the process of the command, where no service runs, holding the data folder."""
+"""Doing an operation in the process of the command, where no service runs, holding the data folder.
+
+Those of `LOCAL` look at files that no service can open, or make what a service needs to start.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
+from bot.agents.permissions.policy import People
 from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.interfaces import socket
-from bot.interfaces.cli.database_files import require_data
-from bot.interfaces.cli.local import local_registry
+from bot.interfaces.cli.bluesky import BlueskyAccount
+from bot.interfaces.cli.database_files import BackupFiles, DatabaseFiles, require_data
+from bot.interfaces.cli.init import Beginning
+from bot.interfaces.cli.portability import CarFiles
+from bot.interfaces.cli.service import Removal, SystemService
 from bot.interfaces.cli.setup import NOT_RUNNING, configured, in_constellation, log_to
+from bot.interfaces.cli.status import IdleService, Installation
 from bot.interfaces.exit_codes import exit_code
+from bot.secrets import Redactor
 from bot.services.halt import Restart
-from bot.services.registry import Registry
+from bot.services.registry import Clocks, Guard, Registry
 from bot.services.sharing import ServedRegistry, open_shared
 from memory.store.clock import utc_now
 from memory.store.errors import FolderLocked, StoreError
+from memory.store.ids import PersonId
+from sources.terminal import PERSON
 from texts import _, error_text
+
+LOCAL = (
+    SystemService,
+    Removal,
+    BackupFiles,
+    Beginning,
+    BlueskyAccount,
+    CarFiles,
+    DatabaseFiles,
+    IdleService,
+    Installation,
+)
+
+
+def local_registry(config: Config) -> Registry:
+    """For the owner at the terminal, who is the only one here."""
+
+    async def zone_of(_person: PersonId) -> str:
+        return config.schedule.zone_name()
+
+    guard = Guard(People((PERSON,)), lambda _person: False, Redactor(config.secrets()).clean)
+    return Registry([each(config) for each in LOCAL], guard, Clocks(utc_now, zone_of))
 
 
 @asynccontextmanager

@@ -16,8 +16,8 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.config import Config, load_config
 from bot.errors import CallError, ConfigError, UserError
-from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.caller import Caller
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Arguments, Param, operation
 from bot.services.results import Ink, Result
 from sources.discord.links import invite_url
 from texts import _
@@ -175,7 +175,7 @@ class Beginning:
         "init",
         "Set up Carina: answer a few questions to create carina.toml and .env",
         Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, changes=True),
+        CHANGES_AT_TERMINAL,
     )
     async def write(self, _caller: Caller, arguments: WriteFile) -> Written:
         path, home = self.config.file, self.config.home
@@ -186,9 +186,7 @@ class Beginning:
         used = home.joinpath("global.db").exists()
         return Written(file=str(path), starter=arguments.starter, before=str(home) if used else "")
 
-    @operation(
-        "invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, Options(via=TERMINAL_ONLY)
-    )
+    @operation("invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, AT_TERMINAL)
     async def invite(self, _caller: Caller, application: _Application) -> str:
         given = application
         if not (given.isascii() and given.isdecimal() and len(given) <= 20):

@@ -92,7 +92,7 @@ def _chatting() -> Any:
 def demo() -> None:
     """Show the dashboard with made-up data in a temporary folder."""
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
-    asyncio.run(importlib.import_module("bot.interfaces.cli.demo").show())
+    asyncio.run(serve.show_demo())
 
 
 def _serve(*, as_json: bool = False) -> None:

@@ -17,7 +17,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.service_client import held
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.named import NO_CONSTELLATION, find, find_agent, find_group
+from bot.services.names import NO_CONSTELLATION, find, find_agent, find_group
 from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Ink, Result
 from memory.portability.car import About, CarError, Kind, shown

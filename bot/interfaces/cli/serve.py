@@ -1,26 +1,33 @@
 """`carina run`: the service until it is told to stop."""
 
 import asyncio
+import contextlib
 import ctypes
 import platform
 import signal
+import tempfile
+import webbrowser
+from pathlib import Path
 
 import click
 import structlog
 
 from bot import logs
 from bot.app import build
-from bot.config import Config
+from bot.config import Config, load_config
 from bot.config.service_manager import ServiceManager
 from bot.errors import UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import owner_at_terminal
+from bot.services.demo import CONFIGURATION, demo_agenda, write_demo
 from bot.services.halt import begin_anew
 from bot.services.registry import Registry
 from bot.services.web_access import sign_in_words
+from memory.store.clock import utc_now
+from memory.store.faults import commit_point
 from scheduler.zones import zone_of
-from texts import show_times
+from texts import _, show_times
 
 _log = structlog.get_logger("bot.interfaces.cli.serve")
 _ARENA_MAX = -8  # of glibc's mallopt
@@ -96,3 +103,38 @@ async def _either(*events: asyncio.Event) -> None:
     finally:
         for task in waiting:
             task.cancel()
+
+
+_WRITE = commit_point("demo.write")
+
+
+async def show_demo() -> None:
+    """Make a constellation in a throw-away folder, say where it can be seen, and serve it until somebody ends this."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # before there is a folder that would be left behind
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    with tempfile.TemporaryDirectory(prefix="carina-demo-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        (folder / "carina.toml").write_text(CONFIGURATION, "utf-8")
+        config = load_config({"CARINA_HOME": str(folder / "data"), "EMBEDDING_MODEL": "none"}, folder)
+        async with build(config, fronts=False) as app:
+            await app.services.database.write(_WRITE, lambda tx: write_demo(tx, utc_now()))
+
+            async def until_stopped() -> None:
+                listening = app.web.parts.listening
+                while not listening.address and not stop.is_set():
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(stop.wait(), 0.05)
+                if stop.is_set():
+                    return
+                call = app.services.registry.call
+                for operation, given in demo_agenda():
+                    await call(operation, owner_at_terminal(), given)
+                url = (await call("dashboard.open", owner_at_terminal(), {})).data()["url"]
+                click.echo(url)
+                click.echo(_("All of its data is made up and is deleted when you press Ctrl-C."), err=True)
+                if streams.attended():
+                    webbrowser.open(url)
+                await stop.wait()
+
+            await app.run(until_stopped)

@@ -104,8 +104,11 @@ def _require_possible(home: Path) -> None:
     try:
         tempfile.TemporaryDirectory(prefix=".carina-", dir=nearest).cleanup()
     except OSError as error:
-        words = _("The data folder {path} cannot be created: {error}. Set CARINA_HOME to another folder.")
-        raise UserError(words.format(path=home, error=error.strerror)) from error
+        raise UserError(
+            "The data folder {path} cannot be created: {error}. Set CARINA_HOME to another folder.",
+            path=home,
+            error=error.strerror,
+        ) from error
 
 
 _SECONDS = 300.0

@@ -7,7 +7,7 @@ import discord
 
 from bot.agents.permissions.policy import Approver, role_identity
 from bot.interfaces.discord.responses import Interaction
-from bot.services.caller import WITHHELD, Asker, Caller, Location, Spoken, Via
+from bot.services.caller import WITHHELD, Caller, Location, Spoken, Via
 from bot.services.slash_names import slash_names
 from memory.people.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience
 from memory.store.ids import PersonId, PlaceId
@@ -34,7 +34,7 @@ _KEEPING = {
 _GROUPS = {discord.AppCommandOptionType.subcommand.value, discord.AppCommandOptionType.subcommand_group.value}
 
 
-async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Asker:
+async def _scope_of(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
     """An ephemeral answer is heard by one person, who also knows what is known in the place of the command.
 
     In direct messages that is what a message of theirs would be answered with.
@@ -43,11 +43,11 @@ async def asker_of(interaction: discord.Interaction[Any], settings: DiscordSetti
     person = person_id(user)
     own = frozenset(settings.decided.alone(person))
     if user == settings.owner_id:
-        return Asker(person, Scope(OWNER, own), is_owner=True)
+        return Scope(OWNER, own)
     if interaction.guild_id is not None and interaction.guild is None:
         # Installed by the person, used where the bot is no member: what is known elsewhere stays elsewhere.
-        return Asker(person, Scope(channel_audience(place_id(interaction.channel_id or 0))))
-    return Asker(person, Scope(person_audience(person), await _known_here(interaction, settings) | own))
+        return Scope(channel_audience(place_id(interaction.channel_id or 0)))
+    return Scope(person_audience(person), await _known_here(interaction, settings) | own)
 
 
 async def scope_here(interaction: discord.Interaction[Any], settings: DiscordSettings) -> Scope:
@@ -145,15 +145,15 @@ def approver_of(interaction: discord.Interaction[Any], door: str) -> Approver:
 
 async def caller_of(interaction: Interaction, settings: DiscordSettings, door: str = "command") -> Caller:
     """An answer is seen by them alone; what they write down is known where they are answered alone."""
-    approver, asker = approver_of(interaction, door), await asker_of(interaction, settings)
-    own = OWNER if asker.is_owner else person_audience(approver.person)
+    approver, scope = approver_of(interaction, door), await _scope_of(interaction, settings)
+    own = OWNER if interaction.user.id == settings.owner_id else person_audience(approver.person)
     here = None
     if interaction.channel_id is not None and interaction.guild is not None:
         here = Spoken(place_id(interaction.channel_id), await scope_here(interaction, settings))
     return Caller(
         approver,
         Via.DISCORD,
-        asker.scope,
+        scope,
         Spoken(PlaceId(f"discord:user:{interaction.user.id}"), Scope(own)),
         trust_of(author_of(interaction.user), settings),
         here,

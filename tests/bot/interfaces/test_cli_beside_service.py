@@ -43,7 +43,7 @@ def test_who_holds_the_folder_and_takes_no_commands_is_named(
     with folder.lock():
         done = here(command)
     assert (done.returncode, done.stdout) == (1, "")
-    named = f"carina: Process {os.getpid()} is using the data folder {folder.path} and is not accepting commands: "
+    named = f"carina: Process {os.getpid()} is using the data folder {folder.path} and takes no commands: "
     assert done.stderr.startswith(named)
     assert done.stderr.endswith("Try again in a moment, or stop it.\n")
 
@@ -97,7 +97,7 @@ async def test_a_service_that_hangs_is_named_and_not_waited_for_without_end(
     with folder.lock():
         found = holder_of(folder)
         assert found is not None
-        words = rf"Process {os.getpid()} is using .*: the service did not answer within 0\.05 seconds\. .*, or stop it"
+        words = rf"Process {os.getpid()} is using .*\. The service did not answer within 0\.05 seconds: .*, or stop it"
         async with control.serve(folder, {"status": hang, "chat": hang_chat}):
             with pytest.raises(UserError, match=words):
                 await found.ask("status", 0.05)

@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from bot.errors import ToolError, UserError
-from bot.interfaces.control import ControlFailed, ServiceNotRunning, ask, call, serve
+from bot.interfaces.cli.client import NoService
+from bot.interfaces.control import serve
+from bot.interfaces.service_client import Holder, ServiceFailed
 from memory.store.errors import BlockNotFound, FolderLocked, StoreError
 from memory.store.folder import DataFolder
 
@@ -37,7 +39,7 @@ async def count(to: int) -> AsyncIterator[dict[str, int]]:
 
 
 async def collected(folder: DataFolder, op: str, **arguments: Any) -> list[Any]:
-    async with aclosing(call(folder, op, **arguments)) as replies:
+    async with aclosing(Holder(folder).call(op, **arguments)) as replies:
         return [reply async for reply in replies]
 
 
@@ -55,17 +57,17 @@ async def raw(folder: DataFolder, request: bytes) -> dict[str, Any]:
 
 async def test_one_reply_and_many(folder: DataFolder) -> None:
     async with serve(folder, {"add": add, "count": count}):
-        assert await ask(folder, "add", a=2, b=3) == 5
+        assert await Holder(folder).ask("add", a=2, b=3) == 5
         assert await collected(folder, "count", to=3) == [{"n": 0}, {"n": 1}, {"n": 2}]
-        assert await ask(folder, "count", to=0) is None
+        assert await Holder(folder).ask("count", to=0) is None
 
 
 async def test_the_socket_is_for_its_owner_and_goes_with_the_service(folder: DataFolder) -> None:
     async with serve(folder, {}):
         assert stat.S_IMODE(folder.control_socket.stat().st_mode) == 0o600
     assert list(folder.path.iterdir()) == [folder.path / "constellations"]
-    with pytest.raises(ServiceNotRunning, match=r"No service answers .*`carina run`"):
-        await ask(folder, "add", a=1)
+    with pytest.raises(NoService, match="is not accepting commands"):
+        await Holder(folder).ask("add", a=1)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +89,7 @@ async def test_what_is_no_request_is_answered_with_what_is_wrong(
     async with serve(folder, {"add": add}):
         reply = await raw(folder, request_line)
         assert expected in reply["error"]
-        assert await ask(folder, "add", a=1) == 1
+        assert await Holder(folder).ask("add", a=1) == 1
 
 
 @pytest.mark.parametrize("error", [UserError("not yours"), ToolError("not yours"), BlockNotFound("not yours")])
@@ -97,9 +99,9 @@ async def test_an_operation_fails_with_words_for_the_caller(folder: DataFolder, 
         raise error
 
     async with serve(folder, {"fail": fail}):
-        replies = call(folder, "fail")
+        replies = Holder(folder).call("fail")
         assert await anext(replies) == 1
-        with pytest.raises(ControlFailed, match="not yours"):
+        with pytest.raises(ServiceFailed, match="not yours"):
             await anext(replies)
 
 
@@ -109,9 +111,9 @@ async def test_what_went_wrong_inside_stays_inside(folder: DataFolder, broken: A
         return broken()
 
     async with serve(folder, {"fail": fail, "add": add}):
-        with pytest.raises(ControlFailed, match="an internal error; the service's log says more"):
-            await ask(folder, "fail")
-        assert await ask(folder, "add", a=1) == 1
+        with pytest.raises(ServiceFailed, match="an internal error; the service's log says more"):
+            await Holder(folder).ask("fail")
+        assert await Holder(folder).ask("add", a=1) == 1
 
 
 async def test_a_caller_that_leaves_cancels_the_operation(folder: DataFolder) -> None:
@@ -125,7 +127,7 @@ async def test_a_caller_that_leaves_cancels_the_operation(folder: DataFolder) ->
             ended.set()
 
     async with serve(folder, {"forever": forever}):
-        async with aclosing(call(folder, "forever", within=None)) as replies:
+        async with aclosing(Holder(folder).call("forever")) as replies:
             assert await anext(replies) == "begun"
         async with asyncio.timeout(5):
             await ended.wait()
@@ -139,8 +141,8 @@ async def test_a_service_that_stops_says_so_to_those_who_wait(folder: DataFolder
         await asyncio.Event().wait()
 
     async def asking() -> None:
-        with pytest.raises(ControlFailed, match="before it answered"):
-            await ask(folder, "slow")
+        with pytest.raises(ServiceFailed, match="before it answered"):
+            await Holder(folder).ask("slow")
 
     async with asyncio.TaskGroup() as group, serve(folder, {"slow": slow}):
         group.create_task(asking())
@@ -152,26 +154,26 @@ async def test_a_long_reply_arrives_whole(folder: DataFolder) -> None:
         return "ä" * 3_000_000
 
     async with serve(folder, {"long": long, "add": add}):
-        assert await ask(folder, "long") == "ä" * 3_000_000
-        with pytest.raises(ControlFailed, match="that is too long"):
-            await ask(folder, "add", a="x" * (1 << 20))
+        assert await Holder(folder).ask("long") == "ä" * 3_000_000
+        with pytest.raises(ServiceFailed, match="that is too long"):
+            await Holder(folder).ask("add", a="x" * (1 << 20))
 
 
 async def test_a_socket_left_by_a_killed_service_is_replaced(folder: DataFolder) -> None:
     left = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     left.bind(str(folder.control_socket))
     left.close()
-    with pytest.raises(ServiceNotRunning):
-        await ask(folder, "add", a=1)
+    with pytest.raises(NoService):
+        await Holder(folder).ask("add", a=1)
     async with serve(folder, {"add": add}):
-        assert await ask(folder, "add", a=1) == 1
+        assert await Holder(folder).ask("add", a=1) == 1
 
 
 async def test_a_second_service_leaves_the_first_ones_socket_alone(folder: DataFolder) -> None:
     async with serve(folder, {"add": add}):
         with pytest.raises(FolderLocked, match="Another service is already listening"):
             await serve(folder, {}).__aenter__()
-        assert await ask(folder, "add", a=1) == 1
+        assert await Holder(folder).ask("add", a=1) == 1
 
 
 @pytest.fixture
@@ -188,11 +190,11 @@ async def test_a_path_too_long_for_a_socket_is_no_obstacle(folder: DataFolder, d
         path = Path(deep.control_path.read_text())
         assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
         assert stat.S_IMODE(deep.control_path.stat().st_mode) == 0o600
-        assert await ask(deep, "add", a=4) == 4
+        assert await Holder(deep).ask("add", a=4) == 4
     assert not deep.control_path.exists()
     assert not path.parent.exists()
-    with pytest.raises(ServiceNotRunning):
-        await ask(deep, "add", a=1)
+    with pytest.raises(NoService):
+        await Holder(deep).ask("add", a=1)
 
 
 async def test_where_temporary_files_go_may_be_too_long_as_well(
@@ -200,7 +202,7 @@ async def test_where_temporary_files_go_may_be_too_long_as_well(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(deep.path))
     async with serve(deep, {"add": add}):
-        assert await ask(deep, "add", a=4) == 4
+        assert await Holder(deep).ask("add", a=4) == 4
     monkeypatch.setattr("bot.interfaces.control._SHORT", str(deep.path / "gone"))
     with pytest.raises(StoreError, match="too long for a socket; set CARINA_HOME to a shorter one"):
         await serve(deep, {}).__aenter__()

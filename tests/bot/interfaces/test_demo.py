@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.interfaces.cli.demo import show
+from bot.interfaces.cli.serve import show_demo
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Plain
 from bot.services.status import Doctor
@@ -19,7 +19,7 @@ from texts import speaking
 async def test_a_demo_that_is_hung_up_on_while_it_begins_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with tempfile.TemporaryDirectory() as name:  # short enough for a socket
         monkeypatch.setattr(tempfile, "tempdir", name)
-        demo = asyncio.create_task(show())
+        demo = asyncio.create_task(show_demo())
         while not list(Path(name).iterdir()):
             await asyncio.sleep(0.001)
         os.kill(os.getpid(), signal.SIGHUP)

@@ -10,7 +10,7 @@ import pytest
 
 from bot.config import load_config
 from bot.errors import ConfigError, UserError
-from bot.interfaces.cli.local import local_registry
+from bot.interfaces.cli.here import local_registry
 from bot.runtime import replication
 from bot.runtime.replication import Replication, replica_of
 from bot.services.caller import owner_at_terminal

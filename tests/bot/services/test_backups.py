@@ -11,7 +11,7 @@ from structlog.testing import capture_logs
 
 from bot.config import load_config
 from bot.errors import UserError
-from bot.interfaces.cli.local import local_registry
+from bot.interfaces.cli.here import local_registry
 from bot.services.backups import Backups
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown, Result

@@ -1,12 +1,15 @@
-"""How people call blocks, writers and moments, and finding what they mean."""
+"""How people call agents, groups, blocks, writers, audiences and moments, and finding what they mean."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Protocol, TypeVar
 
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import UserError
 from memory import agents, blocks
+from memory.agents import Agent, Group
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.history import Past
@@ -17,6 +20,51 @@ from memory.store.database import Rows
 from memory.store.ids import BlockId, PersonId
 from scheduler.zones import instant
 from texts import _, error_sentence, gettext_noop
+
+NO_AGENT = gettext_noop("There is no agent {name}. There are: {known}.")
+NO_GROUP = gettext_noop("There is no group {name}. There are: {known}.")
+NO_FEED = gettext_noop("There is no feed, calendar or folder {name}. There are: {known}.")
+NO_TEMPLATE = gettext_noop("There is no task template {name}. There are: {known}.")
+NO_CONSTELLATION = gettext_noop("There is no constellation {name}. There are: {known}.")
+_SHOWN = 80  # characters of a name that is not known
+LARGEST = 2**63 - 1  # of what SQLite takes as an integer
+
+
+class HasName(Protocol):
+    @property
+    def name(self) -> str: ...
+
+
+N = TypeVar("N", bound=HasName)
+
+
+def find(every: Iterable[N], name: str, missing: str) -> N:
+    """The one of that name. Raises UserError with the text `missing`, which says which there are."""
+    known, wanted = list(every), name.strip().removeprefix("@").casefold()
+    for each in known:
+        if each.name.casefold() == wanted:
+            return each
+    there = ", ".join(each.name for each in known) or _("none")
+    raise UserError(_(missing, name=repr(name[:_SHOWN]), known=there))
+
+
+def find_agent(rows: Rows, name: str) -> Agent:
+    """An agent, also one that is archived, whose memory stays. Raises UserError."""
+    return find(agents.every_agent(rows), name, NO_AGENT)
+
+
+def find_living(rows: Rows, name: str) -> Agent:
+    """An agent that is not archived; without a name the first. Raises UserError."""
+    known = agents.agents(rows)
+    if not known:
+        raise UserError("All agents are archived.")
+    return find(known, name, NO_AGENT) if name.strip() else known[0]
+
+
+def find_group(rows: Rows, name: str) -> Group:
+    """A group. Raises UserError."""
+    return find(agents.groups(rows), name, NO_GROUP)
+
 
 _SHOWN = 25  # names in an error
 MOMENTS = gettext_noop("a day such as 2026-11-22, a time such as 2026-11-22 03:00, or an age such as 8h, 2d or 30m")
