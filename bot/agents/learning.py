@@ -38,9 +38,9 @@ def learn(tx: Tx, material: PromptInputs, tools: Callable[[Agent], Toolset], now
     session = sessions.go_on(tx, turn, span, now)
     if forgets(material.steps):
         return  # somebody asked to forget: their words would teach it again
-    for said, source in (*_from_people(material, session), *_from_tools(tx, material, session, tools, found)):
-        facts.learn(tx, said, source, now)
     heard = list(_from_people(material, session))
+    for said, source in (*heard, *_from_tools(tx, material, session, tools, found)):
+        facts.learn(tx, said, source, now)
     for member in _members(tx, material) if heard else ():  # in the same session, so that it counts once
         for said, source in heard:
             facts.learn(tx, said, replace(source, agent=member), now)

@@ -77,7 +77,7 @@ def begin_turn(
     turn = replace(turn, trust=min((message.trust for message in heard), default=turn.trust))
     joined = Joined(tuple((message.id, message.revision) for message in heard))
     turns.begin(tx, turn)
-    turns.put_step(tx, turn, 1, joined, now)
+    turns.add_step(tx, turn, joined, now)
     attempts.begin(tx, rows, turn.id, first=first)
     if request is not None:
         broker.resume(tx, turn, request, now)

@@ -26,11 +26,9 @@ KEPT = 30
 def go_on(tx: Tx, turn: Turn, span: tuple[MessageId, MessageId], now: datetime) -> SessionId:
     """Count a turn that ends for the session that goes on there, or begin one. `span`: its first and last message."""
     first, last = span
-    found = _open(tx, turn)
-    if found is not None:
-        sql = """UPDATE sessions SET last_at = ?, end_position = max(end_position, ?), trust = min(trust, ?)
-                 WHERE id = ?"""
-        tx.run(sql, (now, last, int(turn.trust), found))
+    sql = f"""UPDATE sessions SET last_at = ?, end_position = max(end_position, ?), trust = min(trust, ?)
+              WHERE id = ({_OPEN}) RETURNING id"""
+    if (found := tx.value(sql, (now, last, int(turn.trust), *_place(turn)), SessionId)) is not None:
         return found
     values: dict[str, Value] = {
         "id": turn.id,
@@ -140,14 +138,12 @@ _session = RowMapper(Session)
 
 def of_turn(rows: Rows, turn: Turn) -> SessionId:
     """The session that a running turn will count for when it ends."""
-    found = _open(rows, turn)
-    return SessionId(turn.id) if found is None else found
+    return rows.value(_OPEN, _place(turn), SessionId) or SessionId(turn.id)
 
 
-def _open(rows: Rows, turn: Turn) -> SessionId | None:
-    return rows.value(
-        """SELECT id FROM sessions WHERE agent_id = ? AND audience = ? AND ended = 0 AND place_id = ? AND last_at > ?
-           ORDER BY last_at DESC LIMIT 1""",
-        (turn.agent, turn.scope.audience, turn.place, turn.started_at - GAP),
-        SessionId,
-    )
+_OPEN = """SELECT id FROM sessions WHERE agent_id = ? AND audience = ? AND ended = 0 AND place_id = ? AND last_at > ?
+           ORDER BY last_at DESC LIMIT 1"""
+
+
+def _place(turn: Turn) -> tuple[Value, ...]:
+    return turn.agent, turn.scope.audience, turn.place, turn.started_at - GAP

@@ -100,30 +100,24 @@ def require_current(rows: Rows, turn: Turn) -> None:
 
     Whoever writes for a turn asks in the same transaction: an erasure that came between may not be undone by it.
     """
-    _next_step(rows, turn)
-
-
-def _next_step(rows: Rows, turn: Turn) -> int:
-    sql = """SELECT status, restarts, (SELECT coalesce(max(seq), 0) + 1 FROM turn_steps WHERE turn_id = turns.id) AS seq
-             FROM turns WHERE id = ?"""
-    row = rows.one(sql, (turn.id,))
-    if row is None or row["status"] != "running" or row["restarts"] != turn.restarts:
+    if rows.one(f"SELECT 1 FROM turns WHERE {_CURRENT}", {"turn": turn.id, "restarts": turn.restarts}) is None:
         raise TurnMoved(f"turn {turn.id} was ended or begun again by other hands")
-    return int(row["seq"])
+
+
+_CURRENT = "id = :turn AND status = 'running' AND restarts = :restarts"
 
 
 def add_step(tx: Tx, turn: Turn, body: StepBody, now: datetime) -> int:
     """Append a step; gives its number, from 1. Raises TurnMoved."""
-    seq = _next_step(tx, turn)
-    put_step(tx, turn, seq, body, now)
-    return seq
-
-
-def put_step(tx: Tx, turn: Turn, seq: int, body: StepBody, now: datetime) -> None:
-    """Write a step of that number down, where it is known to be the next."""
     kind, text = step_bodies.dump(body)
-    values: dict[str, Value] = {"turn_id": turn.id, "seq": seq, "kind": kind, "body": text}
-    tx.insert("turn_steps", {**values, "audience": turn.scope.audience, "at": now})
+    sql = f"""INSERT INTO turn_steps (turn_id, seq, kind, body, audience, at)
+              SELECT id, (SELECT coalesce(max(seq), 0) + 1 FROM turn_steps WHERE turn_id = :turn), :kind, :body,
+                :audience, :at FROM turns WHERE {_CURRENT} RETURNING seq"""
+    which: dict[str, Value] = {"turn": turn.id, "restarts": turn.restarts, "kind": kind, "body": text}
+    seq = tx.value(sql, {**which, "audience": turn.scope.audience, "at": now}, int)
+    if seq is None:
+        raise TurnMoved(f"turn {turn.id} was ended or begun again by other hands")
+    return seq
 
 
 def has_result(rows: Rows, turn: Turn, call: str) -> bool:

@@ -141,10 +141,9 @@ def _weightiest(
     """The first facts of an order; who said them is looked up for these alone."""
     condition, parameters = scope.sql("f.audience")
     moment = "~" if until is None else until
-    sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.id IN (SELECT f.id FROM facts f WHERE {which[0]}
-                AND f.superseded_by IS NULL AND f.created_at <= ? AND {condition} ORDER BY {order[0]} LIMIT ?)
-              ORDER BY {order[0]}"""
-    return to_fact.all(rows, sql, (*which[1], moment, *parameters, *order[1], limit, *order[1]))
+    sql = f"""SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE {which[0]} AND f.superseded_by IS NULL
+                AND f.created_at <= ? AND {condition} ORDER BY {order[0]} LIMIT ?) f"""
+    return to_fact.all(rows, sql, (*which[1], moment, *parameters, *order[1], limit))
 
 
 def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequence[PersonId] = ()) -> list[Fact]:
