@@ -1,19 +1,21 @@
 """The dashboard in a real Chromium: every page in both themes and sizes, by keyboard, and looked over by axe."""
 
 import asyncio
+import contextlib
+import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Page, async_playwright
+from playwright.async_api import Browser, Error, Page, async_playwright
 
 from bot.services.demo import CONFIGURATION, demo_agenda, write_demo
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from tests.web.screenshots import ARGUMENTS, BLOCK, PHONE, WIDE, chromium
-from tests.web.site import Site, site
+from tests.web.site import TOML, Site, site
 from tests.web.test_own_page import ALICE, settled
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not chromium(), reason="no Chromium is installed")]
@@ -109,11 +111,63 @@ async def test_a_request_is_approved_and_a_block_restored_by_keyboard_alone(tmp_
         assert wrong == []
 
 
+async def test_a_block_is_edited_and_a_person_erased_by_keyboard_alone(tmp_path: Path) -> None:
+    async with demo(tmp_path) as s, browser() as made:
+        page, wrong = await signed_in(made, s)
+        await page.goto(f"{s.address}{BLOCK}")
+        await focus(page, "Robin teaches")
+        await page.keyboard.press("Control+End")
+        await page.keyboard.type(" Sings on Mondays.")
+        await focus(page, "Save")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".banner.good")
+        assert "Sings on Mondays." in (await s.call("memory.show", label="human"))["text"]
+        await page.goto(f"{s.address}/people?person=discord:2001")
+        await focus(page, "Erase")
+        await page.keyboard.press("Enter")
+        await page.wait_for_url("**/commands/privacy.erase*", wait_until="load")
+        for words, then in (("Run", "[role=alertdialog]"), ("Yes, do it", ".banner.good")):
+            await focus(page, words)
+            await page.keyboard.press("Enter")
+            await page.wait_for_selector(then)
+        kept = await s.call("privacy.see", person="discord:2001")
+        assert not any(kept["stores"]["demo"].values())
+        assert wrong == []
+
+
+async def test_a_page_says_that_the_service_went_away_and_what_was_written_is_not_lost(tmp_path: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        toml = TOML.replace(":0", f":{free.getsockname()[1]}")
+    async with browser() as made:
+        async with site(tmp_path, toml) as s:
+            page, _wrong = await signed_in(made, s)
+            await page.goto(here := f"{s.address}/memory/block?label=persona")
+            await page.fill("textarea", "I love the sea")
+            assert not await page.is_visible("#offline")
+        await page.wait_for_selector("#offline", state="visible")
+        assert await page.input_value("textarea") == "I love the sea"
+        async with site(tmp_path, toml):
+            await page.wait_for_selector("#offline", state="hidden")
+        with contextlib.suppress(Error):  # the browser shows its own page
+            await page.click("text=Save", no_wait_after=True)
+            await page.wait_for_url("chrome-error:**")
+        async with site(tmp_path, toml) as s:
+            await page.goto(here)
+            assert await page.is_visible("#restored")
+            assert await page.input_value("textarea") == "I love the sea"
+            await page.click("text=Save")
+            await page.wait_for_selector(".banner.good")
+            assert (await s.call("memory.show", label="persona"))["text"] == "I love the sea"
+            await page.goto(here)
+            assert not await page.is_visible("#restored")
+
+
 async def focus(page: Page, words: str) -> None:
     """Press Tab until something of these words has the focus."""
     for _ in range(120):
         await page.keyboard.press("Tab")
-        held = "document.activeElement.matches('button, a') ? document.activeElement.textContent : ''"
+        held = "document.activeElement.matches('button, a, textarea') ? document.activeElement.textContent : ''"
         if words in await page.evaluate(held):
             return
     raise AssertionError(f"nothing called {words} was reached")

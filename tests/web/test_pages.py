@@ -1,11 +1,24 @@
 """Every page, empty and with what people wrote: nothing of it is more than text."""
 
+import json
 import re
 from pathlib import Path
+from urllib.parse import quote
 
 from bot.interfaces.web.render import number
-from tests.web.site import Site, site
+from memory import agents
+from memory.people.audience import PUBLIC, Audience, Trust
+from memory.queue import inbox
+from memory.queue.inbox import Arrival, Heard
+from memory.queue.payloads import Brought
+from memory.store.clock import utc_now
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId, PlaceId
+from sources.terminal import PERSON
+from tests.web.site import TOML, Site, site
 
+_ARRIVE = commit_point("test.web_arrive")
 PAGES = (
     "/", "/chat", "/chat/Carina", "/approvals", "/search", "/search?text=tea", "/memory", "/memory?show=entries",
     "/memory?show=facts", "/memory?show=journal", "/memory?show=tools", "/memory/block?label=persona", "/graph",
@@ -66,6 +79,74 @@ async def test_what_people_wrote_is_only_text(tmp_path: Path) -> None:
             for mark in ("<script>alert", "<img src=x", "<b>bold", 'href="javascript:', "\u202e"):
                 assert mark not in page, f"{mark} in {path}"
         assert "&lt;script&gt;alert(1)" in (await s.get("/memory/block?label=human")).text
+
+
+HOSTILE = "<script>alert(1)</script><b>bold</b>\u202e\u200bevil"
+
+
+async def test_hostile_names_are_only_text(tmp_path: Path) -> None:
+    shared, named = tmp_path / "shared", HOSTILE.replace("</", "<")
+    shared.mkdir()
+    (shared / f"{named}.md").write_text("The dentist is on Elm Street", "utf-8")
+    toml = f"[[agents]]\nname = {json.dumps(HOSTILE)}\ndescription = {json.dumps(EVIL)}\n"
+    toml += f"[[groups]]\nname = {json.dumps('g' + HOSTILE)}\nmembers = [{json.dumps(HOSTILE)}]\ndefault = true\n"
+    async with site(tmp_path, TOML.replace('group = "Main"', f"group = {json.dumps('g' + HOSTILE)}") + toml) as s:
+        await s.sign_in()
+        now = utc_now()
+        place = Heard(PlaceId("discord:7"), "guild", HOSTILE, Audience("guild:7"), (PUBLIC,))
+        group = (await s.app.database.read(agents.groups))[0]
+
+        def arrive(tx: Tx) -> None:
+            inbox.accept(tx, Arrival(
+                "discord", "7", "message", place, PersonId("discord:7"), HOSTILE, Trust.APPROVED, "7", EVIL, now,
+                Brought(), group.id,
+            ), now)  # fmt: skip
+
+        await s.app.database.write(_ARRIVE, arrive)
+        await s.call("folder.create", name="papers", path=str(shared), description=EVIL)
+        await s.call("folder.attach", name="papers", agent=HOSTILE)
+        await s.call("token.create", name="shell", scope="chat")
+        await s.call("archival.add", text=EVIL)
+        await s.call("memory.create", label="notes", description=EVIL)
+        await s.call("events.add", title=EVIL, when="tomorrow at 9")
+        await s.call("coord.note", note=EVIL)
+        row = (await s.call("inbox.list"))[0]["id"]
+        agent, seen = quote(HOSTILE), 0
+        here = [path.replace("Carina", agent).replace("/groups/Main", f"/groups/g{agent}") for path in PAGES]
+        here += [f"/messages/{row}", f"/context?place=discord:7&agent={agent}", "/people?person=discord:7"]
+        for path in (*here, "/search?text=dentist", "/search?text=bold", "/memory/block?label=notes"):
+            answer = await s.get(path)
+            assert answer.status_code == 200, f"{path}: {answer.text[-300:]}"
+            for mark in ("<script>alert", "<img src=x", "<b>bold", 'href="javascript:', "\u202e", "\u200b"):
+                assert mark not in answer.text, f"{mark} in {path}"
+            seen += "&lt;script&gt;alert(1)" in answer.text
+        assert seen > 20
+
+
+async def test_a_message_of_a_hundred_thousand_characters_is_refused_or_shown(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        refused = await s.post("/chat/Carina", text="x" * 100_000)
+        assert "has 1 to 32,000 characters; this one has 100,000" in refused.text
+        program = await s.program("chat")
+        body = {"model": "Carina", "messages": [{"role": "user", "content": "x" * 100_000}]}
+        assert (await program.post("/v1/chat/completions", json=body)).status_code == 400
+        assert await s.call("inbox.list") == []
+        to, now = await s.app.web.talk.conversation("dashboard", "Carina"), utc_now()
+        place = Heard(to.place.id, to.place.kind, to.place.name, to.place.audience, to.place.within)
+
+        def arrive(tx: Tx) -> None:
+            text = "word " * 20_000
+            inbox.accept(tx, Arrival(
+                "api", "7", "message", place, PERSON, "owner", Trust.OWNER, "7", text, now, Brought(), None
+            ), now)  # fmt: skip
+
+        await s.app.database.write(_ARRIVE, arrive)
+        row = (await s.call("inbox.list"))[0]["id"]
+        for path in ("/chat/Carina", f"/messages/{row}", "/search?text=word", "/messages"):
+            answer = await s.get(path)
+            assert answer.status_code == 200
+            assert len(answer.content) < 150_000
 
 
 async def test_a_link_puts_no_words_on_a_page(tmp_path: Path) -> None:

@@ -19,8 +19,8 @@ from texts import gettext_noop
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
-_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f]")
-"""Marks that turn text around, so that it is read otherwise than it is stored."""
+_TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\u200b\u2060-\u2064\ufeff]")
+"""Marks that turn text around, or are not seen, so that it is read otherwise than it is stored."""
 _ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
 _WRITERS = 8  # colors that tell writers apart
 

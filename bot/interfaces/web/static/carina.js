@@ -43,6 +43,20 @@
     const button = event.submitter;
     if (button && !event.defaultPrevented) setTimeout(() => { button.disabled = true; setTimeout(() => { button.disabled = false; }, 4000); });
   });
+  /* A form with a long text is kept until an answer to it is there: the service may have died under it. */
+  const longs = all("form[method=post]").filter((form) => $("textarea", form) && !form.closest("[data-chat]"));
+  const kept = (form) => `form ${location.pathname}${location.search} ${longs.indexOf(form)}`;
+  longs.forEach((form) => {
+    const draft = sessionStorage.getItem(kept(form));
+    form.addEventListener("submit", () => {
+      sessionStorage.setItem(kept(form), JSON.stringify([...new FormData(form)].filter(([name]) => name !== "csrf")));
+    });
+    if (!draft) return;
+    sessionStorage.removeItem(kept(form));
+    if ($("[data-answered]")) return;
+    JSON.parse(draft).forEach(([name, value]) => { const field = form.elements[name]; if (field && "value" in field) field.value = value; });
+    $("#restored").hidden = false;
+  });
   all("textarea[data-limit]").forEach((area) => area.addEventListener("input", () => {
     $("[data-count]").textContent = area.value.length;
     const gauge = $(".gauge", area.form), share = Math.min(100, 100 * area.value.length / Number(area.dataset.limit));
@@ -103,7 +117,13 @@
     figure.setAttribute("role", "img");
     figure.setAttribute("aria-label", data.series.map((each) => `${each.label}: ${each.values.join(", ")}`).join("; "));
   });
-  addEventListener("resize", () => { clearTimeout(plots.later); plots.later = setTimeout(plots, 150); });
+  /* What is wider than the screen is scrolled with keys, too. */
+  const scrolls = () => all(".scroll, .tall").forEach((each) => {
+    if (each.scrollWidth > each.clientWidth || each.scrollHeight > each.clientHeight) each.tabIndex = 0;
+    else each.removeAttribute("tabindex");
+  });
+  const fit = () => { plots(); scrolls(); };
+  addEventListener("resize", () => { clearTimeout(fit.later); fit.later = setTimeout(fit, 150); });
   localize(document);
-  plots();
+  fit();
 })();
