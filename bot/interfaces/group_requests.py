@@ -5,10 +5,10 @@ said there; it stays in that conversation. Whoever waited for the answer has it,
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, TypeVar
+from typing import Any
 
 from bot.errors import UserError
 from bot.runtime.router import Router
@@ -23,8 +23,6 @@ from memory.store.faults import commit_point
 from memory.store.ids import PlaceId, code, snowflakes
 from sources.base import Notification
 from sources.terminal import PERSON, PLACE
-
-T = TypeVar("T")
 
 _TAKE = commit_point("errand.take")
 
@@ -90,7 +88,9 @@ class GroupRequests:
             while True:
                 await changed.wait()
                 changed.clear()
-                row = await self._read(lambda rows: inbox.by_external(rows, heard.source, heard.external_id))
+                row = await self.services.database.read(
+                    lambda rows: inbox.by_external(rows, heard.source, heard.external_id)
+                )
                 if row is not None and row.status is Status.DEAD:
                     raise UserError("It could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
                 if row is not None and row.over:
@@ -108,9 +108,6 @@ class GroupRequests:
             return "\n\n".join(each.content for each in said)
 
         return await self.services.database.write(_TAKE, take)
-
-    async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.services.database.read(read)
 
 
 def said_because(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:

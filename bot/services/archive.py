@@ -1,10 +1,10 @@
 """What agents keep for the long term, and what one is shown in a place. Scoped as a message there is."""
 
 import contextlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -35,8 +35,6 @@ from memory.store.ids import AgentId, EntryId, PersonId
 from memory.wider_audience import require_widening_entry, widen_entry
 from sources.text import one_line
 from texts import _, gettext_noop
-
-T = TypeVar("T")
 
 _ADD = commit_point("archive.add")
 _DELETE = commit_point("archive.delete")
@@ -295,9 +293,6 @@ class Archive(MemoryService):
     async def suggest(self, caller: Caller) -> Suggestions:
         found = await self.list_entries(caller, limit=_SUGGESTED)
         return [(row.id, ": ".join(filter(None, (row.name, one_line(row.text, _SHOWN))))) for row in found.rows]
-
-    async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.database.read(read)
 
 
 def whole_text(entry: Entry) -> str:

@@ -85,7 +85,6 @@ _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, 
 _Newer = Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)]
 _Text = Annotated[str, Field(min_length=1, max_length=4_000), Param("The text to add")]
 _Content = Annotated[str, Param("The new text")]
-_Seen = Annotated[int, Param("The version that the form showed")]
 _Redo = Annotated[bool, Param("Redo your latest undone change")]
 _Writer = Annotated[
     str, Field(min_length=1, max_length=100), Param("Agent, person or job whose changes to undo", suggests="writers")
@@ -111,11 +110,12 @@ class EditBlock(Arguments):
     ] = ""
 
 
-class WriteField(Arguments):
+class WriteBlock(Arguments):
     label: BlockName
     text: Annotated[str, Param("The new text")]
-    field: Annotated[str, Param("The mark of the field's name")]
-    mark: Annotated[str, Param("The mark of what the form showed")]
+    seen: Annotated[int | None, Param("The version that the form showed")] = None
+    field: Annotated[str, Param("The mark of the field's name")] = ""
+    mark: Annotated[str, Param("The mark of what the form showed")] = ""
 
 
 @dataclass(frozen=True)
@@ -222,14 +222,10 @@ class Blocks(MemoryService):
 
     @operation("memory.write", "Store a form with a block", Action.EDIT_OWN, _FORM)
     @writes(_CHANGE)
-    def write_block(self, tx: Tx, caller: Caller, label: BlockName, text: _Content, seen: _Seen) -> Edited:
-        named = find_named(tx, caller.scope, label)
-        return self._edited(tx, caller, named, Written(text, seen=seen))
-
-    @operation("memory.write-field", "Store a form with a field of a block", Action.EDIT_OWN, _FORM)
-    @writes(_CHANGE)
-    def write_field(self, tx: Tx, caller: Caller, arguments: WriteField) -> Edited:
+    def write_block(self, tx: Tx, caller: Caller, arguments: WriteBlock) -> Edited:
         named = find_named(tx, caller.scope, arguments.label)
+        if not arguments.field:
+            return self._edited(tx, caller, named, Written(arguments.text, seen=arguments.seen))
         there = manual_edits.fields_by_hand(named.block)
         found = next((each for each in there if field_mark(each) == arguments.field), None)
         if found is None:

@@ -42,6 +42,7 @@ from bot.services.build import build_registry, open_backups, open_patrols, open_
 from bot.services.configuration import ConfigurationFile
 from bot.services.constellations import ConstellationCommands
 from bot.services.data_sources import open_data_sources
+from bot.services.erasure import Eraser
 from bot.services.folders import Folders
 from bot.services.front_ends import FrontEnds, FrontEndStates, Gaps, Talking
 from bot.services.groups import Groups
@@ -50,9 +51,10 @@ from bot.services.imports import Imports
 from bot.services.inbox import Inbox
 from bot.services.jobs import Schedule
 from bot.services.outbox import Outbox
+from bot.services.people import Accounts
 from bot.services.permits import Permits
 from bot.services.places import AccountSettings, Places, open_places
-from bot.services.privacy import Choices, Community, Running
+from bot.services.privacy import Choices, Community, Privacy
 from bot.services.registry import Registry
 from bot.services.search import Search
 from bot.services.status import Doctor, Status, StatusSources
@@ -146,14 +148,16 @@ class ServedConstellations:
         redact = Redactor(shared.config.secrets()).text
         self.runner = Runner(constellations, self.jobs, clock, self.router.resume, redact, self._earliest)
         settle = functools.partial(self.router.taken_in, SETTLE_SECONDS)
-        running = Running(settle, self.router.moved, self.router.resume, self.reload, shared.replication.paused)
-        guards = shared.choices, shared.audience
+        people = shared.broker.terms.people
+        accounts = Accounts(constellations, people, shared.audience, clock, settle, self.router.moved)
+        after = settle, self.router.moved, self._erased, shared.broker.erased, self.router.resume
+        eraser = Eraser(constellations, shared.folder.path, clock, *after, shared.replication.paused)
+        self.people = Community(accounts, Privacy(constellations, people, shared.choices, eraser, clock))
         known = constellations, shared.config, clock, shared.configured
         self.commands = ConstellationCommands(*known, self._is_open, self.opened.shut)
         resume = functools.partial(self.router.resume, shared.configured)
         rules = configured_rules(shared.config)
         self.access = Access(shared.home, shared.broker.terms, clock, resume, rules, owner_notices(shared.config))
-        self.people = Community.of(shared.broker, (constellations, shared.folder.path), clock, guards, running)
 
     @asynccontextmanager
     async def use(self, identifier: ConstellationId) -> AsyncIterator[Services]:
@@ -190,9 +194,10 @@ class ServedConstellations:
         await self.access.load()
         await self.people.load()
 
-    async def reload(self) -> None:
-        """Read again what is kept in memory of who is let in: an erasure may have changed it."""
+    async def _erased(self) -> None:
+        """Read again what is kept in memory of people: an erasure may have changed it."""
         await self.access.load()
+        await self.people.accounts.load()
 
     @asynccontextmanager
     async def jobs(self, identifier: ConstellationId) -> AsyncIterator[Opened]:

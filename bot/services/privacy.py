@@ -4,21 +4,18 @@ Each for themselves; the owner for anybody. `Choices` says whose words are withh
 answered until they resume, in any constellation.
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeAlias
+from typing import Annotated, Any, ClassVar
 
 import structlog
 from pydantic import Field
 
-from bot.agents.permissions.broker import Broker
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
-from bot.runtime.intake import AudienceResolver
 from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller
-from bot.services.erasure import Alone, Eraser, Reloaded
+from bot.services.erasure import Eraser
 from bot.services.people import Accounts
 from bot.services.privacy_results import Export, Receipt, Seen
 from bot.services.registry import CHANGES, Options, Param, operation
@@ -30,7 +27,7 @@ from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import ConstellationId, PersonId, TurnId
+from memory.store.ids import ConstellationId, PersonId
 from texts import _, gettext_noop
 
 _CHOOSE = commit_point("privacy.choose")
@@ -265,52 +262,10 @@ def _meant(caller: Caller, person: str) -> PersonId:
     return named(person) if person else caller.person
 
 
-Settle: TypeAlias = Callable[[], Awaitable[None]]
-"""Waits until what was heard before is stored."""
-Moved: TypeAlias = Callable[[ConstellationId, Sequence[TurnId]], None]
-"""Tells running turns to look again."""
-
-
-@dataclass(frozen=True)
-class Running:
-    """What of the running service an erasure needs.
-
-    `settle` waits until what was heard before is stored; `moved` tells running turns to look again; `deliver` sees to
-    what was queued in a constellation; `reloaded` has what is kept in memory read again; `alone` keeps other programs
-    from the files.
-    """
-
-    settle: Settle
-    moved: Moved
-    deliver: Callable[[ConstellationId], None]
-    reloaded: Reloaded
-    alone: Alone
-
-
 @dataclass(frozen=True)
 class Community:
     accounts: Accounts
     privacy: Privacy
-
-    @classmethod
-    def of(
-        cls,
-        broker: Broker,
-        data: tuple[Constellations, Path],
-        clock: Clock,
-        guards: tuple[Choices, AudienceResolver],
-        running: Running,
-    ) -> "Community":
-        (constellations, folder), (choices, audience), people = data, guards, broker.terms.people
-        accounts = Accounts(constellations, people, audience, clock, running.settle, running.moved)
-
-        async def erased() -> None:
-            await running.reloaded()
-            await accounts.load()
-
-        after = running.settle, running.moved, erased, broker.erased, running.deliver
-        eraser = Eraser(constellations, folder, clock, *after, running.alone)
-        return cls(accounts, Privacy(constellations, people, choices, eraser, clock))
 
     async def load(self) -> None:
         """Read what was chosen and linked before; to be done before anything is heard."""

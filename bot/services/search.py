@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -42,8 +42,6 @@ from memory.store.ids import PlaceId
 from scheduler.zones import zone_of
 from sources.text import one_line
 from texts import _, ngettext, ngettext_noop
-
-T = TypeVar("T")
 
 ME = "me"
 _EVERY: tuple[Domain, ...] = get_args(Domain)
@@ -227,7 +225,7 @@ class Search(MemoryService):
             named = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in found.hits]
             return replace(found, hits=named)
 
-        return Found.of(replace(await self._read(look), words_alone=asked.why))
+        return Found.of(replace(await self.database.read(look), words_alone=asked.why))
 
     @operation("archival.search", "Search the entries you can see", Action.SEARCH)
     async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:
@@ -282,9 +280,6 @@ class Search(MemoryService):
             limit=wanted.limit,
             guesses=True,
         )
-
-    async def _read(self, read: Callable[[Rows], T]) -> T:
-        return await self.database.read(read)
 
 
 def _same(names: Iterable[str]) -> Suggestions:

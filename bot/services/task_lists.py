@@ -3,10 +3,10 @@
 Those in charge also change the tasks that agents share, in the same words.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field
 
@@ -31,8 +31,6 @@ from memory.store.errors import Refused
 from memory.store.faults import commit_point
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, ngettext, ngettext_noop
-
-T = TypeVar("T")
 
 _CHANGE = commit_point("tasks.change")
 
@@ -338,9 +336,6 @@ class TaskLists(MemoryService):
 
     def _zone(self, rows: Rows, caller: Caller) -> str:
         return quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
-
-    async def _change(self, work: Callable[[Tx], T]) -> T:
-        return await self.database.write(_CHANGE, work, durable=True)
 
 
 def _alike(found: Sequence[Task], task: Task) -> list[Task]:

@@ -40,9 +40,9 @@ def block_form(registry: Registry, settings: DiscordSettings) -> Opening:
 def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, settings: DiscordSettings) -> None:
     """Store what is sent; a refusal gives back what was written, since a form that was sent is gone."""
 
-    async def written(interaction: Interaction, name: str, given: Mapping[str, Any]) -> str:
+    async def written(interaction: Interaction, given: Mapping[str, Any]) -> str:
         try:
-            result = await registry.call(name, await caller_of(interaction, settings, "form"), given)
+            result = await registry.call("memory.write", await caller_of(interaction, settings, "form"), given)
         except UserError as refused:
             raise UserError(
                 "{refused}\n\nThis is what you wrote:\n{given}", refused=refused, given=given["text"]
@@ -50,10 +50,9 @@ def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, se
         return "\n".join(result.lines(Markdown()))
 
     async def sent(interaction: Interaction, named: re.Match[str], fields: dict[str, str]) -> None:
-        name = "memory.write" if named.re is _WHOLE else "memory.write-field"
         if await defer(interaction):
             given = {**named.groupdict(), "text": fields.get("text", "")}
-            await answer(interaction, written(interaction, name, given), file_name="memory.md")
+            await answer(interaction, written(interaction, given), file_name="memory.md")
 
     hear_form(tree, _WHOLE, sent)
     hear_form(tree, _FIELD, sent)
