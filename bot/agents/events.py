@@ -42,10 +42,11 @@ class ToolCallCompleted:
 
 @dataclass(frozen=True)
 class Complete:
-    """The turn is over: its answer, if any, is in the outbox."""
+    """The turn is over: its answer, if any, is in the outbox. `compacts`: its agent may want a shorter conversation."""
 
     turn: TurnId
     place: PlaceId
+    compacts: bool = True
 
 
 @dataclass(frozen=True)

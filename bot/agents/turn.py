@@ -142,7 +142,8 @@ class TurnRunner:
             except TurnMoved:
                 continue  # nothing of it was stored
         if over:
-            self._deps.watch(events.Complete(self._turn, material.turn.place))
+            compacts = material.agent.config.get("compaction") is not None
+            self._deps.watch(events.Complete(self._turn, material.turn.place, compacts))
         return over
 
     async def _note_ran(self, material: PromptInputs) -> None:

@@ -83,6 +83,8 @@ class Relay:
 
 
 async def _next(stream: AsyncIterator[Event], model: Model, until: float | None) -> Event | None:
+    if until is None:
+        return await anext(stream, None)
     try:
         async with asyncio.timeout_at(until):
             return await anext(stream, None)

@@ -100,7 +100,7 @@ class Compactor:
         """Told of every event of turns: a turn that is over may have filled its conversation."""
         if isinstance(event, OfMember):
             event = event.event
-        if isinstance(event, Complete) and not is_patrol(event.place):
+        if isinstance(event, Complete) and event.compacts and not is_patrol(event.place):
             self._ended.put_nowait(event.turn)
 
     async def run(self) -> None:

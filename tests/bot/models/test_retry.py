@@ -77,5 +77,5 @@ async def test_all_tries_share_one_time_limit() -> None:
             yield TextDelta("well")
             await asyncio.Event().wait()
 
-    with pytest.raises(ModelBusy, match="test:scripted did not answer in the time"):
+    with pytest.raises(ModelBusy, match="test:scripted did not answer in time"):
         await events(retrying(Silent(), Waits(), seconds=0.05))
