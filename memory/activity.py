@@ -104,7 +104,6 @@ class Event(NamedTuple):
 
 
 def note(tx: Tx, event: NewEvent, now: datetime) -> None:
-    """Write an event."""
     words = storable(event.words)
     values = {**_new.values(event), "id": snowflakes.next(), "words": words, "details": _encode(dict(event.details))}
     values |= {"at": to_text(now)}

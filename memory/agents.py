@@ -134,7 +134,6 @@ def change_group(tx: Tx, group_: Group, now: datetime) -> None:
 
 
 def add_member(tx: Tx, group_id: GroupId, member: Member, position: int, now: datetime) -> None:
-    """Give a group one more member."""
     place: dict[str, Value] = {"group_id": group_id, "position": position, "joined_at": now}
     tx.insert("group_members", _member.values(member) | place)
 
@@ -212,12 +211,10 @@ def answering(rows: Rows, of: Group) -> list[AgentId]:
 
 
 def groups(rows: Rows) -> list[Group]:
-    """Every group, by name."""
     return [group(rows, GroupId(row["id"])) for row in rows.all("SELECT id FROM agent_groups ORDER BY name")]
 
 
 def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
-    """The groups that an agent is in, by name."""
     return [each for each in groups(rows) if identifier in (member.agent for member in each.members)]
 
 

@@ -63,13 +63,11 @@ def period_start(period: Period, now: datetime) -> datetime:
 
 
 def period_end(period: Period, now: datetime) -> datetime:
-    """When the next one begins."""
     start = period_start(period, now)
     return start + timedelta(days=1) if period == "day" else (start + timedelta(days=32)).replace(day=1)
 
 
 def limits(rows: Rows) -> list[Limit]:
-    """What was decided by command."""
     return _limit.all(rows, "SELECT * FROM budgets ORDER BY subject, period")
 
 
@@ -100,7 +98,6 @@ def spent(rows: Rows, of: Filter, since: datetime, now: datetime) -> Sum:
 
 
 def spenders(rows: Rows, column: Literal["person_id", "guild_id"], since: datetime) -> list[str]:
-    """Who spent anything since then."""
     sql = f"SELECT DISTINCT {column} FROM model_usage WHERE at >= ? AND {column} IS NOT NULL"
     return [str(row[0]) for row in rows.all(sql, (since,))]
 
@@ -119,7 +116,6 @@ def release(tx: Tx, reservation: int) -> None:
 
 
 def any_reserved(rows: Rows) -> bool:
-    """Whether anything is reserved."""
     return rows.one("SELECT 1 FROM budget_reservations") is not None
 
 
@@ -154,7 +150,6 @@ def guild_of(scope: Scope) -> Audience | None:
 
 
 def record(tx: Tx, turn: Turn, spent: Spent, now: datetime) -> None:
-    """Add a call made for a turn."""
     whose: dict[str, Value] = {"turn_id": turn.id, "agent_id": turn.agent, "person_id": turn.person}
     _add(tx, whose | {"place_id": turn.place, "guild_id": guild_of(turn.scope)}, spent, now)
 

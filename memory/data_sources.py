@@ -51,12 +51,10 @@ def add(tx: Tx, source: DataSource, now: datetime) -> None:
 
 
 def new(name: str, kind: SourceType, address: str, every_minutes: int, audience: Audience) -> DataSource:
-    """A source that was never read."""
     return DataSource(DataSourceId(new_id("src")), name, kind, address, every_minutes, True, None, 0, "", audience)
 
 
 def listing(rows: Rows) -> list[DataSource]:
-    """Every source, by name."""
     return _source.all(rows, "SELECT * FROM data_sources ORDER BY name")
 
 
@@ -118,7 +116,6 @@ def forget_old(tx: Tx, source: DataSourceId, now: datetime) -> None:
 
 
 def synced(tx: Tx, source: DataSourceId, now: datetime) -> None:
-    """Note that a source was read."""
     sql = "UPDATE data_sources SET last_sync_at = ?, failures = 0, last_error = '' WHERE id = ?"
     tx.run(sql, (now, source))
 

@@ -168,7 +168,6 @@ def drop_parts(tx: Tx, run_id: TurnId) -> None:
 
 
 def state(rows: Rows, group: GroupId) -> dict[str, Any]:
-    """What a group keeps between runs."""
     return rows.value("SELECT state FROM group_states WHERE group_id = ?", (group,), json.loads) or {}
 
 

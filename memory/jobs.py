@@ -92,7 +92,6 @@ def is_due(rows: Rows, identifier: str, now: datetime) -> Job | None:
 
 
 def earliest(rows: Rows) -> datetime | None:
-    """When the next job has to be looked at."""
     return rows.value("SELECT min(wake_at) FROM jobs WHERE wake_at IS NOT NULL", (), from_text)
 
 
@@ -161,7 +160,6 @@ def tell(tx: Tx, identifier: str, detail: str) -> None:
 
 
 def release(tx: Tx, identifier: str) -> None:
-    """Nobody holds it any more."""
     tx.run("UPDATE jobs SET held_until = NULL, holder = NULL WHERE id = ?", (identifier,))
 
 
@@ -196,7 +194,6 @@ def resume(tx: Tx, identifier: str, next_at: datetime | None) -> bool:
 
 
 def drop(tx: Tx, identifier: str) -> None:
-    """It is not wanted any more."""
     tx.run("DELETE FROM jobs WHERE id = ?", (identifier,))
 
 
@@ -209,13 +206,11 @@ def drop_over(tx: Tx, before: datetime) -> int:
 
 
 def wakes(rows: Rows, now: datetime) -> list[ConstellationId]:
-    """The constellations in which something is due."""
     sql = "SELECT constellation_id FROM job_wakes WHERE next_at <= ? ORDER BY next_at"
     return [ConstellationId(row["constellation_id"]) for row in rows.all(sql, (now,))]
 
 
 def next_wake(rows: Rows) -> datetime | None:
-    """When anything is due anywhere."""
     return rows.value("SELECT min(next_at) FROM job_wakes", (), from_text)
 
 

@@ -170,7 +170,6 @@ def asking(rows: Rows, identities: Iterable[str]) -> list[Request]:
 
 
 def is_asked(rows: Rows, identities: Iterable[str]) -> bool:
-    """Whether anything waits for one of these."""
     sql = """SELECT 1 FROM permission_requests WHERE status = 'waiting' AND EXISTS (SELECT 1 FROM json_each(approvers)
              WHERE value IN (SELECT value FROM json_each(?))) LIMIT 1"""
     return rows.one(sql, (json.dumps(list(identities)),)) is not None
@@ -193,7 +192,6 @@ def about(rows: Rows, message: MessageId) -> list[Request]:
 
 
 def of_person(rows: Rows, person: PersonId) -> list[Request]:
-    """Every request from a person's turns."""
     sql = "SELECT * FROM permission_requests WHERE person_id = ? ORDER BY id"
     return _request.all(rows, sql, (person,))
 
@@ -214,7 +212,6 @@ def forget(tx: Tx, identifier: RequestId, now: datetime) -> bool:
 
 
 def count_waiting(rows: Rows, place: PlaceId) -> int:
-    """How many questions from a place wait for an answer."""
     return rows.number(
         "SELECT count(*) AS n FROM permission_requests WHERE place_id = ? AND status = 'waiting'", (place,)
     )
@@ -389,7 +386,6 @@ class Entry:
 
 
 def note(tx: Tx, entry: Entry) -> None:
-    """Write a line of the record."""
     tx.insert("permission_audit", {"id": snowflakes.next(), **_entry.values(entry)})
 
 

@@ -41,17 +41,14 @@ _PROBE = 64  # characters that are compared before a whole text is
 
 
 def agent_writer(agent: AgentId) -> Writer:
-    """An agent, by its own tool call."""
     return Writer(f"agent:{agent}")
 
 
 def person_writer(person: PersonId) -> Writer:
-    """A person who edits a block by hand."""
     return Writer(f"person:{person}")
 
 
 def job_writer(name: str) -> Writer:
-    """A background job, by its name."""
     return Writer(f"job:{name}")
 
 
@@ -153,7 +150,6 @@ class Step:
 
 
 def played(text: str, steps: Iterable[Step]) -> str:
-    """The text after these changes."""
     for step in steps:
         for splice in step.splices:
             text = text[: splice.place] + splice.insert + text[splice.place + splice.delete :]
@@ -220,7 +216,6 @@ def _scrolled(before: str, after: str) -> int:
 
 
 def common_prefix(one: str, other: str) -> int:
-    """How many characters both begin with."""
     low, high = 0, min(len(one), len(other))
     while low < high:
         middle = (low + high + 1) // 2

@@ -137,7 +137,6 @@ class Common:
 
 
 def configured(rows: Rows) -> list[Common]:
-    """Those that are wanted now."""
     found = rows.all("SELECT seed, permissions FROM constellation_blocks ORDER BY label")
     return [Common(json.loads(row["seed"]), json.loads(row["permissions"])) for row in found]
 

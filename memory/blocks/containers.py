@@ -114,7 +114,6 @@ def schema_of(loro: LoroDoc) -> Schema:
 
 
 def text_of(loro: LoroDoc) -> str:
-    """What the document says."""
     schema = schema_of(loro)
     if isinstance(schema, TextSchema):
         return loro.get_text(PLAIN.name).to_string()
@@ -231,7 +230,6 @@ def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Splice[Content
 
 
 def add_text(loro: LoroDoc, target: Target, text: str) -> None:
-    """Add to the end of a text."""
     _text(loro, target).push_str(require_storable(text))
 
 
@@ -351,7 +349,6 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
 
 
 def parts_of(loro: LoroDoc) -> BlockValues:
-    """What each part holds now, by its path."""
     schema = schema_of(loro)
     found = {path: value_of(loro, part) for path, part in every_part(schema).items() if not part.is_log}
     texts = {path: found[path] or "" for path, part in every_part(schema).items() if part.kind == "text"}

@@ -65,7 +65,6 @@ class Blob:
 
 
 def seal(kind: BlobKind, seq: int, data: bytes, base: Base = WHOLE) -> Blob:
-    """A blob with its checksum."""
     return Blob(kind, seq, data, blob_digest(data, base), base)
 
 
@@ -217,7 +216,6 @@ class BlockDocument:
             return containers.cuts_of(branch.diff(now, branch.oplog_frontiers), name)[::-1]
 
     def _branch(self, frontiers: Frontiers) -> LoroDoc:
-        """A copy to edit at an older version."""
         branch = self._copy()
         branch.set_detached_editing(True)
         branch.checkout(frontiers)
@@ -275,7 +273,6 @@ class BlockDocument:
             return self._loro.export(ExportMode.Updates(since))
 
     def snapshot(self) -> bytes:
-        """The whole document with its full history."""
         with _Guard("taking a snapshot"):
             return self._loro.export(ExportMode.Snapshot())
 

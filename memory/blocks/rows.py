@@ -62,7 +62,6 @@ def index_blocks(tx: Tx) -> None:
 
 
 def checkpoint_of(row: Row) -> Blob:
-    """A stored checkpoint."""
     base = Base(row["base_seq"], row["base_text"])
     return Blob(BlobKind.CHECKPOINT, row["up_to_seq"], row["snapshot"], row["digest"], base)
 
@@ -137,7 +136,6 @@ def _new_peer(tx: Tx, block: BlockId, writer: Writer) -> int:
 
 
 def insert_update(tx: Tx, block: BlockId, audience: str, stamp: Stamp, data: bytes) -> None:
-    """Store one change."""
     blob = seal(BlobKind.UPDATE, stamp.seq, data)
     tx.run(
         "INSERT INTO memory_block_updates (block_id, seq, update_blob, digest, byte_size, source, audience, created_at)"

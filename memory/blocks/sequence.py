@@ -60,7 +60,6 @@ class Span:
         return self.events[-1][0]
 
     def at(self, version: int) -> bool:
-        """Whether it stood at a version."""
         return next((stands for number, stands in reversed(self.events) if number <= version), False)
 
     def without(self, numbers: Collection[int], version: int | None = None) -> bool:

@@ -301,5 +301,4 @@ GLOBAL_STORES: tuple[PersonStore, ...] = (
 
 
 def count_all(rows: Rows, person: PersonId) -> dict[str, int]:
-    """How much each store holds about a person."""
     return {store.name: store.count(rows, person) for store in STORES}

@@ -222,13 +222,11 @@ def as_it_is(rows: Rows, folder: Folder) -> Folder:
 
 
 def set_audience(tx: Tx, folder: FolderId, audience: Audience) -> None:
-    """Say anew who may hear of a folder's content."""
     for table, column in (("folders", "id"), ("folder_files", "folder_id"), ("file_passages", "folder_id")):
         tx.run(f"UPDATE {table} SET audience = ? WHERE {column} = ?", (audience, folder))
 
 
 def set_indexed(tx: Tx, folder: FolderId, now: datetime) -> None:
-    """Note that an indexing came to its end."""
     tx.run("UPDATE folders SET indexed_at = ? WHERE id = ?", (now, folder))
 
 
@@ -264,7 +262,6 @@ def attached(rows: Rows, agent: AgentId, scope: Scope) -> list[Attached]:
 
 
 def agents_of(rows: Rows, folder: FolderId) -> list[tuple[AgentId, Access]]:
-    """The agents that have a folder."""
     sql = "SELECT agent_id, access FROM folder_attachments WHERE folder_id = ? ORDER BY attached_at, agent_id"
     return [(AgentId(row["agent_id"]), _access(row["access"])) for row in rows.all(sql, (folder,))]
 
@@ -275,14 +272,12 @@ _META = "id, folder_id, name, content_type, size_bytes, modified, digest, note, 
 
 
 def files(rows: Rows, folder: FolderId, scope: Scope, limit: int = _MOST_LISTED) -> list[File]:
-    """Files of a folder by name."""
     heard, hearers = scope.sql("audience")
     sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND {heard} ORDER BY name LIMIT ?"
     return _file.all(rows, sql, (folder, *hearers, limit))
 
 
 def file(rows: Rows, folder: FolderId, name: str, scope: Scope) -> File | None:
-    """A file by its path."""
     heard, hearers = scope.sql("audience")
     sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND name = ? AND {heard}"
     return _file.first(rows, sql, (folder, name, *hearers))

@@ -81,7 +81,6 @@ def unquoted(text: str) -> str:
 
 
 def note(tx: Tx, signal: NewSignal, now: datetime) -> None:
-    """Keep a signal."""
     new = NewItem(
         Kind.SIGNAL,
         signal.audience,
@@ -124,7 +123,6 @@ class Given:
 
 
 def corrections_among(rows: Rows, messages: Sequence[MessageId]) -> set[MessageId]:
-    """Which of these messages set something right."""
     sql = """SELECT s.message_id FROM item_sources s JOIN items i ON i.id = s.item_id
              WHERE i.kind = 'signal' AND i.key = 'correction' AND s.message_id IN (SELECT value FROM json_each(?))"""
     return {MessageId(row["message_id"]) for row in rows.all(sql, (json.dumps(list(messages)),))}

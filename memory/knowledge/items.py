@@ -185,7 +185,6 @@ def forget_before(tx: Tx, kind: Kind, moment: datetime) -> int:
 
 
 def forget_turn(tx: Tx, kind: Kind, turn: TurnId) -> None:
-    """Forget items of a kind that a turn made."""
     tx.run("DELETE FROM items WHERE kind = ? AND turn_id = ?", (kind, turn))
 
 
@@ -213,7 +212,6 @@ def _add_sources(tx: Tx, item: int, messages: Iterable[MessageId]) -> None:
 
 
 def get(rows: Rows, identifier: int) -> Item:
-    """An item that is there."""
     row = rows.one("SELECT * FROM items WHERE id = ?", (identifier,))
     if row is None:
         raise AssertionError("what was written is there")
@@ -307,7 +305,6 @@ def any_of(rows: Rows, kind: Kind, before: datetime) -> bool:
 
 
 def messages_of(rows: Rows, identifier: int) -> set[MessageId]:
-    """The messages that an item comes from."""
     found = rows.all("SELECT message_id FROM item_sources WHERE item_id = ?", (identifier,))
     return {MessageId(row["message_id"]) for row in found}
 

@@ -190,13 +190,11 @@ def _put(tx: Tx, by: By, kind: Kind, text: str, detail: Mapping[str, Any] | None
 
 
 def ratings_of(project: Item) -> Mapping[str, int]:
-    """How a project was rated, by axis."""
     found: Mapping[str, int] = project.detail.get("ratings", {})
     return found
 
 
 def tech_of(project: Item) -> str:
-    """What a project was made with."""
     return str(project.detail.get("tech", ""))
 
 

@@ -131,7 +131,6 @@ def newest_position(rows: Rows, place: PlaceId, audience: Audience, behind: int)
 
 
 def add(tx: Tx, made: Compaction) -> Item:
-    """Keep a compaction."""
     new = NewItem(
         Kind.CONVERSATION,
         made.audience,
@@ -276,7 +275,6 @@ def standing_between(
 
 
 def audiences_of_days(rows: Rows, start: datetime, end: datetime) -> list[Audience]:
-    """The audiences for which days in a time were summarised."""
     return sorted({each.audience for each in items.between(rows, Kind.DAY, to_text(start), to_text(end))})
 
 

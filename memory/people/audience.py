@@ -19,7 +19,6 @@ OWNER = Audience("owner")
 
 
 def guild_audience(guild: GuildId) -> Audience:
-    """Everybody in a guild."""
     return Audience(f"guild:{guild}")
 
 

@@ -93,7 +93,6 @@ def finish_erasure(tx: Tx, identifier: ErasureId, receipt: Mapping[str, Any], no
 
 
 def erasures_of(rows: Rows, person: PersonId) -> list[Erasure]:
-    """A person's erasures, newest first."""
     return _erasure.all(rows, "SELECT * FROM erasures WHERE person_id = ? ORDER BY id DESC", (person,))
 
 

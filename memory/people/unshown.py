@@ -45,5 +45,4 @@ def chosen(rows: Rows) -> dict[PersonId, str]:
 
 
 def people(rows: Rows) -> frozenset[PersonId]:
-    """All of them."""
     return frozenset(PersonId(row["person_id"]) for row in rows.all("SELECT person_id FROM unshown_people"))

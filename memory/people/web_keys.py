@@ -106,7 +106,6 @@ def exchange(tx: Tx, code: str, browser: str, now: datetime) -> str | None:
 
 
 def note_used(tx: Tx, key: WebKey, now: datetime) -> None:
-    """Write down that it was used."""
     tx.run("UPDATE web_keys SET used_at = ? WHERE id = ?", (now, key.id))
 
 

@@ -52,17 +52,14 @@ class Block:
 
 
 def cid_of(data: bytes) -> bytes:
-    """The CID of a block."""
     return _DAG_CBOR_SHA256 + hashlib.sha256(data).digest()
 
 
 def shown(cid: bytes) -> str:
-    """A CID as people see it."""
     return libipld.encode_cid(cid)
 
 
 def encoded(content: Any) -> bytes:
-    """A block that says this."""
     return libipld.encode_dag_cbor(content)
 
 

@@ -121,7 +121,6 @@ def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -
 
 
 def discard(taken: Import) -> None:
-    """Delete the file that was made for an import."""
     shutil.rmtree(taken.staging, ignore_errors=True)
 
 

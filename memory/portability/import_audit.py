@@ -50,7 +50,6 @@ def carried(rows: Rows, source: str, record: str) -> bool:
 
 
 def past(rows: Rows) -> list[Past]:
-    """Every import, newest first."""
     sql = """SELECT source, origin, max(at) AS at, sum(outcome = 'carried') AS carried,
              sum(outcome = 'changed') AS changed, sum(outcome = 'refused') AS refused
              FROM import_audit GROUP BY source, origin ORDER BY max(id) DESC"""

@@ -328,7 +328,6 @@ def unclaimed(rows: Rows, first: InRow) -> list[InRow]:
 
 
 def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:
-    """Give rows to a turn."""
     for row in rows:
         sql = """UPDATE inbox SET status = 'claimed', turn_id = ?,
                    last_error = nullif(nullif(last_error, ?), ?) WHERE id = ?"""

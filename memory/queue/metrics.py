@@ -33,7 +33,6 @@ class Counted:
 
 
 def counted(rows: Rows, now: datetime) -> Counted:
-    """At the moment."""
 
     def by(sql: str, *labels: str) -> list[Sample]:
         return [({name: str(row[name]) for name in labels}, float(row["n"] or 0)) for row in rows.all(sql)]

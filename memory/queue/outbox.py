@@ -347,7 +347,6 @@ def forget(tx: Tx, messages: Iterable[MessageId]) -> int:
 
 
 def count_open(rows: Rows) -> int:
-    """How many rows still have to be sent."""
     return rows.number("SELECT count(*) FROM outbox WHERE status IN ('pending', 'sending')")
 
 

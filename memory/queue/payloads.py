@@ -133,12 +133,10 @@ PAYLOAD = Codec[Payload](one_of(Edited, Decided, PatrolDue, TaskLeft, TriggerFir
 
 
 def about(payload: Payload | Unreadable) -> MessageId | None:
-    """The message that an event is about."""
     return payload.about if isinstance(payload, Edited | Decided | Letter) else None
 
 
 def addressee(payload: Payload | Unreadable) -> AgentId | None:
-    """The agent that an event is for."""
     return payload.agent if isinstance(payload, PatrolDue | TaskLeft | TriggerFired | SourceNews | Letter) else None
 
 

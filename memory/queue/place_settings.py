@@ -28,7 +28,6 @@ def settings(rows: Rows) -> list[Setting]:
 
 
 def put(tx: Tx, setting: Setting) -> None:
-    """Let a decision hold from now on."""
     drop(tx, setting.kind, setting.subject)
     tx.insert("steering", _setting.values(setting))
 

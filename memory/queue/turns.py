@@ -49,7 +49,6 @@ class Turn:
 
 
 def begin(tx: Tx, turn: Turn) -> None:
-    """Write a new turn down."""
     tx.insert("turns", _turn.values(turn))
 
 

@@ -55,7 +55,6 @@ class Table:
 
 
 def asked(query: Query) -> list[Table]:
-    """The domains that a query asks."""
     wanted = query.domains & {"files"} if query.path else query.domains
     given = {name for name in _NONE if getattr(query, name) not in (None, ())}
     return [table for table in TABLES if table.domain in wanted and given <= table.conditions.keys()]
@@ -407,13 +406,11 @@ class Lookup:
         return [(row["rowid"], max(row["marked"] - row["length"], 1), row["length"]) for row in found]
 
     def having(self, match: str, numbers: list[int]) -> set[int]:
-        """Which of the rows match."""
         index = self.table.index
         sql = f"SELECT rowid FROM {index} WHERE {index} MATCH ? AND {_among(numbers)}"
         return {row[0] for row in self.rows.all(sql, (match, json.dumps(numbers)))}
 
     def meeting(self, numbers: list[int]) -> set[int]:
-        """Which of the rows meet the conditions."""
         name, number = self.table.name, f"t.{self.table.number}"
         condition, parameters = where(self.conditions)
         sql = f"SELECT {number} FROM {name} t WHERE {number} IN (SELECT value FROM json_each(?)) AND {condition}"

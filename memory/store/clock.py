@@ -10,7 +10,6 @@ Clock: TypeAlias = Callable[[], datetime]
 
 
 def utc_now() -> datetime:
-    """The machine's clock."""
     return datetime.now(tz=UTC)
 
 

@@ -256,7 +256,6 @@ class Constellations:
         return {each for binding in bindings for each in self._former.get(binding, ())}
 
     def open_now(self) -> list[ConstellationId]:
-        """Those whose files are open."""
         return [identifier for identifier, slot in self._slots.items() if slot.open is not None]
 
     async def hurry(self) -> None:

@@ -66,7 +66,6 @@ class DataFolder:
         return self.path / "control.path"
 
     def control_address(self) -> Path:
-        """Where the control socket stands."""
         if self.control_path.exists():
             return Path(self.control_path.read_text("utf-8"))
         return self.control_socket
@@ -77,7 +76,6 @@ class DataFolder:
 
     @property
     def bluesky_session(self) -> Path:
-        """Holds the session of the account on Bluesky."""
         return self.path / "bluesky.session"
 
     @property

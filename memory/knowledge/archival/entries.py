@@ -177,7 +177,6 @@ def shown_name(label: str | None, identifier: str) -> str:
 
 
 def is_tag(text: str) -> bool:
-    """Whether a text can be a tag of an entry as it is."""
     return 0 < len(text) <= _MAX_TAG and text == text.strip() and _PLAIN.fullmatch(text) is not None
 
 

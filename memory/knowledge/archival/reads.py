@@ -65,7 +65,6 @@ def has_any(rows: Rows, agent: AgentId) -> bool:
 
 
 def latest(rows: Rows, agent: AgentId, scope: Scope, limit: int = 20, before: datetime | None = None) -> list[Entry]:
-    """The agent's newest entries, newest first."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM archival_entries WHERE agent_id = ? AND {WHOLE} AND {condition} AND created_at < ?
               ORDER BY n DESC LIMIT ?"""

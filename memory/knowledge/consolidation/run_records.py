@@ -62,7 +62,6 @@ class Item:
 
 
 def living(rows: Rows, agent: AgentId) -> int:
-    """How many entries of an agent stand."""
     return rows.number(f"SELECT count(*) FROM archival_entries WHERE agent_id = ? AND {WHOLE}", (agent,))
 
 
@@ -118,12 +117,10 @@ _RUNS = """SELECT r.*, coalesce(sum(t.retired), 0) AS retired, coalesce(sum(t.ma
 
 
 def runs(rows: Rows, limit: int) -> list[Run]:
-    """The newest runs, newest first."""
     return _run.all(rows, f"{_RUNS} GROUP BY r.id ORDER BY r.at DESC, r.id DESC LIMIT ?", (limit,))
 
 
 def latest_run(rows: Rows) -> Run | None:
-    """The newest one."""
     return next(iter(runs(rows, 1)), None)
 
 

@@ -89,7 +89,6 @@ def in_short(asked: str, answers: Iterable[str]) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """The first sentence of a text, as one line."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return " ".join(_END.split(lines[0], maxsplit=1)[0].split()) if lines else ""
 
@@ -105,7 +104,6 @@ def decisions(text: str) -> list[str]:
 
 
 def unfinished(text: str) -> list[str]:
-    """Lines that say what is left to do."""
     return _first(_left(text), MOST_LEFT)
 
 
@@ -136,7 +134,6 @@ def _to_do(sentence: str) -> str:
 
 
 def next_steps(text: str) -> list[str]:
-    """Lines that say what comes next."""
     lines = (_BULLET.sub("", line).strip(" *_#") for line in text.splitlines())
     return _first((match["x"] for line in lines if (match := _NEXT.match(line))), MOST_LEFT)
 
@@ -155,7 +152,6 @@ def files(text: str) -> list[str]:
 
 
 def shortened_path(path: str) -> str:
-    """The last three parts of a path."""
     return "/".join([part for part in path.split("/") if part][-_SEGMENTS:])
 
 

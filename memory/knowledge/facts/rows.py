@@ -109,7 +109,6 @@ def of_agent(rows: Rows, agent: AgentId, audience: Audience) -> list[Fact]:
 
 
 def shared_in(rows: Rows, audience: Audience) -> list[Fact]:
-    """What all agents know in one audience."""
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.shared_at IS NOT NULL AND f.superseded_by IS NULL
               AND f.audience = ? ORDER BY f.id"""
     return to_fact.all(rows, sql, (audience,))
@@ -157,7 +156,6 @@ def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequ
 
 
 def add(tx: Tx, said: Statement, source: Source, now: datetime) -> FactId:
-    """Keep a statement as a new fact."""
     identifier, text, at = FactId(snowflakes.next()), storable(said.text), to_text(now)
     values: dict[str, Value] = {
         "id": identifier,
@@ -200,7 +198,6 @@ def add_source(tx: Tx, fact: FactId, text: str, source: Source, now: datetime) -
 
 
 def session_of(rows: Rows, fact: FactId) -> SessionId:
-    """The session in which a fact was said last."""
     row = rows.one("SELECT session_id FROM fact_sources WHERE fact_id = ? ORDER BY id DESC LIMIT 1", (fact,))
     if row is None:
         raise KeyError(fact)

@@ -96,7 +96,6 @@ def to_vector(numbers: Iterable[float]) -> Vector:
 
 
 def dimension_of(vector: Vector) -> int:
-    """How many numbers a vector has."""
     return len(vector)
 
 

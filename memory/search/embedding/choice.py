@@ -38,7 +38,6 @@ def make_embedder(choice: Choice) -> Embedder | None:
 
 
 def is_choice(model: str) -> bool:
-    """Whether an embedding model can be called that."""
     provider, _, name = model.partition(":")
     return model in (PACKAGED, NONE) or (provider in _REMOTE and bool(name.strip()))
 

@@ -60,7 +60,6 @@ class Questions:
         return Asked(name, task.result()[0])
 
     async def aclose(self) -> None:
-        """End what still runs."""
         for task in list(self._running.values()):
             task.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)

@@ -48,7 +48,6 @@ class RemoteEmbedder:
         self._session: aiohttp.ClientSession | None = None
 
     async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
-        """See `Embedder`."""
         if not texts:
             return []
         cut = [text[:MAX_CHARACTERS].encode("utf-8", "replace").decode() for text in texts]
