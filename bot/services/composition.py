@@ -239,7 +239,7 @@ class _Maker:
         await self.served.people.follow(self.constellation.id, self.database)
         schedule = self._schedule(approvals, deps)
         seconds = _MEANING_SECONDS if shared.at_rest else None
-        understood = functools.partial(answers.embedding.understood, seconds=seconds)
+        understood = functools.partial(answers.embedding.searched, seconds=seconds)
         front_ends = FrontEnds(
             self.constellation.id, self.database, shared.constellations, clock, shared.typing, shared.fronts
         )

@@ -157,6 +157,8 @@ class Found(Result):
     """Why nothing was searched, if nothing was."""
     words_alone: str
     """Why it went without meaning, if it did."""
+    partly: bool = False
+    """It did so for the newest texts alone."""
     newest: bool
     """They are a listing, without words."""
 
@@ -178,7 +180,8 @@ class Found(Result):
     @property
     def how(self) -> list[str]:
         """That it is a listing and no search; that it went by words alone, which whoever runs me is told why."""
-        words = _("Searched by words only.") if self.words_alone else ""
+        late = _("Searched the newest texts by words only.")
+        words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
         guess = any(hit.perhaps for hit in self.hits)
         perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")
         return list(filter(None, (NEWEST if self.newest and self.hits else "", perhaps if guess else "", words)))
@@ -225,7 +228,8 @@ class Search(MemoryService):
             named = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in found.hits]
             return replace(found, hits=named)
 
-        return Found.of(replace(await self.database.read(look), words_alone=asked.why))
+        found = Found.of(replace(await self.database.read(look), words_alone=asked.why))
+        return found.model_copy(update={"partly": asked.meaning is not None})
 
     @operation("archival.search", "Search the entries you can see", Action.SEARCH)
     async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:

@@ -9,8 +9,8 @@ the queue, on disk.
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
 
 import structlog
 
@@ -54,6 +54,7 @@ _CLEAR_ROWS = 500
 _SETTLE = 2.0  # seconds without a write: whoever wrote goes on first, and a burst is embedded together
 _MOST_SETTLES = 15  # so many of those are waited for while there are writes all the time
 _AT_FIRST = 1.5  # so many of those after a start: connecting comes first, and a one-line chat needs no vectors
+_CATCH_UP = 1.0  # for what was said just before a search
 _SHARE_BUSY = 3.0  # rest for each second of work while somebody is being answered
 _STORE_PAUSE = 30.0  # after a write that the disk did not take
 
@@ -83,6 +84,7 @@ class Embedding:
     settle: float = _SETTLE
     _alone: int = field(default=0, init=False)  # rows that are embedded one by one, to find the one that fails
     _chosen: bool = field(default=False, init=False)
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)  # one batch at a time
     _parts: PartVectors = field(default_factory=PartVectors, init=False)
 
     async def meaning(self, text: str) -> Nearness | None:
@@ -96,6 +98,23 @@ class Embedding:
             return Understood(Meaning(asked.model, *asked.embedding))
         why = _(self.unusable).partition(";")[0] or asked.reason
         return Understood(None, self.redact(why) if text.strip() else "")
+
+    async def searched(self, text: str, seconds: float | None) -> Understood:
+        """The same for somebody who searches; what was just said is embedded first, and what is not in time is said."""
+        late = await self._catch_up(seconds or _CATCH_UP)
+        asked = await self.understood(text, seconds)
+        return replace(asked, why=asked.why or late) if seconds else asked
+
+    async def _catch_up(self, seconds: float) -> str:
+        """Embed what waits, as far as the time reaches; why not all of it was."""
+        if self.embedder is None:
+            return ""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while await self._step(self.database, self.embedder, lambda: False) == 0:
+                    pass
+        left = (await self.database.read(vectors.standing)).waiting
+        return ngettext("{count} text is waiting", "{count} texts are waiting", left) if left else ""
 
     def words(self, rows: Rows) -> str:
         if self.embedder is None:
@@ -147,9 +166,10 @@ class Embedding:
         """Embed one batch; seconds to rest after it, None when nothing is left to do."""
         began = time.perf_counter()
         try:
-            await self._choose(file, embedder)
-            if not (await self._embed(file, embedder) or await self._clear(file)):
-                return None
+            async with self._one:
+                await self._choose(file, embedder)
+                if not (await self._embed(file, embedder) or await self._clear(file)):
+                    return None
         except EmbeddingError:
             return max(embedder.rests, self.settle)  # how it stands is logged where it changes
         except StoreError as error:

@@ -268,3 +268,20 @@ def test_a_wrong_setting_is_named(tmp_path: Path, environ: dict[str, str], told:
     with pytest.raises(ConfigError) as caught:
         load_config(environ, tmp_path)
     assert told in str(caught.value)
+
+
+async def test_what_is_late_for_a_search_is_said_where_no_service_embeds_it(
+    tmp_path: Path, server: EmbeddingServer
+) -> None:
+    config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
+    async with Constellations.open(tmp_path, utc_now) as constellations:
+        home = await constellations.ensure("home", PersonId("owner"))
+        async with constellations.use(home.id) as file, open_embedder(config) as shared:
+            made = shared.of(file)
+            await said(file, "apples", "pears")
+            assert (await made.searched("fruit", 3.0)).why == ""
+            await said(file, "plums")
+            server.usual = None
+            late = await made.searched("fruit", 0.1)
+            assert late.meaning is not None  # it was asked before
+            assert late.why == "1 text is waiting"
