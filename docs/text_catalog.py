@@ -17,7 +17,7 @@ from babel.messages.pofile import read_po, write_po
 from jinja2.ext import extract_from_ast
 
 from bot.interfaces.cli import generate
-from bot.interfaces.cli.here import LOCAL
+from bot.interfaces.cli.generate import LOCAL
 from bot.interfaces.web.render import HERE, environment
 from bot.services import services
 from bot.services.registry import Operation, operations_of

@@ -61,3 +61,10 @@ def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> No
     found = loaded("bot.interfaces.cli.chat")
     assert "bot.interfaces.cli.chat" in found
     assert not {"prompt_toolkit", "segno"} & found
+
+
+@pytest.mark.parametrize("by", ["service", "status", "portability", "init"])
+def test_what_needs_no_service_loads_none(by: str) -> None:
+    found = loaded(f"bot.interfaces.cli.here, bot.interfaces.cli.{by}")
+    services = {"bot.services.composition", "bot.services.build", "bot.agents.turn", "bot.runtime.constellation"}
+    assert not found & {*services, "discord", "atproto", "numpy"}

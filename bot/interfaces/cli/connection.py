@@ -65,7 +65,8 @@ class Line:
         view = {**view, "constellation": self.constellation}
         if entry["where"] == "alone":
             here = in_constellation(self.config, self.constellation) if self.constellation else self.config
-            return [each async for each in socket.replies(local_registry(here), entry["name"], arguments, view)]
+            registry = local_registry(here, entry["by"])
+            return [each async for each in socket.replies(registry, entry["name"], arguments, view)]
         async with aclosing(self.call(entry["name"], arguments=arguments, view=view)) as replies:
             return [each async for each in replies]
 

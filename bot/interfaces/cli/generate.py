@@ -10,13 +10,30 @@ from pathlib import Path
 from typing import Any
 
 from bot.interfaces.cli import long_running
+from bot.interfaces.cli.bluesky import BlueskyAccount
 from bot.interfaces.cli.commands import sparse
-from bot.interfaces.cli.here import LOCAL
+from bot.interfaces.cli.database_files import BackupFiles, DatabaseFiles
+from bot.interfaces.cli.doctor import Installation
+from bot.interfaces.cli.init import Beginning
+from bot.interfaces.cli.portability import CarFiles
+from bot.interfaces.cli.service import Removal, SystemService
+from bot.interfaces.cli.status import IdleService
 from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import Operation, Parameter, operations_of
 from bot.services.slash_names import names_of
 
+LOCAL = (
+    SystemService,
+    Removal,
+    BackupFiles,
+    Beginning,
+    BlueskyAccount,
+    CarFiles,
+    DatabaseFiles,
+    IdleService,
+    Installation,
+)
 _ROOT = Path(__file__).parents[3]
 MANIFEST = Path(__file__).parents[1] / "operations.json"
 REFERENCE = _ROOT / "docs" / "commands.md"
@@ -82,12 +99,18 @@ def _where(declared: Operation) -> str:
     return "service" if declared.running else "any"
 
 
+def _by(name: str) -> str:
+    """The class that does it without a service, where there is one."""
+    return next((f"{each.__module__}:{each.__name__}" for each in LOCAL if name in operations_of([each])), "")
+
+
 def _entry(declared: Operation) -> dict[str, Any]:
     return {
         "name": declared.name,
         "summary": declared.summary,
         "parameters": [_told(each) for each in declared.parameters if Via.TERMINAL in each.via],
         "where": _where(declared),
+        "by": _by(declared.name),
         "streams": declared.streams,
         "seconds": declared.seconds,
         "asks": declared.asks,

@@ -186,9 +186,7 @@ def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Ma
 
 def _here(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
     module = importlib.import_module("bot.interfaces.cli.here")
-    found: Iterator[Mapping[str, Any]] = module.replies(
-        entry["name"], *given, alone=entry["where"] in ("alone", "idle")
-    )
+    found: Iterator[Mapping[str, Any]] = module.replies(entry["name"], *given, entry["by"])
     yield from found
 
 

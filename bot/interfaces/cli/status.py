@@ -1,10 +1,7 @@
 """`carina status` where no service runs: what it would start with."""
 
-import asyncio
 import tempfile
-from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,29 +10,15 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.config import OFFLINE, Config
 from bot.errors import UserError
-from bot.interfaces.cli.database_files import File, FileRow, examine, worst
-from bot.interfaces.diagnostics.checks import examine_approvals, examine_outside, examine_service
-from bot.interfaces.diagnostics.host_checks import (
-    examine_backups,
-    examine_databases,
-    examine_directives,
-    examine_folder,
-)
+from bot.interfaces.cli.database_files import FileRow, examine, worst
 from bot.interfaces.exit_codes import exit_code
-from bot.interfaces.service_client import Holder, holder_of
-from bot.services.caller import TERMINAL_ONLY, Caller, Via
-from bot.services.halt import RestartArguments
+from bot.services.caller import Caller, Via
 from bot.services.registry import Options, operation
-from bot.services.results import Ink, Result, Sentence
-from bot.services.status import Findings, ModelState, ServiceStatus
-from bot.upkeep.embedding import missing_words
-from memory.agents import models_named
-from memory.store.clock import from_text, utc_now
-from memory.store.errors import StoreError
+from bot.services.results import Ink
+from bot.services.status_results import ModelState, ServiceStatus
+from memory.search.embedding import missing_words
 from memory.store.folder import DataFolder
-from memory.store.migrations import Kind
-from sources.diagnostics import Finding, State
-from texts import _, error_text, gettext_noop
+from texts import _, gettext_noop
 
 _IDLE = gettext_noop("configured; the service is not running")
 _UNKNOWN = {"started", "halted", "unstored", "ready", "waiting", "unsent", "dead", "failed", "unknown", "unfollowed"}
@@ -104,109 +87,5 @@ def _require_possible(home: Path) -> None:
     try:
         tempfile.TemporaryDirectory(prefix=".carina-", dir=nearest).cleanup()
     except OSError as error:
-        raise UserError(
-            "The data folder {path} cannot be created: {error}. Set CARINA_HOME to another folder.",
-            path=home,
-            error=error.strerror,
-        ) from error
-
-
-_SECONDS = 300.0
-_LOOKS, _LOOK_SECONDS = 300, 0.2  # at least a minute until it answers again
-
-
-class Restarted(Result):
-    started: datetime
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("The service restarted at {at}.", at=ink.time(self.started))]
-
-
-@dataclass(frozen=True)
-class Installation:
-    """What the service stands on, whether it runs or not."""
-
-    config: Config
-
-    @operation(
-        "doctor",
-        "Check the installation and suggest fixes",
-        Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, seconds=_SECONDS),
-    )
-    async def examine(self, _caller: Caller) -> Findings:
-        folder = DataFolder(self.config.home)
-        files = examine(folder)
-        stored, unread = _stored_models(files)
-        found = [
-            *examine_folder(folder),
-            *examine_databases(len(files), [file.problem for file in files if file.problem]),
-            *unread,
-            *([examine_backups(folder, utc_now())] if files else []),
-            *examine_directives(folder),
-            *examine_approvals(self.config),
-        ]
-        holder = holder_of(folder)
-        status, told = await _status(holder)
-        ask = holder.data if holder is not None and status is not None else None
-        parts = await asyncio.gather(*examine_outside(self.config, utc_now, ask, status, stored))
-        return Findings.of([*found, *told, *(each for part in parts for each in part)])
-
-    @operation(
-        "restart", "Restart the service gracefully", Action.RESTART,
-        Options(via=TERMINAL_ONLY, changes=True, running=True, seconds=_SECONDS),
-    )  # fmt: skip
-    async def restart(self, _caller: Caller, arguments: RestartArguments) -> Restarted | Sentence:
-        """Have it start again, and wait until it answers. Raises UserError."""
-        folder = DataFolder(self.config.home)
-        holder = holder_of(folder)
-        if holder is None:
-            raise UserError("No service runs on the data folder {path}. `carina run` starts it.", path=self.config.home)
-        before = (await holder.data("status"))["started"]
-        told = await holder.data("restart", check=arguments.check)
-        if arguments.check:
-            return Sentence(text=told["text"])
-        for _look in range(_LOOKS):
-            await asyncio.sleep(_LOOK_SECONDS)
-            if (started := await _started(folder)) not in ("", before):
-                return Restarted(started=from_text(started))
-        raise UserError(
-            "The service did not come back within {seconds} seconds. Check its log.",
-            seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",
-        )
-
-
-def _stored_models(files: Iterable[File]) -> tuple[list[tuple[str, str]], list[Finding]]:
-    """What models the agents name that stand in files, be they served or not; and what cannot be read."""
-    found, unread = [], []
-    for file in files:
-        if file.kind is Kind.CONSTELLATION and not file.problem:
-            try:
-                named = models_named(file.path)
-            except StoreError as error:
-                unread.append(Finding("database", State.PROBLEM, error_text(error)))
-                continue
-            found += [(model, f"the agent {agent} in {file.path.parent.name}") for model, agent in named]
-    return found, unread
-
-
-async def _status(holder: Holder | None) -> tuple[dict[str, Any] | None, list[Finding]]:
-    """What a running service says of itself."""
-    if holder is None:
-        return None, examine_service(None)
-    try:
-        status: dict[str, Any] = await holder.data("status")
-    except UserError as error:
-        return None, [Finding("service", State.PROBLEM, error_text(error))]
-    return status, examine_service(status)
-
-
-async def _started(folder: DataFolder) -> str:
-    """Since when the service runs; empty while it does not answer."""
-    holder = holder_of(folder)
-    if holder is None:
-        return ""
-    try:
-        return str((await holder.data("status"))["started"])
-    except UserError:
-        return ""
+        words = _("The data folder {path} cannot be created: {error}. Set CARINA_HOME to another folder.")
+        raise UserError(words.format(path=home, error=error.strerror)) from error

@@ -20,7 +20,7 @@ from bot.errors import ConfigError, UserError
 from bot.interfaces.cli.init import Answers, require_new
 from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
 from bot.interfaces.diagnostics.model_checks import examine_models
-from bot.services.status import finding_text
+from bot.services.status_results import finding_text
 from memory.store.clock import utc_now
 from sources.diagnostics import Finding, State
 from sources.discord.links import application_of, invite_url

@@ -9,8 +9,7 @@ from bot.config import OFFLINE, Config
 from bot.models.base import Request, UserMessage
 from bot.models.health import State as ModelState
 from bot.models.selection import ModelSelection, open_models
-from bot.upkeep.embedding import missing_words
-from memory.search.embedding import EmbedderMissing, EmbeddingError, dimension_of, make_embedder
+from memory.search.embedding import EmbedderMissing, EmbeddingError, dimension_of, make_embedder, missing_words
 from memory.store.clock import Clock
 from sources.diagnostics import Finding, State
 from texts import _, error_text, gettext_lazy

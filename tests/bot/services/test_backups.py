@@ -105,7 +105,8 @@ def age(folder: Path, name: str, versions: int) -> None:
 async def put_back(folder: Path, name: str) -> Result:
     """As `carina backup restore` does."""
     with capture_logs():
-        offered = local_registry(load_config({"CARINA_HOME": str(folder)}, folder))
+        config = load_config({"CARINA_HOME": str(folder)}, folder)
+        offered = local_registry(config, "bot.interfaces.cli.database_files:BackupFiles")
         return await offered.call("backup.restore", OWNER, {"name": name})
 
 

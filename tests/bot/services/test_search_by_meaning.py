@@ -12,7 +12,7 @@ import pytest
 from bot.app import App, build
 from bot.config import Config, load_config
 from bot.interfaces.chat import Chat
-from bot.interfaces.cli.here import open_registry
+from bot.interfaces.cli.opened import open_registry
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
 from memory.search.embedding import missing

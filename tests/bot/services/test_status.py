@@ -8,7 +8,7 @@ from bot.config import load_config
 from bot.models.base import Trouble
 from bot.models.health import ModelHealth, State
 from bot.services.results import Markdown, Plain
-from bot.services.status import ModelState, ServiceStatus
+from bot.services.status_results import ModelState, ServiceStatus
 from tests.bot.requests import status
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)

@@ -15,14 +15,14 @@ from structlog.testing import capture_logs
 from bot.config import load_config
 from bot.errors import ConfigError
 from bot.upkeep import embedding
-from bot.upkeep.embedding import Embedding, missing_words, open_embedder
+from bot.upkeep.embedding import Embedding, open_embedder
 from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, NewBlock
 from memory.blocks.changes import SYSTEM
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
-from memory.search.embedding import Choice, packaged, to_vector
+from memory.search.embedding import Choice, missing_words, packaged, to_vector
 from memory.search.query import Among
 from memory.search.vector_texts import texts_of
 from memory.search.vectors import Question, nearest

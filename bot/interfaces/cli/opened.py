@@ -1,0 +1,22 @@
+"""The services of a constellation in the process of a command, where no service runs."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from bot.config import Config
+from bot.interfaces.cli.database_files import require_data
+from bot.services.halt import Restart
+from bot.services.registry import Registry
+from bot.services.sharing import ServedRegistry, open_shared
+from memory.store.clock import utc_now
+
+
+@asynccontextmanager
+async def open_registry(config: Config) -> AsyncIterator[Registry]:
+    """The operations, done in this process while it holds the data folder. Raises FolderLocked, UserError."""
+    require_data(config)
+    async with (
+        open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", at_rest=True) as served,
+        served.use(served.shared.configured) as services,
+    ):
+        yield ServedRegistry(served, services.registry.operations)
