@@ -19,7 +19,7 @@ from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, InboxId, RequestId
+from memory.store.ids import AgentId, RequestId
 from sources.terminal import PERSON, PLACE
 from tests.bot.command_line import Here, front_door
 from tests.bot.requests import asked
@@ -31,7 +31,7 @@ DECIDED = r"by terminal:owner, \d{4}-\d\d-\d\d \d\d:\d\d \(now\)\."
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
+def here(tmp_path: Path, dead: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Here:
     return front_door(tmp_path, monkeypatch, capsys)
 
 
@@ -48,10 +48,10 @@ def waiting(tmp_path: Path) -> tuple[RequestId, RequestId, RequestId]:
 
 
 @pytest.fixture
-def dead(tmp_path: Path) -> InboxId:
+def dead(tmp_path: Path) -> None:
     """A row of the inbox that was given up."""
 
-    def work(tx: Tx, answering: RoutingTable) -> InboxId:
+    def work(tx: Tx, answering: RoutingTable) -> None:
         heard = Heard(PLACE.id, "terminal", "the terminal", OWNER, ())
         arrival = Arrival(
             source="terminal",
@@ -67,12 +67,10 @@ def dead(tmp_path: Path) -> InboxId:
             payload=Brought(),
             group=answering.default,
         )
-        accepted = inbox.accept(tx, arrival, utc_now())
-        assert accepted is not None
+        assert inbox.accept(tx, arrival, utc_now()) is not None
         tx.run("UPDATE inbox SET status = 'dead'", ())
-        return accepted.id
 
-    return asyncio.run(_in_constellation(tmp_path, work))
+    asyncio.run(_in_constellation(tmp_path, work))
 
 
 async def _in_constellation(folder: Path, work: Callable[[Tx, RoutingTable], T]) -> T:
@@ -110,8 +108,7 @@ def test_an_answer_is_one_object_for_machines(here: Here, waiting: tuple[Request
     assert json.loads(here(f"permits revoke {grant['id']} --json").stdout) == grant
 
 
-def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here: Here, dead: InboxId) -> None:
-    assert dead
+def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here: Here) -> None:
     kept = here("privacy see terminal:owner").stdout
     assert "records of received messages, without their words" in kept
     assert "- 1 account or place: by which somebody is known" in kept
@@ -122,8 +119,7 @@ def test_what_is_kept_and_erased_of_somebody_is_said_of_them_and_not_of_you(here
 
 
 @pytest.mark.parametrize("more", ["", " --json"])
-def test_nobody_is_known_under_a_wrong_id(here: Here, dead: InboxId, more: str) -> None:
-    assert dead
+def test_nobody_is_known_under_a_wrong_id(here: Here, more: str) -> None:
     done = here(f"privacy see discord:8{more}")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "carina: Nothing about discord:8 is or was kept. Is the ID correct?\n"
@@ -131,30 +127,26 @@ def test_nobody_is_known_under_a_wrong_id(here: Here, dead: InboxId, more: str) 
     assert here("privacy see discord:8").returncode == 0
 
 
-def test_quiet_hours_that_end_when_they_begin_are_refused(here: Here, dead: InboxId) -> None:
-    assert dead
+def test_quiet_hours_that_end_when_they_begin_are_refused(here: Here) -> None:
     done = here("quiet --from 8:00 --until 8:00")
     assert (done.returncode, done.stdout) == (1, "")
     assert "Quiet hours cannot start and end at the same time (08:00)" in done.stderr
 
 
-def test_lists_stand_in_tables_as_words(here: Here, dead: InboxId) -> None:
-    assert dead
+def test_lists_stand_in_tables_as_words(here: Here) -> None:
     assert here("link list").stdout.splitlines()[1:] == ["terminal:owner"]
     here('permits grant carina recall public --arguments {"operation":"insert"}')
     shown = here("permits list").stdout
     assert "\tCarina\toperation=insert\tpublic\t" in shown
 
 
-def test_vacuum_says_what_it_gave_back_file_by_file(here: Here, dead: InboxId) -> None:
-    assert dead
+def test_vacuum_says_what_it_gave_back_file_by_file(here: Here) -> None:
     lines = here("db vacuum").stdout.splitlines()
     assert [line.split(": ")[0].split("/")[-1] for line in lines] == ["carina.db", "global.db"]
     assert all(re.search(r": [\d,.]+ (k|M)B, (.* freed|nothing to free)$", line) for line in lines)
 
 
-def test_a_reminder_and_a_task_need_no_quotes(here: Here, dead: InboxId) -> None:
-    assert dead
+def test_a_reminder_and_a_task_need_no_quotes(here: Here) -> None:
     set_ = here("remind me to call mum in 2 minutes")
     assert (set_.returncode, ": call mum" in set_.stdout) == (0, True)
     assert "No service is running. This will be sent only while Carina runs" in set_.stderr
@@ -166,8 +158,7 @@ def test_a_reminder_and_a_task_need_no_quotes(here: Here, dead: InboxId) -> None
         assert (refused.returncode, said in refused.stderr) == (1, True)
 
 
-def test_a_backup_is_copied_to_another_folder(here: Here, dead: InboxId, tmp_path: Path) -> None:
-    assert dead
+def test_a_backup_is_copied_to_another_folder(here: Here, tmp_path: Path) -> None:
     (made,) = [json.loads(here(f"backup create --json --to {tmp_path / 'disk'}").stdout)]
     copy = Path(made["copied_to"])
     assert copy.parent == tmp_path / "disk"
