@@ -43,7 +43,7 @@ def test_who_holds_the_folder_and_takes_no_commands_is_named(
     with folder.lock():
         done = here(command)
     assert (done.returncode, done.stdout) == (1, "")
-    named = f"carina: Process {os.getpid()} is using the data folder {folder.path} and takes no commands: "
+    named = f"carina: Process {os.getpid()} is using the data folder {folder.path} and is not accepting commands: "
     assert done.stderr.startswith(named)
     assert done.stderr.endswith("Try again in a moment, or stop it.\n")
 
