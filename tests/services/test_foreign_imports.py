@@ -104,7 +104,7 @@ async def test_an_import_can_be_read_and_taken_back(imports: Imports, database: 
     assert (past.source, past.carried, past.changed, past.refused) == ("chatgpt", 1, 1, 3)
     shown = await imports.show(OLGA, origin=past.origin)
     assert len(shown.rows) == 5
-    assert await imports.undo(replace(OLGA, sure=True), origin=report.origin) == "Took back 2 records."
+    assert await imports.undo(replace(OLGA, sure=True), origin=report.origin) == "Removed 2 imported records."
     assert await rows(database, "SELECT * FROM messages") == []
     assert (await imports.chatgpt(OLGA, given(tmp_path / "conversations.json"))).carried == 1
     with pytest.raises(UserError, match="is left to undo"):
@@ -291,7 +291,7 @@ async def test_users_of_agent_files_are_strangers_unless_they_are_named(
 ) -> None:
     report = await imports.letta(OLGA, given(letta_file(tmp_path / "sam.af")))
     assert report.strangers == ("user",)
-    assert "Messages of user count as a stranger's" in "\n".join(report.lines(Plain("UTC", NOW)))
+    assert "Messages by user are treated as a stranger's" in "\n".join(report.lines(Plain("UTC", NOW)))
     await imports.version_1(OLGA, given(version_1(tmp_path / "old.car"), as_owner="user"))
     assert await rows(database, "SELECT content, trust, person_id FROM messages ORDER BY id") == [
         ("Hi Sam", Trust.STRANGER, None),

@@ -79,7 +79,7 @@ REFUSED = (
     ("detach notes Carina", 1, "Carina does not have the folder notes"),
     ("upload notes HERE/nowhere.txt", 1, "cannot be read: No such file"),
     ("upload notes HERE/papers", 1, "is not a file"),
-    ("upload notes HERE/huge.log", 1, "has 1,073,741,824 bytes, and an upload at most 8,000,000"),
+    ("upload notes HERE/huge.log", 1, "has 1,073,741,824 bytes, but an upload can have at most 8,000,000"),
     ("upload notes HERE/papers/a.txt --as ../x", 1, "leads out of the folder"),
     ("upload notes HERE/papers/a.txt --as .env", 1, "hidden"),
     ("audience notes guild:x", 1, "'guild:x' is nowhere. Write it like guild:discord:1234."),

@@ -215,7 +215,7 @@ def test_the_owner_at_the_terminal_is_told_why_nothing_is_answered(tmp_path: Pat
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
     assert "Paused" in carina(tmp_path, "privacy", "pause", "terminal:owner").stdout
     done = carina(tmp_path, "chat", "--once", f"my llama is called {WORD}")
-    assert "I neither keep nor answer what you say" in done.stdout
+    assert "You chose to have me neither keep nor answer what you say" in done.stdout
     assert bytes_with(tmp_path, WORD) == []
 
 

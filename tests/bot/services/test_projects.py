@@ -100,7 +100,7 @@ async def test_people_tell_rate_and_forget_by_hand_what_is_theirs(tmp_path: Path
         gone = await own.call("project.forget", HERS, {"which": rated["id"]})
         assert gone.data() == {"text": "Forgotten: A game of snake"}
         assert (await own.call("project.list", HERS, {})).data() == []
-        with pytest.raises(UserError, match="I neither keep nor answer what you say"):
+        with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
             await door(service, withheld=True).call("project.prefer", HERS, {"text": "three.js"})
 
 
