@@ -184,21 +184,28 @@ class Bill:
     output_tokens: int
     cost_usd: float
     unpriced: int
+    cached_tokens: int
+    """Of those that were sent, those that the provider had already."""
 
 
-By: TypeAlias = Literal["agent", "model", "day"]
+By: TypeAlias = Literal["agent", "model", "purpose", "day"]
 _BY: dict[By, tuple[str, str]] = {
     "agent": ("coalesce((SELECT name FROM agents WHERE id = agent_id), agent_id, 'nobody')", "agent_id"),
     "model": ("model", "model"),
+    "purpose": (
+        "CASE WHEN turn_id IS NULL THEN 'upkeep' WHEN person_id IS NULL THEN 'own work' ELSE 'answers' END",
+        "1",
+    ),
     "day": ("substr(at, 1, 10)", "1"),
 }
 """What is shown, and by what rows are added up."""
 
 
 def bills(rows: Rows, since: datetime, by: By) -> list[Bill]:
-    """What was called since then, by agent, model or day (UTC); the newest day or the dearest first."""
+    """What was called since then, by agent, model, purpose or day (UTC); the newest day or the dearest first."""
     order = "1 DESC" if by == "day" else "5 DESC, 3 + 4 DESC, 1"
     shown, key = _BY[by]
     sql = f"""SELECT {shown}, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
-              sum(cost_usd IS NULL) FROM model_usage WHERE at >= ? GROUP BY {key} ORDER BY {order}"""
+              sum(cost_usd IS NULL), sum(cache_read_tokens) FROM model_usage
+              WHERE at >= ? GROUP BY {key} ORDER BY {order}"""
     return [Bill(*row) for row in rows.all(sql, (since,))]

@@ -104,6 +104,7 @@ class BillRow(Row):
     output_tokens: int
     cost_usd: float
     unpriced: int
+    cached_tokens: int
 
     def line(self, ink: Ink) -> str:
         money = f"${self.cost_usd:.4f}" if self.unpriced < self.calls else _("price unknown")

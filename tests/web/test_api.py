@@ -10,9 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import httpx2
 import jsonschema
 import openai
+import pydantic_ai
 import pytest
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
 
 from bot.errors import UserError
 from bot.interfaces.web.talk import Answer
@@ -44,6 +48,23 @@ async def test_openais_client_talks_to_an_agent_that_remembers_over_a_restart(tm
             model="carina/carina", messages=[{"role": "user", "content": "where is my dentist?"}]
         )
         assert "Elm Street" in (asked.choices[0].message.content or "")
+
+
+async def test_a_client_of_another_library_remembers_over_a_restart(tmp_path: Path) -> None:
+    async with site(tmp_path) as s, httpx2.AsyncClient(trust_env=False, timeout=20) as http:
+        key = await token(s)
+        assert (await another_client(s, key, http).run(DENTIST)).output
+    async with (
+        site(tmp_path) as s,
+        httpx2.AsyncClient(trust_env=False, timeout=20) as http,
+        another_client(s, key, http).run_stream("where is my dentist?") as asked,
+    ):
+        assert "Elm Street" in await asked.get_output()
+
+
+def another_client(s: Site, key: str, http: httpx2.AsyncClient) -> pydantic_ai.Agent[None, str]:
+    provider = OpenAIProvider(f"{s.address}/v1", api_key=key, http_client=http)
+    return pydantic_ai.Agent(OpenAIChatModel("carina/Carina", provider=provider))
 
 
 async def test_an_answer_is_streamed(tmp_path: Path) -> None:

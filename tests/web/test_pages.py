@@ -6,6 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from bot.interfaces.web.render import number
+from bot.services.demo import CONFIGURATION, write_demo
 from memory import agents
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import inbox
@@ -147,6 +148,21 @@ async def test_a_message_of_a_hundred_thousand_characters_is_refused_or_shown(tm
             answer = await s.get(path)
             assert answer.status_code == 200
             assert len(answer.content) < 150_000
+
+
+async def test_costs_are_told_by_purpose_and_with_what_was_cached(tmp_path: Path) -> None:
+    async with site(tmp_path, CONFIGURATION) as s:
+        await s.sign_in()
+        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now()))
+        found = {each["purpose"]: each for each in await s.call("cost", by="purpose")}
+        assert set(found) == {"answers", "own work", "upkeep"}
+        assert sum(each["calls"] for each in found.values()) == sum(
+            each["calls"] for each in await s.call("cost", by="agent")
+        )
+        assert 0 < found["answers"]["cached_tokens"] < found["answers"]["input_tokens"]
+        page = (await s.get("/costs")).text
+        assert re.search(r"tokens in, [1-9]\d % cached", page)
+        assert "upkeep of memory" in page
 
 
 async def test_a_link_puts_no_words_on_a_page(tmp_path: Path) -> None:
