@@ -168,7 +168,7 @@ def test_what_carina_made_is_removed_and_nothing_else(tmp_path: Path) -> None:
     assert (tmp_path / "data" / "global.db").exists()
     done = carina(tmp_path, "uninstall", "--yes")
     assert done.returncode == 0
-    assert "Carina left what it did not create: mine.txt" in done.stdout
+    assert "Carina left files that it did not create: mine.txt" in done.stdout
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["mine.txt"]
     assert (tmp_path / "carina.toml").exists()
 

@@ -57,17 +57,6 @@ def known_to(document: BlockDocument, shown: int | None, writer: Writer, turn: T
     return KnownVersion(shown, own, others=len(own) < len(since) or shown < document.base.version)
 
 
-def known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:
-    """What somebody knows who says which version they saw; None: all there is. Raises Refused for one to come."""
-    if seen is None or seen == document.version:
-        return None
-    if seen > document.version:
-        raise Refused(
-            "there is no version {seen}: the block is at version {version}", seen=seen, version=document.version
-        )
-    return KnownVersion(seen)
-
-
 # ------------------------------------------------------------------------------------------------------ whole values
 
 
@@ -223,8 +212,8 @@ def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str, pat
     return _change(tx, author, label, path, Operation.OVERWRITE, _now(containers.replace_text, old=old, new=new))
 
 
-def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None = None) -> Block:
-    """Make `text` the whole content; what others wrote after version `seen`, or since the author was shown it, stays.
+def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:
+    """Make `text` the whole content; what others wrote since the author was shown it stays.
 
     Raises as `append_block`; Refused where the author sees some of its lines alone, and BlockChanged where it is not
     kept any more what they were shown.
@@ -232,12 +221,11 @@ def write_block(tx: Tx, author: Author, label: str, text: str, seen: int | None 
 
     def change(block: Block, document: BlockDocument) -> None:
         _require_text(block)
-        if seen is None and block.id in author.shown and block.shown != block.content:
+        if block.id in author.shown and block.shown != block.content:
             raise Refused(
                 "you see only some lines of block {address}: {not_whole}", address=block.address, not_whole=_NOT_WHOLE
             )
-        known = known_version(author, block, document) if seen is None else known_at(document, seen)
-        set_seen(document, PLAIN, text, known)
+        set_seen(document, PLAIN, text, known_version(author, block, document))
 
     return edit_block(tx, author, label, Operation.OVERWRITE, change)
 

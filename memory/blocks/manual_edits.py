@@ -6,7 +6,7 @@ from typing import Any
 
 from memory.blocks import Block, containers
 from memory.blocks.document import BlockDocument
-from memory.blocks.edits import known_at, set_seen
+from memory.blocks.edits import KnownVersion, set_seen
 from memory.blocks.revert import Edit
 from memory.blocks.rows import load_block
 from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema
@@ -52,9 +52,20 @@ def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", s
                 path=path,
                 now=now,
             )
-        set_seen(document, target, value, known_at(document, seen))
+        set_seen(document, target, value, _known_at(document, seen))
 
     return edit(change)
+
+
+def _known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:
+    """What somebody knows who says which version they saw; None: all there is. Raises Refused for one to come."""
+    if seen is None or seen == document.version:
+        return None
+    if seen > document.version:
+        raise Refused(
+            "there is no version {seen}: the block is at version {version}", seen=seen, version=document.version
+        )
+    return KnownVersion(seen)
 
 
 def _writable(block: Block, path: str) -> Target:

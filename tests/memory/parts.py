@@ -41,13 +41,14 @@ def lay_tables(raw: Connection) -> None:
     _schema().backup(raw)
 
 
-def store() -> Tx:
-    """A fresh constellation with one agent; every statement stands at once."""
+def store(**others: str) -> Tx:
+    """A fresh constellation with one agent, or with others too by their ids; every statement stands at once."""
     raw = driver.connect(":memory:", isolation_level=None)
     raw.row_factory = driver.Row
     lay_tables(raw)
     raw.execute("PRAGMA foreign_keys=ON")
-    raw.execute(f"{_AGENT} VALUES ('agt_star', 'Star', '', '', '[]', '', '')")
+    for agent in {STAR: "Star", **others}.items():
+        raw.execute(f"{_AGENT} VALUES (?, ?, '', '', '[]', '', '')", agent)
     return Tx(raw)
 
 

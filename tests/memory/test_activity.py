@@ -18,10 +18,7 @@ SCOPE = Scope(GUILD)
 
 @pytest.fixture
 def tx() -> Tx:
-    made = store()
-    sql = "INSERT INTO agents (id, name, model, system_prompt, enabled_tools, created_at, updated_at)"
-    made.run(f"{sql} VALUES (?, 'Other', '', '', '[]', '', '')", (OTHER,))
-    return made
+    return store(**{OTHER: "Other"})
 
 
 def happened(tx: Tx, words: str, minute: int, agent: AgentId | None, audience: Audience = GUILD) -> None:

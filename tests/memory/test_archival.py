@@ -1,7 +1,6 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,12 +20,11 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import EntryNotFound, Refused
 from memory.store.fulltext import match_query
 from memory.store.ids import AgentId, EntryId, MessageId, PersonId, PlaceId, TurnId
-from memory.store.sqlite import connect
-from tests.memory.parts import kept_of, lay_tables
+from tests.memory.parts import STAR, kept_of, store
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 LATER = NOON + timedelta(hours=1)
-STAR, MOON = AgentId("agent_star"), AgentId("agent_moon")
+MOON = AgentId("agt_moon")
 ANN, BOB, PLACE = PersonId("discord:ann"), PersonId("discord:bob"), PlaceId("discord:1")
 GUILD, ANNS = Audience("guild:1"), Audience("person:discord:ann")
 HERE = Origin(Scope(GUILD), Trust.APPROVED, person=ANN)
@@ -50,16 +48,8 @@ SCOPES = [
 
 
 @pytest.fixture
-def tx(tmp_path: Path) -> Iterator[Tx]:
-    raw = connect(tmp_path / "carina.db")
-    lay_tables(raw)
-    raw.execute("BEGIN")
-    writing = Tx(raw)
-    for agent in (STAR, MOON):
-        made = {"id": agent, "name": agent, "model": "", "system_prompt": "", "enabled_tools": "[]"}
-        writing.insert("agents", {**made, "created_at": "", "updated_at": ""})
-    yield writing
-    raw.close()
+def tx() -> Tx:
+    return store(**{MOON: "Moon"})
 
 
 def at(audience: Audience, origin: Origin = HERE) -> Origin:
@@ -566,6 +556,6 @@ def test_an_entry_is_found_by_its_name_without_looking_at_the_others(tx: Tx, sco
 def test_what_was_said_in_private_is_not_appended_to_what_the_guild_reads(tx: Tx) -> None:
     entry = put(tx, "for everybody", GUILD, label="notes")
     in_private = replace(HERE, scope=Scope(ANNS, frozenset({GUILD})))
-    with pytest.raises(Refused, match="guild:1, who may not know"):
+    with pytest.raises(Refused, match="guild:1, who may not see"):
         archival.append(tx, STAR, "notes", "a secret", in_private, LATER)
     assert archival.read(tx, STAR, entry.id, Scope(GUILD)).content == "for everybody"

@@ -363,19 +363,20 @@ def test_a_job_that_thought_for_long_wipes_nothing(tx: Tx) -> None:
     append_block(tx, author(MIA), "notes", "Cem: likes juice\n")
     replace_in_block(tx, author(MIA), "notes", "milk", "oat milk")
     text = "Ana likes tea and cake\nBea: likes milk\n"
-    after = write_block(tx, author(JOB), "notes", text, seen=seen)
+    job = by_agent(tx, author(JOB), "notes")
+    after = write(job, block, text, seen=seen)
     assert after.content == "Ana likes tea and cake\nBea: likes oat milk\nCem: likes juice\n"
     with pytest.raises(Refused, match="there is no version 77"):
-        write_block(tx, author(JOB), "notes", text, seen=77)
-    assert write_block(tx, author(JOB), "notes", "new", seen=version_of(tx, block.id)).content == "new"
+        write(job, block, text, seen=77)
+    assert write(job, block, "new", seen=version_of(tx, block.id)).content == "new"
 
 
 def test_a_version_that_left_the_document_is_too_old_to_merge_with(tx: Tx) -> None:
-    made(tx)
+    block = made(tx)
     for number in range(30):
         append_block(tx, author(), "notes", f"{number}\n")
     with pytest.raises(BlockChanged, match="changed since you read it, and nothing was done; it says now:\n0\n1\n"):
-        write_block(tx, author(JOB), "notes", "x", seen=2)
+        write(by_agent(tx, author(JOB), "notes"), block, "x", seen=2)
 
 
 # ---------------------------------------------------------------- rights, limits, trust

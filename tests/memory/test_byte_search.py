@@ -57,13 +57,16 @@ async def test_both_ways_find_the_same(tmp_path: Path) -> None:
     ]
 
 
-async def test_a_search_that_breaks_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/bin/false")
-    with pytest.raises(StoreError, match="could not be searched"):
-        await byte_search.search_apart(tmp_path, ["quokka"])
-
-
-async def test_a_search_without_an_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(byte_search, "_SEARCH_SECONDS", 0.0)
-    with pytest.raises(StoreError, match="not searched within 0 seconds"):
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("sys.executable", "/bin/false", "could not be searched"),
+        ("memory.store.byte_search._SEARCH_SECONDS", 0.0, "not searched within 0 seconds"),
+    ],
+)
+async def test_a_search_that_breaks_or_does_not_end_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: object, said: str
+) -> None:
+    monkeypatch.setattr(name, value)
+    with pytest.raises(StoreError, match=said):
         await byte_search.search_apart(tmp_path, ["quokka"])

@@ -1,7 +1,6 @@
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,13 +12,12 @@ from memory.queue import messages
 from memory.queue.messages import Heard, Message, Said
 from memory.store.database import Rows, Tx
 from memory.store.fulltext import match_query
-from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId
-from memory.store.sqlite import connect
-from tests.memory.parts import kept_of, lay_tables
+from memory.store.ids import MessageId, PersonId, PlaceId, TurnId
+from tests.memory.parts import STAR, kept_of, store
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PLACE, ANN, BOB = PlaceId("discord:1"), PersonId("discord:ann"), PersonId("discord:bob")
-STAR, TURN = AgentId("agent_star"), TurnId(77)
+TURN = TurnId(77)
 GUILD = Audience("guild:1")
 
 AUDIENCES = [
@@ -66,19 +64,8 @@ SAID = Said(
 
 
 @pytest.fixture
-def tx(tmp_path: Path) -> Iterator[Tx]:
-    raw = connect(tmp_path / "carina.db")
-    lay_tables(raw)
-    raw.execute("BEGIN")
-    writing = Tx(raw)
-    add_agent(writing)
-    yield writing
-    raw.close()
-
-
-def add_agent(tx: Tx) -> None:
-    agent = {"id": STAR, "name": "Star", "model": "", "system_prompt": "", "enabled_tools": "[]"}
-    tx.insert("agents", {**agent, "created_at": "", "updated_at": ""})
+def tx() -> Tx:
+    return store()
 
 
 def add_turn(tx: Tx) -> None:

@@ -96,41 +96,34 @@ def test_migrating_copies_first_and_then_brings_up_to_date(path: Path, monkeypat
     prepare(path, Kind.GLOBAL)
 
 
-def test_a_newer_file_is_refused_with_the_version_it_needs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known(monkeypatch, FIRST, SECOND)
-    prepare(path, Kind.GLOBAL)
-    known(monkeypatch, FIRST)
-    refused = "has version 2, but this program supports versions up to 1: install a newer Carina"
-    with pytest.raises(DatabaseTooNew, match=refused):
-        prepare(path, Kind.GLOBAL)
-    with pytest.raises(DatabaseTooNew, match=refused):
-        migrate(path, Kind.GLOBAL, NOW)
-    assert beside(path) == ["carina.db"]
-
-
-def test_a_file_from_before_the_first_migration_is_refused_and_not_touched(
-    path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("program", "error", "refused"),
+    [
+        ((FIRST,), DatabaseTooNew, "has version 2, but this program supports versions up to 1: install a newer Carina"),
+        (
+            (Migration(3, "start", "CREATE TABLE a (n INTEGER, m INTEGER) STRICT;"),),
+            DatabaseOutdated,
+            "has version 2, but this program can migrate files only from version 3 on: use the Carina that made it",
+        ),
+        (
+            (Migration(1, "start", FIRST.sql + " -- a word more"), SECOND),
+            DatabaseCorrupt,
+            r"a different text of migration 1 \(start\)",
+        ),
+    ],
+    ids=["newer", "from before the first migration", "of an edited history"],
+)
+def test_a_file_that_the_program_cannot_bring_up_to_date_is_refused_and_not_touched(
+    path: Path, monkeypatch: pytest.MonkeyPatch, program: tuple[Migration, ...], error: type[Exception], refused: str
 ) -> None:
     known(monkeypatch, FIRST, SECOND)
     prepare(path, Kind.GLOBAL)
-    known(monkeypatch, Migration(3, "start", "CREATE TABLE a (n INTEGER, m INTEGER) STRICT;"))
-    refused = "has version 2, but this program can migrate files only from version 3 on: use the Carina that made it"
-    with pytest.raises(DatabaseOutdated, match=refused):
+    known(monkeypatch, *program)
+    with pytest.raises(error, match=refused):
         prepare(path, Kind.GLOBAL)
-    with pytest.raises(DatabaseOutdated, match=refused):
+    with pytest.raises(error, match=refused):
         migrate(path, Kind.GLOBAL, NOW)
     assert beside(path) == ["carina.db"]
-
-
-def test_a_history_that_was_edited_is_refused(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    known(monkeypatch, FIRST, SECOND)
-    prepare(path, Kind.GLOBAL)
-    known(monkeypatch, Migration(1, "start", FIRST.sql + " -- a word more"), SECOND)
-    refused = r"a different text of migration 1 \(start\)"
-    with pytest.raises(DatabaseCorrupt, match=refused):
-        prepare(path, Kind.GLOBAL)
-    with pytest.raises(DatabaseCorrupt, match=refused):
-        migrate(path, Kind.GLOBAL, NOW)
 
 
 def test_a_migration_that_fails_half_way_leaves_the_old_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
