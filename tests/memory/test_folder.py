@@ -82,7 +82,7 @@ def test_a_folder_that_was_there_keeps_its_rights_and_is_reported(tmp_path: Path
 
 def test_a_folder_that_cannot_be_made_is_named_with_what_to_do(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("a file")
-    with pytest.raises(StoreError, match=r"data folder .* cannot be made .*CARINA_HOME"):
+    with pytest.raises(StoreError, match=r"data folder .* could not be created .*CARINA_HOME"):
         DataFolder(tmp_path / "data").prepare()
 
 

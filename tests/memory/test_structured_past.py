@@ -248,9 +248,9 @@ def test_going_back_keeps_what_is_read_only_the_limit_and_the_rights() -> None:
         set_field(tx, author(), "notes", "mood", "low")
         set_field(tx, author(writer=SYSTEM), "notes", "source", "diary")
         edit = by_agent(tx, author(), "notes")
-        with pytest.raises(BlockRefused, match="source was changed since and is read only"):
+        with pytest.raises(BlockRefused, match="source was changed in the meantime and is read-only"):
             roll_back(edit, 2)
-        with pytest.raises(BlockRefused, match="source was changed since and is read only"):
+        with pytest.raises(BlockRefused, match="source was changed in the meantime and is read-only"):
             revert(edit, past(tx, block.id), SYSTEM, 1)
         set_field(tx, author(writer=SYSTEM), "notes", "source", None)
         tx.run("UPDATE memory_blocks SET char_limit = 50")
