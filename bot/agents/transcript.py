@@ -13,7 +13,7 @@ from memory.queue import messages, outbox, turns
 from memory.queue.payloads import Decided, Edited
 from memory.queue.steps import Answered, CallDone, CallEnded, Step, forgets
 from memory.queue.turns import Turn
-from memory.store.database import Tx
+from memory.store.database import Rows, Tx
 from memory.store.ids import MessageId, OutboxId, PlaceId, TurnId, place_source
 
 
@@ -176,6 +176,12 @@ def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime, progress: b
 def preview_key(turn: int) -> str:
     """The key of the outbox row that shows a turn's answer while it is written."""
     return f"preview/{turn}"
+
+
+def name_of_speaker(rows: Rows, turn_id: TurnId) -> str:
+    """The name under which a turn's answer is said, where that is not the account's."""
+    turn = turns.get(rows, turn_id)
+    return "" if turn is None else str(acting(rows, turn).config.get("show_name", ""))
 
 
 def progress_key(turn: int) -> str:

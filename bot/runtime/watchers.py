@@ -1,10 +1,11 @@
 """Those who watch turns: subscribers, typing indicators, and messages that show an answer as it grows, or how far a
 group has come: one message each, edited as there is more.
 
-These help where things take long: not through webhooks, at most one edit a second, never the same text twice. Their
+These help where things take long: at most one edit a second, never the same text twice. Their
 outbox row is a preview's, made before its first send: a crash leaves nothing behind that nobody takes away, and a run
 that is taken up after one goes on with the same message. An answer replaces its preview; how far a group has come is
-taken away after the answer. Of that only who and how far is shown, not what members say to each other.
+taken away after the answer, and so is an answer that is said under a member's own name then. Of what members say, only
+what is for people is shown.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from bot.agents.events import (
     Watch,
 )
 from bot.agents.groups.settings import Pipeline, stored
-from bot.agents.transcript import progress_key
+from bot.agents.transcript import name_of_speaker, progress_key
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.workers import Workers
 from memory import agents, groups
@@ -103,6 +104,7 @@ BEGIN_SECONDS, RUN_BEGIN_SECONDS = 2.5, 5.0
 EDIT_SECONDS = 1.2
 """Between two changes of the message at least."""
 _MOST_EDITS = 60  # then the rest waits for the answer itself
+_MOST_WRITTEN = 400  # characters of each member's words in a message on how far a group is
 _WRITING = " …"
 _MARKS = {"running": "…", "done": "✓", "failed": "✗", "late": "✗"}
 _COUNTED = {"ballot": "ballots", "answer": "answers", "task": "tasks"}
@@ -115,6 +117,8 @@ class _Shown:
     place: PlaceId
     begun: float
     text: str = ""
+    parts: dict[TurnId, str] = field(default_factory=dict)
+    """What members have written, by their parts."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
@@ -183,13 +187,17 @@ class Previews(_Watcher):
             shown.changed.clear()
             await shown.changed.wait()
 
+        name = await self._runtime.database.read(lambda rows: name_of_speaker(rows, turn))
+        before = f"{name}: " if name else ""
+
         async def words() -> str:
             """As much as one message takes."""
-            room = endpoint.max_length - len(_WRITING)
-            return (shown.text if len(shown.text) <= room else endpoint.split(shown.text)[0][:room]) + _WRITING
+            room = endpoint.max_length - len(before) - len(_WRITING)
+            text = shown.text if len(shown.text) <= room else endpoint.split(shown.text)[0][:room]
+            return before + text + _WRITING
 
         said = await words()
-        external = await self._runtime.preview(turn, shown.place, said)
+        external = await self._runtime.preview(turn, shown.place, said, progress=bool(name))
         await self._edit(endpoint, shown, external, said, words)
 
 
@@ -202,6 +210,11 @@ class Progress(_Watcher):
                 self._shown[event.turn] = _Shown(event.place, time.monotonic())
             case AgentStarted() | AgentCompleted():
                 self._moved(event.turn)
+            case OfMember(event=TextChunk(text=text)):
+                for shown in self._shown.values():
+                    if shown.place == event.place:
+                        shown.parts[event.turn] = text
+                        shown.changed.set()
             case OfMember():
                 self(event.event)  # a member gives tasks too
             case Complete() | Failed():
@@ -231,6 +244,7 @@ class Progress(_Watcher):
 
     async def _look(self, turn: TurnId) -> tuple[str, bool]:
         """What there is to say of a run, nothing when there is nothing; and whether it has a message already."""
+        shown = self._shown.get(turn)
 
         def work(rows: Rows) -> tuple[str, bool]:
             run, parts = groups.run(rows, turn), groups.parts(rows, turn)
@@ -238,17 +252,24 @@ class Progress(_Watcher):
                 return "", False
             members = {part.agent: agents.agent(rows, part.agent).name for part in parts}
             known = outbox.of_key(rows, progress_key(turn)) is not None
-            return progress_words(run, agents.group(rows, run.group).name, parts, members), known
+            group = agents.group(rows, run.group).name
+            return progress_words(run, group, parts, members, shown.parts if shown else {}), known
 
         return await self._runtime.database.read(work)
 
 
-def progress_words(run: Run, group: str, parts: Sequence[Part], names: Mapping[AgentId, str]) -> str:
-    """How far a run has come, a line for each member that was asked; empty when nobody was."""
+def progress_words(
+    run: Run, group: str, parts: Sequence[Part], names: Mapping[AgentId, str], texts: Mapping[TurnId, str]
+) -> str:
+    """How far a run has come, a line for each member that was asked and what it writes; empty when nobody was."""
     asked = [part for part in parts if part.kind != "observe"]
     if not asked:
         return ""
-    lines = [f"{_MARKS[part.status]} {names[part.agent]}{_doing(run, part)}" for part in asked]
+    lines = []
+    for part in asked:
+        lines.append(f"{_MARKS[part.status]} {names[part.agent]}{_doing(run, part)}")
+        text = texts.get(part.turn, "") if part.status == "running" and _is_for_people(run, part) else ""
+        lines += [f"> {line}" for line in text[-_MOST_WRITTEN:].splitlines()]
     return "\n".join([_("{group} is working on this: {how_far}.", group=group, how_far=_how_far(run, asked)), *lines])
 
 
@@ -269,6 +290,11 @@ def _how_far(run: Run, asked: Sequence[Part]) -> str:
         sum=sum(part.kind == kind for part in asked),
         COUNTED=_COUNTED[kind],
     )
+
+
+def _is_for_people(run: Run, part: Part) -> bool:
+    """Whether what the part gives is said as it is."""
+    return part.kind == "answer" or (part.kind == "stage" and part.stage == len(_stages(run)) - 1)
 
 
 def _doing(run: Run, part: Part) -> str:

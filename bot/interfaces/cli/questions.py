@@ -2,11 +2,12 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import click
 from pydantic import BaseModel
 
+from bot.agents.groups.settings import TABLES, Role
 from bot.config.agent_files import problem_with
 from bot.config.tables import Agent, Group
 from bot.errors import CallError
@@ -68,9 +69,38 @@ def _new_group(given: Given, look: Look) -> dict[str, Any]:
         return problem_with(Group, name="Group", members=known[:1], places=_listed(said))
 
     members = given.get("member") or _listed(_asked(_("Its agents (names separated by commas)"), "", no_members))
+    settings = [*given.get("settings", ()), *_how_it_works(members, _said(given))]
     places = _listed(_asked(_("Where it answers (such as discord:1234; Enter: nowhere yet)"), "", no_places))
-    settings = [*given.get("settings", ()), f"places={json.dumps(places)}"]
-    return {**given, "name": named, "member": list(members), "settings": settings}
+    return {**given, "name": named, "member": [], "settings": [*settings, f"places={json.dumps(places)}"]}
+
+
+def _how_it_works(agents: Sequence[str], said: Mapping[str, str]) -> list[str]:
+    """Description, pattern and roles of a new group as settings."""
+    made: dict[str, str] = {}
+    if "description" not in said:
+        made["description"] = json.dumps(_asked(_("What it is for")))
+    patterns, roles = [each for each in TABLES if each != "sleeptime"], get_args(Role)
+    if "pattern" not in said and len(agents) > 1:
+        question = _("Who answers ({patterns}; docs/groups.md explains them)", patterns=", ".join(patterns))
+        made["pattern"] = json.dumps(pattern := _asked(question, patterns[0], _one_of(patterns)))
+        if pattern == "pipeline":
+            names = [_asked(_("Stage of {agent}: its name", agent=each), each) for each in agents]
+            stages = (
+                f"{{name={json.dumps(name)}, agents=[{json.dumps(each)}]}}"
+                for name, each in zip(names, agents, strict=True)
+            )
+            made["pipeline"] = f"{{stages=[{', '.join(stages)}]}}"
+    members = []
+    for each in agents:
+        question = _("Role of {agent} ({roles})", agent=each, roles=", ".join(roles))
+        role = _asked(question, roles[0], _one_of(roles)) if len(agents) > 1 else roles[0]
+        domain = _asked(_("What {agent} is responsible for", agent=each)) if role == "specialist" else ""
+        members.append(f"{{agent={json.dumps(each)}, role={json.dumps(role)}, domain={json.dumps(domain)}}}")
+    return [*(f"{key}={value}" for key, value in made.items()), f"members=[{', '.join(members)}]"]
+
+
+def _one_of(known: Sequence[str]) -> Callable[[str], str]:
+    return lambda said: "" if said in known else _("Choose from {names}.", names=", ".join(known))
 
 
 def _about(known: Mapping[str, str]) -> list[str]:

@@ -326,7 +326,7 @@ def test_a_new_agent_is_asked_for_at_a_terminal(here: Here, monkeypatch: pytest.
     assert rows(here, "agent create") == [{"kind": "agent", "name": "Nova", "did": "created"}]
     settings = rows(here, "agent show Nova")["settings"]
     assert (settings["description"], settings["system_prompt"]) == ("Keeps the calendar", "You are Nova.")
-    answers = iter(["Calendar", "Nova", "discord:9"])
+    answers = iter(["Calendar", "Nova", "keeps the days", "discord:9"])
     assert rows(here, "group create") == [{"kind": "group", "name": "Calendar", "did": "created"}]
     assert rows(here, "group show Calendar")["settings"]["places"] == ["discord:9"]
 
@@ -363,7 +363,16 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
             ("Name", "Calendar", ""),
             ("Its agents", "", 'There is no agent "". Choose from Carina, Nova.'),
             ("Its agents", "Nova, Rex", "There is no agent Rex. Choose from Carina, Nova."),
-            ("Its agents", "Nova", ""),
+            ("Its agents", "Nova, Carina", ""),
+            ("What it is for", "keeps the days", ""),
+            ("Who answers", "everybody", "Choose from round_robin, dynamic, supervisor, pipeline, voting."),
+            ("Who answers", "pipeline", ""),
+            ("Stage of Nova", "draft", ""),
+            ("Stage of Carina", "", ""),
+            ("Role of Nova", "boss", "Choose from regular, supervisor, observer, specialist."),
+            ("Role of Nova", "specialist", ""),
+            ("What Nova is responsible for", "dates", ""),
+            ("Role of Carina", "", ""),
             ("Where it answers", "the kitchen", 'found "the kitchen"; expected'),
             ("Where it answers", "", ""),
         ):
@@ -372,7 +381,14 @@ def test_a_name_or_place_that_cannot_be_is_asked_for_again_at_once(tmp_path: Pat
             terminal.until(re.escape(told) if told else r"\n")
         assert terminal.ended() == 0
     groups = json.loads(carina(tmp_path, "group", "list", "--json").stdout)
-    assert {"group": "Calendar", "members": "Nova"}.items() <= groups[0].items() | groups[1].items()
+    assert {"group": "Calendar", "members": "Nova, Carina"}.items() <= groups[0].items() | groups[1].items()
+    made = json.loads(carina(tmp_path, "group", "show", "Calendar", "--json").stdout)["settings"]
+    assert (made["description"], made["pattern"]) == ("keeps the days", "pipeline")
+    assert [(each["name"], each["agents"]) for each in made["pipeline"]["stages"]] == [
+        ("draft", ["Nova"]),
+        ("Carina", ["Carina"]),
+    ]
+    assert {"agent": "Nova", "role": "specialist", "domain": "dates"}.items() <= made["members"][0].items()
 
 
 @pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 65])

@@ -3,10 +3,14 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from bot.runtime.watchers import progress_words
+import pytest
+
+from bot.agents.events import TextChunk
+from bot.runtime import watchers
+from bot.runtime.watchers import Previews, progress_words
 from memory.groups import Part, Run
 from memory.store.ids import AgentId, GroupId, TurnId
-from tests.bot.agents.groups.parts import Cast, stages
+from tests.bot.agents.groups.parts import Cast, group, stages
 from tests.bot.parts import HALL, HeldReply, said, says
 from tests.bot.stage import Service, Setting, running, until
 
@@ -21,7 +25,7 @@ def part(agent: str, kind: str, status: str, *, stage: int = 0, attempt: int = 1
 
 def words(pattern: str, settings: Mapping[str, object], *parts: Part) -> list[str]:
     run = Run(TurnId(1), GroupId("team"), pattern, settings, conducted=True)
-    return progress_words(run, "Team", parts, NAMES).splitlines()
+    return progress_words(run, "Team", parts, NAMES, {each.turn: "words" for each in parts}).splitlines()
 
 
 def test_stages_are_counted_and_named_and_a_second_try_is_said() -> None:
@@ -33,6 +37,7 @@ def test_stages_are_counted_and_named_and_a_second_try_is_said() -> None:
         "✗ Ant: draft",
         "✓ Ant: draft (try 2)",
         "… Bee: final",
+        "> words",  # the last stage's words are the answer; those of the stages before are not for people
     ]
 
 
@@ -49,7 +54,12 @@ def test_of_stages_side_by_side_those_are_counted_that_are_over() -> None:
 def test_who_chose_is_not_counted_with_those_who_answer_nor_is_who_only_listens() -> None:
     parts = part("ant", "choice", "done"), part("bee", "answer", "running"), part("cat", "observe", "running")
     assert words("dynamic", {}, parts[0]) == ["Team is working on this: choosing who answers.", "✓ Ant"]
-    assert words("dynamic", {}, *parts) == ["Team is working on this: 0 of 1 answers done.", "✓ Ant", "… Bee"]
+    assert words("dynamic", {}, *parts) == [
+        "Team is working on this: 0 of 1 answers done.",
+        "✓ Ant",
+        "… Bee",
+        "> words",
+    ]
     assert words("dynamic", {}, parts[2]) == []
 
 
@@ -74,3 +84,27 @@ async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_pat
 
 async def _gone(service: Service) -> bool:
     return await service.column("SELECT status FROM outbox WHERE kind = 'preview'") == ["withdrawn"]
+
+
+async def test_a_named_member_is_shown_as_it_writes_in_a_message_that_goes_after_its_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchers, "BEGIN_SECONDS", 0.0)
+    held = HeldReply(says("the whole answer"))
+    cast = Cast()
+    cast.replies.append(held)
+    async with running(tmp_path, Setting(cast, toml=group("round_robin", ""))) as service:
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        (turn,) = await service.column("SELECT turn_id FROM group_runs")
+        previews = Previews(service.runtime, {"discord": service.platform}, service.runtime._workers)
+        previews(TextChunk(turn, HALL.id, "the whole"))
+        await until(lambda: _texts(service, ["Ant: the whole …"]))
+        held.free.set()
+        await service.settled()
+        await until(lambda: _gone(service))
+        assert service.platform.texts() == ["the whole answer"]
+
+
+async def _texts(service: Service, expected: list[str]) -> bool:
+    return service.platform.texts() == expected
