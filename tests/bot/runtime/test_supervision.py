@@ -66,7 +66,9 @@ async def test_an_exception_wherever_other_tasks_await_leaves_people_answered(
     injection = Injection(lambda kind: kind not in OF_THE_RUNTIME, 100)
     injection.install(monkeypatch)
     absent = "http://127.0.0.1:9"
-    async with service(tmp_path, f'[mcp.absent]\nurl = "{absent}/mcp"\n[telemetry]\notlp = "{absent}"\n') as app:
+    more = f'[mcp.absent]\nurl = "{absent}/mcp"\n[telemetry]\notlp = "{absent}"\n'
+    more += f'[backup]\nlitestream = true\nreplica = "{tmp_path / "replica"}"\n'
+    async with service(tmp_path, more) as app:
         kept = {*app.long_lived(), *supervised_names(ROOT / "bot")} - OF_THE_RUNTIME
         await until(lambda: _true(injection.kinds == kept))
         shown = await told(app, "remember that my dentist is on Elm Street", "where is my dentist?")
