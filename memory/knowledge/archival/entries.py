@@ -88,7 +88,8 @@ class Deleted(NamedTuple):
 
 def _and_further(column: str, further: str) -> Callable[[Row], tuple[Any, ...]]:
     def read(row: Row) -> tuple[Any, ...]:
-        return (*([] if row[column] is None else [row[column]]), *json.loads(row["metadata"]).get(further, ()))
+        first = () if row[column] is None else (row[column],)
+        return (*first, *json.loads(row["metadata"]).get(further, ())) if further in row["metadata"] else first
 
     return read
 
