@@ -106,10 +106,29 @@ def ngettext(one: str, more: str, count: float, /, **values: object) -> str:
     """The form of a message for a number, which is `{count}` in it."""
     spoken = _language.get()
     text = _catalog(spoken).ngettext(one, more, int(count) if count == int(count) else 2)
-    number = f"{count:,}" if isinstance(count, int) else f"{count:g}"
-    return text.format(
-        count=number.replace(",", ".") if spoken == "de" and isinstance(count, int) else number, **_shown(values)
-    )
+    return text.format(count=number_text(count, "," if isinstance(count, int) else "g"), **_shown(values))
+
+
+def number_text(value: float, form: str = ",") -> str:
+    """A number in a format, with the separators of whoever is being answered."""
+    text = format(value, form)
+    return text.translate(_GERMAN) if _language.get() == "de" else text
+
+
+_GERMAN = str.maketrans(",.", ".,")
+
+
+class _Number:
+    """One whose format in a message is that of the reader."""
+
+    def __init__(self, value: float) -> None:
+        self._value = value
+
+    def __format__(self, form: str) -> str:
+        return number_text(self._value, form)
+
+    def __repr__(self) -> str:
+        return number_text(self._value, "")
 
 
 def _shown(values: dict[str, object]) -> dict[str, object]:
@@ -125,6 +144,8 @@ def _value(value: object) -> object:
             return moment_text(value)
         case BaseException():
             return error_text(value)
+        case float() | int() if not isinstance(value, bool):
+            return _Number(value)
         case _:
             return value
 

@@ -15,6 +15,7 @@ from bot.config.loader import Config, problems_of
 from bot.config.problems import file_problems
 from bot.config.tables import Agent, FileSettings, Group
 from bot.errors import ConfigError
+from texts import _
 
 T = TypeVar("T", bound=BaseModel)
 
@@ -92,7 +93,7 @@ def _read(model: type[T], data: dict[str, Any]) -> T:
 
 
 def _wrong(problems: Sequence[str]) -> ConfigError:
-    return ConfigError("\n  ".join(["that cannot be used:", *problems]))
+    return ConfigError("\n  ".join([_("that cannot be used:"), *problems]))
 
 
 def _plain(value: Any) -> Any:

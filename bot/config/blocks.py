@@ -10,6 +10,7 @@ from bot.config.values import BlockType, Label, Name, Permission, Section, Templ
 from memory.blocks.configured import TEMPLATES, beginning
 from memory.blocks.schemas import TEXT, Schema, TextSchema, outline
 from memory.store.errors import StoreError
+from texts import _
 
 
 class Block(Section):
@@ -49,21 +50,26 @@ class Block(Section):
     @validate_model(mode="after")
     def _values_fit(self) -> "Block":
         if isinstance(self.shape, TextSchema) and self.values:
-            raise ValueError("content, not values: without a schema or template a block is one text")
+            raise ValueError(_("content, not values: without a schema or template, a block is one text"))
         if not isinstance(self.shape, TextSchema) and self.content:
-            raise ValueError(f"values, not content: the block has {outline(self.shape)}")
+            raise ValueError(_("values, not content: the block has {outline}", outline=outline(self.shape)))
         try:
             size = len(beginning(self.shape, self.values))
         except StoreError as error:
-            raise ValueError(f"values that fit: {error}") from error
+            raise ValueError(_("values that fit: {error}", error=error)) from error
         if size > self.char_limit:
-            raise ValueError(f"values of at most char_limit = {self.char_limit} characters, not {size}")
+            raise ValueError(
+                _("values of at most char_limit = {limit} characters, not {size}", limit=self.char_limit, size=size)
+            )
         return self
 
     @validate_model(mode="after")
     def _content_fits(self) -> "Block":
         if len(self.content) > self.char_limit:
-            raise ValueError(f"content of at most char_limit = {self.char_limit} characters, not {len(self.content)}")
+            size = len(self.content)
+            raise ValueError(
+                _("content of at most char_limit = {limit} characters, not {size}", limit=self.char_limit, size=size)
+            )
         return self
 
 

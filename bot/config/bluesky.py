@@ -6,26 +6,30 @@ from typing import Annotated, TypeAlias
 from pydantic import Field, model_validator
 
 from bot.config.values import Section, pattern
+from texts import _, gettext_noop
 
 _DID = r"did:[a-z]+:[A-Za-z0-9._:%-]{1,200}"
 
-Did: TypeAlias = Annotated[str, pattern(_DID, 'a DID such as "did:plc:ewvi7nxzyoun6zhxrhs64oiz", not a handle')]
-OptionalDid: TypeAlias = Annotated[str, pattern(f"({_DID})?", "a DID, not a handle, or nothing")]
+Did: TypeAlias = Annotated[
+    str, pattern(_DID, gettext_noop('a DID such as "did:plc:ewvi7nxzyoun6zhxrhs64oiz", not a handle'))
+]
+OptionalDid: TypeAlias = Annotated[str, pattern(f"({_DID})?", gettext_noop("a DID, not a handle, or nothing"))]
 Language: TypeAlias = Annotated[
-    str, pattern(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*", 'a language such as "en" or "pt-BR"')
+    str, pattern(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*", gettext_noop('a language such as "en" or "pt-BR"'))
 ]
 
 StreamAddress: TypeAlias = Annotated[
-    str, pattern(r"(wss?://[^\s/?#]+(/[^\s?#]*)?)?", 'an address such as "wss://jetstream.example.org/xrpc"')
+    str,
+    pattern(r"(wss?://[^\s/?#]+(/[^\s?#]*)?)?", gettext_noop('an address such as "wss://jetstream.example.org/xrpc"')),
 ]
 ListAddress: TypeAlias = Annotated[
     str,
     pattern(
         rf"at://{_DID}/app\.bsky\.graph\.list/[A-Za-z0-9._:~-]+",
-        'a list such as "at://did:plc:…/app.bsky.graph.list/…"',
+        gettext_noop('a list such as "at://did:plc:…/app.bsky.graph.list/…"'),
     ),
 ]
-Keyword: TypeAlias = Annotated[str, pattern(r"\S.{1,98}\S", "a word or phrase of 3 to 100 characters")]
+Keyword: TypeAlias = Annotated[str, pattern(r"\S.{1,98}\S", gettext_noop("a word or phrase of 3 to 100 characters"))]
 
 
 class BlueskySettings(Section):
@@ -63,9 +67,11 @@ class BlueskySettings(Section):
     def _subscribed(self) -> "BlueskySettings":
         followed = bool(self.follow_dids or self.follow_lists or self.follow_keywords)
         if followed and not self.jetstream:
-            raise ValueError("follow_dids, follow_lists and follow_keywords need jetstream, the address of a server")
+            raise ValueError(
+                _("jetstream, the address of a server, together with follow_dids, follow_lists and follow_keywords")
+            )
         if self.jetstream and not followed:
-            raise ValueError("jetstream needs follow_dids, follow_lists or follow_keywords: whom or what to hear")
+            raise ValueError(_("follow_dids, follow_lists or follow_keywords together with jetstream"))
         return self
 
 
@@ -73,4 +79,4 @@ def check_handle(text: str) -> str:
     bare = text.strip().removeprefix("@")
     if re.fullmatch(rf"(?:[A-Za-z0-9-]+\.)+[A-Za-z0-9-]+|{_DID}", bare):
         return bare
-    raise ValueError('a handle such as "me.bsky.social", or a DID')
+    raise ValueError(_('a handle such as "me.bsky.social", or a DID'))

@@ -4,16 +4,23 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.agents.groups.settings import Supervisor, Voting, named_agents
-from bot.config.problems import nearest
+from bot.config.problems import nearest, shown, unmet
 from bot.config.tables import Group
+from texts import _, gettext_noop
 
 
 def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) -> Iterator[str]:
     """The problems of all groups, one line each; `agents` are the names of those that there are."""
-    yield from _shared(file, "place", ((place, each.name) for each in groups for place in each.places))
-    yield from _shared(file, "keyword", ((word, each.name) for each in groups for word in each.keywords))
+    yield from _shared(
+        file, gettext_noop("one group for each place"), ((place, each.name) for each in groups for place in each.places)
+    )
+    yield from _shared(
+        file,
+        gettext_noop("one group for each keyword"),
+        ((word, each.name) for each in groups for word in each.keywords),
+    )
     said = ((state.said, each.name) for each in groups for state in each.states if state.said)
-    yield from _shared(file, "state", said)
+    yield from _shared(file, gettext_noop("one group for each state"), said)
     for group in groups:
         key = f'{file}: groups["{group.name}"]'
         yield from _members(key, group, agents)
@@ -24,15 +31,20 @@ def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) ->
 def default_problems(file: str, default: Sequence[str]) -> Iterator[str]:
     """What is wrong when not exactly one group, of the names in `default`, is the default."""
     if len(default) != 1:
-        found = ", ".join(f'"{name}"' for name in default) or "none"
-        yield f"{file}: groups: found {found} with default = true; expected exactly one: it answers where no other does"
+        found = ", ".join(f'"{name}"' for name in default) or _("none")
+        found = _("{names} with default = true", names=found)
+        yield unmet(f"{file}: groups", found, _("exactly one: it answers where no other does"))
 
 
 def example_groups(file: str, agents: Sequence[str]) -> str:
     """What is wrong when several agents stand in no group, and tables that would do."""
     lines = [
-        f"{file}: groups: found none for {len(agents)} agents; expected a table [[groups]] for each, which says where "
-        f"it answers, and default = true in the one that answers everywhere else. For example, add to {file}:"
+        _(
+            "{file}: groups: found none for {count} agents; expected a table [[groups]] for each, which says where it "
+            "answers, and default = true in the one that answers everywhere else. For example, add to {file}:",
+            file=file,
+            count=len(agents),
+        )
     ]
     for number, agent in enumerate(agents):
         where = (
@@ -43,27 +55,28 @@ def example_groups(file: str, agents: Sequence[str]) -> str:
     return "\n".join(f"    {line}" if line and number else line for number, line in enumerate(lines))
 
 
-def _shared(file: str, what: str, said: Iterable[tuple[str, str]]) -> Iterator[str]:
+def _shared(file: str, wanted: str, said: Iterable[tuple[str, str]]) -> Iterator[str]:
     """What several groups claim, of pairs of it and the name of a group."""
     owners: dict[str, str] = {}
     for each, group in dict.fromkeys(said):
         other = owners.setdefault(each.casefold(), group)
         if other != group:
-            found = f'found the {what} "{each}" in "{other}" and "{group}"'
-            yield f"{file}: groups: {found}; expected one group for each {what}"
+            found = _('"{what}" in both "{one}" and "{other}"', what=each, one=other, other=group)
+            yield unmet(f"{file}: groups", found, _(wanted))
 
 
 def _members(key: str, group: Group, agents: Sequence[str]) -> Iterator[str]:
     if not group.members:
-        yield f"{key}.members: found none; expected at least one agent"
+        yield unmet(f"{key}.members", _("none"), _("at least one agent"))
     names = group.names
     for name in sorted({name for name in names if names.count(name) > 1}):
-        yield f'{key}.members: found "{name}" twice; expected every agent once'
+        yield unmet(f"{key}.members", _('"{name}" twice', name=name), _("every agent once"))
     for name in names:
         if name not in agents:
-            yield f'{key}.members: found "{name}", which is not an agent; {nearest(name, agents)}'
+            hint = nearest(name, agents)
+            yield _('{key}: found "{name}", which is not an agent; {hint}', key=f"{key}.members", name=name, hint=hint)
     if group.members and all(member.role == "observer" for member in group.members):
-        yield f"{key}.members: found observers only, who never speak; expected at least one who does"
+        yield unmet(f"{key}.members", _("only observers, who never speak"), _("at least one who does"))
 
 
 def _named(key: str, group: Group) -> Iterator[str]:
@@ -72,23 +85,35 @@ def _named(key: str, group: Group) -> Iterator[str]:
     for where, name in named_agents(group.settings.model_dump(mode="json")):
         full = f"{key}.{group.pattern}.{where}"
         if name in observers:
-            yield f'{full}: found "{name}", whose role in members is "observer"; expected one who speaks'
+            yield unmet(full, _('"{name}", whose role in members is "observer"', name=name), _("one who speaks"))
         elif name not in group.names:
-            yield f'{full}: found "{name}", who is not in {key}.members; {nearest(name, group.names or ("nobody",))}'
+            hint = nearest(name, group.names or ("nobody",))
+            yield _(
+                '{key}: found "{name}", who is not in {members}; {hint}',
+                key=full,
+                name=name,
+                members=f"{key}.members",
+                hint=hint,
+            )
     leaders = [member.agent for member in group.members if member.role == "supervisor"]
     if isinstance(group.settings, Supervisor) and not group.settings.leader and len(leaders) > 1:
-        both = " and ".join(f'"{name}"' for name in leaders)
-        yield f"{key}.supervisor.leader: missing, and {both} have the role supervisor; expected the name of one"
+        found = _("several members with the role supervisor: {names}", names=", ".join(map(shown, leaders)))
+        yield unmet(f"{key}.supervisor.leader", found, _("the name of one"))
 
     if isinstance(group.settings, Supervisor) and len(group.names) - len(observers) < 2:
         alone = next((name for name in group.names if name not in observers), "nobody")
-        expected = "expected another, since nobody delegates to itself"
-        yield f'{key}.members: found only "{alone}" to lead and to be given tasks; {expected}'
+        found = _('only "{name}" to lead and to be given tasks', name=alone)
+        yield unmet(f"{key}.members", found, _("another, because nobody delegates to themselves"))
 
 
 def _votes(key: str, group: Group) -> Iterator[str]:
     if isinstance(group.settings, Voting):
         voters = sum(member.role != "observer" for member in group.members)
         if group.settings.quorum > voters:
-            found = f"quorum = {group.settings.quorum} and {voters} voters in {key}.members"
-            yield f"{key}.voting: found {found}; expected a quorum of at most as many as vote"
+            found = _(
+                "quorum = {quorum} and {voters} voters in {key}",
+                quorum=group.settings.quorum,
+                voters=voters,
+                key=f"{key}.members",
+            )
+            yield unmet(f"{key}.voting", found, _("a quorum of at most as many as vote"))

@@ -21,7 +21,16 @@ from bot.agents.groups.settings import Member
 from bot.config.bluesky import check_handle
 from bot.config.groups import default_problems, example_groups, group_problems
 from bot.config.mcp import agent_problems, server_problems, variables
-from bot.config.problems import environment_problem, file_problems, folder_problem, located, nearest, shown
+from bot.config.problems import (
+    environment_problem,
+    file_problems,
+    folder_problem,
+    located,
+    nearest,
+    shown,
+    unmet,
+    unset,
+)
 from bot.config.tables import (
     Admins,
     Agent,
@@ -44,15 +53,17 @@ from bot.config.values import (
 from bot.errors import ConfigError
 from bot.secrets import Redactor
 from memory.search.embedding import Choice
-from texts import gettext_noop
+from texts import _, gettext_noop
 
 
 def approval_problems(file: str, approvals: Approvals, admins: Admins, owner: str) -> Iterator[str]:
     """More people than there are cannot say yes; how many have a role nobody here knows. `owner` is one of them."""
     people = 1 + len(admins.persons - {owner})
     if approvals.quorum > people and not any(admins.roles.values()):
-        found = f"found {approvals.quorum}, and you and discord.admins are {people}"
-        yield f"{file}: approvals.quorum: {found}; expected at most as many, since nothing could be allowed"
+        wanted = _(
+            "at most {people}, as many as you and discord.admins are; else nothing could be approved", people=people
+        )
+        yield unmet(f"{file}: approvals.quorum", str(approvals.quorum), wanted)
 
 
 _LIKE = 0.8  # from when on a name is taken for one of ours; DISCORD_BOT_TOKEN and OPENAI_KEY are
@@ -67,11 +78,17 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
         with _unread_lines(path.name, problems):
             source = DotEnvSettingsSource(BaseSettings, env_file=path, env_file_encoding="utf-8", case_sensitive=True)
     except (OSError, UnicodeDecodeError) as error:
-        problems.append(f"{path.name}: cannot be read ({type(error).__name__}); expected a text file in UTF-8")
+        problems.append(
+            _(
+                "{file}: cannot be read ({error}); expected a text file in UTF-8",
+                file=path.name,
+                error=type(error).__name__,
+            )
+        )
         return {}
     found = source.env_vars
     if None in found.values():
-        problems.append(f"{path.name}: a line has no value; expected NAME=value on each line")
+        problems.append(_("{file}: a line has no value; expected NAME=value on each line", file=path.name))
     return {name: value for name, value in found.items() if value}
 
 
@@ -80,7 +97,11 @@ def misspelled(given: Collection[str], known: Collection[str], used: Collection[
     where it stands in the environment."""
     others = sorted(name for name in {*given} - {*known} - {*used} if not name.startswith("CARINA_"))
     near = [(name, difflib.get_close_matches(name, known, n=1, cutoff=_LIKE)) for name in others]
-    return [f'{name} (.env): unknown setting; did you mean "{meant[0]}"?' for name, meant in near if meant]
+    return [
+        _("{key}: unknown setting; {hint}", key=f"{name} (.env)", hint=nearest(name, meant))
+        for name, meant in near
+        if meant
+    ]
 
 
 @contextmanager
@@ -91,7 +112,9 @@ def _unread_lines(name: str, problems: list[str]) -> Iterator[None]:
     def noted(record: logging.LogRecord) -> bool:
         line = _LINE.search(record.getMessage())
         if line is not None:
-            problems.append(f"{name}: what begins at line {line[1]} cannot be read; expected NAME=value on each line")
+            problems.append(
+                _("{file}: line {line} cannot be read; expected NAME=value on each line", file=name, line=line[1])
+            )
         return line is None
 
     level = reader.level
@@ -238,7 +261,9 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
     problems += misspelled(dotenv, _NAMES, variables(settings.mcp)) if settings else []
     home = _path("CARINA_HOME", given.get("CARINA_HOME", "data"), cwd, problems)
     if why := folder_problem(home):
-        problems.append(f"CARINA_HOME: found {home}, but {why}; expected a folder that you can write or make")
+        problems.append(
+            unmet("CARINA_HOME", str(home), _("a folder that you can write to or create, but {why}", why=why))
+        )
     if environment and settings:
         config = _compose(environment, settings, (home, path), given)
         problems += [
@@ -253,7 +278,7 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
         if not problems:
             return config
     hidden = Redactor(value for name, value in given.items() if re.search("KEY|TOKEN|SECRET|PASSWORD", name))
-    raise ConfigError("\n  ".join(["the configuration cannot be used:", *map(hidden.text, problems)]))
+    raise ConfigError("\n  ".join([_("the configuration cannot be used:"), *map(hidden.text, problems)]))
 
 
 def problems_of(config: Config) -> list[str]:
@@ -265,7 +290,7 @@ def _path(name: str, text: str, cwd: Path, problems: list[str]) -> Path:
     try:
         return located(text, cwd)
     except ValueError as error:
-        problems.append(f"{name}: found {shown(text)}; expected {error}")
+        problems.append(unmet(name, shown(text), str(error)))
         return cwd
 
 
@@ -276,7 +301,7 @@ def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], prob
         return f"{name} (environment)" if environ.get(name) else f"{name} (.env)"
 
     unknown = [name for name in sorted(given.keys() - set(names)) if name.startswith("CARINA_")]
-    problems += [f"{where(name)}: unknown setting; {nearest(name, names)}" for name in unknown]
+    problems += [_("{key}: unknown setting; {hint}", key=where(name), hint=nearest(name, names)) for name in unknown]
     try:
         return Environment.model_validate({name: given[name] for name in names if name in given})
     except ValidationError as error:
@@ -294,13 +319,19 @@ def _read_file(path: Path, required: bool, problems: list[str]) -> FileSettings 
     except ValidationError as error:
         problems += [f"{path.name}: {problem}" for problem in file_problems(error, data, FileSettings)]
     except tomllib.TOMLDecodeError as error:
-        problems.append(f"{path.name}: not valid TOML: {error}")
+        problems.append(_("{name}: not valid TOML: {error}", name=path.name, error=error))
     except UnicodeDecodeError:
-        problems.append(f"{path.name}: not a text in UTF-8; expected a TOML file")
+        problems.append(_("{name}: not UTF-8 text; expected a TOML file", name=path.name))
     except OSError as error:
-        there = "expected a TOML file"
-        there += " (`carina init` writes one)" if isinstance(error, FileNotFoundError) else ""
-        problems.append(f"{path.name} (CARINA_CONFIG): cannot be read: {error.strerror}; {there}")
+        hint = _(" (`carina init` writes one)") if isinstance(error, FileNotFoundError) else ""
+        problems.append(
+            _(
+                "{name} (CARINA_CONFIG): cannot be read: {error}; expected a TOML file{hint}",
+                name=path.name,
+                error=error.strerror,
+                hint=hint,
+            )
+        )
     return None
 
 
@@ -348,18 +379,23 @@ def _check_groups(config: Config) -> Iterator[str]:
     """What no table can know by itself: that names are unique and that they name something."""
     file, agents = config.file.name, [agent.name for agent in config.agents]
     for name in _twice(agent.casefold() for agent in agents):
-        yield f'{file}: agents: found two named "{name}"; expected different names'
+        yield unmet(f"{file}: agents", _('two named "{name}"', name=name), _("different names"))
     for name in _twice(group.name.casefold() for group in config.groups):
-        yield f'{file}: groups: found two named "{name}"; expected different names'
+        yield unmet(f"{file}: groups", _('two named "{name}"', name=name), _("different names"))
     for patrol in _twice(patrol.name.casefold() for agent in config.agents for patrol in agent.patrols):
-        yield f'{file}: agents.patrols: found two named "{patrol}"; expected different names, also of different agents'
+        yield unmet(
+            f"{file}: agents.patrols",
+            _('two named "{name}"', name=patrol),
+            _("different names, also of different agents"),
+        )
     for label in _twice(block.label for block in config.constellation.blocks):
-        yield f'{file}: constellation.blocks: found two labeled "{label}"; expected different labels'
+        yield unmet(f"{file}: constellation.blocks", _('two labeled "{label}"', label=label), _("different labels"))
     for agent in config.agents:
         for label in _twice(block.label for block in agent.blocks):
-            yield f'{file}: agents["{agent.name}"].blocks: found two labeled "{label}"; expected different labels'
+            key = f'{file}: agents["{agent.name}"].blocks'
+            yield unmet(key, _('two labeled "{label}"', label=label), _("different labels"))
     if not agents:
-        yield f"{file}: agents: found none; expected at least one, or no agents key for the default one"
+        yield unmet(f"{file}: agents", _("none"), _("at least one, or no agents key for the default one"))
     elif not config.groups:
         yield example_groups(file, agents)
     else:
@@ -386,23 +422,29 @@ def _check_models(config: Config) -> Iterator[str]:
         provider = model.partition(":")[0]
         if provider != OFFLINE and provider not in KEY_OF_PROVIDER:
             known = ", ".join(KEY_OF_PROVIDER)
-            yield f'{key}: found "{model}"; expected "offline" or "provider:model" with one of: {known}'
+            yield unmet(key, shown(model), _('"offline" or "provider:model" with one of: {known}', known=known))
             continue
         module = EXTRA_OF_PROVIDER.get(provider, "")
         if module and not _installed(module):
-            yield f'{key}: found "{model}", whose provider is not installed; install carina[{provider}]'
+            yield _(
+                '{key}: found "{model}", whose provider is not installed; install carina[{provider}]',
+                key=key,
+                model=model,
+                provider=provider,
+            )
         if provider == OFFLINE or provider in config.keys or (provider == "openai" and config.openai_base_url):
             continue
-        also = " (or OPENAI_BASE_URL for a server that needs none)" if provider == "openai" else ""
-        yield f'{KEY_OF_PROVIDER[provider]}: not set; expected a key{also}, since {key} is "{model}"'
+        also = _(" (or OPENAI_BASE_URL for a server that needs none)") if provider == "openai" else ""
+        needed = _('a key{also}, because {key} is "{model}"', also=also, key=key, model=model)
+        yield unset(KEY_OF_PROVIDER[provider], needed)
 
 
 def _check_bluesky(config: Config) -> Iterator[str]:
     """Handle and password belong together."""
     if config.bluesky_handle and config.bluesky_password is None:
-        yield "BLUESKY_APP_PASSWORD: not set; expected an app password, since BLUESKY_HANDLE names an account"
+        yield unset("BLUESKY_APP_PASSWORD", _("an app password, because BLUESKY_HANDLE names an account"))
     if config.bluesky_password is not None and not config.bluesky_handle:
-        yield "BLUESKY_HANDLE: not set; expected the account's handle or DID, since BLUESKY_APP_PASSWORD is set"
+        yield unset("BLUESKY_HANDLE", _("the account's handle or DID, because BLUESKY_APP_PASSWORD is set"))
 
 
 def _check_sign_in(config: Config) -> Iterator[str]:
@@ -410,29 +452,31 @@ def _check_sign_in(config: Config) -> Iterator[str]:
     pair = {"DISCORD_CLIENT_ID": config.discord_client, "DISCORD_CLIENT_SECRET": config.discord_client_secret}
     for name, other in zip(pair, reversed(pair), strict=True):
         if pair[other] and not pair[name]:
-            yield f"{name}: not set; expected one, since {other} is set"
+            yield unset(name, _("a value, because {other} is set", other=other))
 
 
 def _check_replica(config: Config) -> Iterator[str]:
     """It must not copy itself, nor be lost with what it is a copy of."""
     if (found := config.backup.replica) and Path(found).is_relative_to(config.home.absolute()):
-        yield f'{config.file.name}: backup.replica: found "{found}"; expected a folder outside the data folder'
+        yield unmet(f"{config.file.name}: backup.replica", shown(found), _("a folder outside the data folder"))
     if config.backup.litestream and sys.platform == "win32":
-        yield f"{config.file.name}: backup.litestream: found true; expected false, since it needs Linux or macOS"
+        yield unmet(f"{config.file.name}: backup.litestream", "true", _("false, because it needs Linux or macOS"))
 
 
 def _check_embedding(config: Config) -> Iterator[str]:
     """OpenAI's own server takes nothing without a key."""
     choice = config.embedder()
     if choice.model.startswith("openai:") and not choice.key and not choice.url:
-        expected = "expected a key, or EMBEDDING_BASE_URL for a server that needs none"
-        yield f'EMBEDDING_API_KEY: not set; {expected}, since EMBEDDING_MODEL is "{choice.model}"'
+        also = _(" (or EMBEDDING_BASE_URL for a server that needs none)")
+        wanted = _('a key{also}, because {key} is "{model}"', also=also, key="EMBEDDING_MODEL", model=choice.model)
+        yield unset("EMBEDDING_API_KEY", wanted)
 
 
 def _check_mcp(config: Config) -> Iterator[str]:
     for name, hook in config.web.server.hooks.items():
         if hook.secret not in config.mcp_secrets:
-            yield f'{config.file.name}: web.server.hooks.{name}.secret: found "{hook.secret}", which is not set'
+            key = f"{config.file.name}: web.server.hooks.{name}.secret"
+            yield unmet(key, shown(hook.secret), _("a variable that is set in the environment or in .env"))
     yield from server_problems(config.file.name, config.mcp, config.mcp_secrets, config.limits.tool_seconds)
 
 

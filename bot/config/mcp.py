@@ -10,19 +10,24 @@ from pydantic import Field, SecretStr
 from pydantic import model_validator as validate_model
 
 from bot.agents.permissions.policy import Asks
-from bot.config.problems import nearest
+from bot.config.problems import nearest, shown, unmet
 from bot.config.values import Seconds, Section, check_url, pattern
+from texts import _, gettext_noop
 
 PREFIX = "mcp:"
 
 ServerName: TypeAlias = Annotated[
-    str, pattern(r"[a-z][a-z0-9-]{0,23}", "a name of small letters, digits and -, at most 24, a letter first")
+    str,
+    pattern(
+        r"[a-z][a-z0-9-]{0,23}",
+        gettext_noop("a name of at most 24 lowercase letters, digits and -, starting with a letter"),
+    ),
 ]
 """Without an underscore: what stands before the first one in a tool's name is its server, so no two can be confused."""
 Variable: TypeAlias = Annotated[
-    str, pattern(r"[A-Za-z_][A-Za-z0-9_]{0,127}", "the name of an environment variable, not its value")
+    str, pattern(r"[A-Za-z_][A-Za-z0-9_]{0,127}", gettext_noop("the name of an environment variable, not its value"))
 ]
-HeaderName: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9-]{1,64}", "the name of an HTTP header")]
+HeaderName: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9-]{1,64}", gettext_noop("the name of an HTTP header"))]
 
 
 class McpServer(Section):
@@ -49,20 +54,20 @@ class McpServer(Section):
     @validate_model(mode="after")
     def _one_way(self) -> "McpServer":
         if bool(self.command) == bool(self.url):
-            raise ValueError("either a command to run or a url to ask")
+            raise ValueError(_("either a command to run or the url of a server"))
         if self.url:
             check_url(self.url)
         if wrong := [key for key in ("args", "env", "cwd") if self.url and getattr(self, key)]:
-            raise ValueError(f"no {wrong[0]} beside a url")
+            raise ValueError(_("no {key} together with a url", key=wrong[0]))
         if self.command and self.headers:
-            raise ValueError("no headers beside a command")
+            raise ValueError(_("no headers together with a command"))
         return self
 
     @validate_model(mode="after")
     def _named_tools_are_offered(self) -> "McpServer":
         named = (*self.ask_tools, *self.read_only)
         if self.tools and (unknown := [tool for tool in named if tool not in self.tools]):
-            raise ValueError(f'ask_tools and read_only that name tools of the list tools, not "{unknown[0]}"')
+            raise ValueError(_('ask_tools and read_only with names from the list tools, not "{name}"', name=unknown[0]))
         return self
 
     def asks(self, tool: str) -> Asks:
@@ -103,13 +108,11 @@ def server_problems(
         for key, given in (("env", server.env), ("headers", server.headers)):
             for target, variable in given.items():
                 if variable not in secrets:
-                    found = f'found the variable "{variable}", which is not set'
-                    yield f"{file}: mcp.{name}.{key}.{target}: {found}; set it in the environment or in .env"
+                    where = f"{file}: mcp.{name}.{key}.{target}"
+                    yield unmet(where, shown(variable), _("a variable that is set in the environment or in .env"))
         if server.seconds > most_seconds:
-            yield (
-                f"{file}: mcp.{name}.seconds: found {server.seconds:g}; expected at most limits.tool_seconds, "
-                f"which is {most_seconds:g}"
-            )
+            wanted = _("at most limits.tool_seconds, which is {seconds:g}", seconds=most_seconds)
+            yield unmet(f"{file}: mcp.{name}.seconds", f"{server.seconds:g}", wanted)
 
 
 def agent_problems(file: str, servers: Mapping[str, McpServer], agents: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -118,5 +121,11 @@ def agent_problems(file: str, servers: Mapping[str, McpServer], agents: Mapping[
         for tool in tools:
             server = tool[len(PREFIX) :].split("/")[0]
             if tool.startswith(PREFIX) and server not in servers:
-                known = nearest(server, servers) if servers else f"{file} has no table [mcp.{server}]"
-                yield f'{file}: agents["{agent}"].tools: found "{tool}", which is not a server; {known}'
+                yield _(
+                    '{key}: found "{tool}", which is not a server; {hint}',
+                    key=f'{file}: agents["{agent}"].tools',
+                    tool=tool,
+                    hint=nearest(server, servers)
+                    if servers
+                    else _("{file} has no table {table}", file=file, table=f"[mcp.{server}]"),
+                )

@@ -11,18 +11,30 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from texts import _, gettext_noop, ngettext
+
 _LONGEST_SHOWN = 60
 _LOOKS_SECRET = re.compile(r"(?i)\bsk-|[A-Za-z0-9_.+/-]{32,}|://[^/@]*:[^/@]*@")
-_WORDS = (
-    (r"^(greater|less) than", r"a number \1 than"),
-    (r"^(?:Tuple|Frozenset|List|Set|Value) should have (at (?:least|most) \d+ items?) after validation.*", r"\1"),
-    (r"^a valid (tuple|frozenset|list)", "a list"),
-    (r"^a valid dictionary( or instance of \w+)?", "a table"),
-    (r"^(a valid \w+), (unable to|got) .*", r"\1"),
-    (r"^a valid (?=\w)", "a "),
-    (r"^a (?=[aeioAEIO])", "an "),
-)
-"""Python's words, and TOML's for the same."""
+_A_LIST, _A_TABLE, _A_NUMBER = gettext_noop("a list"), gettext_noop("a table"), gettext_noop("a number")
+_AN_INTEGER, _YES_OR_NO = gettext_noop("an integer"), gettext_noop("true or false")
+_EXPECTED = {
+    **dict.fromkeys(("tuple_type", "list_type", "set_type", "frozen_set_type"), _A_LIST),
+    **dict.fromkeys(("dict_type", "mapping_type", "model_type", "model_attributes_type"), _A_TABLE),
+    **dict.fromkeys(("float_type", "float_parsing", "finite_number"), _A_NUMBER),
+    **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), _AN_INTEGER),
+    **dict.fromkeys(("bool_type", "bool_parsing"), _YES_OR_NO),
+    "string_type": gettext_noop("a string"),
+    "greater_than": gettext_noop("a number greater than {gt:g}"),
+    "greater_than_equal": gettext_noop("a number of at least {ge:g}"),
+    "less_than": gettext_noop("a number less than {lt:g}"),
+    "less_than_equal": gettext_noop("a number of at most {le:g}"),
+    "string_too_short": gettext_noop("{min_length} or more characters"),
+    "string_too_long": gettext_noop("{max_length} or fewer characters"),
+    "too_short": gettext_noop("{min_length} or more entries"),
+    "too_long": gettext_noop("{max_length} or fewer entries"),
+    **dict.fromkeys(("literal_error", "enum"), gettext_noop("one of {expected}")),
+}
+"""What should stand there, by pydantic's type of error, with values of its context."""
 _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
 """Keys where somebody may write a secret instead of the name of the variable that holds it."""
 _SECRET_NAMES = re.compile(r"(?i)token|key|secret|password")
@@ -32,39 +44,48 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """Which known name was probably meant; all of them when none is near."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
-    return f'did you mean "{near[0]}"?' if near else f"known here: {', '.join(names)}"
+    return _('did you mean "{name}"?', name=near[0]) if near else _("known here: {names}", names=", ".join(names))
 
 
 def shown(value: object) -> str:
     """A found value as far as it may be shown: short, and nothing that looks like a secret."""
     match value:
         case str() if len(value) > _LONGEST_SHOWN or _LOOKS_SECRET.search(value):
-            return f"a text of {len(value)} characters"
+            return ngettext("a text of {count} character", "a text of {count} characters", len(value))
         case str() | bool() | int() | float():
             return json.dumps(value, ensure_ascii=False)
         case dict():
-            return "a table"
+            return _(_A_TABLE)
         case list() | tuple() | set() | frozenset():
-            return "a list"
+            return _(_A_LIST)
         case None:
-            return "nothing"
+            return _("nothing")
         case _:
-            return f"a {type(value).__name__}"
+            return _("a date or time")
 
 
 def expected(item: ErrorDetails) -> str:
-    """What pydantic's finding says should stand there."""
-    text = re.sub(r"^(Value error, |Input should be |Input should |String should )", "", item["msg"])
-    for pattern, words in _WORDS:
-        text = re.sub(pattern, words, text)
-    return f"expected {text}"
+    """What should stand there instead of what pydantic found."""
+    if (words := _EXPECTED.get(item["type"])) is None:
+        return re.sub(r"^(Value error, |Input should be |Input should |String should )", "", item["msg"])
+    return _(words, **item.get("ctx", {}))
+
+
+def unmet(key: str, found: str, wanted: str) -> str:
+    """A problem as one line: where, what was found there, what is expected."""
+    return _("{key}: found {found}; expected {expected}", key=key, found=found, expected=wanted)
+
+
+def unset(key: str, wanted: str) -> str:
+    """The same of a key that has no value."""
+    return _("{key}: not set; expected {expected}", key=key, expected=wanted)
 
 
 def environment_problem(item: ErrorDetails, where: str) -> str:
     """A finding about an environment variable; the value of one that holds a secret, or may, is not shown."""
     name = str(item["loc"][0])
     hidden = _SECRET_NAMES.search(name) or "@" in str(item["input"])  # as in http://user:password@host
-    return f"{where}: found {'another value' if hidden else shown(item['input'])}; {expected(item)}"
+    return unmet(where, _("another value") if hidden else shown(item["input"]), expected(item))
 
 
 def file_problems(error: ValidationError, data: Any, root: type[BaseModel]) -> list[str]:
@@ -84,16 +105,16 @@ def _file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
     if item["type"] == "extra_forbidden":
         name = str(item["loc"][-1])
         if _SECRET_NAMES.search(name):
-            return f"{key}: unknown key; secrets stand in the environment or in .env, see .env.example"
-        return f"{key}: unknown key; {nearest(name, model.model_fields if model else ())}"
+            return _("{key}: unknown key; secrets belong in the environment or in .env, see .env.example", key=key)
+        return _("{key}: unknown key; {hint}", key=key, hint=nearest(name, model.model_fields if model else ()))
     if item["type"] == "union_tag_invalid":
         given, which = item["ctx"], item["ctx"]["discriminator"].strip("'")
-        return f"{key}.{which}: found {shown(given['tag'])}; expected one of {given['expected_tags']}"
+        return unmet(
+            f"{key}.{which}", shown(given["tag"]), _(_EXPECTED["literal_error"], expected=given["expected_tags"])
+        )
     if item["type"] == "missing":
-        return f"{key}: missing; this key is needed"
-    if _GIVEN.match(key):
-        return f"{key}: found another value; {expected(item)}"
-    return f"{key}: found {shown(item['input'])}; {expected(item)}"
+        return _("{key}: missing; this key is required", key=key)
+    return unmet(key, _("another value") if _GIVEN.match(key) else shown(item["input"]), expected(item))
 
 
 def _walk(loc: tuple[int | str, ...], data: Any, root: type[BaseModel]) -> tuple[str, type[BaseModel] | None]:
@@ -132,18 +153,17 @@ def located(text: str, cwd: Path) -> Path:
     try:
         return cwd / Path(text).expanduser()
     except RuntimeError:
-        raise ValueError("a path; what begins with ~ names no user of this machine") from None
+        raise ValueError(_("a path; no user of this machine has the name after ~")) from None
 
 
 def folder_problem(folder: Path) -> str:
     """Why this folder cannot be used or made; empty when it can, as far as one can tell without trying."""
     try:
         standing = next(path for path in (folder, *folder.parents) if _stands(path))
-        named = "it" if standing == folder else str(standing)
         if not standing.is_dir():
-            return f"{named} is not a folder"
+            return _("{path} is not a folder", path=standing)
         if not os.access(standing, os.R_OK | os.W_OK | os.X_OK):
-            return f"{named} cannot be written by you"
+            return _("you cannot write to {path}", path=standing)
     except OSError as error:
         return error.strerror or type(error).__name__
     return ""

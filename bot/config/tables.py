@@ -44,10 +44,11 @@ from bot.upkeep.compaction_strategies import RecursiveSummarization, Strategy
 from memory.blocks import store
 from memory.blocks.store import CheckpointPolicy
 from scheduler.zones import local_zone
+from texts import _, gettext_noop
 
-EXPECTED_SUBJECT = (
-    '"constellation", "agent:<name>", "person" or "guild" for each of them, or of one alone, such as '
-    '"person:discord:1234" and "guild:discord:1234"'
+EXPECTED_SUBJECT = gettext_noop(
+    '"constellation", "agent:<name>", "person" or "guild" for each of them, or only one, such as '
+    '"person:discord:1234" or "guild:discord:1234"'
 )
 
 
@@ -56,7 +57,7 @@ def check_subject(text: str) -> str:
     text = re.sub(r"(person|guild):(\d+)", r"\1:discord:\2", text.strip())
     if re.fullmatch(r"constellation|person|guild|agent:\S.{0,63}|(person|guild):\S{1,100}", text):
         return text
-    raise ValueError(EXPECTED_SUBJECT)
+    raise ValueError(_(EXPECTED_SUBJECT))
 
 
 Subject: TypeAlias = Annotated[str, AfterValidator(check_subject)]
@@ -73,7 +74,7 @@ class Budget(Section):
     @validate_model(mode="after")
     def _limits_something(self) -> "Budget":
         if self.usd is None and self.tokens is None:
-            raise ValueError("usd or tokens, or both")
+            raise ValueError(_("usd, tokens or both"))
         return self
 
 
@@ -98,7 +99,7 @@ class Patrol(Section):
     @validate_model(mode="after")
     def _one_checklist(self) -> "Patrol":
         if bool(self.task.strip()) == bool(self.file):
-            raise ValueError("a checklist: either its text as task, or the name of its file in patrols/ as file")
+            raise ValueError(_("a checklist: either its text as task, or the name of its file in patrols/ as file"))
         return self
 
 
@@ -215,7 +216,8 @@ class Agent(Section):
     def _tools_exist(self) -> "Agent":
         for tool in self.tools:
             if tool not in (*TOOLS, *CHOSEN_TOOLS) and not tool.startswith("mcp:"):
-                raise ValueError(f'tools among {", ".join((*TOOLS, *CHOSEN_TOOLS))}, or "mcp:<server>", not "{tool}"')
+                known = ", ".join((*TOOLS, *CHOSEN_TOOLS))
+                raise ValueError(_('tools such as {known} or "mcp:<server>", not "{tool}"', known=known, tool=tool))
         return self
 
     @validate_model(mode="after")
@@ -230,7 +232,9 @@ class Agent(Section):
             unknown = sorted(name for name in rule.named - {*self.tools} if not is_foreign(name, self.tools))
             if unknown := [name for name in unknown if name not in FOLDER_TOOLS]:
                 known = ", ".join(self.tools)
-                raise ValueError(f'rules that name tools of this agent ({known}), not "{unknown[0]}"')
+                raise ValueError(
+                    _('rules that name tools of this agent ({known}), not "{tool}"', known=known, tool=unknown[0])
+                )
         if against := contradiction(self.rules):
             raise ValueError(against)
         return self
@@ -369,7 +373,7 @@ class Backup(Section):
     @validate_model(mode="after")
     def _has_a_place(self) -> "Backup":
         if self.litestream and not self.replica:
-            raise ValueError("replica: where the copy is to be")
+            raise ValueError(_("replica, the place of the copy"))
         return self
 
 

@@ -15,6 +15,7 @@ from memory.search.embedding import EXPECTED, is_choice
 from memory.store.errors import StoreError
 from scheduler import triggers
 from scheduler.zones import zone_of
+from texts import _, gettext_noop
 
 
 class Section(BaseModel):
@@ -29,7 +30,7 @@ def pattern(regex: str, expected: str) -> AfterValidator:
     def check(text: str) -> str:
         if re.fullmatch(regex, text):
             return text
-        raise ValueError(expected)
+        raise ValueError(_(expected))
 
     return AfterValidator(check)
 
@@ -47,44 +48,45 @@ EXTRA_OF_PROVIDER = {"google": "google.genai", "groq": "groq", "mistral": "mistr
 
 
 def check_model(text: str) -> str:
-    provider, _, name = text.partition(":")
+    provider, name = text.partition(":")[::2]
     if text == OFFLINE or (provider in KEY_OF_PROVIDER and name.strip()):
         return text
     known = ", ".join(sorted(KEY_OF_PROVIDER))
     near = difflib.get_close_matches(provider, [*KEY_OF_PROVIDER, OFFLINE], n=1)
-    hint = f' (did you mean "{near[0]}"?)' if near and near[0] != provider else ""
-    raise ValueError(f'"offline" or "provider:model", such as "openai:gpt-5-mini"; providers: {known}{hint}')
+    hint = " ({})".format(_('did you mean "{name}"?', name=near[0])) if near and near[0] != provider else ""
+    words = _('"offline" or "provider:model", such as "openai:gpt-5-mini"; providers: {known}', known=known)
+    raise ValueError(f"{words}{hint}")
 
 
 def check_merge(seconds: float) -> float:
     if seconds == 0 or 0.5 <= seconds <= 5:
         return seconds
-    raise ValueError("0 (off) or 0.5 to 5 seconds")
+    raise ValueError(_("0 (off) or 0.5 to 5 seconds"))
 
 
 def check_cron(text: str) -> str:
     try:
         triggers.require(triggers.Cron(text, "UTC"), datetime.now(tz=UTC))
     except StoreError as error:
-        raise ValueError(f"a crontab line such as */30 * * * *; {error}") from error
+        raise ValueError(_("a crontab line such as */30 * * * *; {error}", error=error)) from error
     return text
 
 
 def check_url(text: str) -> str:
     if "://" not in text:
-        raise ValueError('http:// or https:// at its beginning, such as "http://127.0.0.1:11434/v1"')
+        raise ValueError(_('http:// or https:// at its beginning, such as "http://127.0.0.1:11434/v1"'))
     with suppress(ValueError):  # brackets that do not match, a port that is none
         parts = urlsplit(text)
         if parts.scheme in ("http", "https") and parts.hostname and parts.port != 0 and text.isprintable():
             return text.rstrip("/")
-    raise ValueError('a URL such as "http://127.0.0.1:11434/v1"')
+    raise ValueError(_('a URL such as "http://127.0.0.1:11434/v1"'))
 
 
 def check_listen(text: str) -> str:
-    host, _, port = text.rpartition(":")
+    host, port = text.rpartition(":")[::2]
     if not text or (host.strip("[]") and port.isdecimal() and int(port) <= 65_535):
         return text
-    raise ValueError('an address with a port, such as "127.0.0.1:8480", or "" for no dashboard')
+    raise ValueError(_('an address with a port, such as "127.0.0.1:8480", or "" for no dashboard'))
 
 
 def or_nothing(check: Callable[[str], str]) -> AfterValidator:
@@ -96,29 +98,29 @@ def check_replica(text: str) -> str:
     """A folder, or an address of S3 or of a server for files, without what only the environment may hold."""
     scheme, there, rest = text.partition("://")
     if text and not (Path(text).is_absolute() or (scheme in {"s3", "sftp"} and there and rest)):
-        raise ValueError("a folder from the root, s3://bucket/path or sftp://user@host/path")
+        raise ValueError(_("an absolute path of a folder, s3://bucket/path or sftp://user@host/path"))
     if there and urlsplit(text).password:
-        raise ValueError("an address without a password; give ssh_key instead")
+        raise ValueError(_("an address without a password; use ssh_key instead"))
     return text
 
 
 def check_embedding(text: str) -> str:
     if is_choice(text):
         return text
-    raise ValueError(f"{EXPECTED}, such as openai:text-embedding-3-small")
+    raise ValueError(_("{expected}, such as openai:text-embedding-3-small", expected=EXPECTED))
 
 
 def check_zone(text: str) -> str:
     try:
         zone_of(text or "UTC")
     except StoreError as error:
-        raise ValueError(f"a time zone such as Europe/Vienna; {error}") from error
+        raise ValueError(_("a time zone such as Europe/Vienna; {error}", error=error)) from error
     return text
 
 
 def _check_token(token: SecretStr) -> SecretStr:
     if re.search(r"\s", token.get_secret_value()):
-        raise ValueError("the value alone, without spaces, line breaks or a word before it")
+        raise ValueError(_("only the value, without spaces, line breaks or a word before it"))
     return token
 
 
@@ -132,29 +134,38 @@ def _number_as_text(value: object) -> object:
 
 ModelName: TypeAlias = Annotated[str, AfterValidator(check_model)]
 Token: TypeAlias = Annotated[SecretStr, AfterValidator(_check_token)]
-Name: TypeAlias = Annotated[str, pattern(r"\S[^\r\n]{0,62}\S|\S", "a name of 1 to 64 characters on one line")]
-Label: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9_-]{1,64}", "letters, digits, - and _, at most 64")]
+Name: TypeAlias = Annotated[
+    str, pattern(r"\S[^\r\n]{0,62}\S|\S", gettext_noop("a name of 1 to 64 characters on one line"))
+]
+Label: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9_-]{1,64}", gettext_noop("at most 64 letters, digits, - and _"))]
 ToolName: TypeAlias = Annotated[
     str,
     pattern(
         r"[A-Za-z0-9_-]{1,64}|mcp:[a-z][a-z0-9-]{0,23}(/[A-Za-z0-9_./-]{1,128})?",
-        'the name of a tool, "mcp:<server>" or "mcp:<server>/<tool>"',
+        gettext_noop('the name of a tool, "mcp:<server>" or "mcp:<server>/<tool>"'),
     ),
 ]
 FileName: TypeAlias = Annotated[
-    str, pattern(r"([A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}\.md)?", "the name of a Markdown file, such as heartbeat.md")
+    str,
+    pattern(
+        r"([A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}\.md)?", gettext_noop("the name of a Markdown file, such as heartbeat.md")
+    ),
 ]
 DiscordId: TypeAlias = Annotated[
-    str, BeforeValidator(_number_as_text), pattern(r"[0-9]{1,20}", "a Discord id, which is digits only")
+    str, BeforeValidator(_number_as_text), pattern(r"[0-9]{1,20}", gettext_noop("a Discord ID, which has only digits"))
 ]
 OptionalId: TypeAlias = Annotated[
-    str, BeforeValidator(_number_as_text), pattern(r"[0-9]{0,20}", "a Discord id, which is digits only, or nothing")
+    str,
+    BeforeValidator(_number_as_text),
+    pattern(r"[0-9]{0,20}", gettext_noop("a Discord ID, which has only digits, or nothing")),
 ]
 PlaceName: TypeAlias = Annotated[
     str,
     pattern(
         r"discord:(guild:|user:)?[0-9]{1,20}|bluesky|terminal:local",
-        '"discord:<channel id>", "discord:guild:<id>", "discord:user:<id>", "bluesky" or "terminal:local"',
+        gettext_noop(
+            '"discord:<channel id>", "discord:guild:<id>", "discord:user:<id>", "bluesky" or "terminal:local"'
+        ),
     ),
 ]
 Mode: TypeAlias = Literal["open", "mention", "listen", "off"]

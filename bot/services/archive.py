@@ -34,7 +34,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, EntryId, PersonId
 from memory.wider_audience import require_widening_entry, widen_entry
 from sources.text import one_line
-from texts import _, gettext_noop
+from texts import _, gettext_noop, number_text
 
 _ADD = commit_point("archive.add")
 _DELETE = commit_point("archive.delete")
@@ -188,8 +188,8 @@ class Context(Listing[SeenBlock]):
     def lines(self, ink: Ink) -> list[str]:
         lines = super().lines(ink)
         total = sum(row.tokens for row in self.rows)
-        more = [_("- about {total} tokens in total, before the conversation", total=f"{total:,}")] if self.rows else []
-        return [*lines, *more]
+        more = _("- about {total} tokens in total, before the conversation", total=number_text(total))
+        return [*lines, more] if self.rows else lines
 
     terminal = Result.terminal
 

@@ -23,7 +23,7 @@ from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.sqlite import Connection
 from scheduler.jobs import Firing, Kinds, Working
-from texts import _, error_text, ngettext
+from texts import _, error_text, ngettext, number_text
 
 BACKUP = "backup"
 
@@ -53,7 +53,7 @@ class BackupRow(Row):
         size = _(
             "{files}, {bytes} bytes",
             files=ngettext("{count} file", "{count} files", self.files),
-            bytes=f"{self.bytes:,}",
+            bytes=number_text(self.bytes),
         )
         copied = _("; copied to {copied_to}", copied_to=ink.text(self.copied_to)) if self.copied_to else ""
         return f"{ink.text(self.name)}, {ink.time(self.made)}: {size}{copied}"
@@ -121,9 +121,8 @@ class VacuumedFile(Row):
 
     def line(self, ink: Ink) -> str:
         freed = self.bytes_before - self.bytes_after
-        return ink.text(
-            f"{self.file}: {_size(self.bytes_after)}, {f'{_size(freed)} freed' if freed > 0 else 'nothing to free'}"
-        )
+        done = _("{size} freed", size=_size(freed)) if freed > 0 else _("nothing to free")
+        return ink.text(f"{self.file}: {_size(self.bytes_after)}, {done}")
 
 
 @dataclass(frozen=True)
@@ -161,4 +160,4 @@ def _pages(raw: Connection) -> int:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1e6:,.1f} MB" if count >= 1_000_000 else f"{count / 1e3:,.0f} kB"
+    return f"{number_text(count / 1e6, ',.1f')} MB" if count >= 1_000_000 else f"{number_text(count / 1e3, ',.0f')} kB"

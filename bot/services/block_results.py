@@ -12,7 +12,7 @@ from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
 from memory.blocks.lifecycle import Share
 from memory.blocks.revert import Done
-from texts import _, gettext_noop, ngettext, ngettext_noop
+from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
 
 _EXCERPT = 40
 _NOW_AT = gettext_noop("Block {block} is now at version {version}.")
@@ -70,7 +70,7 @@ class ShownBlock(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         row = self.row
-        more = {"length": f"{len(self.text):,}", "version": str(self.version)}
+        more = {"length": number_text(len(self.text)), "version": str(self.version)}
         size = row.told(ink, gettext_noop("{length} of {limit} characters, version {version}"), **more)
         head = f"**{ink.text(row.block)}** ({ink.text(row.agent)}, {size})"
         content = "\n".join(part for part in (self.profile, self.text) if part) or _("(empty)")

@@ -22,7 +22,7 @@ from memory.budgets import Bill, By, Limit
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from texts import _, gettext_noop, ngettext, ngettext_noop
+from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
 
 _DECIDE = commit_point("budget.decide")
 _SWEEP = commit_point("budget.sweep")
@@ -88,7 +88,8 @@ class BudgetRow(Row):
     def line(self, ink: Ink) -> str:
         left = []
         if self.usd is not None:
-            left = [_("${left} of ${usd} left", left=f"{self.usd_left:,.4f}", usd=f"{self.usd:,.2f}")]
+            usd_left, usd = number_text(self.usd_left or 0, ",.4f"), number_text(self.usd, ",.2f")
+            left = [_("${left} of ${usd} left", left=usd_left, usd=usd)]
         if self.tokens is not None:
             left.append(self.told(ink, gettext_noop("{tokens_left} of {tokens} tokens left")))
         if self.usd is not None and (count := self.calls_without_price):
@@ -107,7 +108,7 @@ class BillRow(Row):
     cached_tokens: int
 
     def line(self, ink: Ink) -> str:
-        money = f"${self.cost_usd:.4f}" if self.unpriced < self.calls else _("price unknown")
+        money = f"${number_text(self.cost_usd, '.4f')}" if self.unpriced < self.calls else _("price unknown")
         if 0 < self.unpriced < self.calls:
             one, more = ngettext_noop("and {count} unpriced call", "and {count} unpriced calls")
             money += f" {ngettext(one, more, self.unpriced)}"
@@ -234,7 +235,7 @@ async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) 
 
 
 def _whole(limit: Limit) -> str:
-    said = [] if limit.usd is None else [f"${limit.usd:,.2f}"]
+    said = [] if limit.usd is None else [f"${number_text(limit.usd, ',.2f')}"]
     said += [] if limit.tokens is None else [ngettext("{count} token", "{count} tokens", limit.tokens)]
     text = _("{of}, per day: {limit}") if limit.period == "day" else _("{of}, per month: {limit}")
     return text.format(of=limit.subject, limit=_(" and ").join(said))

@@ -32,7 +32,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
 from sources.text import one_line
-from texts import _
+from texts import _, number_text
 
 _ARRANGE = commit_point("coordination.arrange")
 
@@ -91,7 +91,7 @@ class EventRow(Row):
 
     def line(self, ink: Ink) -> str:
         seconds = self.details.get("seconds")
-        took = "" if seconds is None else _(" ({seconds} s)", seconds=f"{seconds:.1f}")
+        took = "" if seconds is None else _(" ({seconds} s)", seconds=number_text(seconds, ".1f"))
         words = " → ".join(filter(None, (self.arguments, self.result)))
         return self.told(ink, "{at} {text}") + took + (f": {ink.text(words)}" if words else "")
 

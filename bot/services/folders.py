@@ -27,7 +27,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from sources.terminal import PERSON
-from texts import _, gettext_noop
+from texts import _, gettext_noop, number_text
 
 _CREATE = commit_point("folders.create")
 _CHANGE = commit_point("folders.change")
@@ -271,8 +271,8 @@ def _content(path: Path) -> bytes:
                 "{path} has {size} bytes, but an upload can have at most {most}. Leave the file in a "
                 "directory, and create a folder for that directory.",
                 path=path,
-                size=f"{status.st_size:,}",
-                most=f"{folders.MAX_CONTENT:,}",
+                size=number_text(status.st_size),
+                most=number_text(folders.MAX_CONTENT),
             )
             raise UserError(words)
         return content

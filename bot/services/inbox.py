@@ -29,7 +29,7 @@ from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
 from memory.store.row_mapper import ending
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import one_line
-from texts import _, gettext_noop, ngettext
+from texts import _, gettext_noop, ngettext, number_text
 
 _REVIVE = commit_point("inbox.revive")
 _SUGGESTED = 100
@@ -243,7 +243,7 @@ class DayRow(Row):
 
     def line(self, ink: Ink) -> str:
         text = gettext_noop("{day}: {heard} received, {answered} answered, ${cost}")
-        return self.told(ink, text, cost=f"{self.cost_usd:.2f}")
+        return self.told(ink, text, cost=number_text(self.cost_usd, ".2f"))
 
 
 class StageRow(Row):

@@ -19,7 +19,7 @@ from memory.store.clock import to_text
 from memory.store.ids import PersonId, code
 from scheduler.zones import zone_of
 from sources.text import times_of, without_unseen
-from texts import _, ngettext, ngettext_noop
+from texts import _, ngettext, ngettext_noop, number_text
 
 _PROSE = ("last_error", "text", "place", "reason", "why", "before", "after")
 """Columns whose texts take what is left; what is copied from the others stands on one line."""
@@ -277,7 +277,7 @@ class _Values(dict[str, str]):
             case bool() as yes:
                 return str(yes)
             case int() as count:
-                return ngettext(*COUNTED[name], count) if name in COUNTED else f"{count:,}"
+                return ngettext(*COUNTED[name], count) if name in COUNTED else number_text(count)
             case str() as person if (
                 name in (fields := type(self._of).model_fields) and fields[name].annotation is PersonId
             ):

@@ -38,7 +38,6 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, BlockId, EntryId
-from memory.store.plurals import many
 from memory.unattended_turns import NightTurn
 from sources.text import one_line
 from texts import _, error_text, gettext_noop, ngettext
@@ -396,14 +395,11 @@ def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
     wrote = [line for each in found.blocks for line in _block_lines(turn, *each)]
     wrote += [_entry_line(rows, each) for each in found.entries if each.turn in turn.all]
     said = [one_line(text, _SHOWN) for text in turn.said]
-    parts = [f"because {'; '.join(why)}" if why else "", *(f"wrote {line}" for line in wrote)]
+    parts = [_("because {reasons}", reasons="; ".join(why)) if why else "", *wrote]
     parts += [_("said “{line}”", line=line) for line in said] + [one_line(words, _SHOWN) for words in turn.arranged]
-    ended = "" if turn.status == "done" else f"it is {turn.status}"
-    text = (
-        "; ".join(part for part in (*parts, ended) if part)
-        if wrote or said or turn.arranged or ended
-        else (f"{parts[0]}; wrote and said nothing" if parts[0] else "wrote and said nothing")
-    )
+    parts += [] if turn.status == "done" else [_(_ENDED.get(turn.status, turn.status))]
+    parts += [] if parts[1:] else [_("wrote and said nothing")]
+    text = "; ".join(filter(None, parts))
     return TurnRow(
         at=turn.started_at,
         group=turn.group_name,
@@ -422,12 +418,22 @@ def _block_lines(turn: NightTurn, named: Named, past: Past, changes: Sequence[Ch
         return []
     came = " … ".join(splice.insert for step in steps for splice in step.splices if splice.insert.strip())
     gone = sum(splice.delete for step in steps for splice in step.splices)
-    took = f", {many(gone, 'character')} went" if gone else ""
-    return [f"in block {named.name} ({many(len(steps), 'change')}{took}): {one_line(came, _SHOWN) or 'nothing new'}"]
+    counts = [ngettext("{count} change", "{count} changes", len(steps))]
+    counts += [ngettext("{count} character removed", "{count} characters removed", gone)] if gone else []
+    text = one_line(came, _SHOWN) or _("nothing new")
+    return [_("wrote in block {name} ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
+
+
+_ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
+_DEEDS = {
+    "insert": gettext_noop("wrote the new entry {entry}"),
+    "change": gettext_noop("changed the entry {entry}"),
+    "delete": gettext_noop("removed the entry {entry}"),
+}
 
 
 def _entry_line(rows: Rows, noted: Noted) -> str:
     row = rows.one("SELECT content FROM archival_entries WHERE id = ?", (noted.entry,))
     text = (noted.before or {}).get("content", "") if row is None else row["content"]
-    verb = {"insert": "a new entry", "change": "to the entry", "delete": "that the entry goes:"}[noted.deed]
-    return f"{verb} {noted.entry}: {one_line(text, _SHOWN)}" if text else f"{verb} {noted.entry}"
+    done = _(_DEEDS[noted.deed], entry=noted.entry)
+    return f"{done}: {one_line(text, _SHOWN)}" if text else done

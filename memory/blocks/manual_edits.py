@@ -14,6 +14,7 @@ from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
 from memory.store.digests import text_mark
 from memory.store.errors import BlockRefused, Refused
+from texts import gettext_lazy
 
 
 def fields_by_hand(block: Block) -> list[str]:
@@ -82,9 +83,11 @@ def _writable(block: Block, path: str) -> Target:
 def _refusal(block: Block, path: str) -> str:
     target = target_of(block.schema, path)
     if target.read_only:
-        return f"{path} of block {block.label} is read only: the system keeps it"
+        return gettext_lazy(
+            "{path} of block {address} is read-only: the system maintains it", path=path, address=block.label
+        )
     if target.is_log:
-        return f"{path or 'this'} is a log: its entries stay as they are"
+        return gettext_lazy("{path} is a log: its entries cannot be changed", path=path or block.label)
     return ""
 
 

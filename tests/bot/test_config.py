@@ -15,6 +15,7 @@ from bot.config.loader import Config, Environment, load_config
 from bot.config.mcp import missing_programs
 from bot.config.tables import FileSettings
 from bot.errors import ConfigError
+from texts import speaking
 
 ROOT = Path(__file__).parents[2]
 SECRET = "canary-7f3b9c2e5d81"
@@ -132,33 +133,36 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         (PATROL, "a checklist: either its text as task, or the name of its file in patrols/ as file"),
         (PATROL + 'task = "look"\nfile = "look.md"\n', "a checklist: either its text as task"),
         (PATROL + 'file = "../look.md"\n', 'patrols[1].file: found "../look.md"; expected the name of a'),
-        (PATROL + 'task = "look"\nname = "a b"\n', 'patrols["a b"].name: found "a b"; expected letters, digits'),
+        (
+            PATROL + 'task = "look"\nname = "a b"\n',
+            'patrols["a b"].name: found "a b"; expected at most 64 letters, digits',
+        ),
         (2 * (PATROL + 'task = "look"\n'), 'agents.patrols: found two named "heartbeat"; expected different names'),
-        ("[[agents]]\ntemperature = 3\n", "agents[1].temperature: found 3; expected a number less than or equal to 2"),
+        ("[[agents]]\ntemperature = 3\n", "agents[1].temperature: found 3; expected a number of at most 2"),
         ('[[agents]]\nname = "a\\nb"\n', 'found "a\\nb"; expected a name of 1 to 64 characters on one line'),
         ('[[agents.blocks]]\nlabel = "a/b"\ndescription = "d"\n', "agents: found a table; expected a list"),
-        ('[[agents]]\n[[agents.blocks]]\nlabel = "x"\n', 'blocks["x"].description: missing; this key is needed'),
+        ('[[agents]]\n[[agents.blocks]]\nlabel = "x"\n', 'blocks["x"].description: missing; this key is required'),
         (
             '[[agents]]\n[[agents.blocks]]\nlabel = "x"\ndescription = "d"\ncontent = "long"\nchar_limit = 3\n',
             "expected content of at most char_limit = 3 characters, not 4",
         ),
         ("[discord]\nmerge_seconds = 0.2\n", "discord.merge_seconds: found 0.2; expected 0 (off) or 0.5 to 5 seconds"),
         ("[discord]\nmerge_seconds = 9\n", "discord.merge_seconds: found 9; expected 0 (off) or 0.5 to 5 seconds"),
-        ('[discord]\ndefault_mode = "opn"\n', "discord.default_mode: found \"opn\"; expected 'open', 'mention'"),
-        ('[discord]\nmodes = { abc = "open" }\n', 'discord.modes.abc: found "abc"; expected a Discord id'),
-        ('[discord.deny]\nguilds = ["x"]\n', 'discord.deny.guilds[1]: found "x"; expected a Discord id'),
-        ("[discord]\nauto_thread = {}\n", "discord.auto_thread: found a table; expected a boolean"),
+        ('[discord]\ndefault_mode = "opn"\n', "discord.default_mode: found \"opn\"; expected one of 'open', 'mention'"),
+        ('[discord]\nmodes = { abc = "open" }\n', 'discord.modes.abc: found "abc"; expected a Discord ID'),
+        ('[discord.deny]\nguilds = ["x"]\n', 'discord.deny.guilds[1]: found "x"; expected a Discord ID'),
+        ("[discord]\nauto_thread = {}\n", "discord.auto_thread: found a table; expected true or false"),
         ('[model]\ndefault = "opnai:x"\n', 'model.default: found "opnai:x"; expected "offline" or "provider:model"'),
         ('[model]\ndefault = "openai:"\n', 'model.default: found "openai:"; expected "offline" or'),
         (
             '[model]\nfallback = ["groq:x"]\n',
             'model.fallback: found "groq:x", whose provider is not installed; install',
         ),
-        ("[model]\nmax_steps = 0\n", "model.max_steps: found 0; expected a number greater than or equal to 1"),
+        ("[model]\nmax_steps = 0\n", "model.max_steps: found 0; expected a number of at least 1"),
         ('[model]\nmax_steps = "x"\n', 'model.max_steps: found "x"; expected an integer\n'),
         ("[model]\nmax_steps = 1.5\n", "model.max_steps: found 1.5; expected an integer\n"),
-        ('[discord]\nauto_thread = "q"\n', 'discord.auto_thread: found "q"; expected a boolean\n'),
-        ("[constellation]\nname = 1979-05-27\n", "constellation.name: found a date; expected a string\n"),
+        ('[discord]\nauto_thread = "q"\n', 'discord.auto_thread: found "q"; expected true or false\n'),
+        ("[constellation]\nname = 1979-05-27\n", "constellation.name: found a date or time; expected a string\n"),
         ("[limits]\nturn_seconds = nan\n", "limits.turn_seconds: found"),
         ('[[groups]]\nmembers = ["Carin"]\n', 'found "Carin", which is not an agent; did you mean "Carina"?'),
         (
@@ -198,16 +202,16 @@ def test_a_wrong_entry_of_a_list_is_one_problem_and_an_empty_list_another(tmp_pa
     for schema in (part, f'{{ type = "composite", sections = [{{ name = "s", schema = {part} }}] }}'):
         text = problems(tmp_path, toml=f"{block}{schema}\n")
         assert len(text.splitlines()) == 2
-        assert """fields["a"].type: found "nubmer"; expected 'text'""" in text
+        assert """fields["a"].type: found "nubmer"; expected one of 'text'""" in text
     text = problems(tmp_path, toml=block + '{ type = "map", fields = [] }\n')
-    assert text.endswith("schema.fields: found a list; expected at least 1 item")
+    assert text.endswith("schema.fields: found a list; expected 1 or more entries")
 
 
 def test_more_people_than_there_are_cannot_be_asked_to_say_yes(tmp_path: Path) -> None:
     admins = '[approvals]\nquorum = 3\n[discord.admins]\npersons = ["1234567890123456", "2234567890123456"]\n'
     assert loaded(tmp_path, admins).approvals.quorum == 3
     text = problems(tmp_path, {"DISCORD_OWNER_ID": "1234567890123456"}, toml=admins)
-    assert "carina.toml: approvals.quorum: found 3, and you and discord.admins are 2; expected at most" in text
+    assert "carina.toml: approvals.quorum: found 3; expected at most 2, as many as you and discord.admins are" in text
     roles = 'roles = { "3234567890123456" = ["4234567890123456"] }\n'
     assert loaded(tmp_path, admins + roles, {"DISCORD_OWNER_ID": "1234567890123456"}).approvals.quorum == 3
 
@@ -218,20 +222,30 @@ def test_more_people_than_there_are_cannot_be_asked_to_say_yes(tmp_path: Path) -
         ({"CARINA_MODLE": "x"}, 'CARINA_MODLE (environment): unknown setting; did you mean "CARINA_MODEL"?'),
         ({"CARINA_MODEL": "gpt"}, 'CARINA_MODEL (environment): found "gpt"; expected "offline" or "provider:model"'),
         ({"CARINA_MODEL": "openai:x"}, "OPENAI_API_KEY: not set; expected a key (or OPENAI_BASE_URL"),
-        ({"CARINA_MODEL": "anthropic:x"}, "ANTHROPIC_API_KEY: not set; expected a key, since CARINA_MODEL"),
+        ({"CARINA_MODEL": "anthropic:x"}, "ANTHROPIC_API_KEY: not set; expected a key, because CARINA_MODEL"),
         ({"CARINA_CONFIG": "gone.toml"}, "gone.toml (CARINA_CONFIG): cannot be read: No such file"),
-        ({"DISCORD_OWNER_ID": "somebody"}, 'DISCORD_OWNER_ID (environment): found "somebody"; expected a Discord id'),
+        ({"DISCORD_OWNER_ID": "somebody"}, 'DISCORD_OWNER_ID (environment): found "somebody"; expected a Discord ID'),
         (
             {"OPENAI_BASE_URL": "localhost"},
             'OPENAI_BASE_URL (environment): found "localhost"; expected http:// or https://',
         ),
-        ({"DISCORD_TOKEN": f"Bot {SECRET}"}, "DISCORD_TOKEN (environment): found another value; expected the value"),
+        (
+            {"DISCORD_TOKEN": f"Bot {SECRET}"},
+            "DISCORD_TOKEN (environment): found another value; expected only the value",
+        ),
     ],
 )
 def test_a_wrong_environment_is_refused_by_name(tmp_path: Path, environ: dict[str, str], expected: str) -> None:
     text = problems(tmp_path, environ)
     assert expected in text
     assert SECRET not in text
+
+
+def test_problems_are_told_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    with speaking("de"):
+        text = problems(tmp_path, {"CARINA_MODEL": "openai:x"}, toml="[model]\nmax_steps = 0\nnothing = 1\n")
+        assert "model.max_steps: 0 gefunden; erwartet: eine Zahl ab 1" in text
+        assert "model.nothing: unbekannter Schlüssel; hier bekannt: " in text
 
 
 def test_problems_are_reported_together_and_name_their_file(tmp_path: Path) -> None:
@@ -247,7 +261,7 @@ def test_a_secret_in_the_wrong_place_is_not_shown(tmp_path: Path) -> None:
     key = "sk-" + SECRET
     toml = f'[discord]\ntoken = "{key}"\n[model]\ndefault = "{key}"\n[constellation]\nname = "a{SECRET}\\nb"\n'
     text = problems(tmp_path, {"OPENAI_API_KEY": SECRET}, toml=toml)
-    assert "discord.token: unknown key; secrets stand in the environment or in .env" in text
+    assert "discord.token: unknown key; secrets belong in the environment or in .env" in text
     assert SECRET not in text
 
 
@@ -261,13 +275,13 @@ def test_an_unreadable_line_of_dotenv_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(logging.getLogger(), "level", logging.ERROR)
     (tmp_path / ".env").write_text(f"CARINA_MODEL=offline\nDISCORD_TOKEN: {SECRET}\n")
     text = problems(tmp_path)
-    assert ".env: what begins at line 2 cannot be read; expected NAME=value on each line" in text
+    assert ".env: line 2 cannot be read; expected NAME=value on each line" in text
     assert SECRET not in text
 
 
 def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "carina.toml").write_bytes(b"\xff\xfe")
-    assert "carina.toml: not a text in UTF-8" in problems(tmp_path)
+    assert "carina.toml: not UTF-8 text" in problems(tmp_path)
     assert "cannot be read" in problems(tmp_path, {"CARINA_CONFIG": "."})
 
 
@@ -286,11 +300,11 @@ def test_several_agents_without_groups_are_told_what_to_add_and_that_works(tmp_p
 @pytest.mark.parametrize(
     ("home", "why"),
     [
-        ("carina.toml", "carina.toml, but it is not a folder; expected a folder that you can write or make"),
+        ("carina.toml", "carina.toml; expected a folder that you can write to or create, but"),
         ("carina.toml/deep/down", "carina.toml is not a folder"),
-        ("leads-nowhere", "it is not a folder"),
+        ("leads-nowhere", "leads-nowhere is not a folder"),
         ("x" * 300, "too long"),
-        ("~nobody-of-this-name/data", "what begins with ~ names no user of this machine"),
+        ("~nobody-of-this-name/data", "no user of this machine has the name after ~"),
     ],
 )
 def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path, home: str, why: str) -> None:
@@ -303,11 +317,12 @@ def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path, home: str, why: s
 def test_a_data_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda path, _mode: path != tmp_path)  # the superuser may write everywhere
     text = problems(tmp_path, {"CARINA_HOME": "data"})
-    assert f"CARINA_HOME: found {tmp_path / 'data'}, but {tmp_path} cannot be written by you" in text
+    assert f"CARINA_HOME: found {tmp_path / 'data'}; " in text
+    assert f"but you cannot write to {tmp_path}" in text
 
 
 def test_a_file_of_settings_whose_name_cannot_be_one_is_named(tmp_path: Path) -> None:
-    for name, why in (("x" * 300, "cannot be read: "), ("~nobody-of-this-name/c", "names no user of this machine")):
+    for name, why in (("x" * 300, "cannot be read: "), ("~nobody-of-this-name/c", "no user of this machine")):
         text = problems(tmp_path, {"CARINA_CONFIG": name})
         assert "CARINA_CONFIG" in text
         assert why in text

@@ -30,20 +30,20 @@ def test_secrets_come_from_the_environment_and_are_redacted(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("toml", "words"),
     [
-        ("[mcp.weather]\n", "either a command to run or a url to ask"),
-        ('[mcp.weather]\ncommand = "a"\nurl = "http://b.test"\n', "either a command to run or a url to ask"),
+        ("[mcp.weather]\n", "either a command to run or the url of a server"),
+        ('[mcp.weather]\ncommand = "a"\nurl = "http://b.test"\n', "either a command to run or the url of a server"),
         ('[mcp.weather]\nurl = "b.test"\n', "expected http:// or https:// at its beginning"),
-        ('[mcp.weather]\nurl = "http://b.test"\nargs = ["-x"]\n', "no args beside a url"),
-        ('[mcp.weather]\ncommand = "a"\nheaders = { X = "Y" }\n', "no headers beside a command"),
-        ('[mcp.my_weather]\ncommand = "a"\n', "a name of small letters, digits and -"),
+        ('[mcp.weather]\nurl = "http://b.test"\nargs = ["-x"]\n', "no args together with a url"),
+        ('[mcp.weather]\ncommand = "a"\nheaders = { X = "Y" }\n', "no headers together with a command"),
+        ('[mcp.my_weather]\ncommand = "a"\n', "a name of at most 24 lowercase letters"),
         (
             '[mcp.weather]\ncommand = "a"\nenv = { KEY = "WEATHER_KEY" }\n',
-            'the variable "WEATHER_KEY", which is not set',
+            '"WEATHER_KEY"; expected a variable that is set',
         ),
         ('[mcp.weather]\ncommand = "a"\nseconds = 61\n', "expected at most limits.tool_seconds, which is 60"),
         (
             '[mcp.weather]\ncommand = "a"\ntools = ["b"]\nread_only = ["c"]\n',
-            'that name tools of the list tools, not "c"',
+            'with names from the list tools, not "c"',
         ),
         ('[mcp.weather]\ncommand = "a"\nask = "sometimes"\n', "ask"),
         (f'{AGENT}tools = ["mcp:weather"]\n', "has no table [mcp.weather]"),

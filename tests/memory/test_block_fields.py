@@ -98,5 +98,5 @@ def test_a_block_that_is_one_list_is_written_whole_and_a_log_never(tx: Tx) -> No
     assert write(tx, "", "a\nb").content == "1. a\n2. b\n"
     made(tx, new("log", schema=LogSchema()))
     log = find_block(tx, ADA, "log", IN_GUILD)
-    with pytest.raises(BlockRefused, match="entries stay as they are"):
+    with pytest.raises(BlockRefused, match="entries cannot be changed"):
         text_of(tx, log, "")

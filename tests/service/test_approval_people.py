@@ -219,7 +219,7 @@ async def test_without_a_channel_each_named_admin_is_asked_directly(tmp_path: Pa
         both = (card, copy)
         await t.server.until(lambda: all("more people need to" in each.text for each in both), 20, "one yes on both")
         again = await eve.press(copy, "Allow once")
-        refused(again, "You have answered this already; more of you are needed.")
+        refused(again, "You have already answered this; more people need to.")
         await t.olga.press(card, "Allow once")
         await finished(t, card, channel)
         outcome = await final(t, copy)

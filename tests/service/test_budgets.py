@@ -33,8 +33,8 @@ async def test_the_owner_sets_what_may_be_spent_and_everybody_hears_of_its_end_o
         assert told.text.startswith("Today's budget for answers is used up. Until ")
         assert len(t.model.requests) == asked
         shown = (await t.olga.command("admin cost")).text
-        assert "constellation, this day: $0.0000 of $0.00 left, not counting 1 unpriced call" in shown
-        assert "person, this day: " in shown
+        assert "constellation, today: $0.0000 of $0.00 left, not counting 1 unpriced call" in shown
+        assert "person, today: " in shown
         code, out, _ = await t.service.run("budget", "list", "--json")
         found = {row["of"]: (row["usd_left"], row["tokens_left"], row["said"]) for row in json.loads(out)}
         assert (code, found["constellation"]) == (0, (0, None, "by command"))

@@ -58,7 +58,7 @@ async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
         assert all(request.method == "GET" for request in t.server.requests if not _at_start(request.path))
         code, out, _ = await t.service.run("doctor")
         assert code == 0
-        assert "ok       Discord: the token is that of carina" in out
+        assert "ok       Discord: the token belongs to carina" in out
         assert out.splitlines()[-1] == "0 problems, 1 to look at."
         assert t.server.token not in out
         await t.service.stop()
@@ -104,7 +104,7 @@ async def test_the_owner_has_it_examined_in_discord(tmp_path: Path) -> None:
     async with started(tmp_path) as t:
         shown = await t.olga.command("owner doctor")
         assert shown.ephemeral
-        assert "the token is that of carina" in shown.text
+        assert "the token belongs to carina" in shown.text
         assert "`carina backup create`" in shown.text.replace("\\", "")
         assert "Only the owner may" in (await t.ana.command("owner doctor")).text
 

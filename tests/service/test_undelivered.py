@@ -70,7 +70,7 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
     assert "#closing in Home" in shown
     assert "3 pieces" in shown
     done = await t.olga.command("owner outbox retry", {"row": row})
-    assert (done.ephemeral, "is sent again" in done.text) == (True, True)
+    assert (done.ephemeral, "will be sent again" in done.text) == (True, True)
     await said_once(t, channel)
     assert (await t.olga.command("owner outbox list")).text == "Everything was delivered."
     refused(await t.olga.command("owner outbox retry", {"row": row}), "There is no undelivered message")

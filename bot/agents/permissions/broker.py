@@ -162,7 +162,7 @@ class Broker:
         """Count somebody's answer. Whatever it is, the record has it."""
         request = requests.get(tx, identifier)
         if request is None:
-            return Ruling("There is no such request; it may have been erased.", counted=False)
+            return Ruling(_("There is no such request; it may have been erased."), counted=False)
         if request.status is Status.WAITING and request.expires_at <= now:
             self._close(tx, request, "expired", now)
             request = _again(tx, request)
@@ -173,7 +173,7 @@ class Broker:
             return Ruling(words, counted=False, request=request)
         selves = self.terms.people.selves(who.person)
         if verdict is not Verdict.DENY and any(vote.person in selves for vote in requests.votes(tx, request.id)):
-            return Ruling("You have answered this already; more of you are needed.", counted=False, request=request)
+            return Ruling(_("You have already answered this; more people need to."), counted=False, request=request)
         requests.vote(tx, request, who.person, verdict, now)
         self._handles[who.person] = who.account
         request = _again(tx, request)

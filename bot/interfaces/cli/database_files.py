@@ -35,7 +35,6 @@ from memory.store.errors import (
 )
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind, check, migrate, migrations, status
-from memory.store.plurals import many
 from memory.store.sqlite import driver
 from texts import _, error_text, gettext_noop, ngettext
 
@@ -134,8 +133,16 @@ class Pending(Row):
     def line(self, ink: Ink) -> str:
         if not self.migrations:
             return ink.text(_("{file}: up to date", file=self.file))
-        work = many(self.migrations, "migration")
-        return ink.text(f"{self.file}: {work} from version {self.version}; {self.megabytes:g} MB are backed up first")
+        work = ngettext("{count} migration", "{count} migrations", self.migrations)
+        return ink.text(
+            _(
+                "{file}: {migrations} from version {version}; {megabytes:g} MB are backed up first",
+                file=self.file,
+                migrations=work,
+                version=self.version,
+                megabytes=self.megabytes,
+            )
+        )
 
 
 _Check = Annotated[bool, Param("Only show what would be migrated")]

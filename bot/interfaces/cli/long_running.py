@@ -20,6 +20,7 @@ from bot.interfaces.exit_codes import explained, logged
 from bot.interfaces.service_client import holder_of
 from bot.secrets import Redactor
 from memory.store.folder import DataFolder
+from texts import _, gettext_noop
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -30,6 +31,21 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     return 0
+
+
+class SpokenCommand(click.Command):
+    """One whose help is in the language of the reader."""
+
+    def get_help(self, ctx: click.Context) -> str:
+        return super().get_help(ctx).replace(self.help or "", _(self.help or ""))
+
+
+class SpokenOption(click.Option):
+    """The same of an option."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        told = super().get_help_record(ctx)
+        return told and (told[0], _(told[1]))
 
 
 @click.group("carina", invoke_without_command=True)
@@ -46,8 +62,8 @@ def commands(context: click.Context) -> None:
         _serve()
 
 
-@commands.command()
-@click.option("--log-json", is_flag=True, help="Log one JSON object a line.")
+@commands.command(cls=SpokenCommand)
+@click.option("--log-json", is_flag=True, cls=SpokenOption, help=gettext_noop("Log one JSON object per line."))
 def run(log_json: bool) -> None:
     """Run the service with all configured front ends."""
     if log_json:
@@ -57,9 +73,17 @@ def run(log_json: bool) -> None:
         _serve()
 
 
-@commands.command()
-@click.option("--once", metavar="TEXT", help="Say this, print the answer and exit.")
-@click.option("--constellation", metavar="NAME", default="", help="With the agents of this constellation.")
+@commands.command(cls=SpokenCommand)
+@click.option(
+    "--once", metavar="TEXT", cls=SpokenOption, help=gettext_noop("Send this message, print the answer and exit.")
+)
+@click.option(
+    "--constellation",
+    metavar="NAME",
+    default="",
+    cls=SpokenOption,
+    help=gettext_noop("Constellation whose agents answer."),
+)
 def chat(once: str | None, constellation: str) -> None:
     """Chat with your agents at this terminal."""
     if once is not None and not once.strip():
@@ -72,7 +96,7 @@ def chat(once: str | None, constellation: str) -> None:
         asyncio.run(_chatting().once(config, once, constellation))
 
 
-@commands.command("mcp")
+@commands.command("mcp", cls=SpokenCommand)
 def serve_tools() -> None:
     """Serve your agents' tools to an MCP client over standard input and output."""
     folder = DataFolder(data_folder(Path.cwd()))  # of the settings it needs no other, and so none of the secrets
@@ -88,7 +112,7 @@ def _chatting() -> Any:
     return importlib.import_module("bot.interfaces.cli.chat")
 
 
-@commands.command()
+@commands.command(cls=SpokenCommand)
 def demo() -> None:
     """Show the dashboard with made-up data in a temporary folder."""
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)

@@ -59,7 +59,7 @@ def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, se
 
 
 def _too_long(size: int, field: str) -> str:
-    ways = "" if field else "name one `field` of it, if it has fields; else "
+    ways = "" if field else _("name one `field` of it, if it has fields; otherwise, ")
     return _(
         "A form can hold {longest:,} characters, but this has {size:,}: {ways}ask the agent for "
         "the change, or use a terminal, which takes any length (`carina memory edit`).",

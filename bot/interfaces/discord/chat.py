@@ -94,13 +94,14 @@ async def _turn_help(interaction: Interaction, _named: re.Match[str], chosen: st
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]
 
+_TALK = {"agent": gettext_noop("Talk to an agent by name"), "group": gettext_noop("Talk to a group by name")}
 _SHOWN = 1_700  # characters of what was said that are repeated in the place
 
 
 def install_talking(
     tree: app_commands.CommandTree[Any], served: ServedConstellations, settings: DiscordSettings
 ) -> None:
-    group = app_commands.Group(name="chat", description="Talk to one agent or group by name, here")
+    group = app_commands.Group(name="chat", description=gettext_noop("Talk to an agent or group by name"))
     for kind in ("agent", "group"):
         group.add_command(_chat(kind, served, settings))
     tree.add_command(group)
@@ -109,8 +110,8 @@ def install_talking(
 def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) -> Command:
     clock = served.shared.clock
 
-    @app_commands.command(name=kind, description=f"Talk to one {kind} by name, here")
-    @app_commands.describe(name="Which", text="What you say")
+    @app_commands.command(name=kind, description=_TALK[kind])
+    @app_commands.describe(name=gettext_noop("Name"), text=gettext_noop("What to say"))
     async def command(
         interaction: Interaction, name: app_commands.Range[str, 1, 64], text: app_commands.Range[str, 1, 4000]
     ) -> None:

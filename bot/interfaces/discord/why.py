@@ -19,7 +19,7 @@ from bot.interfaces.discord.forms import LONGEST, Entry, Opening, hear_button, h
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, tell
 from bot.services.why import Correctable, Explained, MemoryRow, OneExplained
 from sources.text import one_line
-from texts import _
+from texts import _, gettext_noop, number_text
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
@@ -35,7 +35,7 @@ _OPTIONS = 25  # that Discord takes in one select menu
 _LOOKS = {
     Change.FORGET: ("Forget", discord.ButtonStyle.danger),
     Change.CORRECT: ("Correct", discord.ButtonStyle.primary),
-    Change.NARROW: ("Only in DM", discord.ButtonStyle.secondary),
+    Change.NARROW: (gettext_noop("Only in DMs"), discord.ButtonStyle.secondary),
 }
 
 
@@ -86,7 +86,7 @@ def _offers(memory: MemoryRow) -> list[discord.ui.Item[Any]]:
     for change in memory.changes:
         label, style = _LOOKS[change]
         identifier = f"carina:why:{change}:{memory.kind}:{memory.id}"
-        items.append(discord.ui.Button[Any](label=label, style=style, custom_id=identifier))
+        items.append(discord.ui.Button[Any](label=_(label), style=style, custom_id=identifier))
     return items
 
 
@@ -106,8 +106,8 @@ def _form(commands: Commands) -> Opening:
         if len(found.text) > LONGEST:
             size = _(
                 "{text_count} characters; a form can hold {LONGEST}",
-                text_count=f"{len(found.text):,}",
-                LONGEST=f"{LONGEST:,}",
+                text_count=number_text(len(found.text)),
+                LONGEST=number_text(LONGEST),
             )
             raise UserError(
                 "It has {size}. Tell me in words what to change, or have me forget it and tell me again.", size=size

@@ -15,7 +15,7 @@ import texts
 from bot.services.results import relative
 from memory.store.clock import from_text
 from memory.store.digests import text_mark
-from texts import gettext_noop
+from texts import gettext_noop, number_text
 
 HERE = Path(__file__).parent
 STATIC = HERE / "static"
@@ -65,16 +65,16 @@ def number(value: float | None) -> str:
         return "–"
     for size, unit in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
         if abs(value) >= size:
-            shown = f"{value / (1e3 if unit == 'k' else size):.1f}".removesuffix(".0")
+            shown = number_text(value / (1e3 if unit == "k" else size), ".1f").removesuffix(".0")
             return f"{shown} {unit}"
-    return f"{value:,.0f}"
+    return number_text(value, ",.0f")
 
 
 def money(value: float | None) -> str:
     """In dollars; small amounts with what matters of them."""
     if value is None:
         return "–"
-    return f"${value:,.2f}" if value == 0 or abs(value) >= 0.1 else f"${value:.4f}"
+    return f"${number_text(value, ',.2f')}" if value == 0 or abs(value) >= 0.1 else f"${number_text(value, '.4f')}"
 
 
 @cache

@@ -25,7 +25,7 @@ from memory.store.ids import AgentId, PersonId, PlaceId, snowflakes
 from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.base import Notification, Place
 from sources.terminal import PERSON
-from texts import _
+from texts import _, number_text
 
 _LOOK_SECONDS = 2.0  # between looks at a row whose turn says nothing, as while it waits for somebody's yes
 _STORED_SECONDS = 10.0
@@ -115,8 +115,8 @@ class Talk:
         if not text.strip() or len(text) > LONGEST:
             raise UserError(
                 "A message has 1 to {most} characters; this one has {count}.",
-                most=f"{LONGEST:,}",
-                count=f"{len(text):,}",
+                most=number_text(LONGEST),
+                count=number_text(len(text)),
             )
         if since := self.services.halt.since:
             raise UserError("Everything has been halted since {since}. Release the halt first.", since=from_text(since))

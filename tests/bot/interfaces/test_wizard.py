@@ -48,7 +48,7 @@ def test_every_answer_is_a_flag_and_what_is_written_can_be_used(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("flag", "value", "words"),
     [("--model", "gpt", 'expected "offline" or "provider:model"'), ("--discord-token", "a b", "without spaces"),
-     ("--model", "openai:small", "OPENAI_API_KEY: not set"), ("--discord-owner", "me", "a Discord id")],
+     ("--model", "openai:small", "OPENAI_API_KEY: not set"), ("--discord-owner", "me", "a Discord ID")],
 )  # fmt: skip
 def test_an_answer_that_cannot_be_used_writes_nothing(tmp_path: Path, flag: str, value: str, words: str) -> None:
     done = carina(tmp_path, "init", flag, value)

@@ -159,7 +159,7 @@ async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tm
 @pytest.mark.parametrize(
     ("table", "why"),
     [
-        ("litestream = true", "where the copy is to be"),
+        ("litestream = true", "the place of the copy"),
         ('replica = "copies"', "from the root"),
         ('replica = "ftp://host/path"', "from the root"),
         ('replica = "sftp://me:secret@host/path"', "without a password"),

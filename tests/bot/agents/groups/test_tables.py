@@ -26,7 +26,7 @@ def group(members: str, rest: str = "") -> str:
     ("toml", "expected"),
     [
         (group(""), 'groups["G"].members: found none; expected at least one agent'),
-        (group('{ agent = "Ant", role = "observer" }'), "found observers only, who never speak"),
+        (group('{ agent = "Ant", role = "observer" }'), "found only observers, who never speak"),
         (
             group('{ agent = "Ant", role = "specialist" }'),
             'expected role = "specialist" together with a domain, or neither',
@@ -51,7 +51,7 @@ def group(members: str, rest: str = "") -> str:
                 ", ".join(f'{{ agent = "{each}", role = "supervisor" }}' for each in ("Ant", "Bee")),
                 'pattern = "supervisor"',
             ),
-            '"Ant" and "Bee" have the role supervisor; expected the name of one',
+            'several members with the role supervisor: "Ant", "Bee"; expected the name of one',
         ),
         (
             group('"Ant"', 'pattern = "pipeline"\n[[groups.pipeline.stages]]\nname = "s"\nagents = ["Ant", "Eel"]\n'),
@@ -79,17 +79,17 @@ def group(members: str, rest: str = "") -> str:
         (
             group('"Ant"', 'default = true\nplaces = ["discord:7"]\n')
             + '[[groups]]\nname = "H"\nmembers = ["Bee"]\nplaces = ["discord:7"]\n',
-            'found the place "discord:7" in "G" and "H"; expected one group for each place',
+            'found "discord:7" in both "G" and "H"; expected one group for each place',
         ),
         (
             group('"Ant"', 'default = true\nkeywords = ["Plan"]\n')
             + '[[groups]]\nname = "H"\nmembers = ["Bee"]\nkeywords = ["plan"]\n',
-            'found the keyword "plan" in "G" and "H"; expected one group for each keyword',
+            'found "plan" in both "G" and "H"; expected one group for each keyword',
         ),
         (
             group('"Ant"', 'default = true\nstates = ["Sad"]\n')
             + '[[groups]]\nname = "H"\nmembers = ["Bee"]\nstates = ["sad"]\n',
-            'found the state "sad" in "G" and "H"; expected one group for each state',
+            'found "sad" in both "G" and "H"; expected one group for each state',
         ),
     ],
 )  # fmt: skip
