@@ -59,63 +59,6 @@ _To = Annotated[
 ]
 
 
-@dataclass(frozen=True)
-class BlockSharing(MemoryService):
-    checkpoints: CheckpointPolicy = DEFAULT_POLICY
-
-    @operation("memory.share", "Share a block with another agent", Action.SHARE, CHANGES)
-    async def share(self, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
-        return await (self._share(caller, label, agent, Permission(at)) if agent else self._shares(caller, label))
-
-    @reads
-    def _shares(self, rows: Rows, caller: Caller, label: str) -> Shares:
-        return _shared(rows, find_named(rows, caller.scope, label))
-
-    @writes(_SHARE)
-    def _share(self, tx: Tx, caller: Caller, label: str, agent: str, at: Permission) -> Shares:
-        named = find_named(tx, caller.scope, label)
-        share_block(tx, named.block, find_living(tx, agent).name, at, self.clock())
-        return _shared(tx, named)
-
-    @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, CHANGES)
-    @writes(_SHARE)
-    def unshare(self, tx: Tx, caller: Caller, label: BlockName, agent: _Agent) -> Shares:
-        named = find_named(tx, caller.scope, label)
-        unshare_block(tx, named.block, agent)
-        return _shared(tx, named)
-
-    @operation(
-        "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
-        Options(changes=True, asks=True),
-    )  # fmt: skip
-    async def widen(self, caller: Caller, label: BlockName, to: _To = "public") -> WidenedBlock:
-        """As it stands; the caller sees first what would be told."""
-        audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
-
-        def look(rows: Rows) -> tuple[BlockId, Past, WidenedBlock]:
-            named, past = named_past(rows, caller.scope, label)
-            require_widening(rows, hand, named.block, past, audience)
-            return named.block.id, past, _widened(rows, named, audience, caller)
-
-        looked_at, known, found = await self.database.read(look)
-        caller.confirm(found.question)
-
-        def work(tx: Tx) -> WidenedBlock:
-            named = find_named(tx, caller.scope, label)
-            if named.block.id != looked_at or version_of(tx, looked_at) != known.version:
-                raise UserError("The block changed in the meantime. Look at it again, then repeat the command.")
-            told = _widened(tx, named, audience, caller)
-            widen_block(tx, hand, named.block, known, audience)
-            return told
-
-        return await self.database.write(_WIDEN, work)
-
-    @suggestions("sharers", within="label")
-    async def suggest_sharers(self, caller: Caller, label: str) -> Suggestions:
-        found = await self._shares(caller, label)
-        return [each.agent for each in found.shares]
-
-
 def hand_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Hand:
     """Under whose rights a caller changes blocks by hand."""
     owner = policy.may(people, caller.approver, Action.EDIT_ANY)
@@ -174,6 +117,60 @@ class ChangeBlock(Arguments):
 @dataclass(frozen=True)
 class BlockSettings(MemoryService):
     titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
+
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+
+    @operation("memory.share", "Share a block with another agent", Action.SHARE, CHANGES)
+    async def share(self, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
+        return await (self._share(caller, label, agent, Permission(at)) if agent else self._shares(caller, label))
+
+    @reads
+    def _shares(self, rows: Rows, caller: Caller, label: str) -> Shares:
+        return _shared(rows, find_named(rows, caller.scope, label))
+
+    @writes(_SHARE)
+    def _share(self, tx: Tx, caller: Caller, label: str, agent: str, at: Permission) -> Shares:
+        named = find_named(tx, caller.scope, label)
+        share_block(tx, named.block, find_living(tx, agent).name, at, self.clock())
+        return _shared(tx, named)
+
+    @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, CHANGES)
+    @writes(_SHARE)
+    def unshare(self, tx: Tx, caller: Caller, label: BlockName, agent: _Agent) -> Shares:
+        named = find_named(tx, caller.scope, label)
+        unshare_block(tx, named.block, agent)
+        return _shared(tx, named)
+
+    @operation(
+        "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
+        Options(changes=True, asks=True),
+    )  # fmt: skip
+    async def widen(self, caller: Caller, label: BlockName, to: _To = "public") -> WidenedBlock:
+        """As it stands; the caller sees first what would be told."""
+        audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
+
+        def look(rows: Rows) -> tuple[BlockId, Past, WidenedBlock]:
+            named, past = named_past(rows, caller.scope, label)
+            require_widening(rows, hand, named.block, past, audience)
+            return named.block.id, past, _widened(rows, named, audience, caller)
+
+        looked_at, known, found = await self.database.read(look)
+        caller.confirm(found.question)
+
+        def work(tx: Tx) -> WidenedBlock:
+            named = find_named(tx, caller.scope, label)
+            if named.block.id != looked_at or version_of(tx, looked_at) != known.version:
+                raise UserError("The block changed in the meantime. Look at it again, then repeat the command.")
+            told = _widened(tx, named, audience, caller)
+            widen_block(tx, hand, named.block, known, audience)
+            return told
+
+        return await self.database.write(_WIDEN, work)
+
+    @suggestions("sharers", within="label")
+    async def suggest_sharers(self, caller: Caller, label: str) -> Suggestions:
+        found = await self._shares(caller, label)
+        return [each.agent for each in found.shares]
 
     @operation("memory.create", "Create a memory block", Action.BLOCKS, KEEPS)
     @writes(_ADMINISTER)

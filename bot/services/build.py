@@ -17,7 +17,7 @@ from bot.services.agenda import Agenda
 from bot.services.approvals import Approvals
 from bot.services.archive import Archive
 from bot.services.backups import BACKUP, Backups
-from bot.services.block_settings import BlockSettings, BlockSharing
+from bot.services.block_settings import BlockSettings
 from bot.services.blocks import Blocks
 from bot.services.configuration import Settings
 from bot.services.context_preview import ContextPreview
@@ -186,8 +186,7 @@ def build_registry(
         Agenda(database, people, clock, zone, schedule.changed, schedule.queued),
         Archive(database, people, clock),
         Blocks(database, people, clock, config.memory.checkpoints()),
-        BlockSettings(database, people, clock),
-        BlockSharing(database, people, clock, config.memory.checkpoints()),
+        BlockSettings(database, people, clock, config.memory.checkpoints()),
         ContextPreview(database, clock),
         Coordination(database, clock),
         Facts(database, people, clock),

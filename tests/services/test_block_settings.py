@@ -12,7 +12,6 @@ import pytest
 from bot.errors import UserError
 from bot.services.block_settings import (
     BlockSettings,
-    BlockSharing,
     ChangeBlock,
     CreateBlock,
 )
@@ -110,7 +109,7 @@ async def test_a_name_that_means_something_else_is_refused(settings: BlockSettin
 
 async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, database: Database) -> None:
     await settings.create(OLGA, CreateBlock(label="plans", description="Words"))
-    await BlockSharing(database, PEOPLE, lambda: NOW).share(OLGA, label="plans", agent="Bea")
+    await BlockSettings(database, PEOPLE, lambda: NOW).share(OLGA, label="plans", agent="Bea")
     await database.write(_SEED, lambda tx: tx.run(
         """INSERT INTO agent_groups (id, name, pattern_type, pattern_config, created_at, updated_at)
            VALUES ('grp_1', 'Night', 'sleeptime', '{"block": "plans"}', 'x', 'x')"""
