@@ -242,55 +242,54 @@ class Blocks(MemoryService):
 
     @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, CHANGES)
     async def roll_back(self, caller: Caller, label: BlockName, version: _Version) -> WentBack:
-        return await self._gone_back(caller, label, lambda edit, known: revert.roll_back(edit, version, known), version)
+        read = functools.partial(revert.past_to_go_back, version=version)
+        return await self._gone_back(
+            caller, label, read, lambda _tx, edit, known: revert.roll_back(edit, version, known)
+        )
 
     @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, CHANGES)
     async def undo(self, caller: Caller, label: BlockName, redo: _Redo = False) -> WentBack:
         writer = person_writer(caller.person)
-        step = revert.redo if redo else revert.undo
-        return await self._gone_back(caller, label, lambda edit, known: step(edit, writer, known))
+        step, read = revert.redo if redo else revert.undo, revert.past_to_go_back
+        return await self._gone_back(caller, label, read, lambda _tx, edit, known: step(edit, writer, known))
 
     @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
     async def revert_writer(self, caller: Caller, label: BlockName, writer: _Writer, since: _Since = "") -> WentBack:
-        """Since a version or a time.
+        """Since a version or a time."""
 
-        A long past takes its time: it is replayed by a reader, and only what changed meanwhile makes the writer do it.
-        """
-        replayed, known = await self._replayed(caller, label)
-
-        def act(tx: Tx, block: BlockId, edit: Edit) -> Done:
-            same = block == replayed and version_of(tx, block) == known.version
-            past = known if same else past_of_block(tx, block)
+        def act(tx: Tx, edit: Edit, known: Past | None) -> Done:
+            block = find_named(tx, caller.scope, label).block.id
+            past = known if known is not None and version_of(tx, block) == known.version else past_of_block(tx, block)
             names = writer_names(tx, past, caller.scope, caller.approver, self.people)
             whose = writer_called(names, past, writer, self.people)
             return revert.revert(edit, past, whose, version_before(past, since, self.clock()), names[whose])
 
-        return await self._done(caller, label, act)
-
-    @reads
-    def _replayed(self, rows: Rows, caller: Caller, label: str) -> tuple[BlockId, Past]:
-        named, past = named_past(rows, caller.scope, label)
-        return named.block.id, past.replayed()
+        return await self._gone_back(caller, label, lambda rows, block: past_of_block(rows, block).replayed(), act)
 
     async def _gone_back(
-        self, caller: Caller, name: str, act: Callable[[Edit, Past | None], Done], version: int | None = None
+        self,
+        caller: Caller,
+        label: str,
+        read: Callable[[Rows, BlockId], Past],
+        act: Callable[[Tx, Edit, Past | None], Done],
     ) -> WentBack:
-        """Go back in a block whose past a reader replays first; only what changed meanwhile makes the writer do it."""
-        replayed, known = await self._past_to_go_back(caller, name, version)
-        return await self._done(caller, name, lambda _tx, block, edit: act(edit, known if block == replayed else None))
+        """Go back in a block.
 
-    @reads
-    def _past_to_go_back(
-        self, rows: Rows, caller: Caller, name: str, version: int | None
-    ) -> tuple[BlockId, Past | None]:
-        block = find_named(rows, caller.scope, name).block.id
-        return block, revert.past_to_go_back(rows, block, version)
+        A long past takes its time: it is replayed by a reader, and only what changed meanwhile makes the writer do it.
+        """
 
-    @writes(_CHANGE)
-    def _done(self, tx: Tx, caller: Caller, name: str, act: Callable[[Tx, BlockId, Edit], Done]) -> WentBack:
-        named = find_named(tx, caller.scope, name)
-        done = act(tx, named.block.id, revert.by_hand(tx, self._hand(caller), named.block))
-        return WentBack.of(named.name, version_of(tx, named.block.id), done)
+        def replay(rows: Rows) -> tuple[BlockId, Past]:
+            block = find_named(rows, caller.scope, label).block.id
+            return block, read(rows, block)
+
+        def work(tx: Tx) -> WentBack:
+            named = find_named(tx, caller.scope, label)
+            known = past if named.block.id == replayed else None
+            done = act(tx, revert.by_hand(tx, self._hand(caller), named.block), known)
+            return WentBack.of(named.name, version_of(tx, named.block.id), done)
+
+        replayed, past = await self.database.read(replay)
+        return await self.database.write(_CHANGE, work)
 
     # ------------------------------------------------------------------ maintenance
 
