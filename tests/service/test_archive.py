@@ -64,7 +64,7 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(tmp_path: Path) ->
         refused(again, "a label is one line without")
         opened = await t.ana.command("memory archival add", None, t.general)
         again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
-        assert "Not taken over: the label 'pet': it has the label 'llama'." in again.text
+        assert "Not carried over: the label 'pet': it has the label 'llama'." in again.text
         assert SECRET in (await t.ana.command("memory archival show", {"entry": "llama"})).text
         t.model.script(Answer("I do not know."))
         await t.ask(t.olga, t.general, "<@bot> what is the llama called?")

@@ -39,8 +39,8 @@ def test_what_the_service_understands_is_passed_on_as_it_spells_it(line: str, pa
         ("/qiut", "Did you mean /quit? /help"),
         ("/aprove 12", "Did you mean /approve?"),
         ("/привет", "There is no /привет"),
-        ("/quit now", "Nothing may follow /quit"),
-        ("/why\nnot", "Nothing may follow /why"),
+        ("/quit now", "/quit takes no arguments"),
+        ("/why\nnot", "/why takes no arguments"),
     ],
 )
 def test_a_command_that_is_none_is_not_said_and_the_way_to_say_it_is_told(line: str, words: str) -> None:

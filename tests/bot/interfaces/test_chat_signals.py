@@ -114,4 +114,4 @@ async def test_a_single_question_says_that_it_was_stopped(tmp_path: Path) -> Non
             assert await asyncio.to_thread(terminal.ended) == 1
             assert_restored(terminal)
             plain = re.sub(r"\s+", " ", terminal.everything)
-            assert "carina: Stopped before the answer came. `carina inbox list` shows" in plain
+            assert "carina: Stopped before an answer arrived. `carina inbox list` shows" in plain

@@ -77,7 +77,7 @@ async def test_words_that_are_kept_already_say_what_was_not_taken_on(tmp_path: P
         assert (again["id"], again["already"], again["tags"]) == (first["id"], True, ["bird", "white"])
         left = ["the label 'heron': it has the label 'stork'", "the category pond: it is in birds/storks"]
         assert again["not_taken"] == left
-        said = "Kept by Ada as stork. I already knew that; it is stronger now. Not taken over: "
+        said = "Kept by Ada as stork. I already knew that; it is stronger now. Not carried over: "
         words = await of.told("archival.add", text="The stork is back!", **anew)
         assert words == f"{said}{left[0]}; {left[1]}."
 
