@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from memory.people.audience import Audience, Scope
 from memory.queue.turns import Turn
@@ -189,23 +189,24 @@ class Bill:
 
 
 By: TypeAlias = Literal["agent", "model", "purpose", "day"]
-_BY: dict[By, tuple[str, str]] = {
-    "agent": ("coalesce((SELECT name FROM agents WHERE id = agent_id), agent_id, 'nobody')", "agent_id"),
-    "model": ("model", "model"),
-    "purpose": (
-        "CASE WHEN turn_id IS NULL THEN 'upkeep' WHEN person_id IS NULL THEN 'own work' ELSE 'answers' END",
-        "1",
-    ),
-    "day": ("substr(at, 1, 10)", "1"),
-}
-"""What is shown, and by what rows are added up."""
+_SPENT_SINCE = """
+    SELECT coalesce((SELECT name FROM agents WHERE id = agent_id), agent_id, 'nobody'), model,
+           CASE WHEN turn_id IS NULL THEN 'upkeep' WHEN person_id IS NULL THEN 'own work' ELSE 'answers' END AS purpose,
+           substr(at, 1, 10) AS day, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
+           sum(cost_usd IS NULL), sum(cache_read_tokens)
+    FROM model_usage WHERE at >= ? GROUP BY agent_id, model, purpose, day"""
 
 
-def bills(rows: Rows, since: datetime, by: By) -> list[Bill]:
-    """What was called since then, by agent, model, purpose or day (UTC); the newest day or the dearest first."""
-    order = "1 DESC" if by == "day" else "5 DESC, 3 + 4 DESC, 1"
-    shown, key = _BY[by]
-    sql = f"""SELECT {shown}, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
-              sum(cost_usd IS NULL), sum(cache_read_tokens) FROM model_usage
-              WHERE at >= ? GROUP BY {key} ORDER BY {order}"""
-    return [Bill(*row) for row in rows.all(sql, (since,))]
+def bills(rows: Rows, since: datetime) -> dict[By, list[Bill]]:
+    """What was called since then, by agent, model, purpose and day (UTC); the newest day or the dearest first."""
+    kinds: tuple[By, ...] = get_args(By)
+    sums: dict[By, dict[str, list[Any]]] = {by: {} for by in kinds}
+    for row in rows.all(_SPENT_SINCE, (since,)):
+        numbers = list(row)[len(kinds) :]
+        for by, of in zip(kinds, row, strict=False):
+            sums[by][of] = [one + more for one, more in zip(sums[by].get(of, [0] * len(numbers)), numbers, strict=True)]
+    found = {by: [Bill(of, *numbers) for of, numbers in each.items()] for by, each in sums.items()}
+    for each in found.values():
+        each.sort(key=lambda bill: (-bill.cost_usd, -bill.input_tokens - bill.output_tokens, bill.of))
+    found["day"].sort(key=lambda bill: bill.of, reverse=True)
+    return found

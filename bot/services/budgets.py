@@ -1,5 +1,6 @@
 """What models cost, and what may be spent on them. What is decided by command wins over the configuration."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
@@ -107,6 +108,10 @@ class BillRow(Row):
     unpriced: int
     cached_tokens: int
 
+    @classmethod
+    def of_bill(cls, bill: Bill) -> "BillRow":
+        return cls(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)})
+
     def line(self, ink: Ink) -> str:
         money = f"${number_text(self.cost_usd, '.4f')}" if self.unpriced < self.calls else _("price unknown")
         if 0 < self.unpriced < self.calls:
@@ -122,6 +127,8 @@ class Cost(Result):
     days: int
     by: str
     bills: tuple[BillRow, ...]
+    every: Mapping[By, tuple[BillRow, ...]] = Field(exclude=True)
+    """By each thing that they can be added up by, for a page that shows all."""
     budgets: Listing[BudgetRow]
 
     def data(self) -> Any:
@@ -173,9 +180,9 @@ class Spending:
     @operation("cost", "Show what models cost", Action.COST)
     async def cost(self, caller: Caller, days: _Days = 30, by: _By = "model") -> Cost:
         since = self.clock() - timedelta(days=days)
-        found: list[Bill] = await self.database.read(lambda rows: budgets.bills(rows, since, by))
-        bills = tuple(BillRow(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)}) for bill in found)
-        return Cost(days=days, by=by, bills=bills, budgets=await self._listed(caller))
+        found = await self.database.read(lambda rows: budgets.bills(rows, since))
+        every = {kind: tuple(map(BillRow.of_bill, bills)) for kind, bills in found.items()}
+        return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self._listed(caller))
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
     async def list_budgets(self, caller: Caller) -> Listing[BudgetRow]:

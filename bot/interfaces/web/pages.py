@@ -112,10 +112,8 @@ async def people(ctx: Context) -> Response:
 async def costs(ctx: Context) -> Response:
     days = ctx.number("days")
     days = days if days in _DAYS else 30
-    by_day, by_agent, by_model, by_purpose = await asyncio.gather(
-        *(ctx.call("cost", days=days, by=by) for by in ("day", "agent", "model", "purpose"))
-    )
-    bills = sorted(by_day.bills, key=lambda bill: bill.of)
+    found = await ctx.call("cost", days=days)
+    bills = sorted(found.every["day"], key=lambda bill: bill.of)
     moments = [datetime.fromisoformat(f"{bill.of}T00:00:00+00:00").timestamp() for bill in bills]
     plot = {
         "x": moments,
@@ -126,7 +124,8 @@ async def costs(ctx: Context) -> Response:
     }
     return ctx.page(
         "costs.html", title=_("Costs"), days=days, choices=_DAYS, plot_data=plot, bills=bills,
-        agents=by_agent.bills, models=by_model.bills, purposes=by_purpose.bills, budgets=by_day.budgets.rows,
+        agents=found.every["agent"], models=found.every["model"], purposes=found.every["purpose"],
+        budgets=found.budgets.rows,
     )  # fmt: skip
 
 
