@@ -185,6 +185,8 @@ class Sleeptime(Table):
     triggers: tuple[Trigger, ...] = Field(default=(), min_length=1)
     intervention_agent: str = ""
     place: str = "terminal:local"
+    also: tuple[str, ...] = ()
+    """Places that it looks after as well, each by what may be known there."""
     quiet: str = Field(default="", pattern=r"^(?:(?:[01]\d|2[0-3]):[0-5]\d-(?:[01]\d|2[0-3]):[0-5]\d)?$")
 
 

@@ -206,21 +206,30 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
     settings, state = found.settings, groups.state(tx, group_id)
     if not isinstance(settings, Sleeptime):
         raise ValueError(f'the group "{found.group.name}" has the pattern {found.group.pattern}, not sleeptime')
-    checked = _moment(state.get("checked"))
-    if checked is not None and now - checked < timedelta(minutes=settings.check_minutes) - _EARLY:
-        return []
-    place = _place(tx, PlaceId(settings.place))
-    facts = _facts(tx, found, settings, state, (now, _scope(tx, place)))
-    fired = [] if checked is None else holding(settings.triggers, facts, predicates)
-    if fired and _is_quiet(settings, fired, zone, now):
-        return []  # nothing is noted: what holds still holds when the quiet hours end
-    changed: dict[str, Any] = {"checked": to_text(now), "above": exceeding(settings.triggers, facts)}
-    changed["since"] = to_text(now if fired else facts.since)
-    if fired:
-        changed["fired"] = {**state.get("fired", {}), **{each.trigger.name: to_text(now) for each in fired}}
-        _give_turn(tx, found, place, fired, now)
-    groups.set_state(tx, group_id, {**state, **changed}, now)
-    return [each.trigger.name for each in fired]
+    before, names = state, list[str]()
+    for name in (settings.place, *settings.also):
+        own = state if name == settings.place else state.get("places", {}).get(name, {})
+        checked = _moment(own.get("checked"))
+        if checked is not None and now - checked < timedelta(minutes=settings.check_minutes) - _EARLY:
+            continue
+        place = _place(tx, PlaceId(name))
+        facts = _facts(tx, found, settings, own, (now, _scope(tx, place)))
+        fired = [] if checked is None else holding(settings.triggers, facts, predicates)
+        if fired and _is_quiet(settings, fired, zone, now):
+            continue  # nothing is noted: what holds still holds when the quiet hours end
+        changed: dict[str, Any] = {"checked": to_text(now), "above": exceeding(settings.triggers, facts)}
+        changed["since"] = to_text(now if fired else facts.since)
+        if fired:
+            changed["fired"] = {**own.get("fired", {}), **{each.trigger.name: to_text(now) for each in fired}}
+            _give_turn(tx, found, place, fired, now)
+            names += [each.trigger.name for each in fired]
+        if name == settings.place:
+            state = {**state, **changed}
+        else:
+            state = {**state, "places": {**state.get("places", {}), name: {**own, **changed}}}
+    if state != before:
+        groups.set_state(tx, group_id, state, now)
+    return names
 
 
 def _is_quiet(settings: Sleeptime, fired: Sequence[Fired], zone: str, now: datetime) -> bool:
@@ -310,7 +319,7 @@ def _give_turn(tx: Tx, found: Team, place: PlaceId, fired: Sequence[Fired], now:
     scope = _scope(tx, place)
     event = inbox.Event(
         source="sleeptime",
-        external_id=f"{found.group.id}/{to_text(now)}",
+        external_id=f"{found.group.id}/{place}/{to_text(now)}",
         place=place,
         person=None,
         group=found.group.id,

@@ -57,6 +57,7 @@ field = "stress"
 threshold = 7
 """
 DEN = channel("77")
+ANNS = "discord:user:ann"
 
 
 def ago(minutes: float) -> Spoken:
@@ -154,6 +155,26 @@ async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_d
         clock.forward(20 * 60)
         assert await ticked(service) == []  # counted anew
     assert "- sync (high priority): 20 messages since the last run" in told(model.of("Bee")[0])
+
+
+async def test_each_place_is_looked_after_by_what_may_be_known_there(tmp_path: Path) -> None:
+    clock = MovableClock()
+    model, platform = Cast(Bee=["I looked after you.", "And after all."]), Platform(clock)
+    toml = agents("Ant", "Bee") + NIGHT.replace('place = "discord:77"', f'place = "discord:77"\nalso = ["{ANNS}"]')
+    async with running(tmp_path, Setting(model, clock, platform, toml=toml)) as service:
+        await service.heard(said("hello den", 500, DEN, at=clock()), said("hello", 501, direct(ANN), at=clock()))
+        assert await ticked(service) == []
+        for number in range(20):
+            clock.forward(1)
+            await service.heard(said(f"a secret {number}", number, direct(ANN), at=clock()))
+        clock.forward(20 * 60)
+        assert await ticked(service) == ["Night: sync"]  # her place alone: nobody else may know of this
+        assert platform.texts(direct(ANN).id)[-1] == "I looked after you."
+        assert "I looked after you." not in platform.texts(DEN.id)
+        await talk(service, 100, 20)
+        clock.forward(20 * 60)
+        assert "Night: sync" in await ticked(service)
+        assert platform.texts(DEN.id)[-1] == "And after all."
 
 
 @pytest.mark.parametrize(
