@@ -146,7 +146,7 @@ async def test_what_is_saved_stands_at_once_and_is_written_out_later(tmp_path: P
             assert (made.audience, made.trust, made.people) == (saved.audience, saved.trust, saved.people)
             assert (made.messages, made.turn, made.label) == (saved.messages, saved.turn, None)
         assert (job.category, job.tags, job.importance) == ("people/work", ("job",), 0.6)
-        assert (await g.job()).last_detail == "2 entries made"
+        assert (await g.job()).last_detail == "2 entries created"
         usage = await g.service.rows("SELECT model, turn_id, guild_id FROM model_usage WHERE model = ?", MODEL)
         assert [tuple(row) for row in usage] == [(MODEL, None, guild("guild"))]
         await g.run(hours=100)
@@ -192,7 +192,7 @@ async def test_what_the_note_does_not_say_is_left_and_so_is_what_it_says_already
         made = (await g.entries())[1:]
         assert made[0].tags == ("pet",)
         assert [(each.category, each.importance) for each in made] == [("people", 0.7), ("people", 0.5)]
-        assert "2 entries made; 3 left" in (await g.job()).last_detail
+        assert "2 entries created; 3 left" in (await g.job()).last_detail
 
 
 # ---------------------------------------------------------------------------------------------------- follows its note
