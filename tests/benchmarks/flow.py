@@ -17,13 +17,15 @@ from typing import Any
 
 from bot.agents import events
 from tests.benchmarks.options import Options
-from tests.benchmarks.process import ROOT, stopped, until_ready
+from tests.benchmarks.process import ROOT, cpu_seconds, stopped, until_ready
 from tests.benchmarks.report import Measure, Report, at_least
 from tests.benchmarks.world import Making, open_world, place, said
 from tests.wire.discord import DiscordServer
 from tests.wire.model import Answer, ModelServer, Request
 
 PEOPLE, CHANNELS = 50, 20
+_CARINA = ("-m", "bot", "run", "--log-json")
+_FLOOR = (str(Path(__file__).with_name("floor_bot.py")),)
 _SETTINGS = """[discord]
 default_mode = "mention"
 merge_seconds = 0
@@ -79,13 +81,15 @@ async def _in_process(folder: Path, people: int) -> tuple[float, float, list[str
 
 
 @asynccontextmanager
-async def _service(folder: Path, servers: Mapping[str, str]) -> AsyncIterator[asyncio.subprocess.Process]:
+async def _bot(
+    folder: Path, servers: Mapping[str, str], command: Sequence[str]
+) -> AsyncIterator[asyncio.subprocess.Process]:
     (folder / "carina.toml").write_text(_SETTINGS)
     environment = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     environment |= {**servers, "CARINA_HOME": str(folder / "data"), "CARINA_MODEL": "openai:scripted"}
     environment["PYTHONPATH"] = os.pathsep.join([*filter(None, [servers.get("PYTHONPATH")]), str(ROOT)])
     process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "bot", "run", "--log-json", cwd=folder, env=environment, stderr=asyncio.subprocess.PIPE
+        sys.executable, *command, cwd=folder, env=environment, stderr=asyncio.subprocess.PIPE
     )
     try:
         await until_ready(process, "discord")
@@ -99,7 +103,8 @@ def _echo(request: Request) -> Answer:
     return Answer(f"I heard: number {text.splitlines()[0]}" if header else "I heard nothing")
 
 
-async def _over_sockets(folder: Path, people: int) -> tuple[float, list[str]]:
+async def _over_sockets(folder: Path, people: int, command: Sequence[str]) -> tuple[float, float, list[str]]:
+    """Answers a second, milliseconds of the bot's processor time for each, and what is wrong with them."""
     async with DiscordServer.start() as server, ModelServer.start() as model:
         model.default = _echo
         guild = server.guild("Bench")
@@ -108,8 +113,10 @@ async def _over_sockets(folder: Path, people: int) -> tuple[float, list[str]]:
         for person in persons:
             guild.add(person)
         servers = {**server.environment(), **model.environment(), "DISCORD_TOKEN": server.token}
-        async with _service(folder, servers):
-            return await _talk(server, channels, persons)
+        async with _bot(folder, servers, command) as process:
+            before = cpu_seconds(process.pid)
+            rate, wrong = await _talk(server, channels, persons)
+            return rate, 1000 * (cpu_seconds(process.pid) - before) / (people * CHANNELS), wrong
 
 
 async def _talk(server: DiscordServer, channels: list[Any], persons: list[Any]) -> tuple[float, list[str]]:
@@ -133,23 +140,31 @@ async def _talk(server: DiscordServer, channels: list[Any], persons: list[Any]) 
 
 def run(options: Options) -> Report:
     people = options.scaled(PEOPLE)
-    rates, sent, wires, wrong = [], [], [], list[str]()
+    rates, sent, wrong = [], [], list[str]()
+    wires, busy = defaultdict[Sequence[str], list[float]](list), defaultdict[Sequence[str], list[float]](list)
     for _ in range(options.rounds):
         with TemporaryDirectory() as folder:
             rate, out, bad = asyncio.run(_in_process(Path(folder), people))
         rates.append(rate)
         sent.append(out)
         wrong += bad
-    for _ in range(options.rounds):
+    for command in (_FLOOR, _CARINA) * options.rounds:
         with TemporaryDirectory() as folder:
-            wire, bad = asyncio.run(_over_sockets(Path(folder), people))
-        wires.append(wire)
-        wrong += bad
+            wire, each, bad = asyncio.run(_over_sockets(Path(folder), people, command))
+        wires[command].append(wire)
+        busy[command].append(each)
+        wrong += bad if command is _CARINA else []
+    shares = tuple(ours / floor for ours, floor in zip(wires[_CARINA], wires[_FLOOR], strict=True))
+    costs = tuple(ours / floor for ours, floor in zip(busy[_CARINA], busy[_FLOOR], strict=True))
     report = Report(f"{people * CHANNELS:,} notifications, {people} people, {CHANNELS} channels, all at once")
     report.measures += [
         Measure("one process: inbox to outbox", "/s", tuple(rates), at_least(150)),
         Measure("one process: inbox to sent", "/s", tuple(sent)),
-        Measure("over sockets: said in Discord to answered there", "/s", tuple(wires)),
+        Measure("over sockets: said in Discord to answered there", "/s", tuple(wires[_CARINA])),
+        Measure("over sockets: the same of a bare discord.py bot", "/s", tuple(wires[_FLOOR])),
+        Measure("over sockets: beside the bare bot", "x", shares, at_least(0.5)),
+        Measure("over sockets: processor time of each", "ms", tuple(busy[_CARINA])),
+        Measure("over sockets: processor time beside the bare bot's", "x", costs),
     ]
     report.notes += [
         "order: " + ("; ".join(wrong) if wrong else "kept in every channel, nothing lost, nothing twice (checked)"),

@@ -24,7 +24,7 @@ from memory.store.constellation import Constellations
 from memory.store.faults import commit_point
 from memory.store.ids import PlaceId
 from tests.benchmarks.options import Options
-from tests.benchmarks.process import ROOT, resident_mib, stopped, until_ready
+from tests.benchmarks.process import ROOT, TICKS, cpu_seconds, resident_mib, stopped, until_ready
 from tests.benchmarks.report import Detail, Measure, Report, at_most, percentile
 from tests.benchmarks.turns import fill_blocks, fill_messages
 from tests.benchmarks.words import Words
@@ -49,7 +49,6 @@ _FLOOR, _CARINA, _WORDS_ALONE, _FULL = (
 _WARM, _COUNT, _PAUSE = 5, 60, 0.02
 _UNTIL_LOADED = 8  # seconds: by then the embedder has begun with what waits for it
 _LATER, _MOST_LATER = 4, 40  # seconds without work that end what is done later, and the most that it is waited for
-_TICKS = os.sysconf("SC_CLK_TCK")
 
 
 @dataclass
@@ -68,12 +67,6 @@ class _Series:
 
     def share(self, share: float) -> tuple[float, ...]:
         return tuple(percentile(each, share) for each in self.waits)
-
-
-def _cpu(pid: int) -> float:
-    """Seconds of processor time of a process so far."""
-    fields = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / _TICKS
 
 
 def _environment(folder: Path, servers: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
@@ -131,7 +124,7 @@ async def _round(name: str, series: _Series, count: int) -> None:
                 process = await _start(name, folder, servers)
                 waiting = asyncio.create_task(until_ready(process, "discord"))
                 await server.until(functools.partial(_identified, server, before), 60)
-                identified = _cpu(process.pid)
+                identified = cpu_seconds(process.pid)
                 await waiting
                 if start:
                     series.identify_cpu.append(identified)
@@ -162,9 +155,9 @@ async def _measure(
     series.second.append(await ask(1))
     for number in range(_WARM):
         await ask(number)
-    before = _cpu(process.pid)
+    before = cpu_seconds(process.pid)
     series.waits.append([await ask(number) for number in range(count)])
-    series.busy.append(1000 * (_cpu(process.pid) - before) / count)
+    series.busy.append(1000 * (cpu_seconds(process.pid) - before) / count)
     series.answered.append(resident_mib(process.pid)["VmRSS"])
     series.later.append(1000 * await _afterwards(process.pid) / (count + _WARM))
     draining.cancel()
@@ -172,10 +165,10 @@ async def _measure(
 
 async def _afterwards(pid: int) -> float:
     """Seconds of processor time that a process takes until it is at rest."""
-    begin, rests, before = _cpu(pid), 0, _cpu(pid)
+    begin, rests, before = cpu_seconds(pid), 0, cpu_seconds(pid)
     for _ in range(_MOST_LATER):
         await asyncio.sleep(1)
-        rests = rests + 1 if (now := _cpu(pid)) - before < 2 / _TICKS else 0
+        rests = rests + 1 if (now := cpu_seconds(pid)) - before < 2 / TICKS else 0
         before = now
         if rests == _LATER:
             break

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
+import os
 import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 _READY_SECONDS = 60.0
+TICKS = os.sysconf("SC_CLK_TCK")
+"""In a second, of what the kernel counts."""
 
 
 async def until_ready(process: asyncio.subprocess.Process, front_end: str) -> None:
@@ -48,3 +51,9 @@ def resident_mib(pid: int | str = "self") -> dict[str, float]:
 def threads(pid: int | str = "self") -> int:
     """How many threads a process has."""
     return len(list((Path("/proc") / str(pid) / "task").iterdir()))
+
+
+def cpu_seconds(pid: int) -> float:
+    """Seconds of processor time of a process so far."""
+    fields = (Path("/proc") / str(pid) / "stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
