@@ -166,10 +166,10 @@ def leaves(commands: list[Json], above: str = "") -> Iterator[tuple[str, Json]]:
 
 
 @asynccontextmanager
-async def running(folder: Path) -> AsyncIterator[tuple[Gallery, Person, Person, Channel]]:
+async def running(folder: Path, locale: str) -> AsyncIterator[tuple[Gallery, Person, Person, Channel]]:
     """The demo, connected: with its owner, a member and a channel."""
     async with DiscordServer.start(find_openapi(), bot_name="Carina") as server:
-        server.settings.answer_seconds = _SECONDS
+        server.settings.answer_seconds, server.settings.locale = _SECONDS, locale
         guild = server.guild("Harbor School")
         channel = guild.text_channel("general")
         robin, mika = (server.person(name.lower(), global_name=name) for name in ("Robin", "Mika"))
@@ -219,9 +219,9 @@ async def running(folder: Path) -> AsyncIterator[tuple[Gallery, Person, Person, 
                     await task
 
 
-async def collect(folder: Path, without: Collection[str] = ()) -> Gallery:
+async def collect(folder: Path, without: Collection[str] = (), locale: str = "en-US") -> Gallery:
     """Every command, given by the owner in the channel, and by a member where it is offered to members."""
-    async with running(folder) as (gallery, robin, mika, channel):
+    async with running(folder, locale) as (gallery, robin, mika, channel):
         found = sorted(leaves(gallery.server.commands), key=lambda each: any(word in each[0] for word in _LAST))
         for person in (mika, robin):
             for path, declared in found:
@@ -375,9 +375,11 @@ def _time(found: re.Match[str]) -> str:
 
 
 async def _make(target: Path) -> None:
-    with tempfile.TemporaryDirectory(prefix="carina-gallery-", ignore_cleanup_errors=True) as name:
-        gallery = await collect(Path(name))
-    target.write_text(page(gallery), "utf-8")
+    """In every language: gallery.html, gallery.de.html, gallery.ja.html."""
+    for locale, suffix in (("en-US", ".html"), ("de", ".de.html"), ("ja", ".ja.html")):
+        with tempfile.TemporaryDirectory(prefix="carina-gallery-", ignore_cleanup_errors=True) as name:
+            gallery = await collect(Path(name), locale=locale)
+        target.with_suffix(suffix).write_text(page(gallery), "utf-8")
 
 
 if __name__ == "__main__":

@@ -97,7 +97,7 @@ class PromptChat:
             others = [tasks.create_task(self._show(listening), name="chat view")]
             await listening.wait()
             begun()
-            self._greet()
+            self._greet(await self._differences())
             await self._flush()
             others.append(tasks.create_task(self._work(), name="typed lines"))
             others.append(tasks.create_task(self._leave_when_told(), name="end of the chat"))
@@ -298,10 +298,17 @@ class PromptChat:
         with suppress(UserError, StoreError):
             self._cost = _cost(await self._line.data("cost", days=1))
 
-    def _greet(self) -> None:
+    async def _differences(self) -> str:
+        """That the file says something else than what is used; empty where it does not, or nobody knows."""
+        with suppress(UserError, StoreError):
+            if await self._line.data("config.diff"):
+                return _("carina.toml was changed. /config diff shows what, and /config apply applies it.")
+        return ""
+
+    def _greet(self, changed: str) -> None:
         agent = self._config.agents[0].name
         self._view.note(_("You are talking to {agent}. /help lists commands; Ctrl-D ends the chat.", agent=agent))
-        for words in (_hint(self._config), *missing_programs(self._config.mcp)):
+        for words in (_hint(self._config), changed, *missing_programs(self._config.mcp)):
             if words:
                 self._view.note(words)
         if self._line.own:

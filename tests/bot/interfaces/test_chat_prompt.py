@@ -171,6 +171,16 @@ async def test_an_answer_streams_above_what_is_typed_and_ctrl_c_stops_it(tmp_pat
     assert len(said(tmp_path)) == 3
 
 
+def test_what_was_changed_in_the_file_and_is_not_applied_is_said(tmp_path: Path) -> None:
+    carina(tmp_path, "chat", "--once", "hello")
+    (tmp_path / "carina.toml").write_text('[[agents]]\nname = "Carina"\ndescription = "Knows plants"\n', "utf-8")
+    with closing(Terminal(tmp_path, "chat", LINES="40")) as terminal:
+        terminal.shows("carina.toml was changed")
+        terminal.type("/config apply\r")
+        terminal.shows("Carina: changed")
+        left(terminal)
+
+
 @pytest.mark.parametrize("size", [("24", "20"), ("6", "20"), ("8", "200")])
 def test_a_terminal_of_any_size_is_enough(tmp_path: Path, size: tuple[str, str]) -> None:
     with closing(Terminal(tmp_path, "chat", LINES=size[0], COLUMNS=size[1])) as terminal:

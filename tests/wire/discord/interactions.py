@@ -147,7 +147,7 @@ def _event(world: World, interaction: Interaction) -> Json:
         "channel": channel.payload(),
         "channel_id": str(channel.id),
         "app_permissions": str(channel.permissions_of(world.bot)),
-        "locale": "en-US",
+        "locale": world.settings.locale,
         "entitlements": [],
         "authorizing_integration_owners": _owners(interaction),
         "context": 0 if guild else 1,

@@ -28,6 +28,7 @@ class Settings:
 
     nonce_window: float = 120.0
     answer_seconds: float = 3.0
+    locale: str = "en-US"
     token_seconds: float = 900.0
     heartbeat_interval: float = 41.25
     shards: int = 1
