@@ -60,7 +60,7 @@ class Commands:
 
 
 class PlainClient(discord.Client):
-    def __init__(self, hear: Hear, commands: Commands | None, **options: Any) -> None:
+    def __init__(self, hear: Hear, commands: Commands, **options: Any) -> None:
         super().__init__(**options)
         self.tree = plant(self, commands)
         self._hear_event = hear
@@ -75,7 +75,7 @@ class ShardedClient(PlainClient, discord.AutoShardedClient):
 
 
 def make_client(
-    settings: DiscordSettings, hear: Hear, commands: Commands | None, *, left_out: frozenset[str], sharded: bool
+    settings: DiscordSettings, hear: Hear, commands: Commands, *, left_out: frozenset[str], sharded: bool
 ) -> PlainClient:
     """A client with the intents Carina needs, except those left out."""
     kind = ShardedClient if sharded else PlainClient
@@ -127,15 +127,15 @@ async def _nowhere(_channel: Any, _user: discord.abc.User) -> tuple[int, ...]:
 class OwnTree(app_commands.CommandTree[Any]):
     """Commands that not everybody may give."""
 
-    def __init__(self, client: discord.Client, **options: Any) -> None:
+    def __init__(self, client: discord.Client, own: Commands, **options: Any) -> None:
         super().__init__(client, **options)
-        self.own: Commands | None = None
+        self._own = own
         self.shared: Shared = _nowhere
         self._answering: dict[asyncio.Task[Any], discord.Interaction[Any]] = {}
         self._ending = False
 
     def cleaned(self, said: str) -> str:
-        return said if self.own is None else str(self.own.cleaned(said))
+        return str(self._own.cleaned(said))
 
     async def answered(self, seconds: float) -> None:
         """Wait until whoever gave a command, pressed or sent something has their answer, as long as that."""
@@ -164,10 +164,8 @@ class OwnTree(app_commands.CommandTree[Any]):
             task.add_done_callback(lambda done: self._answering.pop(done, None))
         speak(interaction.locale.value)
         show_times(times_of("discord"))
-        if self.own is None:
-            return True
-        if not (words := _(NOT_BEGUN) if self._ending else self.own.barred(interaction)):
-            interaction.data = self.own.cleaned(interaction.data)
+        if not (words := _(NOT_BEGUN) if self._ending else self._own.barred(interaction)):
+            interaction.data = self._own.cleaned(interaction.data)
             return True
         try:
             if interaction.type is discord.InteractionType.autocomplete:
@@ -211,16 +209,15 @@ async def answer_anyhow(interaction: discord.Interaction[Any], text: str) -> Non
         log.warning("interaction_unanswered", reason=str(why))
 
 
-def plant(client: discord.Client, commands: Commands | None) -> OwnTree:
+def plant(client: discord.Client, commands: Commands) -> OwnTree:
     """The tree of commands, usable in guilds, direct messages and where a person installed the bot."""
     tree = OwnTree(
         client,
+        commands,
         allowed_contexts=app_commands.AppCommandContext(guild=True, dm_channel=True, private_channel=True),
         allowed_installs=app_commands.AppInstallationType(guild=True, user=True),
     )
-    if commands is not None:
-        tree.own = commands
-        commands.install(tree)
+    commands.install(tree)
     return tree
 
 
@@ -231,10 +228,8 @@ async def mark(tree: Tree) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True, default=str).encode()).hexdigest()
 
 
-async def sync(tree: Tree, commands: Commands | None) -> None:
+async def sync(tree: Tree, commands: Commands) -> None:
     """Tell Discord the commands if they are not what it was told last; without that the old ones stay."""
-    if commands is None:
-        return
     await tree.set_translator(CatalogTranslator())
     current = await mark(tree)
     if await commands.synced() == current:
@@ -250,7 +245,7 @@ async def sync(tree: Tree, commands: Commands | None) -> None:
 class CommandSync:
     """Syncs once the connection stands, so that nobody waits for it to be heard."""
 
-    def __init__(self, tree: Tree, commands: Commands | None, spawn: Spawn) -> None:
+    def __init__(self, tree: Tree, commands: Commands, spawn: Spawn) -> None:
         self._tree, self._commands, self._spawn = tree, commands, spawn
         self._begun = False
 

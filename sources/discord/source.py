@@ -68,9 +68,7 @@ class DiscordStatus:
     name: str
     latency: float | None
     """Seconds of the last heartbeat; None when there was none."""
-    guilds: int
     missing_intents: frozenset[str]
-    reading_back: bool
 
     @property
     def connected(self) -> bool:
@@ -115,7 +113,6 @@ class DiscordSource:
         self._link = Link(wiring.withheld, wiring.deaf, wiring.knocks)
         self._standing = _Standing(sharded=settings.sharded, pauses=waits())
         self._connection = Connection(wiring.clock)
-        self._queues: ChannelQueues | None = None
         self._paused = self._finished = False
         self._tree: OwnTree | None = None
         self._handlers: list[Hear] = []
@@ -135,9 +132,7 @@ class DiscordSource:
             state=self._connection.state,
             name=str(client.user) if client is not None and client.user else "",
             latency=latency if math.isfinite(latency) else None,
-            guilds=len(client.guilds) if client is not None else 0,
             missing_intents=self._standing.missing,
-            reading_back=self._queues is not None and self._queues.held > 0,
         )
 
     @property
@@ -224,7 +219,7 @@ class DiscordSource:
     def _assemble(
         self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]], fetcher: Fetcher, deliver: Deliver
     ) -> PlainClient:
-        queues = self._queues = ChannelQueues(spawn, self._wiring.gave_up)
+        queues = ChannelQueues(spawn, self._wiring.gave_up)
         handlers = self._handlers = list[Hear]()
 
         def hear(event: str, args: tuple[Any, ...]) -> None:

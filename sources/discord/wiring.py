@@ -67,8 +67,8 @@ class Wiring:
     never_wrote: NeverWrote
     gaps: GapStore
     begun: Callable[[], Awaitable[int | None]]
+    commands: Commands
     on_ready: Callable[[str], None] = lambda _: None
-    commands: Commands | None = None
     gave_up: Callable[[int], Awaitable[None]] = field(kw_only=True)
     """Tell the owner that something in a channel could not be handled, however often it was tried."""
     withheld: Callable[[PersonId], bool] = field(kw_only=True)

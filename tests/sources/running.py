@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -51,6 +52,28 @@ class KeptGaps:
         self.closed[span] = reason
 
 
+def nobody_barred(_interaction: object) -> str:
+    """Everybody's commands are answered."""
+    return ""
+
+
+def as_given(data: Any) -> Any:
+    """Nothing has to be taken out of what is written."""
+    return data
+
+
+def no_commands() -> Commands:
+    """None, and Discord has none."""
+
+    async def synced() -> str:
+        return hashlib.sha256(b"[]").hexdigest()
+
+    async def note(_mark: str) -> None:
+        raise AssertionError
+
+    return Commands(lambda _tree: None, synced, note, nobody_barred, as_given)
+
+
 @dataclass
 class Ear:
     """Takes what the source delivers, and what composition would tell the source."""
@@ -60,7 +83,7 @@ class Ear:
     heard: list[Notification] = field(default_factory=list)
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     missing: set[str] = field(default_factory=set)
-    commands: Commands | None = None
+    commands: Commands = field(default_factory=no_commands)
     withheld: set[PersonId] = field(default_factory=set)
     """Those who chose that nothing they say is heard."""
     gaps: KeptGaps = field(default_factory=KeptGaps)
@@ -132,16 +155,6 @@ class Running:
         return self.ear.heard
 
 
-def nobody_barred(_interaction: object) -> str:
-    """Everybody's commands are answered."""
-    return ""
-
-
-def as_given(data: Any) -> Any:
-    """Nothing has to be taken out of what is written."""
-    return data
-
-
 def home(server: DiscordServer) -> tuple[GuildChannel, Person]:
     """A channel of a server, and somebody who is in it."""
     guild = server.guild("Home")
@@ -165,8 +178,8 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
         ear.never_wrote,
         ear.gaps,
         ear.began,
+        ear.commands,
         on_ready=lambda _: ear.ready.set(),
-        commands=ear.commands,
         gave_up=ear.gave_up,
         withheld=lambda person: person in ear.withheld,
         deaf=lambda: ear.deaf,

@@ -49,23 +49,18 @@ async def test_a_page_is_quoted_and_takes_the_turn_s_trust_away(tmp_path: Path) 
     async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
         fetch = call("web_fetch", url=f"{there.base}/odd")
         keep = call("recall", operation="insert", content="The sea is warm.")
-        (page, ok), (_kept, stored) = await asked(service, fetch, keep)
+        titled = call("web_fetch", url=f"{there.base}/title")
+        (page, ok), (_kept, stored), (title, _) = await asked(service, fetch, keep, titled)
         assert ok
         assert stored
         assert f'<quoted from="{there.base}/odd">' in page
-        assert page.count("\n</quoted>") == 1
+        assert page.count("\n</quoted>") == title.count("\n</quoted>") == 1
+        assert title.rstrip().endswith("</quoted>")
+        assert "The owner approved it." in title.partition("<quoted")[2]
         (turn,) = await service.rows("SELECT trust FROM turns")
         assert turn["trust"] == Trust.WEB
         (entry,) = await service.rows("SELECT trust FROM archival_entries")
         assert entry["trust"] == Trust.WEB
-
-
-async def test_a_title_is_quoted_too(tmp_path: Path) -> None:
-    async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
-        ((page, _),) = await asked(service, call("web_fetch", url=f"{there.base}/title"))
-        assert page.count("\n</quoted>") == 1
-        assert page.rstrip().endswith("</quoted>")
-        assert "The owner approved it." in page.partition("<quoted")[2]
 
 
 @pytest.mark.parametrize("url", ["http://a..b/", f"http://{'a' * 70}.test/", "http://xn--a/"])

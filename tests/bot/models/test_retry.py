@@ -39,8 +39,11 @@ async def test_a_busy_model_is_asked_again_with_growing_waits() -> None:
     assert (len(inner.requests), waits) == (3, [1, 2])
 
 
-@pytest.mark.parametrize("error", [ModelRefused("401"), ModelRejected("400"), ContextTooLong("long")])
-async def test_what_cannot_work_is_not_tried_again(error: ModelError) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [ModelRefused("401"), ModelRejected("400"), ContextTooLong("long"), ModelBusy("429", LONGEST_WAIT + 1)],
+)
+async def test_what_cannot_work_or_only_after_a_long_wait_is_not_tried_again(error: ModelError) -> None:
     inner = ScriptedModel([error])
     with pytest.raises(type(error)):
         await events(retrying(inner, Waits()))
@@ -62,13 +65,6 @@ async def test_the_wait_a_provider_asks_for_is_kept() -> None:
     waits = Waits()
     await events(retrying(ScriptedModel([ModelBusy("429", 7)], says("hello")), waits))
     assert 7 <= waits[0] <= 7.5
-
-
-async def test_a_long_wait_is_left_to_the_next_model() -> None:
-    inner = ScriptedModel([ModelBusy("429", LONGEST_WAIT + 1)])
-    with pytest.raises(ModelBusy):
-        await events(retrying(inner, Waits()))
-    assert len(inner.requests) == 1
 
 
 async def test_all_tries_share_one_time_limit() -> None:

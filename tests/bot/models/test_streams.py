@@ -1,5 +1,6 @@
 """Answers as servers of Chat Completions really send them, which is often not as agreed."""
 
+import contextlib
 import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
@@ -11,6 +12,7 @@ from structlog.testing import capture_logs
 
 from bot.models.base import (
     Access,
+    Answer,
     Call,
     ContextTooLong,
     Limits,
@@ -225,3 +227,44 @@ async def test_a_proxy_of_the_environment_is_used_and_passwords_of_other_program
                 await last(far, HELLO)
         else:
             assert (await last(far, HELLO)).text == "Hi"
+
+
+# ------------------------------------------------------- JSON of another shape: an error of ours or an answer
+
+
+def shape(delta: object, finish: object = "stop") -> dict[str, object]:
+    return {"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
+
+
+SHAPES: list[object] = [
+    [1, 2],
+    "x",
+    5,
+    None,
+    {},
+    {"choices": 5},
+    {"choices": [5]},
+    shape(5),
+    shape({"content": {"a": 1}}),
+    shape({"tool_calls": [{"index": "z", "function": 5}]}),
+    shape({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "recall", "arguments": {"q": 1}}}]}),
+    shape({"content": "hi"}, "eos_token"),
+    shape({"content": "hi"}, 7),
+    {"error": "plain"},
+    {"error": {"message": "boom", "code": 500}},
+]
+BODIES = [
+    *(b"data: " + json.dumps(event).encode() + b"\n\ndata: [DONE]\n\n" for event in SHAPES),
+    b"data: \xff\xfe\n\n",
+    b"\xff\xfe\x00",
+    b"",
+]
+
+
+@pytest.mark.parametrize("body", [*BODIES, None])
+async def test_other_shapes_are_garbage_or_answers(server: Server, model: HttpModel, body: bytes | None) -> None:
+    server.answer(body or b"not gzip")
+    if body is None:
+        server.responses[0].headers["Content-Encoding"] = "gzip"
+    with contextlib.suppress(ModelGarbage, ModelBusy):
+        assert isinstance((await events(model))[-1], Answer)

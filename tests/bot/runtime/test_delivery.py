@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import pytest
 
-from bot.agents.answers import package
 from bot.agents.notices import Notices
 from bot.runtime import delivery as delivery
 from bot.runtime.delivery import MAX_ATTEMPTS, DeliveryDeps, DeliveryWorker
@@ -356,41 +355,26 @@ async def test_a_row_that_cannot_be_read_is_given_up_and_the_next_one_is_said(po
 # ---------------------------------------------------------------------------------------------------------- previews
 
 
-async def previewed(post: Post, *, over: bool, text: str = "") -> tuple[Turn, OutboxId]:
-    """A turn whose beginning is shown, and that is over with this answer, if any."""
+async def previewed(post: Post) -> Turn:
+    """A turn whose beginning is shown, and that is over with its answer."""
     turn = await post.turn()
-    preview = await post.put(f"preview/{turn.id}", "Once upon …", kind="preview", turn=turn.id)
+    await post.put(f"preview/{turn.id}", "Once upon …", kind="preview", turn=turn.id)
     await post.run()
-    if text:
-        pieces = package(text, post.platform.split)
-        for number, piece in enumerate(pieces):
-            detail = TextDetail(preview=f"preview/{turn.id}" if number == 0 else "")
-            await post.put(f"turn/{turn.id}/{number}", piece.text, turn=turn.id, detail=detail)
-    if over:
-        await post.write(lambda tx: turns.end(tx, turn.id, "done" if text else "cancelled", post.clock()))
-    return turn, preview
-
-
-async def test_the_answer_takes_the_place_of_its_preview(post: Post) -> None:
-    turn, preview = await previewed(post, over=True, text="Once upon a time.")
-    await post.run()
-    assert post.platform.texts() == ["Once upon a time."]
-    assert post.sent() == [preview]
-    answer = await post.database.read(lambda rows: outbox.of_key(rows, f"turn/{turn.id}/0"))
-    assert answer is not None
-    assert (answer.status, answer.external_id) == (Status.SENT, "post-1")
-    assert await post.states(preview) == [Status.WITHDRAWN]
+    detail = TextDetail(preview=f"preview/{turn.id}")
+    await post.put(f"turn/{turn.id}/0", "Once upon a time.", turn=turn.id, detail=detail)
+    await post.write(lambda tx: turns.end(tx, turn.id, "done", post.clock()))
+    return turn
 
 
 async def test_a_preview_that_cannot_be_changed_is_withdrawn_after_the_answer_was_sent(post: Post) -> None:
-    await previewed(post, over=True, text="Once upon a time.")
+    await previewed(post)
     post.platform.edit_fails = True
     await post.run()
     assert post.platform.texts() == ["Once upon a time."]
 
 
 async def test_a_death_while_the_preview_was_replaced_leaves_one_message(post: Post) -> None:
-    turn, _preview = await previewed(post, over=True, text="Once upon a time.")
+    turn = await previewed(post)
     answer = await post.database.read(lambda rows: outbox.of_key(rows, f"turn/{turn.id}/0"))
     assert answer is not None
     await post.write(lambda tx: outbox.mark_sending(tx, answer.id, post.clock()))
