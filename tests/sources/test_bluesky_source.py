@@ -617,7 +617,7 @@ async def test_a_server_that_is_none_of_blueskys_is_named_and_no_password_blamed
     app.router.add_route("*", "/{path:.*}", any_answer)
     async with TestServer(app) as other:
         url = f"http://127.0.0.1:{other.port}"
-        with pytest.raises(NoAnswer, match=rf"^{re.escape(url)} opens no session .*check BLUESKY_SERVICE\.$"):
+        with pytest.raises(NoAnswer, match=rf"^{re.escape(url)} did not open a session .*check BLUESKY_SERVICE\.$"):
             await here.look(here.source(service=url))
 
 

@@ -115,7 +115,7 @@ async def test_it_replies_only_when_the_channel_has_moved_on(
     [
         (403, 50013, "no permission"),
         (403, 50001, "cannot see"),
-        (404, 10003, "does not exist"),
+        (404, 10003, "no longer exists"),
         (403, 50007, "direct messages"),
         (400, 50035, "50035"),
     ],
