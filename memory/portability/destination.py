@@ -132,19 +132,28 @@ def _rename(tx: Tx, name: str) -> None:
 
 
 def _require_names(tx: Tx) -> None:
-    for table in ("agents", "agent_groups"):
-        sql = f"""SELECT m.name FROM main.{table} m JOIN staged.{table} s
-                  ON m.id = s.id OR m.name = s.name COLLATE NOCASE LIMIT 1"""
-        if (row := tx.one(sql)) is not None:
-            if table == "agents":
-                raise NameTaken(
-                    'there is already an agent "{name}" or one with the same ID, perhaps archived; '
-                    "nothing was imported",
-                    name=row["name"],
-                )
-            raise NameTaken(
-                'there is already a group "{name}" or one with the same ID; nothing was imported', name=row["name"]
-            )
+    """Raise NameTaken where an agent or group of the file has the name or ID of one that is here."""
+    same = "ON m.id = s.id OR m.name = s.name COLLATE NOCASE ORDER BY m.id <> s.id LIMIT 1"
+    agent = tx.one(f"""SELECT m.name, m.id = s.id AS itself, m.status = 'archived' AS archived
+                       FROM main.agents m JOIN staged.agents s {same}""")
+    if agent is not None and agent["itself"] and agent["archived"]:
+        raise NameTaken(
+            "the agent {name} of the file is here and archived; nothing was imported. `carina agent restore {name}` "
+            "brings it back as it is here",
+            name=agent["name"],
+        )
+    if agent is not None and agent["itself"]:
+        raise NameTaken("the agent {name} of the file is here already; nothing was imported", name=agent["name"])
+    if agent is not None:
+        raise NameTaken(
+            "there is another agent {name} here; nothing was imported. `--rename NAME` imports it under another name",
+            name=agent["name"],
+        )
+    group = tx.one(f"SELECT m.name FROM main.agent_groups m JOIN staged.agent_groups s {same}")
+    if group is not None:
+        raise NameTaken(
+            'there is already a group "{name}" or one with the same ID; nothing was imported', name=group["name"]
+        )
 
 
 def _note_rows(tx: Tx, table: str, taken: Import) -> None:

@@ -242,7 +242,7 @@ def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, 
         row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
         Tx(raw).insert("agents", {**row, "created_at": "x", "updated_at": "x"})
     taken = take(tmp_path / "one.car", tmp_path / "data")
-    with pytest.raises(NameTaken, match='there is already an agent "carina"'):
+    with pytest.raises(NameTaken, match="there is another agent carina here"):
         join_constellation(taken, stage(taken), target, "")
     assert count(target, "SELECT count(*) FROM messages") == 0
     join_constellation(taken, stage(taken), target, "Visitor")
