@@ -20,7 +20,7 @@ def priced(model: str, usage: Usage) -> Usage:
         return replace(usage, cost_usd=0.0 if model == "offline" else None)
     if not _is_known(model):
         return replace(usage, cost_usd=None)
-    prices = _library()
+    prices: Any = importlib.import_module("genai_prices")  # takes a tenth of a second, and few need it
     counted = prices.Usage(
         input_tokens=usage.input_tokens,
         output_tokens=usage.output_tokens,
@@ -53,7 +53,3 @@ def context_window(model: str) -> int | None:
     """Tokens that "provider:name" takes in all, where that is known."""
     window = getattr(_found(model), "context_window", None)
     return window if isinstance(window, int) else None
-
-
-def _library() -> Any:
-    return importlib.import_module("genai_prices")  # takes a tenth of a second, and few need it

@@ -19,8 +19,6 @@ OLDEST = (3, 42, 0)
 """From this version on, deleted text leaves the full-text index too; Debian 12 has 3.40."""
 _BUSY_MS = 5_000
 """How long a connection waits for another program that holds the file."""
-_STATEMENTS = 512
-"""Kept prepared by each connection; Python keeps 128, and one more than that makes each of them be prepared anew."""
 _DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
 
 
@@ -119,9 +117,8 @@ def transaction(raw: Connection) -> Iterator[None]:
 def connect(path: Path, *, read_only: bool = False) -> Connection:
     """Open a file outside the service: for migrations, backups and read-only commands. Not for the event loop."""
     mode = "ro" if read_only else "rwc"
-    raw = driver.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, isolation_level=None, cached_statements=_STATEMENTS
-    )
+    options = {"isolation_level": None, "cached_statements": 512}  # of 128, one more makes each be prepared anew
+    raw = driver.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, **options)
     raw.row_factory = driver.Row
     provide(raw, driver.OperationalError)
     raw.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
