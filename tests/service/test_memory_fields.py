@@ -76,7 +76,7 @@ async def test_what_no_form_can_write_is_said_at_once(tmp_path: Path) -> None:
         assert code == 0, error
         said = await t.olga.command("memory edit", {"label": "manual"}, t.general)
         assert said.modal is None
-        assert "A form holds 4,000 characters, and this has 4,500: name one `field` of it" in said.text
+        assert "A form can hold 4,000 characters, but this has 4,500: name one `field` of it" in said.text
         assert "ask the agent for the change" in said.text
         assert "`carina memory edit`" in said.text
         said = await t.ana.command("memory edit", {"label": "garden", "field": "notes"}, t.general)

@@ -81,7 +81,7 @@ async def test_what_was_saved_is_written_out_once_wherever_the_service_dies(tmp_
         change(t, "UPDATE jobs SET held_until = '2020-01-01T00:00:00.000Z' WHERE holder IS NOT NULL")
         await t.service.start()
         over = "SELECT status, last_detail FROM jobs WHERE kind = 'expand'"
-        await eventually(lambda: rows(t, over) == [("done", "1 entry made")], "it is written out")
+        await eventually(lambda: rows(t, over) == [("done", "1 entry created")], "it is written out")
         assert rows(t, standing) == [(NOTE,), (FED,)]
         assert (await t.general.wait_for_bot(after=said)).text == "Saved."
         assert len(t.general.from_bot) == 1
