@@ -26,6 +26,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import PersonId, TurnId
+from texts import gettext_lazy
 
 
 def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audience) -> None:
@@ -147,14 +148,15 @@ def _not_theirs_to_tell(rows: Rows, hand: Hand, what: str, audience: Audience, t
     """Why this person cannot let `to` know what is of that audience; empty when they can, as far as that goes."""
     own = audience == OWNER and hand.is_owner
     if not own and audience not in {f"person:{each}" for each in hand.known}:
-        return (
-            f"{what} may hold words of several people: only what one person wrote or said to an agent alone can be "
-            "made known more widely, by that person"
+        return gettext_lazy(
+            "{what} may hold words of several people: only what one person wrote or said to an agent alone can be "
+            "made known more widely, by that person",
+            what=what,
         )
     if to == OWNER or to.startswith("person:"):
         return f"{to} is not wider than {audience}: name a server, a channel or everybody"
     if to != PUBLIC and not hand.scope.may_use(to):
-        return f"you cannot see {to} from here, so it is not yours to tell there"
+        return gettext_lazy("you cannot see {to} from here, so it is not yours to tell there", to=to)
     if to != PUBLIC and rows.one("SELECT 1 FROM places WHERE audience = ? LIMIT 1", (to,)) is None:
         return f"there is no place of the audience {to}"
     return ""

@@ -123,8 +123,8 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
 
 def _not_theirs(block: Block) -> str:
     if block.type is BlockType.LOG:
-        return f"block {block.label} is a log: its entries stay as they are"
-    return f"block {block.label} is not about you: only the owner can change it by hand"
+        return gettext_lazy("block {block} is a log: its entries stay as they are", block=block.label)
+    return gettext_lazy("block {block} is not about you: only the owner can change it by hand", block=block.label)
 
 
 def past_to_go_back(rows: Rows, block: BlockId, version: int | None = None) -> Past:
