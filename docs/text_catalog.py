@@ -21,7 +21,7 @@ from bot.interfaces.cli.generate import LOCAL
 from bot.interfaces.web.render import HERE, environment
 from bot.services import services
 from bot.services.registry import Operation, operations_of
-from bot.services.results import Row
+from bot.services.results import Row, heading
 from texts import DOMAIN, FOLDER, LANGUAGES, TextError
 
 ROOT = Path(__file__).parents[1]
@@ -177,8 +177,8 @@ def _declared() -> Iterator[tuple[str, str, str]]:
         yield "bot/services/__init__.py", title, f"The commands {name.replace('.', ' ')} …"
     for name, told in manifest["by_hand"].items():
         yield "bot/interfaces/cli/long_running.py", told["help"], f"carina {name}"
-    for heading in sorted({name.replace("_", " ") for row in _subclasses(Row) for name in row.model_fields}):
-        yield "bot/services/results.py", heading, "Heading of a table"
+    for title in sorted({heading(name) for row in _subclasses(Row) for name in row.model_fields}):
+        yield "bot/services/results.py", title, "Heading of a table"
     for classes in (LOCAL, services()):
         for declared in operations_of(classes).values():
             if declared.offered:

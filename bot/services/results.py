@@ -23,6 +23,22 @@ from texts import _, ngettext, ngettext_noop, number_text
 
 _PROSE = ("last_error", "text", "place", "reason", "why", "before", "after")
 """Columns whose texts take what is left; what is copied from the others stands on one line."""
+_HEADINGS = {
+    "begins_anew": "resets at",
+    "calls_without_price": "unpriced calls",
+    "carried": "imported",
+    "cost_usd": "cost in dollars",
+    "deed": "kind of change",
+    "did": "what it did",
+    "every_minutes": "minutes between checks",
+    "heard": "received",
+    "heard_in": "received in",
+    "perhaps": "guess",
+    "says": "statement",
+    "tech": "technology",
+    "usd": "limit in dollars",
+    "usd_left": "dollars left",
+}
 _LEAST_PROSE = 20  # cells for such a column
 _GAP = 2  # cells between columns
 
@@ -57,6 +73,11 @@ def _numbered(rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     """With as much of the end of each number as it takes to type it."""
     ids = [str(row.get("id", "")) for row in rows]
     return [{**row, "id": code(row["id"], ids)} if str(row.get("id", "")).isdecimal() else row for row in rows]
+
+
+def heading(name: str) -> str:
+    """What stands above the values of a field, in English."""
+    return _HEADINGS.get(name, name.replace("_", " "))
 
 
 def record_lines(row: Mapping[str, Any]) -> list[str]:
@@ -106,7 +127,7 @@ def _width(rows: Sequence[Mapping[str, Any]]) -> int:
 
 
 def _title(name: str) -> str:
-    return _(name.replace("_", " "))
+    return _(heading(name))
 
 
 def _text(value: Any) -> str:

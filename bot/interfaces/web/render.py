@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 import texts
-from bot.services.results import relative
+from bot.services.results import heading, relative
 from memory.store.clock import from_text
 from memory.store.digests import text_mark
 from texts import gettext_noop, number_text
@@ -98,7 +98,7 @@ def named(text: str) -> str:
 
 
 def words(name: str) -> str:
-    return re.sub(r"[._-]", " ", name)
+    return re.sub(r"[._-]", " ", heading(name))
 
 
 @cache

@@ -54,8 +54,8 @@ def test_what_is_configured_arrives_at_the_source(tmp_path: Path) -> None:
         ({}, '[bluesky]\nfriends = ["ana.test"]\n', "not a handle"),
         ({}, "[bluesky]\nmax_posts = 0\n", "bluesky.max_posts"),
         ({}, '[bluesky]\njetstream = "https://example.org"\nfollow_keywords = ["ferry"]\n', "bluesky.jetstream"),
-        ({}, '[bluesky]\njetstream = "wss://example.org/xrpc"\n', "jetstream needs follow_dids"),
-        ({}, '[bluesky]\nfollow_keywords = ["ferry"]\n', "need jetstream"),
+        ({}, '[bluesky]\njetstream = "wss://example.org/xrpc"\n', "follow_keywords together with jetstream"),
+        ({}, '[bluesky]\nfollow_keywords = ["ferry"]\n', "jetstream, the address of a server"),
         ({}, '[bluesky]\nfollow_lists = ["at://did:plc:x/app.bsky.feed.post/1"]\n', "a list such as"),
     ],
 )

@@ -23,7 +23,7 @@ def test_a_data_folder_that_is_a_file_is_a_wrong_setting_for_every_command(tmp_p
     (tmp_path / "notes").write_text("not a folder", "utf-8")
     done = carina(tmp_path, *command.split(), CARINA_HOME="notes")
     assert (done.returncode, done.stdout) == (2, "")
-    assert f"CARINA_HOME: found {tmp_path / 'notes'}, but it is not a folder; expected a folder" in done.stderr
+    assert f"CARINA_HOME: found {tmp_path / 'notes'}; expected a folder" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -158,7 +158,7 @@ async def test_what_was_done_at_night_is_told_with_why(at: Dark) -> None:
     (turn,) = await at.nights.report(BY_OLGA, "2026-11-22")
     assert (turn["agent"], turn["group"]) == ("Bee", "Night")
     assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
-    assert turn["wrote"][0] == "in block notes (1 change): Tuesday: lost track twice."
+    assert turn["wrote"][0] == "wrote in block notes (1 change): Tuesday: lost track twice."
     assert turn["wrote"][1].endswith(": Ann loses track in the evening.")
     at.live.service.clock.now = NOON.replace(day=23, hour=9)
     assert await at.nights.report(BY_OLGA) == [turn], "last night"
