@@ -160,8 +160,8 @@ async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tm
     ("table", "why"),
     [
         ("litestream = true", "the place of the copy"),
-        ('replica = "copies"', "from the root"),
-        ('replica = "ftp://host/path"', "from the root"),
+        ('replica = "copies"', "an absolute path"),
+        ('replica = "ftp://host/path"', "an absolute path"),
         ('replica = "sftp://me:secret@host/path"', "without a password"),
         ('replica = "{home}/copies"', "outside the data folder"),
     ],
