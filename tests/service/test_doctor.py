@@ -59,7 +59,7 @@ async def test_all_is_well_and_nothing_is_changed(tmp_path: Path) -> None:
         code, out, _ = await t.service.run("doctor")
         assert code == 0
         assert "ok       Discord: the token belongs to carina" in out
-        assert out.splitlines()[-1] == "0 problems, 1 to look at."
+        assert out.splitlines()[-1] == "0 problems, 1 to check."
         assert t.server.token not in out
         await t.service.stop()
 
