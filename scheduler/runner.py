@@ -275,7 +275,7 @@ class Runner:
         if job is None or job.holder != self._holder:
             return  # it may have seen to its own job
         if done.again is not None:
-            jobs.hold(tx, job.id, max(done.again, now + timedelta(seconds=1)), done.detail, job.attempts)
+            jobs.hold(tx, job.id, max(done.again, now + timedelta(seconds=1)), done.detail, 0)
         else:
             jobs.complete(tx, job, _completion(firing, done.detail), now)
 

@@ -171,6 +171,7 @@ async def test_a_handler_may_want_to_be_asked_again(here: Ground, kind: str) -> 
     await here.runner.settled()
     job = await here.job("quiet")
     assert (job.status, job.holder, job.held_until) == (Status.ACTIVE, "", NOON + 3 * HOUR)
+    assert job.attempts == 0  # asking for more time is no failure
     here.again = None
     here.fired.clear()
     await here.pass_by(3 * HOUR, MINUTE)
