@@ -30,6 +30,7 @@ from memory.store.ids import (
     snowflakes,
 )
 from memory.store.row_mapper import RowMapper
+from texts import packed, unpacked
 
 
 class Kind(StrEnum):
@@ -154,7 +155,8 @@ def new_request_id() -> RequestId:
 
 def ask(tx: Tx, request: Request) -> bool:
     """Write a question down; False when that call has asked before."""
-    return tx.insert("permission_requests", _request.values(request), ignore=True)
+    values = {**_request.values(request), "reason": packed(request.reason)}
+    return tx.insert("permission_requests", values, ignore=True)
 
 
 def get(rows: Rows, identifier: RequestId) -> Request | None:
@@ -279,7 +281,9 @@ def may_answer(request: Request, identities: Iterable[str]) -> bool:
 
 
 _vote = RowMapper(Vote)
-_request = RowMapper(Request, kind="scope", call="call_id", hearers=RowMapper(Scope))
+_request = RowMapper(
+    Request, kind="scope", call="call_id", hearers=RowMapper(Scope), reason=lambda row: unpacked(row["reason"])
+)
 
 
 # -------------------------------------------------------------------------------- standing permissions, and the record

@@ -2,6 +2,7 @@
 
 import ast
 import copy
+import json
 import re
 import sys
 import time
@@ -255,6 +256,18 @@ def test_a_lazy_message_is_english_in_logs_and_translated_where_it_is_shown() ->
         assert _(error.reason) == "Direktnachrichten gehen dort nicht: Discord antwortete 503"
         assert str(error) == "direct messages are not served there: Discord answered 503"
         assert _("{braces} of somebody") == "{braces} of somebody", "what is no message of ours stays as it is"
+
+
+def test_a_stored_message_is_english_in_its_column_and_translated_where_it_is_read() -> None:
+    source = gettext_lazy("text from {sources}", sources="“{x}”, " * 2)
+    reason = gettext_lazy("{tool} was called in a turn that uses {source}", tool="file_write", source=source)
+    stored = texts.packed(reason)
+    assert json.loads(stored)[0] == str(reason) == "file_write was called in a turn that uses text from “{x}”, “{x}”, "
+    with speaking("de"):
+        told = "file_write wurde in einem Durchgang aufgerufen, der Text aus “{x}”, “{x}”,  verwendet"
+        assert _(texts.unpacked(stored)) == told
+    for plain in ("said by hand", '["a", "b"]', '["cut'):
+        assert texts.unpacked(texts.packed(plain)) == plain
 
 
 def test_an_error_of_python_is_told_whole() -> None:

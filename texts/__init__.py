@@ -7,6 +7,7 @@ among the values as that reader reads times. The catalogs (`de.po`, `ja.po`) are
 
 import functools
 import gettext
+import json
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -186,6 +187,38 @@ def gettext_lazy(message: str, /, **values: object) -> str:
 def ngettext_lazy(one: str, more: str, count: int, /, **values: object) -> str:
     """The same for the form of a message for a number."""
     return _Lazy((one, more), {"count": count, **values})
+
+
+def packed(text: str) -> str:
+    """A message for a column, as JSON whose first element is its English; any other text as it is."""
+    return json.dumps(_parts(text), ensure_ascii=False) if isinstance(text, _Lazy) else text
+
+
+def unpacked(stored: str) -> str:
+    """What was packed; `_` shows it in the language of a reader."""
+    try:
+        found = _from_parts(json.loads(stored))
+    except ValueError:
+        return stored
+    return found if isinstance(found, _Lazy) else stored
+
+
+def _parts(value: object) -> object:
+    match value:
+        case _Lazy():
+            return [str(value), value.forms, {name: _parts(each) for name, each in value.values.items()}]
+        case str() | int() | float():
+            return value
+        case _:
+            return str(_value(value))
+
+
+def _from_parts(value: Any) -> Any:
+    match value:
+        case [str(), [str(), *_] as forms, dict() as values]:
+            return _Lazy(tuple(forms), {name: _from_parts(each) for name, each in values.items()})
+        case _:
+            return value
 
 
 class TextError(Exception):

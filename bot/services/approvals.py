@@ -130,7 +130,7 @@ class Approvals:
         return _(
             "`{tool}`\n{reason}\n{stands}",
             tool=found.tool,
-            reason=found.reason,
+            reason=_(found.reason),
             stands=stands,
         ), shown
 

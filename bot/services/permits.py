@@ -83,6 +83,7 @@ class RequestRow(Row):
         return cls.from_record(
             request,
             subject=_subject(rows, request.subject),
+            reason=_(request.reason),
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
             place=place_named(rows, request.place, _OWNERS),
             asked=request.created_at,
@@ -297,7 +298,7 @@ class Permits(UsesApprovals):
     async def suggest_requests(self, caller: Caller) -> Suggestions:
         """What can still be answered; what was allowed and is not carried out yet cannot."""
         found = await self.approvals.waiting(caller.approver)
-        return [(str(each.id), f"{each.tool}: {each.reason}") for each in found if each.status is Status.WAITING]
+        return [(str(each.id), f"{each.tool}: {_(each.reason)}") for each in found if each.status is Status.WAITING]
 
     @suggestions("permits")
     @reads

@@ -26,6 +26,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockNotFound, BlockRefused, BlockTooLong
 from memory.store.ids import AgentId, BlockId
+from texts import gettext_lazy
 
 _APPENDS = (Permission.APPEND, Permission.READ_WRITE, Permission.ADMIN)
 _NAMED = 40  # labels listed in an error
@@ -260,26 +261,39 @@ def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, 
     trusted = author.trust >= Trust.APPROVED or not (core or operation is Operation.SHARE)
     if decision is Decision.ALLOW and trusted:
         return
-    reach = "would be read by another agent" if operation is Operation.SHARE else "is always in context"
-    used = author.source or "a stranger's words"
-    why = f"{reach}, and this turn uses {used}" if not trusted else f"is {block.access}"
+    values = {"block": block.address, "used": author.source or gettext_lazy("a stranger's words")}
+    if trusted:
+        why = gettext_lazy(
+            "block {block} has the permission {access}, so {operation} requires approval",
+            access=block.access,
+            operation=operation,
+            **values,
+        )
+    elif operation is Operation.SHARE:
+        why = gettext_lazy("block {block} would be shared with another agent, and this turn uses {used}", **values)
+    else:
+        why = gettext_lazy("block {block} is always in context, and this turn uses {used}", **values)
     following = rows.number("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
     # Not the id: a block that is made from its template by this very edit has another one next time.
     version = f"{block.audience} {following}"
     asks = block.about if decision is Decision.ASK_HUMAN else None
     need = Need(Kind.EDIT, f"{block.owner}/{block.label}", "", version=version, asks=asks)
-    again = _why_again(need, block.audience, following, author.permit)
-    require(replace(need, reason=f"block {block.address} {why}: {operation}{again}"), author.permit)
+    require(replace(need, reason=_why_again(why, need, block.audience, following, author.permit)), author.permit)
 
 
-def _why_again(need: Need, audience: str, following: int, permit: Permit | None) -> str:
-    """Words for who said yes already, to an older version of that very block."""
+def _why_again(why: str, need: Need, audience: str, following: int, permit: Permit | None) -> str:
+    """The reason, with words for whoever approved an older version of that very block."""
     told = (version for kind, subject, version in permit.covers if (kind, subject) == need.mark[:2]) if permit else ()
     seen = [int(number) for where, _, number in (each.rpartition(" ") for each in told) if where == audience]
     older = [number for number in seen if number < following]
     if not older:
-        return ""
-    return f"; asked again, since the block changed meanwhile (version {max(older) - 1} then, {following - 1} now)"
+        return why
+    return gettext_lazy(
+        "{why} (again, because the block has changed: version {then} then, {now} now)",
+        why=why,
+        then=max(older) - 1,
+        now=following - 1,
+    )
 
 
 def require_fits(name: str, limit: int, before: int, after: int) -> None:

@@ -219,7 +219,7 @@ STORES: tuple[PersonStore, ...] = (
         "requests",  # what waits is withdrawn
         PersonTable(
             "permission_requests",
-            columns="id, tool, arguments, reason, status, created_at",
+            columns="id, tool, arguments, iif(json_valid(reason), reason ->> 0, reason) AS reason, status, created_at",
             emptied="""arguments = '', reason = '', subject = '', person_id = NULL, covers = '[]', pattern = '{}',
             shown = '{}', status = iif(status IN ('waiting', 'approved'), 'withdrawn', status)""",
         ),

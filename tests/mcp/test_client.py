@@ -241,7 +241,7 @@ async def test_without_a_word_on_it_every_call_asks_first(tmp_path: Path, small:
         assert not ok
         assert "waits" in text
         assert small.called == []
-        (request,) = await stage.service.rows("SELECT reason, arguments FROM permission_requests")
+        (request,) = await stage.service.rows("SELECT reason ->> 0 AS reason, arguments FROM permission_requests")
         assert request["arguments"] == '{"town": "Linz"}'
-        assert "weather_forecast is never called without a yes" in request["reason"]
+        assert "weather_forecast always requires approval" in request["reason"]
         assert "goes to the MCP server weather" in request["reason"]

@@ -215,7 +215,9 @@ def test_an_agent_shares_its_own_block_by_its_admin_right_and_takes_it_back_at_o
 def test_what_a_stranger_says_shares_no_block_without_a_yes(tx: Tx, kind: BlockType) -> None:
     block = made(tx, new(permission=Permission.ADMIN, type=kind))
     asks = author(trust=Trust.STRANGER)
-    with pytest.raises(ApprovalNeeded, match="read by another agent, and this turn uses a stranger's words") as asked:
+    with pytest.raises(
+        ApprovalNeeded, match="shared with another agent, and this turn uses a stranger's words"
+    ) as asked:
         share_by_agent(tx, asks, "notes", "Bea", Permission.READ_WRITE)
     assert shares_of(tx, block) == []
     with pytest.raises(Refused, match="There is no agent"):

@@ -51,14 +51,14 @@ from tests.memory.block_parts import (
 @pytest.mark.parametrize("permission", [Permission.PARTNER, Permission.HUMAN])
 def test_what_needs_a_yes_is_done_with_one_for_the_block_as_it_is(tx: Tx, permission: Permission) -> None:
     made(tx, new(permission=permission))
-    with pytest.raises(ApprovalNeeded, match=f"notes is {permission}: append") as asked:
+    with pytest.raises(ApprovalNeeded, match=f"notes has the permission {permission}, so append requires") as asked:
         append_block(tx, author(), "notes", "x")
     permit = Permit(frozenset({asked.value.need.mark}))
     assert append_block(tx, replace(author(), permit=permit), "notes", "x").content == "x"
-    assert "asked again" not in asked.value.need.reason
+    assert "again" not in asked.value.need.reason
     with pytest.raises(ApprovalNeeded) as again:
         append_block(tx, replace(author(), permit=permit), "notes", "x")
-    why = "; asked again, since the block changed meanwhile (version 0 then, 1 now)"
+    why = " (again, because the block has changed: version 0 then, 1 now)"
     assert again.value.need.reason == f"{asked.value.need.reason}{why}"
 
 

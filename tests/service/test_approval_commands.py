@@ -41,7 +41,7 @@ async def test_approve_suggests_what_waits_and_allows_it(asking: Live) -> None:
     card = await waiting(t, t.ana, channel, content, DONE)
     request = request_of(t, content)
     (choice,) = await t.olga.autocomplete("permits approve", "request", "")
-    assert (choice.value, choice.name) == (str(request), "recall: the agent's rules want a yes before recall")
+    assert (choice.value, choice.name) == (str(request), "recall: the agent's rules require approval for recall")
     assert [found.value for found in await t.olga.autocomplete("permits approve", "request", "reca")] == [str(request)]
     assert await t.olga.autocomplete("permits approve", "request", "send") == []
     assert await t.ana.autocomplete("permits approve", "request", "", channel) == []

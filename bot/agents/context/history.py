@@ -30,6 +30,7 @@ from memory.store.database import Rows
 from memory.store.ids import AgentId
 from memory.store.plurals import many
 from sources.text import one_line
+from texts import gettext_lazy
 
 DEFAULT_BUDGET = 24_000
 """Tokens for the conversation, where the agent's configuration names no context_budget."""
@@ -192,8 +193,10 @@ def foreign_words(
     calls = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
     read += [(b.name, calls.get(b.call, "")) for b in bodies if isinstance(b, CallDone) and b.trust < Trust.AGENT]
     named = list(dict.fromkeys(_source(tool, call if exact else "") for tool, call in reversed(read)))
-    more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
-    return f"text from {', '.join(named[:_MOST])}{more}" if named else ""
+    sources = ", ".join(named[:_MOST])
+    if len(named) > _MOST:
+        return gettext_lazy("text from {sources} and {count} more", sources=sources, count=len(named) - _MOST)
+    return gettext_lazy("text from {sources}", sources=sources) if named else ""
 
 
 def _source(tool: str, arguments: str) -> str:

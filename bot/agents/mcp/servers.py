@@ -30,6 +30,7 @@ from bot.errors import ToolError
 from memory.agents import Agent
 from memory.people.audience import Trust
 from sources.text import one_line
+from texts import gettext_lazy
 
 Calling: TypeAlias = Callable[[Offer, Mapping[str, Any]], Awaitable[Given]]
 """Makes a call; raises ToolError, in words of ours."""
@@ -74,7 +75,7 @@ class McpTool(OutsideTool[GivenArguments]):
             asks=asks,
             once_only=offer.destructive,
             edition=offer.edition,
-            goes_to=f"the MCP server {server}",
+            goes_to=gettext_lazy("the MCP server {server}", server=server),
         )
         self.offer = offer
         self._server = server

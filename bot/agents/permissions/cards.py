@@ -58,7 +58,7 @@ def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") 
         _("**{plain}** asks for your approval.", plain=_plain(origin.agent)),
         _("What: `{tool}`", tool=request.tool),
         *([_("The agent says: “{said}”", said=_plain(_cut(origin.said)))] if may_read and origin.said.strip() else []),
-        _("Why you are asked: {plain}", plain=_plain(request.reason)),
+        _("Why you are asked: {plain}", plain=_plain(_(request.reason))),
         _("For: {plain} in {plain2}", plain=_plain(origin.speaker), plain2=_plain(origin.place)),
         _("Until: {moment}", moment=times_of(source)(request.expires_at)),
     ]
@@ -181,7 +181,7 @@ def named(person: PersonId, source: str, handle: str = "") -> str:
 def which(asking: Sequence[Request], among: Iterable[int]) -> str:
     """What somebody is asked who did not say clearly enough which of their questions they answer."""
     ids = list(among)
-    found = [f"{code(each.id, ids)} ({each.tool}: {one_line(each.reason, _REASON)})" for each in asking[:_LISTED]]
+    found = [f"{code(each.id, ids)} ({each.tool}: {one_line(_(each.reason), _REASON)})" for each in asking[:_LISTED]]
     if len(asking) > _LISTED:
         found.append(ngettext("{count} more", "{count} more", len(asking) - _LISTED))
     return ngettext(

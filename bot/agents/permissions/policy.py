@@ -14,7 +14,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue.turns import Turn
 from memory.requests import Kind, Need, Request, Status, Verdict, may_answer
 from memory.store.ids import PersonId
-from texts import _, gettext_noop
+from texts import _, gettext_lazy, gettext_noop
 
 GRANT_HOUR = timedelta(hours=1)
 
@@ -197,17 +197,21 @@ def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution
     `consent` are the tools for which the agent's rules want a yes; `source` says whose words took trust from the turn.
     """
     if tool in consent:
-        reason = f"the agent's rules want a yes before {tool}"
+        reason = gettext_lazy("the agent's rules require approval for {tool}", tool=tool)
     elif turn.trust < caution.trusted:
-        whose = f"in a turn that uses {source} and" if source else "for somebody who"
-        reason = f"{tool} was called {whose} is not trusted with it ({turn.trust.name.lower()})"
+        reason = (
+            gettext_lazy("{tool} was called in a turn that uses {source}", tool=tool, source=source)
+            if source
+            else gettext_lazy("{tool} was called for somebody who is not trusted with it", tool=tool)
+        )
     elif caution.asks == "always":
-        reason = f"{tool} is never called without a yes"
+        reason = gettext_lazy("{tool} always requires approval", tool=tool)
     elif caution.asks == "private" and turn.scope.audience != PUBLIC:
-        reason = f"{tool} could carry out of here what not everybody may know"
+        reason = gettext_lazy("{tool} could reveal what was said here to others", tool=tool)
     else:
         return None
-    reason += f", and what it is given goes to {caution.goes_to}" if caution.goes_to else ""
+    if caution.goes_to:
+        reason = gettext_lazy("{reason}, and its input goes to {to}", reason=reason, to=caution.goes_to)
     return Need(Kind.TOOL, subject(tool, caution), reason, once_only=caution.once_only)
 
 

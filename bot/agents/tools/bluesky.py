@@ -32,6 +32,7 @@ from memory.store.ids import PlaceId, snowflakes
 from memory.store.plurals import many
 from sources.base import Endpoint
 from sources.bluesky import failures
+from texts import gettext_lazy
 
 MOST_BYTES = 1_000_000
 """Of one picture: what every server takes."""
@@ -186,8 +187,9 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
         done = outbox.of_prefix(tx, f"tool/{_UNDOES[act]}/{target}/") if act in _UNDOES else before
         earlier = [each.id for each in done if each.status in (outbox.Status.SENT, outbox.Status.UNKNOWN)]
         if turn.trust < Trust.OWNER and not (act == "like" and target == asked):
-            reason = f"somebody who is not the owner wants the account to {act} {target}".rstrip()
-            require(Need(Kind.TOOL, f"bluesky {act} {target}".rstrip(), reason), context.permit)
+            wanted = f"{act} {target}".rstrip()
+            reason = gettext_lazy("somebody who is not the owner wants this on Bluesky: {wanted}", wanted=wanted)
+            require(Need(Kind.TOOL, f"bluesky {wanted}", reason), context.permit)
         images = tuple(self._image(tx, context, each) for each in arguments.images)
         row = outbox.NewRow(
             key=key,
@@ -217,7 +219,7 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
         """Type, alt text and bytes of a picture; who is in charge is asked where not everybody may know its folder."""
         kind, content, audience = picture(rows, context, wanted.file)
         if audience != PUBLIC:
-            reason = f"everybody could see {wanted.file}, whose folder is not for everybody"
+            reason = gettext_lazy("everyone could see {file}, which comes from a restricted folder", file=wanted.file)
             require(Need(Kind.TOOL, f"bluesky picture {wanted.file}", reason, once_only=True), context.permit)
         return outbox.Image(kind, wanted.alt, encoded(content))
 
@@ -227,7 +229,7 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
             raise ToolError("A post, a quote or a reply needs a text of 1 to 300 characters.")
         turn = context.turn
         if turn.scope.audience != PUBLIC:
-            reason = "everybody can read it on Bluesky, and it may tell what was said here"
+            reason = gettext_lazy("everyone can read Bluesky, and this may reveal what was said here")
             require(Need(Kind.SOURCE, PLACE, reason, asks=turn.person, once_only=True), context.permit)
 
 

@@ -26,6 +26,7 @@ from memory.search.query import Domain, Query
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.plurals import many
+from texts import gettext_lazy
 
 _LISTED = 20  # entries that a read without a label lists, and rows that a query finds, unless it says how many
 OBSERVATIONS = "observations"
@@ -177,7 +178,9 @@ def _observations(rows: Rows, context: ToolContext) -> Outcome:
     others = [] if group is None else [each.agent for each in group.members if each.agent != context.agent.id]
     if group is None or not others:
         raise ToolError("Nobody else is in your group whose observations you could read.")
-    reason = f"{context.agent.name} wants to read what the others in the group {group.name} stored"
+    reason = gettext_lazy(
+        "{agent} wants to read what others in the group {group} stored", agent=context.agent.name, group=group.name
+    )
     require(Need(Kind.TOOL, OBSERVATIONS, reason), context.permit)
     noted = archival.noted_by(rows, others, turn.scope, context.now - _LATELY, _OBSERVED)
     names = {agent: agents.agent(rows, agent).name for agent in others}

@@ -22,6 +22,7 @@ from memory.requests import Kind, Need, require
 from memory.store.database import Tx
 from memory.store.ids import PlaceId, place_source, snowflakes
 from sources.base import Endpoint
+from texts import gettext_lazy
 
 
 class SendArguments(Arguments):
@@ -68,10 +69,10 @@ class SendMessageTool(StoreTool[SendArguments]):
         if endpoint is None:
             raise ToolError(f"Nothing can be delivered to {place}: the front end {source!r} is not connected.")
         if not target.hearers.may_use(turn.scope.audience):
-            reason = f"those who read {target.name} did not hear what is said here"
+            reason = gettext_lazy("people who can read {target} have not seen this conversation", target=target.name)
             require(Need(Kind.SOURCE, place, reason, asks=turn.person, once_only=True), context.permit)
         if turn.trust < Trust.APPROVED and arguments.target_type == "channel" and place != turn.place:
-            reason = f"somebody you have not approved wants me to speak in {target.name}"
+            reason = gettext_lazy("somebody who is not approved wants me to write in {target}", target=target.name)
             require(Need(Kind.TOOL, f"send_message to {place}", reason), context.permit)
         pieces = package(arguments.content, endpoint.split, endpoint.form)
         row = outbox.NewRow(

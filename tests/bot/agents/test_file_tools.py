@@ -91,10 +91,9 @@ async def test_a_file_of_the_owner_s_takes_trust_from_the_turn_that_reads_it_and
     service = scene.service
     await scene.folder(access="read_write")
     await scene.use(file("open", "papers/trips/crete.txt"), write("write", "papers/new.txt", "The ferry"))
-    reasons = "SELECT reason FROM permission_requests"
+    reasons = "SELECT reason ->> 0 FROM permission_requests"
     assert await service.column(reasons) == [
-        "file_write was called in a turn that uses text from “papers/trips/crete.txt” and is not trusted with it "
-        "(approved)"
+        "file_write was called in a turn that uses text from “papers/trips/crete.txt”"
     ]
     await service.heard(said("thanks", 60, OWNERS, OLGA))
     assert await service.column("SELECT trust FROM turns ORDER BY id") == [Trust.APPROVED, Trust.OWNER]

@@ -147,8 +147,8 @@ def tell(target: str, content: str = "hello there") -> Call:
     ("place", "target", "told"),
     [
         (HALL, "attic", "No place 'attic' is known that may be spoken of here."),
-        (ATTIC, "hall", "did not hear what is said here"),
-        (ANNS, "hall", "did not hear what is said here"),
+        (ATTIC, "hall", "have not seen this conversation"),
+        (ANNS, "hall", "have not seen this conversation"),
         (HALL, "port", "No place 'port' is known"),
         (HALL, "nowhere", "No place 'nowhere' is known"),
     ],

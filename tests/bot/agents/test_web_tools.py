@@ -87,8 +87,8 @@ async def test_by_default_somebody_is_asked_first(tmp_path: Path) -> None:
         assert not ok
         assert "waits" in told
         assert there.asked == []
-        (request,) = await service.rows("SELECT reason FROM permission_requests")
-        assert request["reason"] == "web_search is never called without a yes"
+        (request,) = await service.rows("SELECT reason ->> 0 AS reason FROM permission_requests")
+        assert request["reason"] == "web_search always requires approval"
 
 
 @pytest.mark.parametrize("url", ["file:///etc/passwd", "nonsense", "https://ana:secret@example.org/"])
