@@ -360,6 +360,8 @@ def _purpose(change: Change, names: Names) -> str:
             whose = change.note.whose
             name = names.get(whose, whose) if whose else _("somebody")
             return _("revert of what {name} wrote after version {of}", name=name, of=change.note.of)
+        case Deed.RETYPE:
+            return _("change of type")
         case Deed.KEPT:
             return _("contents after an erasure")
         case Deed.REDO:

@@ -60,13 +60,15 @@ class Deed(StrEnum):
     REDO = "redo"
     ROLLBACK = "rollback"
     REVERT = "revert"
+    RETYPE = "retype"
+    """Another schema for the same words; it restores nothing."""
     KEPT = "kept"
     """What is left of a change where the words of others were erased with the past; it restores nothing."""
 
     @property
     def restores(self) -> bool:
         """Whether it goes back to something, or takes something back."""
-        return self not in (Deed.EDIT, Deed.KEPT)
+        return self not in (Deed.EDIT, Deed.RETYPE, Deed.KEPT)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from loro import (
 )
 
 from memory.blocks.changes import Content, Splice, by_words, difference
+from memory.blocks.conversion import converted
 from memory.blocks.replay import BlockValues, Plan
 from memory.blocks.schemas import (
     MOST_ITEMS,
@@ -120,6 +121,30 @@ def text_of(loro: LoroDoc) -> str:
     saved = loro.get_text(PLAIN.name).to_string()
     kept = f"{RECOVERED}, as it stood before a damage: set the fields again\n{saved}\n" if saved else ""
     return rendered(schema, values(loro, schema)) + kept
+
+
+def retype(loro: LoroDoc, new: Schema, added: Sequence[tuple[datetime, str]] = ()) -> None:
+    """Make the document one of another schema that says the same. Raises Refused with what would be lost.
+
+    `added` is when and by whom the lines were written that become entries of a log.
+    """
+    old = schema_of(loro)
+    if not isinstance(old, TextSchema) and loro.get_text(PLAIN.name).to_string():
+        raise Refused("what was saved from a damage stands beside the content: take it away first")
+    wanted = converted(old, values(loro, old), new)
+    for target in every_part(old).values():
+        if not target.is_log:
+            set_value(loro, target, "" if target.kind == "text" else ())
+    loro.get_map(_HEAD).insert("json", dump_schema(new))
+    match new:
+        case LogSchema():
+            for line, (at, by) in zip(wanted, added, strict=True):
+                keep_entry(loro, part_target(new, "", ""), {"at": to_text(at), "by": by, "text": line})
+        case MapSchema(fields=fields):
+            for field in fields:
+                set_value(loro, field_target(field, ""), wanted[field.name])
+        case ListSchema() | TextSchema():
+            set_value(loro, part_target(new, "", ""), wanted)
 
 
 def recover(loro: LoroDoc, text: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, Side, VersionRange, VersionVector
 
 from memory.blocks import containers
-from memory.blocks.changes import EDIT, Change, Content, Note, Splice, Step, change_of, difference, steps_of
+from memory.blocks.changes import EDIT, Change, Content, Deed, Note, Splice, Step, change_of, difference, steps_of
 from memory.blocks.changes import SYSTEM as SYSTEM
 from memory.blocks.changes import Stamp as Stamp
 from memory.blocks.changes import Writer as Writer
@@ -259,7 +259,8 @@ class BlockDocument:
     def _what_became(self) -> tuple[Splice[str], ...] | None:
         """What the edits since the last commit did to the text that is shown; None for a plain text."""
         before, self._before = self._before, None
-        return difference(before, self.text()) if before is not None and self.structured else None
+        told = self.structured or self._note.deed is Deed.RETYPE
+        return difference(before, self.text()) if before is not None and told else None
 
     def commit(self, stamp: Stamp) -> bytes:
         """Close the edits since the last commit as one change; gives just that change, empty if nothing changed."""

@@ -17,6 +17,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from memory.blocks import containers
+from memory.blocks.changes import Deed
 from memory.blocks.document import SYSTEM, BlockDocument, Stamp, Writer
 from memory.blocks.history import past_of
 from memory.blocks.lifecycle import create_block
@@ -51,6 +52,11 @@ def known_to(document: BlockDocument, shown: int | None, writer: Writer, turn: T
     if shown is None or shown >= document.version:
         return None
     since = [change for change in document.changes() if change.seq > shown]
+    if any(change.note.deed is Deed.RETYPE for change in since):
+        raise BlockChanged(
+            "its type changed since you read it, and nothing was done; it says now:\n{now}",
+            now=document.text() or "(nothing)",
+        )
     own = frozenset(
         change.seq for change in since if turn is not None and (change.writer, change.turn) == (writer, turn)
     )

@@ -10,19 +10,18 @@ import gc
 import json
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
-from typing import Any
 
 from memory.blocks.changes import EDIT, SYSTEM, Change, Deed, Step, Writer, played, steps_of
 from memory.blocks.containers import parts_of
 from memory.blocks.document import BlockDocument, blob_digest, pack, unpack
-from memory.blocks.replay import BlockValues, Replay
+from memory.blocks.replay import BlockValues, Replay, schema_at
 from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
@@ -87,7 +86,7 @@ class Past:
     why: str = ""
     held: BlockValues = _NO_PARTS
     """What the parts hold now."""
-    begun: tuple[int, Mapping[str, Any]] = field(default=(0, MappingProxyType({})), compare=False, repr=False)
+    begun: tuple[int, BlockValues] = field(default=(0, _NO_PARTS), compare=False, repr=False)
     """What those of a structured block held where its document begins, and at which version."""
 
     @property
@@ -104,10 +103,17 @@ class Past:
     def replay(self) -> Replay:
         """All that ever stood in each part. Raises BlockCorrupt when the changes do not fit together."""
         with uncollected():
-            if isinstance(self.held.schema, TextSchema):
-                return Replay(self.start, {"": self.text}, self.steps, self.held)
-            start, begin = (0, {}) if self.start == 0 else self.begun
-            return Replay(start, begin, self.steps, self.held)
+            return Replay(*self._beginning(), self.steps, self.held)
+
+    def _beginning(self) -> tuple[int, BlockValues]:
+        """The version that a replay begins at, and what the parts held then."""
+        retyped = [step.change.seq for step in self.steps if step.change.note.deed is Deed.RETYPE]
+        if self.start == 0 and (retyped or not isinstance(self.held.schema, TextSchema)):
+            return 0, BlockValues(schema_at(self.steps, retyped[0]) if retyped else self.held.schema, {})
+        if not isinstance(self.held.schema, TextSchema):
+            return self.begun
+        start = retyped[-1] if retyped else self.start
+        return start, BlockValues(TEXT, {"": played(self.text, self._until(start))})
 
     def replayed(self) -> "Past":
         """The same, replayed here and now, on the thread that may take the time."""
@@ -197,9 +203,9 @@ def past_back_to(
 def own_past(document: BlockDocument) -> Past:
     """As much of its past as a document carries itself."""
     base, steps = document.base, tuple(document.steps())
-    begun: Mapping[str, Any] = {}
+    begun = _NO_PARTS
     if base.version and document.structured:
-        begun = document.look_at(base.version, parts_of).values
+        begun = document.look_at(base.version, parts_of)
     return Past(base.version, base.text, steps, held=document.look(parts_of), begun=(base.version, begun))
 
 

@@ -1,5 +1,6 @@
 """Making a block, and what happens to it as a whole: in and out of context, pinned, taken away."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -8,7 +9,9 @@ from functools import partial
 import regex
 
 from memory.blocks import containers
+from memory.blocks.changes import Deed, Note
 from memory.blocks.document import SYSTEM, Stamp, Writer
+from memory.blocks.history import Past, blame, past_of
 from memory.blocks.lookup import (
     access_at,
     block_by_id,
@@ -20,7 +23,8 @@ from memory.blocks.lookup import (
     tell_changed,
 )
 from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation, Permission
-from memory.blocks.schemas import TEXT, TextSchema, Viewport, dump_schema, outline, require_storable
+from memory.blocks.rows import archives_of
+from memory.blocks.schemas import TEXT, LogSchema, Schema, TextSchema, Viewport, dump_schema, outline, require_storable
 from memory.blocks.store import open_block, save_change
 from memory.blocks.targets import PLAIN
 from memory.people.audience import Audience, Scope
@@ -237,12 +241,13 @@ def deleted_blocks(rows: Rows, scope: Scope, label: str) -> list[tuple[AgentId, 
 
 @dataclass(frozen=True)
 class NewSettings:
-    """What becomes of a block's settings; what is empty stays."""
+    """What becomes of a block's settings; what is empty stays. Another `schema` takes content that fits as it is."""
 
     label: str = ""
     description: str = ""
     limit: int = 0
     type: BlockType | None = None
+    schema: Schema | None = None
 
 
 def change_block(tx: Tx, author: Author, label: str, new: NewSettings) -> Block:
@@ -251,11 +256,13 @@ def change_block(tx: Tx, author: Author, label: str, new: NewSettings) -> Block:
     for kind in (block.type, new.type or block.type):  # a core block is guarded on the way out as on the way in
         require_yes(tx, author, block._replace(type=kind), Operation.CHANGE, decision)
     tell_changed(tx, author, block, Operation.CHANGE)
-    return set_block_settings(tx, block, new, author.now)
+    return set_block_settings(tx, block, new, author.writer, author.now)
 
 
-def set_block_settings(tx: Tx, block: Block, new: NewSettings, now: datetime) -> Block:
+def set_block_settings(tx: Tx, block: Block, new: NewSettings, writer: Writer, now: datetime) -> Block:
     """Give a block other settings, whoever wants that. Raises Refused, BlockExists, BlockTooLong."""
+    if new.schema is not None:
+        block = _retyped(tx, block, new.schema, writer, now)
     label, kind = new.label or block.label, new.type or block.type
     description, limit = new.description or block.description, new.limit or block.char_limit
     _require_sound(NewBlock(block.owner, label, description, block.audience, block.trust, kind, profile=block.profile))
@@ -298,6 +305,36 @@ def set_block_settings(tx: Tx, block: Block, new: NewSettings, now: datetime) ->
         (*values, block.id),
     )
     return block_by_id(tx, block.owner, block.id)
+
+
+def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime) -> Block:
+    """Give a block another schema, where its content fits word for word. Raises Refused with what would be lost."""
+    if block.type is BlockType.LOG:
+        raise Refused("block {label} is a log that Carina maintains: it stays one", label=block.label)
+    if schema.type == block.schema.type:
+        raise Refused("block {label} is a {type} already", label=block.label, type=schema.type)
+    opened = open_block(tx, block.id, writer, now)
+    lines = _lines_of(past_of(opened.document, archives_of(tx, block.id))) if isinstance(schema, LogSchema) else []
+    opened.document.change(partial(containers.retype, new=schema, added=[(each or (now, writer)) for each in lines]))
+    opened.document.note(Note(Deed.RETYPE))
+    tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
+    save_change(tx, opened, Stamp(writer, None, opened.next_seq, now))
+    return block_by_id(tx, block.owner, block.id)
+
+
+def _lines_of(past: Past) -> list[tuple[datetime, Writer] | None]:
+    """When and by whom each line was written, None for what is older than the history."""
+    lines: list[tuple[datetime, Writer] | None] = []
+    ended = True
+    for piece in blame(past):
+        by = None if piece.change is None else (piece.change.at, piece.change.writer)
+        for line in re.findall(r"[^\n]*\n|[^\n]+", piece.text):
+            if ended:
+                lines.append(by)
+            elif line != "\n" and by is not None:
+                lines[-1] = max(lines[-1] or by, by)
+            ended = line.endswith("\n")
+    return lines
 
 
 _INSTEAD = {

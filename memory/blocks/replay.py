@@ -6,12 +6,23 @@ what others wrote since. For that the operations in its exported history are rep
 """
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memory.blocks.changes import Change, Content, Made, Splice, Step, text_splices
-from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema, TextSchema
+from memory.blocks.changes import Change, Content, Deed, Made, Splice, Step, text_splices
+from memory.blocks.conversion import as_text, converted
+from memory.blocks.schemas import (
+    MOST_ITEMS,
+    MOST_NUMBER,
+    TEXT,
+    ListSchema,
+    LogSchema,
+    MapSchema,
+    Schema,
+    TextSchema,
+    parse_schema,
+)
 from memory.blocks.sequence import (
     Element,
     Insert,
@@ -78,25 +89,66 @@ class Replay:
     `held` is what they hold now. Raises BlockCorrupt when the changes do not lead there.
     """
 
-    def __init__(self, start: int, begin: Mapping[str, Any], steps: Sequence[Step], held: BlockValues) -> None:
+    def __init__(self, start: int, begin: BlockValues, steps: Sequence[Step], held: BlockValues) -> None:
         self.start, self.held = start, held
-        self._targets = every_part(held.schema)
-        self._paths = {target.name: path for path, target in self._targets.items()}
+        self._retyped = start
         self.histories: dict[str, SequenceHistory] = {}
         self._added: dict[str, list[tuple[int, float]]] = {}
         self._logged: set[int] = set()
+        self._have(begin.schema)
         for path, target in self._targets.items():
             if target.kind == "counter":
-                self._added[path] = [(start, begin.get(path) or 0)]
+                self._added[path] = [(start, begin.values.get(path) or 0)]
             elif not target.is_log:
-                self.histories[path] = SequenceHistory(start, _content(target, begin.get(path)))
+                self.histories[path] = SequenceHistory(start, _content(target, begin.values.get(path)))
         self._first = next((step.change.seq for step in steps if step.change.seq > start), start)
         for step in steps:
             if step.change.seq > start:
                 self._take(step.change, step.made)
+        if self._schema != held.schema:
+            raise BlockCorrupt("the changes of the document do not lead to what it is made of")
         self._require_led_to(held.values)
 
+    def _have(self, schema: Schema) -> None:
+        self._schema, self._targets = schema, every_part(schema)
+        self._paths = {target.name: path for path, target in self._targets.items()}
+
+    def _retype(self, change: Change, made: Made) -> None:
+        """Let the parts become those of another schema; what stands in them stays by whom it is."""
+        now = {path: _value(self._targets[path], history.content()) for path, history in self.histories.items()}
+        whole = now if isinstance(self._schema, MapSchema) else now.get("", [])
+        wrote: list[int] = []
+        for text, path, item in as_text(self._schema, whole):
+            spans = list(self.histories[path].written()) if path is not None else []
+            if item is not None:
+                wrote += [spans[item][1]] * len(text)
+            elif path is not None:
+                wrote += [born for content, born in spans for _ in content]
+            else:  # what stands between goes with what is before it
+                wrote += [wrote[-1] if wrote else change.seq] * len(text)
+        new = _declared(made) or TEXT
+        values = converted(self._schema, whole, new) if not isinstance(new, LogSchema) else ()
+        self._have(new)
+        self._retyped, self.histories, place = change.seq, {}, 0
+        parts: dict[str, list[tuple[Content, int]]] = {}
+        for text, path, item in as_text(new, values):
+            born = wrote[place : place + len(text)]
+            if path is not None:
+                written = [((text,), max(born))] if item is not None else list(zip(text, born, strict=True))
+                parts.setdefault(path, []).extend(written)
+            place += len(text)
+        for path, target in self._targets.items():
+            if not target.is_log:
+                names = [name for each in _inserted(made, target.name) for name in each]
+                is_text = target.kind == "text"
+                self.histories[path] = SequenceHistory.written_by(
+                    change.seq, parts.get(path, ()), names, is_text=is_text
+                )
+
     def _take(self, change: Change, made: Made) -> None:
+        if change.note.deed is Deed.RETYPE:
+            self._retype(change, made)
+            return
         done: dict[str, list[Operation]] = {}
         for each in made.changes:
             peer, first = _peer(made.peers, each["id"]), int(each["id"].partition("@")[0])
@@ -147,6 +199,13 @@ class Replay:
         """What each part held at a version. Raises Refused for one from before the block was made, or a log."""
         if version < self._first and self.start == 0 and not isinstance(self.held.schema, TextSchema):
             raise Refused("the block did not exist yet at version {version}", version=version)
+        if version < self._retyped != self.start:
+            raise Refused(
+                "version {version} is of another type: the block was changed to a {type} at version {retyped}",
+                version=version,
+                type=self._schema.type,
+                retyped=self._retyped,
+            )
         if any(number > version for number in self._logged):
             raise BlockRefused("entries of a log cannot be changed")
         found = {
@@ -226,6 +285,28 @@ class Replay:
             report.kept.append(f"{path} would be {left:g}, which is more than a counter holds")
             return 0.0
         return -amount
+
+
+def schema_at(steps: Sequence[Step], version: int) -> Schema:
+    """The schema before a change, as those before it declared it."""
+    declared = [_declared(step.made) for step in steps if step.change.seq < version]
+    return next((schema for schema in reversed(declared) if schema is not None), TEXT)
+
+
+def _declared(made: Made) -> Schema | None:
+    """The schema that a change gave the document."""
+    found = [op["content"] for each in made.changes for op in each["ops"] if op["container"] == f"{_ROOT}schema:Map"]
+    return parse_schema(found[-1]["value"]) if found else None
+
+
+def _inserted(made: Made, name: str) -> Iterator[list[Element]]:
+    """The names of the items that a change put into a list, in order."""
+    for each in made.changes:
+        for op in each["ops"]:
+            if op["container"] == f"{_ROOT}{name}:MovableList" and op["content"]["type"] == "insert":
+                born = each["lamport"] + op["counter"] - int(each["id"].partition("@")[0])
+                peer = _peer(made.peers, each["id"])
+                yield [(born + offset, peer) for offset in range(len(op["content"]["value"]))]
 
 
 def _peer(peers: Sequence[str], identifier: str) -> str:

@@ -187,6 +187,8 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
         candidates = undoable if deed is Deed.UNDO else redoable
         lost, kept = list[str](), list[str]()
         for each in reversed(candidates):
+            if each.note.deed is Deed.RETYPE:
+                raise Refused("your change {seq} changed the type of the block: change its type back", seq=each.seq)
             # Beside what others wrote meanwhile, too: whoever goes one step back means to have it.
             plan = past.replay.without({each.seq, *_annulled(past, each)}, beside=True)
             lost += plan.lost

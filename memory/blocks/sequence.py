@@ -93,6 +93,17 @@ class SequenceHistory:
         self._last = start
         self._named: dict[Element, Span] = {}
 
+    @classmethod
+    def written_by(
+        cls, version: int, parts: Sequence[tuple[Content, int]], names: Sequence[Element], *, is_text: bool
+    ) -> "SequenceHistory":
+        """One that begins at a version, of parts that older changes wrote; `names` are those of a list's items."""
+        made = cls(version, "" if is_text else ())
+        made.spans = [Span(content, ((born, True),)) for content, born in parts if content]
+        made._size = sum(len(content) for content, _ in parts)
+        made._named = dict(zip(names, made.spans, strict=False))
+        return made
+
     # ---------------------------------------------------------------------------------------------- replaying
 
     def take(self, change: Change, operations: Sequence[Operation]) -> None:
