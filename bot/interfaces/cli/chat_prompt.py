@@ -8,7 +8,7 @@ from typing import Any
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.application import get_app
-from prompt_toolkit.filters import Condition
+from prompt_toolkit.filters import Condition, is_searching
 from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, merge_formatted_text
 from prompt_toolkit.history import InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -174,23 +174,18 @@ class PromptChat:
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
 
-        @keys.add("enter", filter=~Condition(lambda: get_app().current_buffer.complete_state is not None))
+        @keys.add("enter", filter=~is_searching)  # a search has its own Enter and Ctrl-C
         def _accept(event: KeyPressEvent) -> None:
-            event.current_buffer.validate_and_handle()
-
-        @keys.add("enter", filter=Condition(lambda: get_app().current_buffer.complete_state is not None))
-        def _take(event: KeyPressEvent) -> None:
             state = event.current_buffer.complete_state
-            chosen = state is not None and state.current_completion is not None
             event.current_buffer.complete_state = None
-            if not chosen:
+            if state is None or state.current_completion is None:
                 event.current_buffer.validate_and_handle()
 
         @keys.add("escape", "enter")
         def _new_line(event: KeyPressEvent) -> None:
             event.current_buffer.newline(copy_margin=False)
 
-        @keys.add("c-c")
+        @keys.add("c-c", filter=~is_searching)
         def _interrupt(event: KeyPressEvent) -> None:
             self._interrupted(event)
 

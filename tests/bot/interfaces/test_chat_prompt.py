@@ -14,7 +14,7 @@ from tests.bot.terminals import Terminal, carina
 from tests.processes import ROOT
 from tests.wire.model import Answer, Hang, ModelServer, Slow
 
-UP, DOWN, TAB, CTRL_C, CTRL_D, CTRL_A, CTRL_U, ALT_ENTER = (
+UP, DOWN, TAB, CTRL_C, CTRL_D, CTRL_A, CTRL_U, CTRL_R, ALT_ENTER = (
     "\x1b[A",
     "\x1b[B",
     "\t",
@@ -22,6 +22,7 @@ UP, DOWN, TAB, CTRL_C, CTRL_D, CTRL_A, CTRL_U, ALT_ENTER = (
     "\x04",
     "\x01",
     "\x15",
+    "\x12",
     "\x1b\r",
 )
 START = r"Ctrl-D ends the chat(?s:.)*\n>"
@@ -68,11 +69,13 @@ def test_a_line_is_edited_and_had_back_also_in_the_next_chat(chat: Terminal, tmp
     chat.shows("I'll remember: your hat is red or green")
     chat.type(UP)
     chat.shows("> remember that my hat is red or green\n")
+    chat.type(DOWN + CTRL_R + "nothing like it" + CTRL_C + CTRL_R + "hat" + "\r" + "other \r")
+    chat.shows("I'll remember: your other hat is red or green")
     left(chat)
     with closing(Terminal(tmp_path, "chat")) as again:
         again.shows(START)
         again.type(UP)
-        again.shows("\n> remember that my hat is red or green")
+        again.shows("\n> remember that my other hat is red or green")
         left(again)
     assert not [path for path in (tmp_path / "data").iterdir() if "history" in path.name]
 
