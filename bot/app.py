@@ -140,6 +140,7 @@ async def build(
         served.shared.fronts.words["dashboard"] = web.listening.words
         if (replication := served.shared.replication).replica is not None:
             served.shared.fronts.words["continuous backup"] = replication.words
+            served.shared.fronts.beside["continuous backup"] = lambda: not replication.failing
         router, pulse = served.router, Pulse(services.database)
         talk, access = Talk(services, router, web.source), served.shared.web_access
         requests = GroupRequests(services, router)

@@ -231,7 +231,8 @@ class Config(FileSettings, Environment):
     def secrets(self) -> tuple[str, ...]:
         alone = self.discord_token, self.discord_client_secret, self.bluesky_password, self.embedding_key
         held = [*self.keys.values(), *filter(None, (*alone, self.replica_key, self.replica_secret))]
-        urls = self.openai_base_url, self.embedding_base_url, *(server.url for server in self.mcp.values())
+        urls = [self.openai_base_url, self.embedding_base_url, self.telemetry.otlp]
+        urls += [server.url for server in self.mcp.values()]
         passwords = [urlsplit(url).password for url in urls]
         held += self.mcp_secrets.values()
         return (*(secret.get_secret_value() for secret in held), *filter(None, passwords))

@@ -30,4 +30,5 @@ def connect_fronts(
             found.append(connect(config, served, services))
         else:
             services.front_ends.connected.words[name] = lambda: _(_NOT_CONNECTED)
+            services.front_ends.connected.beside[name] = lambda: False
     return tuple(found)

@@ -161,7 +161,7 @@ class Unsupported(Exception):
 def _proxy(url: str) -> str | None:
     """What the environment names. With `trust_env`, two threads look there and in ~/.netrc at every request."""
     to = urlsplit(url)
-    return None if proxy_bypass(to.netloc) else getproxies().get(to.scheme)
+    return None if proxy_bypass(to.hostname or "") else getproxies().get(to.scheme)
 
 
 class EventStream:

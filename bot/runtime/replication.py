@@ -45,9 +45,11 @@ class Replication:
     constellations: Constellations
     clock: Clock
     redact: Callable[[str], str] = Redactor(()).text
+    failing: bool = field(default=False, init=False)
     _state: str = field(default="", init=False)
     _used: int = field(default=0, init=False)  # by those who need the files alone
     _free: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _turning: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)  # it begins or ends
     _process: Process | None = field(default=None, init=False)
     _held: int = field(default=-1, init=False)  # the end of a pipe that it ends with
 
@@ -76,7 +78,7 @@ class Replication:
             try:
                 await self._follow(self.replica)
             except StoreError as error:
-                self._state = _("failing: {why}", why=error_text(error))
+                self._state, self.failing = _("failing: {why}", why=error_text(error)), True
                 raise
 
     async def _follow(self, replica: Replica) -> None:
@@ -85,13 +87,14 @@ class Replication:
             databases, socket, begun = self._databases(), Path(folder, "socket"), self.clock()
             replica.configure(databases, socket)
             log = Path(folder, "log")
-            self._process = process = await self._begin(replica, log)
+            async with self._turning:
+                self._process = process = await self._begin(replica, log)
             try:
                 while databases == self._databases() and not self._used:
                     with suppress(TimeoutError):
                         await asyncio.wait_for(process.wait(), _LOOK_SECONDS)
                         break
-                    await self._look(begun, socket)
+                    await self._look(replica, begun, socket)
             finally:
                 await self._end()
                 said = self.redact(_last_words(log))
@@ -119,10 +122,14 @@ class Replication:
         finally:
             os.close(reading)
 
-    async def _look(self, begun: datetime, socket: Path) -> None:
+    async def _look(self, replica: Replica, begun: datetime, socket: Path) -> None:
         """See how far it is. Raises StoreError where it is too far behind."""
         process = await asyncio.create_subprocess_exec(
-            program(), "list", "-json", "-socket", str(socket), stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL
+            *(program(), "list", "-json", "-socket", str(socket)),
+            stdin=DEVNULL,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            env=dict(replica.environment),
         )
         try:
             async with asyncio.timeout(_ANSWER_SECONDS):
@@ -139,21 +146,23 @@ class Replication:
         if behind > _LATE:
             raise StoreError("the replica is {seconds} seconds behind", seconds=round(behind.total_seconds()))
         self._state = _("followed at {at}", at=f"{oldest:%H:%M:%S} UTC") if oldest else ""
+        self.failing = self.failing and oldest is None
 
     def _databases(self) -> list[Path]:
         return [self.constellations.registry.path, *(each.path for each in self.constellations.all())]
 
     async def _end(self) -> None:
         """Let it copy what it has, and end."""
-        process, self._process, self._state = self._process, None, ""
-        if process is None:
-            return
-        os.close(self._held)
-        try:
-            await asyncio.wait_for(process.wait(), _ANSWER_SECONDS)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        async with self._turning:
+            process, self._process, self._state = self._process, None, ""
+            if process is None:
+                return
+            os.close(self._held)
+            try:
+                await asyncio.wait_for(process.wait(), _ANSWER_SECONDS)
+            except TimeoutError:
+                process.kill()
+                await process.wait()
 
 
 def _last_words(log: Path) -> str:

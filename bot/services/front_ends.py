@@ -160,6 +160,8 @@ class FrontEndStates:
     """For a person, by the name of each."""
     ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
     """Whether people are heard there."""
+    beside: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    """Whether what else runs does its work, without which people are heard."""
 
 
 @dataclass(frozen=True)

@@ -203,15 +203,15 @@ class Schedule(Announcing):
 
     @writes(_CHANGE)
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
-        alike = (each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job)
-        if (found := jobs.get(tx, job) or next(alike, None)) is None:
+        alike = [each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job]
+        if (found := jobs.get(tx, job) or (alike[0] if len(alike) == 1 else None)) is None:
             command = caller.command("jobs list")
             raise UserError("There is no job {job}. {command} shows them.", job=repr(job), command=command)
         if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(tx, found):
             told = {"job": _title(found.id), "state": _(_STATES[_state(found)])}
             raise UserError("“{job}” is {state}, so nothing was changed.", **told)
         _log.info("job_changed", job=found.id, act=act, by=caller.person, door=caller.approver.door)
-        return jobs.get(tx, job) or found
+        return jobs.get(tx, found.id) or found
 
 
 def _state(job: Job) -> str:

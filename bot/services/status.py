@@ -94,7 +94,7 @@ class Status:
         return await self.status()
 
     async def status(self) -> ServiceStatus:
-        database, sources = self.front_ends.database, self.sources
+        database, sources, connected = self.front_ends.database, self.sources, self.front_ends.connected
         since = self.front_ends.clock() - _DAMAGE_SHOWN
         found, counts, damage, embedding, unread = await database.read(
             lambda rows: (
@@ -111,8 +111,8 @@ class Status:
             constellation=self.constellation,
             started=self.started,
             agents=models,
-            fronts={name: state() for name, state in self.front_ends.connected.words.items()},
-            ready={name: ready() for name, ready in self.front_ends.connected.ready.items()},
+            fronts={name: state() for name, state in connected.words.items()},
+            ready={name: ready() for name, ready in {**connected.ready, **connected.beside}.items()},
             models=tuple(map(ModelState.of, sources.model_health(models.values()))),
             not_configured=dict(sources.unset),
             damage=tuple(each.words for each in damage),

@@ -103,7 +103,7 @@ class ServiceStatus(Result):
     constellation: str
     fronts: dict[str, str]
     ready: dict[str, bool] = Field(default_factory=dict)
-    """Whether people are heard by each front end."""
+    """Whether people are heard by each front end, and whether what else runs does its work."""
     not_configured: dict[str, str]
     """What is not configured, with the setting that would do it."""
     models: tuple[ModelState, ...]

@@ -116,14 +116,15 @@ def search(folder: Path, words: Sequence[str]) -> Searched:
     longest = max((len(form) for forms in needles for form in forms), default=1)
     left, copies, files, size = [], [], 0, 0
     for path in sorted(folder.rglob("*")):
-        if path.is_symlink() or not path.is_file() or any(each.endswith(FOLLOWED) for each in path.parts):
+        parts = path.relative_to(folder).parts
+        if path.is_symlink() or not path.is_file() or any(each.endswith(FOLLOWED) for each in parts):
             continue
         try:
             hits, read = _hits(path, needles, longest), path.stat()
         except OSError:  # gone meanwhile, or not ours to read
             continue
         files, size = files + 1, size + read.st_size
-        aside = path.relative_to(folder).parts[0] in (BACKUPS, DELETED)
+        aside = parts[0] in (BACKUPS, DELETED)
         copy = aside or any(mark in path.name for mark in _COPIES)
         changed = to_text(datetime.fromtimestamp(read.st_mtime, tz=UTC))
         found = Left(path.relative_to(folder).as_posix(), hits, copy, changed)

@@ -56,9 +56,9 @@ class Snowflakes:
 
     def next(self) -> int:
         with self._lock:
-            now = time.time_ns() // 1_000_000 - _EPOCH_MS
+            now, part = divmod(time.time_ns() - _EPOCH_MS * 1_000_000, 1_000_000)
             if now > self._last_ms:
-                self._last_ms, self._sequence = now, 0
+                self._last_ms, self._sequence = now, part >> _SEQUENCE_BITS  # else a million ids had 15,625 ends
             else:
                 self._sequence += 1
                 if self._sequence >= 1 << _SEQUENCE_BITS:

@@ -71,6 +71,7 @@ def test_environment_wins_over_dotenv_and_file(tmp_path: Path) -> None:
 
 
 def test_secrets_are_hidden_in_every_representation(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text(f'[telemetry]\notlp = "http://user:{SECRET}-4@127.0.0.1:4318"\n')
     config = load_config(
         {
             "DISCORD_TOKEN": f"{SECRET}-1",
@@ -79,8 +80,8 @@ def test_secrets_are_hidden_in_every_representation(tmp_path: Path) -> None:
         },
         tmp_path,
     )
-    assert set(config.secrets()) == {f"{SECRET}-{n}" for n in (1, 2, 3)}
-    shown = config.model_copy(update={"openai_base_url": ""})
+    assert set(config.secrets()) == {f"{SECRET}-{n}" for n in (1, 2, 3, 4)}
+    shown = config.model_copy(update={"openai_base_url": "", "telemetry": None})
     assert SECRET not in f"{shown!r} {shown} {shown.model_dump()} {shown.model_dump_json()}"
 
 

@@ -45,6 +45,8 @@ async def test_a_search_leaves_the_locks_of_an_open_database_alone(tmp_path: Pat
 
 
 async def test_both_ways_find_the_same(tmp_path: Path) -> None:
+    tmp_path = tmp_path / "beside-litestream"  # the name of a data folder hides nothing in it
+    tmp_path.mkdir()
     (tmp_path / "notes.txt").write_text("A Quokka, größer als Öl", "utf-8")
     (tmp_path / "backups").mkdir()
     (tmp_path / "backups" / "old.db").write_bytes(b"quokka")

@@ -1,6 +1,8 @@
 """Snowflakes and the ids made of them."""
 
+import itertools
 import threading
+import time
 from datetime import UTC, datetime
 
 import pytest
@@ -14,6 +16,12 @@ def test_ids_are_unique_and_rise_within_one_millisecond() -> None:
         source = Snowflakes()
         found = [source.next() for _ in range(10_000)]
     assert found == sorted(set(found))
+
+
+def test_hardly_two_ids_end_in_the_same_digits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", itertools.count(1_795_000_000 * 10**9, 7_654_321_987).__next__)
+    source = Snowflakes()
+    assert len({source.next() % 1_000_000 for _ in range(20_000)}) > 19_000
 
 
 def test_ids_rise_even_when_the_clock_goes_back() -> None:

@@ -1,7 +1,9 @@
 """Agents, groups, jobs and permits by command: what is shown to whom, through the registry of a whole service."""
 
+import functools
 import tomllib
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +14,14 @@ from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Markdown
+from memory import jobs
+from memory.store.clock import utc_now
+from memory.store.faults import commit_point
 from memory.store.ids import PersonId
+from scheduler import triggers
 from tests.services.calling import somebody
 
+NOTE = commit_point("test_agents.note")
 ANN, EVA, OLGA = (somebody(PersonId(f"discord:{number}")) for number in (11, 12, 13))
 PROMPT = "You keep the recipe of the pie."
 TOML = f"""
@@ -106,6 +113,16 @@ async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App
         True,
         "active",
     )
+    first, second = (f"reminder:{number}00123456" for number in (1, 2))
+    for job in (first, second):
+        new = jobs.NewJob(job, "reminder", triggers.dump(triggers.Every(timedelta(days=1), utc_now())), utc_now())
+        await app.services.database.write(NOTE, functools.partial(jobs.put, new=new, now=utc_now()))
+    with pytest.raises(UserError, match="There is no job 'reminder:123456'"):  # there are two
+        await app.services.registry.call("jobs.pause", EVA, {"job": "reminder:123456"})
+    await app.services.database.write(NOTE, lambda tx: jobs.drop(tx, second))
+    await told(app, "jobs.pause", EVA, job="reminder:123456")
+    words, row = await told(app, "jobs.resume", EVA, job="reminder:123456")
+    assert (row["id"], row["state"]) == (first, "active")
     with pytest.raises(UserError, match="There is no job 'tea'"):
         await app.services.registry.call("jobs.run", EVA, {"job": "tea"})
 

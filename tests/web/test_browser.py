@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import socket
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -17,6 +18,8 @@ from memory.store.faults import commit_point
 from tests.web.screenshots import ARGUMENTS, BLOCK, PHONE, WIDE, chromium
 from tests.web.site import TOML, Site, site
 from tests.web.test_own_page import ALICE, settled
+
+FORM = "form /memory/block?label=persona 0"
 
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not chromium(), reason="no Chromium is installed")]
 _WRITE = commit_point("test.demo")
@@ -161,6 +164,20 @@ async def test_a_page_says_that_the_service_went_away_and_what_was_written_is_no
             assert (await s.call("memory.show", label="persona"))["text"] == "I love the sea"
             await page.goto(here)
             assert not await page.is_visible("#restored")
+            await page.goto(f"{here}&version=1")  # whose form is sent to the page of the newest version
+            await page.fill("textarea", "I love the hills")
+            await page.click("text=Save")
+            await page.wait_for_selector(".banner.good")
+            await page.goto(f"{here}&version=1")
+            assert not await page.is_visible("#restored")
+            left = json.dumps([["csrf", "of another session"], ["text", "I love secrets"]])
+            await page.evaluate("([key, draft]) => sessionStorage.setItem(key, draft)", [FORM, left])
+            await page.goto(here)
+            assert await page.input_value("textarea") == "I love the hills"
+            await page.evaluate("([key, draft]) => sessionStorage.setItem(key, draft)", ["form elsewhere 0", left])
+            await page.click("text=Sign out")
+            await page.wait_for_url("**/logout")
+            assert await page.evaluate("sessionStorage.length") == 0
 
 
 async def focus(page: Page, words: str) -> None:

@@ -182,6 +182,6 @@ def examine_service(service: Service) -> list[Finding]:
         remedy = _("make sure the bot may read the channel's history; messages missed there stay unanswered")
         found.append(Finding(gettext_lazy("missed messages"), State.DOUBT, words, remedy))
     for name, words in service["fronts"].items():
-        if "not connected" in words:
+        if not service["ready"].get(name, True):
             found.append(Finding(gettext_lazy("service on {name}", name=name), State.DOUBT, words, _("check its log")))
     return found or [Finding(gettext_lazy("service"), State.GOOD, _("running, with no failed messages"))]

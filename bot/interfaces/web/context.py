@@ -144,6 +144,7 @@ class Context:
             "halted": self.web.services.halt.since,
             "own": self.is_own_page,
             "told": "",
+            "answered": self.request.method == "POST" and status < 400,
         }
         return HTMLResponse(render(template, **{**shared, **values}), status)
 

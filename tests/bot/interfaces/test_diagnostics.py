@@ -33,7 +33,8 @@ SOUND: dict[str, Any] = {
     **dict.fromkeys(("dead", "failed", "unknown", "unfollowed"), 0),
     "damage": [],
     "gaps": [],
-    "fronts": {"discord": "connected as carina, 40 ms"},
+    "fronts": {"discord": "connected as carina, 40 ms", "dashboard": "http://127.0.0.1:8480"},
+    "ready": {"discord": True},
 }
 Usage = namedtuple("Usage", "total used free")
 
@@ -62,7 +63,12 @@ def test_a_sound_service() -> None:
         ),
         ({"gaps": ["discord:1: given up"]}, "missed messages", State.DOUBT, "discord:1: given up"),
         ({"damage": ["block persona"]}, "memory", State.PROBLEM, "block persona"),
-        ({"fronts": {"discord": "not connected"}}, "service on discord", State.DOUBT, "not connected"),
+        (
+            {"fronts": {"discord": "nicht verbunden"}, "ready": {"discord": False}},
+            "service on discord",
+            State.DOUBT,
+            "nicht verbunden",
+        ),
     ],
 )
 def test_what_to_look_at(more: dict[str, Any], about: str, state: State, words: str) -> None:

@@ -211,7 +211,7 @@ async def test_a_request_that_is_refused_without_the_option_too_is_refused(serve
     assert len(server.asked or ()) == 2
 
 
-@pytest.mark.parametrize("bypass", ["", "far.example"])
+@pytest.mark.parametrize("bypass", ["", "far.example", "::1"])
 async def test_a_proxy_of_the_environment_is_used_and_passwords_of_other_programs_are_not(
     server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, bypass: str
 ) -> None:
@@ -220,7 +220,8 @@ async def test_a_proxy_of_the_environment_is_used_and_passwords_of_other_program
     given = {"http_proxy": server.base_url, "no_proxy": bypass, "NETRC": str(tmp_path / "netrc")}
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    far = connect(Access("openai:local", Limits(attempt=5, silence=2), "key", "http://far.example"))
+    address = "http://[::1]:9" if bypass == "::1" else "http://far.example"
+    far = connect(Access("openai:local", Limits(attempt=5, silence=2), "key", address))
     async with far.provider:
         if bypass:
             with pytest.raises(ModelBusy, match="connect"):

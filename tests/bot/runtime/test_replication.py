@@ -103,6 +103,7 @@ async def test_who_needs_the_files_alone_has_them_and_it_goes_on_after_that(tmp_
         following = Replication(configured(tmp_path), constellations, utc_now)
         running = asyncio.create_task(following.run())
         await until(lambda: _said(following, "followed"))
+        assert not following.failing
         await note(constellations.registry, "first")
         async with asyncio.timeout(2.5), following.paused():
             assert await constellations.registry.maintain(empty_log)
@@ -118,6 +119,24 @@ async def test_who_needs_the_files_alone_has_them_and_it_goes_on_after_that(tmp_
     assert notes(made.path / "global.db") == ["first", "second"]
 
 
+async def test_nobody_has_the_files_while_it_begins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin, begun = Replication._begin, list[asyncio.subprocess.Process]()
+
+    async def slow(self: Replication, replica: Replica, log: Path) -> asyncio.subprocess.Process:
+        begun.append(await begin(self, replica, log))
+        return begun[-1]
+
+    monkeypatch.setattr(Replication, "_begin", slow)
+    async with Constellations.open(tmp_path / "data", utc_now) as constellations:
+        following = Replication(configured(tmp_path), constellations, utc_now)
+        running = asyncio.create_task(following.run())
+        await asyncio.sleep(0)
+        async with following.paused():
+            assert [each.returncode is not None for each in begun] == [True]
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
 async def test_what_is_far_behind_or_not_installed_fails_and_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,6 +146,7 @@ async def test_what_is_far_behind_or_not_installed_fails_and_says_so(
         following = Replication(configured(tmp_path), constellations, utc_now)
         with pytest.raises(StoreError, match="seconds behind"):
             await following.run()
+        assert following.failing
         assert following.words().startswith("failing: ")
         with pytest.raises(StoreError, match=r"replica of .* cannot be read"):
             await configured(tmp_path).fetch(utc_now())

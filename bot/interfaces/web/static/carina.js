@@ -45,16 +45,16 @@
   });
   /* A form with a long text is kept until an answer to it is there: the service may have died under it. */
   const longs = all("form[method=post]").filter((form) => $("textarea", form) && !form.closest("[data-chat]"));
-  const kept = (form) => `form ${location.pathname}${location.search} ${longs.indexOf(form)}`;
+  const sentTo = ({ pathname, search }) => `form ${pathname}${search} `;
+  const kept = (form) => sentTo(new URL(form.getAttribute("action"), location)) + longs.indexOf(form);
+  if ($("[data-answered]")) Object.keys(sessionStorage).filter((key) => key.startsWith(sentTo(location))).forEach((key) => sessionStorage.removeItem(key));
+  $("form[action='/logout']")?.addEventListener("submit", () => sessionStorage.clear());
   longs.forEach((form) => {
-    const draft = sessionStorage.getItem(kept(form));
-    form.addEventListener("submit", () => {
-      sessionStorage.setItem(kept(form), JSON.stringify([...new FormData(form)].filter(([name]) => name !== "csrf")));
-    });
-    if (!draft) return;
+    const draft = JSON.parse(sessionStorage.getItem(kept(form)) ?? "[]");
     sessionStorage.removeItem(kept(form));
-    if ($("[data-answered]")) return;
-    JSON.parse(draft).forEach(([name, value]) => { const field = form.elements[name]; if (field && "value" in field) field.value = value; });
+    form.addEventListener("submit", () => sessionStorage.setItem(kept(form), JSON.stringify([...new FormData(form)])));
+    if (!draft.some(([name, value]) => name === "csrf" && value === document.body.dataset.csrf)) return; // somebody else's
+    draft.forEach(([name, value]) => { const field = form.elements[name]; if (field && "value" in field) field.value = value; });
     $("#restored").hidden = false;
   });
   all("textarea[data-limit]").forEach((area) => area.addEventListener("input", () => {
