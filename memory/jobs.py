@@ -15,6 +15,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ConstellationId, PersonId
 from memory.store.row_mapper import RowMapper
+from texts import packed, unpacked
 
 
 class Status(StrEnum):
@@ -144,19 +145,23 @@ def complete(tx: Tx, job: Job, done: Completion, now: datetime) -> None:
              attempts = 0, last_due_at = :due, last_run_at = :now, last_outcome = :outcome, last_detail = :detail
              WHERE id = :id"""
     values: dict[str, Value] = {"status": status, "after": after, "id": job.id}
-    values |= {"due": done.due, "now": now, "outcome": done.outcome, "detail": done.detail[:500]}
+    values |= {"due": done.due, "now": now, "outcome": done.outcome, "detail": _cut(done.detail)}
     tx.run(sql, values)
+
+
+def _cut(detail: str) -> str:
+    return packed(detail) if len(detail) <= 500 else detail[:500]
 
 
 def hold(tx: Tx, identifier: str, until: datetime, detail: str, attempts: int) -> None:
     """A try failed: not looked at before then."""
     sql = "UPDATE jobs SET held_until = ?, holder = NULL, last_detail = ?, attempts = ? WHERE id = ?"
-    tx.run(sql, (until, detail[:500], attempts, identifier))
+    tx.run(sql, (until, _cut(detail), attempts, identifier))
 
 
 def tell(tx: Tx, identifier: str, detail: str) -> None:
     """Say of a job what came of its last run, where that is known only after it."""
-    tx.run("UPDATE jobs SET last_detail = ? WHERE id = ?", (detail[:500], identifier))
+    tx.run("UPDATE jobs SET last_detail = ? WHERE id = ?", (_cut(detail), identifier))
 
 
 def release(tx: Tx, identifier: str) -> None:
@@ -225,5 +230,6 @@ _new = RowMapper(NewJob, trigger="trigger_json", grace=lambda _row: None)
 _row = RowMapper(
     Job,
     trigger="trigger_json",
+    last_detail=lambda row: unpacked(row["last_detail"]),
     grace=lambda row: None if row["grace_seconds"] is None else timedelta(seconds=row["grace_seconds"]),
 )

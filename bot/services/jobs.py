@@ -106,7 +106,7 @@ class JobRow(Row):
             "state": _state(job),
             "next": _next(job),
         }
-        last = {"last": job.last_run_at, "outcome": job.last_outcome, "text": job.last_detail}
+        last = {"last": job.last_run_at, "outcome": job.last_outcome, "text": _(job.last_detail)}
         return cls.from_record(job, **more, **last)
 
     def line(self, ink: Ink) -> str:

@@ -213,7 +213,7 @@ def _lines(run: Run, items: list[Item], hidden: int, names: dict[Any, str]) -> l
     if hidden:
         more = ngettext("{count} more change", "{count} more changes", hidden)
         lines.append(ReportRow(what="hidden", text=_("{more} that you cannot see.", more=more)))
-    return [*lines, *(ReportRow(what="left", text=_("Left unchanged: {note}.", note=note)) for note in run.notes)]
+    return [*lines, *(ReportRow(what="left", text=_("Skipped: {note}.", note=note)) for note in run.notes)]
 
 
 def _item(run: Run, item: Item, agent: str) -> ReportRow:

@@ -162,9 +162,9 @@ _log = structlog.get_logger("bot.upkeep")
 
 _OWNER = Scope(OWNER)
 
-NO_MODEL = "no language model"
-NO_BUDGET = "the budget is spent"
-CAPPED = "the run has used what it may (dreams.tokens_per_run)"
+NO_MODEL = gettext_lazy("there is no language model")
+NO_BUDGET = gettext_lazy("the budget is spent")
+CAPPED = gettext_lazy("the run has used all its tokens (dreams.tokens_per_run)")
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,7 @@ class Asking:
             answer = await self.means.background.ask(self.database, errand, request)
         except NoAnswer as error:
             self.tokens += estimate if error.why != "budget" else 0
-            self.refused = NO_BUDGET if error.why == "budget" else "no language model answered"
+            self.refused = NO_BUDGET if error.why == "budget" else gettext_lazy("no language model answered")
             _log.warning("dream_unanswered", agent=agent.name, reason=error.reason)
             return None
         self.tokens += estimate

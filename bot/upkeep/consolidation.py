@@ -48,8 +48,8 @@ from memory.knowledge.graph import Entity, Triple
 from memory.people.audience import Scope
 from memory.store.database import Rows
 from memory.store.ids import EntryId
-from memory.store.plurals import many
 from sources.text import one_line
+from texts import gettext_lazy, gettext_noop, ngettext_lazy, reason_of
 
 _WIDEST_FIRST = ("public", "guild", "channel", "owner", "person")
 
@@ -69,7 +69,7 @@ class Draft:
         """Whether these may be retired too; if not they are looked at again in another run."""
         if len(entries) > self.may:
             self.again += entries
-            self.note("no more may be retired now (the loss bound); looked at again")
+            self.note(gettext_lazy("the remaining entries, because no more may be retired in this run"))
             return False
         self.may -= len(entries)
         self.taken.update(entry.id for entry in entries)
@@ -90,7 +90,7 @@ def in_order(parts: Sequence[Part]) -> list[Part]:
 class Question(Generic[T]):
     """What a pass asks about a part: `told` is shown, and an answer that could be used brings it to `position`.
 
-    `what` was shown ("3 entries were"), so of that nothing comes where nobody answers or the answer cannot be used.
+    `what` was shown ("3 entries"): nothing becomes of it where nobody answers or the answer cannot be used.
     """
 
     of: Pass
@@ -99,19 +99,18 @@ class Question(Generic[T]):
     told: str
     position: int
     what: str
-    purpose: str = ""
 
 
 async def put(asking: Asking, agent: Agent, question: Question[T], plan: Callable[[T], None], draft: Draft) -> None:
     """Ask it. `plan` plans what the answer says, or raises Unusable before it plans; then it is asked again."""
     text = await asking.ask(agent, system(asking.means.directives, question.of), question.told, question.form)
     if text is None:
-        draft.note(f"{question.what} not looked at{question.purpose}: {asking.refused}")
+        draft.note(gettext_lazy("{what}, because {why}", what=question.what, why=asking.refused))
         return
     try:
         plan(read_answer(text, question.form))
     except Unusable as error:
-        draft.note(f"{question.what} left as before: {error}")
+        draft.note(gettext_lazy("{what}, because {why}", what=question.what, why=reason_of(error)))
         return
     draft.marks.append(Mark(question.of, question.part, question.position))
 
@@ -131,7 +130,7 @@ def merge_duplicates(choice: Choice, draft: Draft) -> None:
                 if len(entries) > 1 and draft.take(entries):
                     draft.items.append(_merged_by_rule(entries))
     if choice.more:
-        draft.note("more entries are new than one run looks at; it goes on in the next")
+        draft.note(gettext_lazy("some new entries, because one run handles only so many; the next one continues"))
     draft.marks += [Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items()]
 
 
@@ -159,14 +158,13 @@ async def consolidate(asking: Asking, agent: Agent, choice: Choice, draft: Draft
         short = {f"e{number}": entry for number, entry in enumerate(shown, 1)}
         named = {entry.id: name for name, entry in short.items()}
         near = [[named[entry.id] for entry in cluster] for cluster in clusters]
-        of = f"{len(near)} groups of similar entries need" if len(near) != 1 else "1 group of similar entries needs"
         question = Question(
             Pass.CONSOLIDATION,
             Consolidation,
             part,
             entries_text(list(short.items()), near),
             position,
-            what=f"{of} judgement, {many(len(shown), 'entry was', 'entries were')}",
+            what=ngettext_lazy("{count} entry", "{count} entries", len(shown)),
         )
         await put(asking, agent, question, partial(_judged, short=short, rest=rest, draft=draft), draft)
 
@@ -190,8 +188,13 @@ def _judged(answer: Consolidation, short: dict[str, Entry], rest: list[Entry], d
         _merge(wish, [short[each] for each in wish.sources], draft)
     noise = [short[each] for each in answer.retire]
     if len(noise) > draft.may:
-        wished = many(len(noise), "entry was", "entries were")
-        draft.note(f"{wished} to be retired as noise, more than may be: none was")
+        draft.note(
+            ngettext_lazy(
+                "{count} entry named as noise, more than may be retired",
+                "{count} entries named as noise, more than may be retired",
+                len(noise),
+            )
+        )
     elif noise and draft.take(noise):
         draft.items += [Retire(Pass.CONSOLIDATION, entry) for entry in noise]
     for each in answer.refine:
@@ -205,11 +208,11 @@ def _judged(answer: Consolidation, short: dict[str, Entry], rest: list[Entry], d
 def _merge(wish: MergeWish, sources: list[Entry], draft: Draft) -> None:
     words = [entry.content for entry in sources]
     if not wish.content.strip():
-        draft.note("a merge was refused: it had no words")
+        draft.note(gettext_lazy("a merge that had no words"))
     elif len({kin_of(entry) for entry in sources}) > 1:
-        draft.note("a merge was refused: it would have joined different people's entries, or different kinds")
+        draft.note(gettext_lazy("a merge that would have joined entries of different people or kinds"))
     elif lost(words, wish.content) or invented(words, wish.content):
-        draft.note("a merge was refused: a name, number, acronym or negation would have been lost or invented")
+        draft.note(gettext_lazy("a merge that would have lost or invented a name, number, acronym or negation"))
     elif draft.take(sources):
         tags = _clean(wish.tags) or _tags(sources)
         category = _category(wish.category, sources)
@@ -245,8 +248,11 @@ async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Dra
             part,
             entries_text(list(short.items()), ()),
             choice.position[part],
-            what=many(len(short), "entry was", "entries were"),
-            purpose=" for the graph",
+            what=ngettext_lazy(
+                "{count} entry that the graph does not have yet",
+                "{count} entries that the graph does not have yet",
+                len(short),
+            ),
         )
         await put(asking, agent, question, partial(_read, short=short, draft=draft), draft)
 
@@ -258,19 +264,19 @@ def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
     shown = [each for each in formed if each.source in short]
     unformed, unknown = len(given) - len(formed), len(formed) - len(shown)
     if given and not shown:
-        raise Unusable("no relation of the answer fitted its form and named an id that it was shown")
+        raise Unusable(gettext_noop("the model answered with no usable relation"))
     if unformed or unknown:
         _log.info("dream_relations_left", unformed=unformed, unknown=unknown, of=len(given))
     if unformed:
-        draft.note(f"{unformed} of {many(len(given), 'relation')} did not fit their form")
+        draft.note(gettext_lazy("{left} of {of} relations, which had the wrong form", left=unformed, of=len(given)))
     if unknown:
-        draft.note(f"{unknown} of {many(len(given), 'relation')} named an id that was not shown")
+        draft.note(gettext_lazy("{left} of {of} relations, which named unknown entries", left=unknown, of=len(given)))
     for each in shown:
         triple = _triple(each)
         if graph.says(short[each.source], triple):
             found.setdefault(each.source, []).append(triple)
         else:
-            draft.note("a relation was refused: it named what the entry does not say")
+            draft.note(gettext_lazy("a relation that its entry does not state"))
     draft.items += [Linked(Pass.ENTITIES, short[name], tuple(triples)) for name, triples in found.items()]
 
 
@@ -294,8 +300,11 @@ async def sweep(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> N
             part,
             groups_text(named, right),
             choice.position[part],
-            what=many(len(groups), "group was", "groups were"),
-            purpose=" for contradictions",
+            what=ngettext_lazy(
+                "{count} group that may contain contradictions",
+                "{count} groups that may contain contradictions",
+                len(groups),
+            ),
         )
         await put(asking, agent, question, partial(_settled, groups=named, right=right, draft=draft), draft)
 
@@ -360,9 +369,9 @@ def _settled(
     wrong = {each.wrong for each in found}
     for each in found:
         if of[each.wrong] != of[each.right] or each.right in wrong:
-            draft.note("a contradiction was refused: its entries are not about the same, or both would be wrong")
+            draft.note(gettext_lazy("a contradiction between entries about different things, or with both wrong"))
         elif not _wins(short[each.right], short[each.wrong], right):
-            draft.note("a contradiction was refused: what is older would win, or a correction lose")
+            draft.note(gettext_lazy("a contradiction in which an older entry would win, or a correction lose"))
         elif draft.take([short[each.wrong]]):
             _put_away(short[each.wrong], draft)
 

@@ -23,6 +23,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from scheduler.jobs import Firing, Kinds, Working
+from texts import gettext_lazy
 
 _JUDGE = commit_point("evaluations.keep")
 
@@ -42,7 +43,7 @@ class EvaluationJob:
 
     async def fire(self, database: Database, _firing: Firing) -> str:
         if not self.means.settings.sessions:
-            return "switched off (dreams.sessions)"
+            return gettext_lazy("turned off ({setting})", setting="dreams.sessions")
         now = self.means.background.clock()
 
         def read(rows: Rows) -> tuple[list[Talk], dict[AgentId, Agent]]:
@@ -55,7 +56,9 @@ class EvaluationJob:
         judged = [each for each in done if each is not None]
         counted = ", ".join(f"{judged.count(each)} {each}" for each in Quality if each in judged)
         left = f"{len(done) - len(judged)} left: {asking.refused or 'they went on'}" if len(judged) < len(done) else ""
-        return "; ".join(filter(None, (f"judged: {counted}" if judged else "", left))) or "no talk is over"
+        return "; ".join(filter(None, (f"judged: {counted}" if judged else "", left))) or gettext_lazy(
+            "no conversation has ended"
+        )
 
     async def _judge(
         self, database: Database, asking: Asking, talk: Talk, agent: Agent, now: datetime

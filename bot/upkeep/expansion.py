@@ -31,7 +31,7 @@ from memory.store.ids import EntryId
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Working
 from scheduler.triggers import At
-from texts import _, ngettext
+from texts import _, gettext_lazy, ngettext, reason_of
 
 _KEEP = commit_point("expansion.keep")
 
@@ -81,22 +81,26 @@ class ExpansionJob:
 
     async def fire(self, database: Database, firing: Firing) -> str | Done:
         if not self.means.settings.expand:
-            return "switched off (dreams.expand)"
+            return gettext_lazy("turned off ({setting})", setting="dreams.expand")
         await people_first(self.busy)
         identifier = EntryId(firing.job.payload["entry"])
         saved = await database.read(lambda rows: _read(rows, identifier))
         if saved is None:
-            return "it was forgotten, or is out of use"
+            return gettext_lazy("the entry was forgotten or is no longer used")
         asking = Asking(database, self.means, Scope(saved.entry.audience))
         told = note_text(saved.entry, saved.speaker, saved.categories)
         text = await asking.ask(saved.agent, system(self.means.directives, MEMORY_RULES), told, WrittenOut)
         if text is None:
             final = asking.refused in (NO_MODEL, CAPPED)
-            return f"left as it is: {asking.refused}" if final else _later(firing, asking.refused)
+            return (
+                gettext_lazy("left as it is, because {why}", why=asking.refused)
+                if final
+                else _later(firing, asking.refused)
+            )
         try:
             wishes = each_fitting(read_answer(text, WrittenOut).entries, Focused)
         except Unusable as error:
-            return _later(firing, str(error))
+            return _later(firing, reason_of(error))
         now = self.means.background.clock()
         return await database.write(_KEEP, lambda tx: _keep(tx, firing, saved, wishes, now))
 
@@ -117,22 +121,26 @@ def _later(firing: Firing, why: str) -> Done:
     waited = firing.now - (firing.job.next_at or firing.due)  # also when it was asked for by hand
     wait = min(max(_FIRST_WAIT, 4 * waited), _LONGEST_WAIT)
     if waited + wait > _GIVEN_UP:
-        return Done(_("given up after two days, and left as it is: {why}", why=why))
-    return Done(_("not yet: {why}", why=why), again=firing.now + wait)
+        return Done(gettext_lazy("left as it is after two days of trying, because {why}", why=why))
+    return Done(gettext_lazy("not yet, because {why}", why=why), again=firing.now + wait)
 
 
 def _keep(tx: Tx, firing: Firing, saved: _Saved, wishes: Sequence[Focused], now: datetime) -> str | Done:
     """Store what was made, unless what it was made of is another by now; the job is over with it."""
     entry = archival.standing(tx, saved.entry.id)
     if entry is None or _told(entry) != _told(saved.entry):
-        return _later(firing, "it changed meanwhile")
+        return _later(firing, gettext_lazy("the entry has changed"))
     kept = [_made(tx, saved, each, now) for each in wishes[:_MOST]]
     made = sum(kept)
     words = (
         ngettext("{count} entry created", "{count} entries created", made) if made else _("there was nothing to keep")
     )
     if left := len(wishes) - made:
-        words = f"{words}; {left} left: said before, or with a name or number that it has not"
+        words += ngettext(
+            "; {count} dropped because it repeats the original or has a name or number that is not in it",
+            "; {count} dropped because they repeat the original or have a name or number that is not in it",
+            left,
+        )
     jobs.complete(tx, firing.job, Completion(firing.due, "run", words, None), now)
     return words
 

@@ -18,8 +18,8 @@ from memory.people.audience import Scope
 from memory.store.fulltext import content_words
 from memory.store.ids import MessageId, PersonId
 from memory.store.patterns import Pattern
-from memory.store.plurals import many
 from sources.text import one_line
+from texts import gettext_lazy, ngettext_lazy
 
 ANTI_PATTERN, INFERRED = "anti-pattern", "inferred"
 _LESSON_IMPORTANCE = 0.6
@@ -63,7 +63,7 @@ async def learn_lessons(asking: Asking, agent: Agent, given: Sequence[Given], dr
             part,
             corrections_text(list(short.items())),
             said[-1].id,
-            what=many(len(said), "correction was", "corrections were"),
+            what=ngettext_lazy("{count} correction", "{count} corrections", len(said)),
         )
         await put(asking, agent, question, partial(_lessons, part=part, short=short, draft=draft), draft)
 
@@ -85,9 +85,9 @@ def _lessons(answer: Lessons, part: Part, short: Mapping[str, Given], draft: Dra
         sources = [short[name] for name in each.sources]
         heard = [f"{one.before} {one.text}" for one in sources]
         if len({one.person for one in sources}) > 1:
-            draft.note("a lesson was refused: it would have joined different people's words")
+            draft.note(gettext_lazy("a lesson that would have joined different people's words"))
         elif unsaid(heard, f"{each.dont} {each.because} {each.instead}"):
-            draft.note("a lesson was refused: it said what nobody had said")
+            draft.note(gettext_lazy("a lesson with something nobody had said"))
         else:
             because = _said_reason(each.because, heard, draft)
             draft.items.append(_lesson(part, _lesson_words(each.dont, because, each.instead), each.domain, sources))
@@ -106,7 +106,7 @@ def _said_reason(reason: str, heard: Sequence[str], draft: Draft) -> str:
     known = {word for each in heard for word in content_words(each)}
     if all(any(_alike(word, each) for each in known) for word in content_words(reason)):
         return reason
-    draft.note("a reason was left out: nobody had said it")
+    draft.note(gettext_lazy("a reason nobody had given"))
     return ""
 
 
@@ -146,8 +146,7 @@ async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Se
             part,
             sayings_text(list(short.items()), _names(said[part])),
             said[part][-1].id,
-            what=many(len(short), "message was", "messages were"),
-            purpose=" for preferences",
+            what=ngettext_lazy("{count} message", "{count} messages", len(short)),
         )
         await put(asking, agent, question, partial(_preferences, part=part, short=short, draft=draft), draft)
 
@@ -169,11 +168,11 @@ def _preferences(answer: Preferences, part: Part, short: Mapping[str, Saying], d
         sources = [short[name] for name in each.sources]
         heard = [one.text for one in sources]
         if len({one.person for one in sources}) > 1:
-            draft.note("a preference was refused: it would have joined different people's words")
+            draft.note(gettext_lazy("a preference that would have joined different people's words"))
         elif len({one.id for one in sources}) < _NEEDED[each.strength]:
-            draft.note("a preference was not shown often enough yet")
+            draft.note(gettext_lazy("a preference that was not shown often enough yet"))
         elif not each.content.strip() or unsaid([sources[0].speaker, *heard], each.content):
-            draft.note("a preference was refused: it had a name or number that nobody had said")
+            draft.note(gettext_lazy("a preference with a name or number nobody had mentioned"))
         else:
             wish, *reasons = _BECAUSE.split(each.content, maxsplit=1)
             said = all(_said_reason(reason, heard, draft) for reason in reasons)

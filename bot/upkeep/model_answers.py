@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation, StringConstra
 from pydantic import model_validator as validate_model
 
 from memory.knowledge.graph import Kind
-from memory.store.plurals import many
+from texts import TextError, gettext_noop
 
 T = TypeVar("T", bound="Form")
 
@@ -30,7 +30,7 @@ _CONSTRAINABLE = ("type", "properties", "items", "enum", "const", "anyOf", "$ref
 _log = structlog.get_logger("bot.upkeep")
 
 
-class Unusable(Exception):
+class Unusable(TextError):
     """An answer that cannot be used, in words of ours; nothing is done by it."""
 
 
@@ -161,20 +161,19 @@ def read_answer(text: str, form: type[T]) -> T:
     found = list(_objects(answered))
     fitting = [each for each in found if each.keys() & form.model_fields.keys()]
     if not found:
-        raise Unusable("the answer was no JSON")
+        raise Unusable(gettext_noop("the model did not answer in JSON"))
     if any(each != fitting[0] for each in fitting):
-        raise Unusable("the answer had several JSON objects")
+        raise Unusable(gettext_noop("the model answered with several JSON objects"))
     if not fitting and any(found):
-        raise Unusable("the answer did not fit its form: it has none of its keys")
+        raise Unusable(gettext_noop("the model's answer did not have the required form"))
     others: list[str] = []
     try:
         answer = form.model_validate(fitting[0] if fitting else {}, context=others)
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(each) for each in first["loc"])
-        count = many(error.error_count(), "place")
         what = f"{where}: {first['type'].replace('_', ' ')}"
-        raise Unusable(f"the answer did not fit its form in {count} ({what})") from error
+        raise Unusable(gettext_noop("the model's answer did not have the required form ({what})"), what=what) from error
     if others:
         _log.info("answer_keys_ignored", form=form.__name__, count=len(others))
     return answer
@@ -225,8 +224,7 @@ def _constrained(schema: dict[str, Any]) -> dict[str, Any]:
 
 def known(named: list[str], shown: set[str]) -> None:
     """Raise Unusable unless every id that an answer names was shown, and is named once."""
-    unknown = len(set(named) - shown)
-    if unknown:
-        raise Unusable(f"the answer named {many(unknown, 'id')} that it was not shown")
+    if not set(named) <= shown:
+        raise Unusable(gettext_noop("the model named entries that it was not shown"))
     if len(set(named)) != len(named):
-        raise Unusable("the answer named an id more than once")
+        raise Unusable(gettext_noop("the model named an entry more than once"))

@@ -29,7 +29,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from scheduler.jobs import Firing, Kinds, Working
-from texts import gettext_lazy
+from texts import _, gettext_lazy, ngettext, ngettext_lazy, reason_of
 
 _STORE = commit_point("dreams.store")
 _REFUSE = commit_point("dreams.refuse")
@@ -68,20 +68,20 @@ class UpkeepRun:
         settings = self.means.settings
         await self._retain(self.database)
         if not settings.enabled:
-            return "switched off (dreams.enabled)"
+            return gettext_lazy("turned off ({setting})", setting="dreams.enabled")
         if not firing.asked:
             why = await self.database.read(lambda rows: self._why_not(rows, self.clock()))
             if why or self.busy():
-                return why or "somebody is being answered; looked at again in half an hour"
+                return why or gettext_lazy("somebody is being answered; next check in half an hour")
         return (await self.run()).words
 
     def _why_not(self, rows: Rows, now: datetime) -> str:
         settings = self.means.settings
         if turns.any_since(rows, now - timedelta(minutes=settings.idle_minutes)):
-            return "somebody was answered just now; looked at again in half an hour"
+            return gettext_lazy("somebody was answered just now; next check in half an hour")
         last = consolidation.latest_run(rows)
         if last is not None and now - last.at < timedelta(hours=settings.hours):
-            return f"the last run was at {last.at:%Y-%m-%d %H:%M} UTC"
+            return gettext_lazy("the last run was at {at}", at=last.at)
         return ""
 
     async def run(self) -> Outcome:
@@ -95,7 +95,7 @@ class UpkeepRun:
             try:
                 run = await database.write(_STORE, lambda tx: self._done(tx, plan, now), durable=True)
             except Broken as error:
-                note = f"nothing was changed: {error}"
+                note = gettext_lazy("all changes, because {why}", why=reason_of(error))
                 _log.error("dream_refused", reason=str(error), hint="nothing was changed")
                 await database.write(_REFUSE, lambda tx: consolidation.refused(tx, (note,), now))
                 return Outcome("", note)
@@ -155,8 +155,14 @@ class UpkeepRun:
         else:
             groups = _left(by_rule, draft)
             if groups:
-                few = "1 group of similar entries needs" if groups == 1 else f"{groups} groups of similar entries need"
-                draft.note(f"{few} judgement: {NO_MODEL}")
+                draft.note(
+                    ngettext_lazy(
+                        "{count} group of similar entries, because {why}",
+                        "{count} groups of similar entries, because {why}",
+                        groups,
+                        why=NO_MODEL,
+                    )
+                )
 
     async def _retain(self, database: Database) -> None:
         """Forget what was retired 90 days ago, and runs and signals of then."""
@@ -185,12 +191,12 @@ def _left(choice: Choice, draft: Draft) -> int:
 def counts_words(run: Run) -> str:
     retired, related = run.retired, run.related
     said = [
-        f"{retired} {'entry' if retired == 1 else 'entries'} retired" if retired else "",
-        f"{run.made} made" if run.made else "",
-        f"{run.refined} refined" if run.refined else "",
-        f"{related} relation{'s' * (related > 1)} between people, places and things noted" if related else "",
+        ngettext("{count} entry retired", "{count} entries retired", retired) if retired else "",
+        ngettext("{count} created", "{count} created", run.made) if run.made else "",
+        ngettext("{count} improved", "{count} improved", run.refined) if run.refined else "",
+        ngettext("{count} relation noted", "{count} relations noted", related) if related else "",
     ]
-    return ", ".join(filter(None, said)) or "nothing changed"
+    return ", ".join(filter(None, said)) or _("nothing changed")
 
 
 def _tell(tx: Tx, run: str, now: datetime) -> None:

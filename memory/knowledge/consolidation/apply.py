@@ -5,7 +5,6 @@ audited; whatever does not hold raises `Broken`, which rolls everything back.
 """
 
 import json
-from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -25,6 +24,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import Refused, StoreError
 from memory.store.ids import AgentId, EntryId, new_id
+from texts import ngettext_lazy
 
 STRONG_REINFORCEMENT, STRONG_IMPORTANCE = 5, 0.8
 
@@ -50,7 +50,7 @@ class _Course:
     run: str
     now: datetime
     tallies: dict[AgentId, _Tally] = field(default_factory=dict)
-    left: Counter[str] = field(default_factory=Counter)
+    left: int = 0
     linked: int = 0
 
     def tally(self, agent: AgentId) -> _Tally:
@@ -87,13 +87,18 @@ def apply(tx: Tx, plan: Plan, now: datetime) -> str:
         counts = {"living": tally.living, "retired": tally.retired, "made": tally.made, "refined": tally.refined}
         tx.insert("dream_tallies", {"run_id": run, "agent_id": agent, **counts})
     _audit(course)
-    notes = (*plan.notes, *(f"{count} left: {why}" for why, count in sorted(course.left.items())))
+    changed_since = ngettext_lazy(
+        "{count} change, because its entries had changed since",
+        "{count} changes, because their entries had changed since",
+        course.left,
+    )
+    notes = (*plan.notes, changed_since) if course.left else plan.notes
     changed = course.linked or any(each.retired or each.made or each.refined for each in course.tallies.values())
     if not changed and not notes:
         tx.run("DELETE FROM dream_tallies WHERE run_id = ?", (run,))
         tx.run("DELETE FROM dream_runs WHERE id = ?", (run,))
         return ""
-    tx.run("UPDATE dream_runs SET notes = ? WHERE id = ?", (json.dumps(notes, ensure_ascii=False), run))
+    tx.run("UPDATE dream_runs SET notes = ? WHERE id = ?", (run_records.notes_text(notes), run))
     return run
 
 
@@ -128,7 +133,7 @@ def _unchanged(course: _Course, entries: Sequence[Entry]) -> bool:
     now = {row["id"]: to_entry(row) for row in found if row["archived_at"] is None and row["superseded_by"] is None}
     if all(entry.id in now and digest_of(now[entry.id]) == digest_of(entry) for entry in entries):
         return True
-    course.left["changed meanwhile"] += 1
+    course.left += 1
     return False
 
 
@@ -216,7 +221,7 @@ def _link(course: _Course, item: Linked) -> None:
     sql = """SELECT 1 FROM archival_entries WHERE id = ? AND content = ? AND audience = ? AND trust = ?
              AND archived_at IS NULL AND superseded_by IS NULL"""  # its category may have been mended in this very run
     if course.tx.one(sql, (entry.id, entry.content, entry.audience, int(entry.trust))) is None:
-        course.left["changed meanwhile"] += 1
+        course.left += 1
     else:
         course.linked += graph.put(course.tx, course.run, entry, item.triples, course.now)
 
@@ -229,7 +234,7 @@ def _learn(course: _Course, item: Learned) -> None:
              AND id IN (SELECT value FROM json_each(?))"""
     standing = course.tx.number(sql, (item.part.audience, origin.person, named))
     if standing != len(item.messages) or not item.messages:
-        course.left["changed meanwhile"] += 1
+        course.left += 1
         return
     known = course.tx.one(
         "SELECT 1 FROM archival_entries WHERE agent_id = ? AND audience = ? AND person_id IS ? AND content = ?",

@@ -14,6 +14,7 @@ from memory.people.audience import Audience, Scope
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, EntryId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
+from texts import packed, unpacked
 
 WEEK = timedelta(days=7)
 KEPT = timedelta(days=90)
@@ -100,9 +101,13 @@ def put_mark(tx: Tx, mark: Mark, now: datetime) -> None:
 def begin_run(tx: Tx, now: datetime, outcome: str, notes: tuple[str, ...]) -> str:
     """Write a run down; gives its id."""
     run = new_id("drm")
-    told = json.dumps(notes, ensure_ascii=False)
-    tx.insert("dream_runs", {"id": run, "at": now, "outcome": outcome, "notes": told})
+    tx.insert("dream_runs", {"id": run, "at": now, "outcome": outcome, "notes": notes_text(notes)})
     return run
+
+
+def notes_text(notes: tuple[str, ...]) -> str:
+    """Notes as they are stored."""
+    return json.dumps([packed(note) for note in notes], ensure_ascii=False)
 
 
 def refused(tx: Tx, notes: tuple[str, ...], now: datetime) -> None:
@@ -137,7 +142,7 @@ def newest_done(rows: Rows) -> Run | None:
     return _run.first(rows, f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1")
 
 
-_run = RowMapper(Run)
+_run = RowMapper(Run, notes=lambda row: tuple(map(unpacked, json.loads(row["notes"]))))
 
 
 def items_of(rows: Rows, run: str) -> list[Item]:

@@ -51,10 +51,10 @@ async def kept(g: Ground) -> list[tuple[Any, ...]]:
 async def test_a_talk_that_goes_on_is_not_judged_and_one_that_is_over_once(tmp_path: Path) -> None:
     async with ground(tmp_path) as g:
         await g.service.heard(said("hello", 1))
-        assert await judge(g) == "no talk is over"
+        assert await judge(g) == "no conversation has ended"
         await over(g, "hello again")
         assert await judge(g) == "judged: 1 good"
-        assert await judge(g) == "no talk is over"
+        assert await judge(g) == "no conversation has ended"
         assert await kept(g) == [("good", "[]", "[]", "rules", HALL.audience)]
         assert "Conversations in that week: 1 good." not in await g.report(), "there was no run yet"
 
@@ -113,7 +113,7 @@ async def test_a_model_that_fails_leaves_it_for_the_next_time(tmp_path: Path) ->
         g.service.clock.forward(3 * 24 * 3_600)
         await over(g, "hello?")
         g.service.clock.forward(3 * 24 * 3_600)
-        assert await judge(g) == "no talk is over", "what is too long ago is left"
+        assert await judge(g) == "no conversation has ended", "what is too long ago is left"
 
 
 async def test_words_that_go_take_the_judgement_along_and_it_is_made_anew(tmp_path: Path) -> None:
@@ -139,5 +139,5 @@ async def test_the_owners_report_counts_talks_and_nobody_elses_does(tmp_path: Pa
 async def test_it_can_be_switched_off(tmp_path: Path) -> None:
     async with ground(tmp_path, sessions=False) as g:
         await over(g, "hello")
-        assert await judge(g) == "switched off (dreams.sessions)"
+        assert await judge(g) == "turned off (dreams.sessions)"
         assert await kept(g) == []

@@ -192,7 +192,7 @@ async def test_what_the_note_does_not_say_is_left_and_so_is_what_it_says_already
         made = (await g.entries())[1:]
         assert made[0].tags == ("pet",)
         assert [(each.category, each.importance) for each in made] == [("people", 0.7), ("people", 0.5)]
-        assert "2 entries created; 3 left" in (await g.job()).last_detail
+        assert "2 entries created; 3 dropped" in (await g.job()).last_detail
 
 
 # ---------------------------------------------------------------------------------------------------- follows its note
@@ -262,7 +262,7 @@ async def test_what_fails_is_tried_again_ever_later_and_given_up_after_two_days(
         await g.save()
         await g.run()
         waiting = await g.job()
-        assert waiting.last_detail == "not yet: no language model answered"
+        assert waiting.last_detail == "not yet, because no language model answered"
         shown, again = JobRow.of(waiting), g.service.clock() + timedelta(minutes=1)
         assert (shown.state, shown.next) == ("active", again), "not when it was due first"
         running = JobRow.of(replace(waiting, holder="a process"))
@@ -270,7 +270,7 @@ async def test_what_fails_is_tried_again_ever_later_and_given_up_after_two_days(
         for _ in range(12 * 60):
             await g.run(minutes=5)
         assert (await g.job()).status is jobs.Status.DONE
-        assert "given up after two days, and left as it is: no language model" in (await g.job()).last_detail
+        assert "left as it is after two days of trying, because no language model" in (await g.job()).last_detail
         assert 6 <= len(g.model.requests) <= 10
         assert await g.standing() == [NOTE]
         g.model.otherwise = WRITTEN

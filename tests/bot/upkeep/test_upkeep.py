@@ -128,10 +128,10 @@ async def test_without_a_model_the_same_words_become_one_and_the_rest_is_left_an
     async with ground(tmp_path) as g:
         await g.keep("Ann's cat, Tom, sleeps", "ann’s cat Tom sleeps", *DENTIST)
         done = await g.run()
-        assert done.words == "2 entries retired, 1 made"
+        assert done.words == "2 entries retired, 1 created"
         assert await g.standing() == {"Ann's cat, Tom, sleeps", *DENTIST}
         report = await g.report()
-        assert "1 group of similar entries needs judgement: no language model" in report
+        assert "1 group of similar entries, because there is no language model" in report
         assert "merged into" in report
         assert (await g.run()).words == "nothing is new"
         assert await g.service.column("SELECT count(*) FROM dream_runs") == [1], "a quiet run leaves nothing"
@@ -150,7 +150,7 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         await g.keep(*DENTIST, "test test", "Ann likes tea")
         before = await g.state()
         done = await g.run()
-        assert done.words == "3 entries retired, 1 made, 1 refined"
+        assert done.words == "3 entries retired, 1 created, 1 improved"
         assert await g.standing() == {"Ann's dentist is in Elm Street 9", "Ann likes tea"}
         usage = await g.service.rows("SELECT model, turn_id, cost_usd FROM model_usage")
         assert [tuple(row) for row in usage] == [(MODEL, None, 0.25)]
@@ -161,7 +161,7 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         assert "retired as noise: “test test”" in report
         assert "no category became food/drinks, tags tea: “Ann likes tea”" in report
         words = await g.told("undo", OLGA_HERSELF)
-        assert "is undone: 3 entries retired, 1 made, 1 refined, all as before." in words
+        assert "is undone: 3 entries retired, 1 created, 1 improved, all as before." in words
         assert "category and tags corrected: “" in await g.report(), "which it has no more"
         assert await g.state() == before
         assert "undone since" in await g.report()
@@ -183,7 +183,7 @@ async def test_what_can_be_undone_is_told_also_after_a_run_that_changed_nothing(
         await g.run()
         lines = (await g.report()).splitlines()
         assert lines[0].endswith(": nothing changed.")
-        assert "the answer was no JSON" in "\n".join(lines)
+        assert "the model did not answer in JSON" in "\n".join(lines)
         assert any(line.endswith(": 1 entry retired.") for line in lines[1:])
         assert lines[-1].endswith("retired as noise: “test test”")
 
@@ -218,18 +218,21 @@ async def test_a_report_shows_what_the_asker_may_know_and_counts_the_rest(tmp_pa
 HOSTILE = {
     "names what it was not shown": (answers(retire=["e1", "e99"]), "that it was not shown"),
     "names an entry twice": (answers(retire=["e1", "e1"]), "more than once"),
-    "gives garbage": (Answer("Sure! I deleted everything.", (), Usage(), MODEL), "no JSON"),
-    "gives another form": (answers(toDelete=["e1"]), "did not fit its form"),
-    "gives half an answer": (Answer('{"retire": ["e1"', (), Usage(), MODEL), "no JSON"),
-    "gives a list": (Answer('[{"retire": ["e1"]}]', (), Usage(), MODEL), "no JSON|did not fit"),
-    "loses a number": (answers(merge=[{"sources": ["e1", "e2"], "content": "Ann's dentist"}]), "would have been lost"),
+    "gives garbage": (Answer("Sure! I deleted everything.", (), Usage(), MODEL), "not answer in JSON"),
+    "gives another form": (answers(toDelete=["e1"]), "the required form"),
+    "gives half an answer": (Answer('{"retire": ["e1"', (), Usage(), MODEL), "not answer in JSON"),
+    "gives a list": (Answer('[{"retire": ["e1"]}]', (), Usage(), MODEL), "not answer in JSON|the required form"),
+    "loses a number": (answers(merge=[{"sources": ["e1", "e2"], "content": "Ann's dentist"}]), "would have lost"),
     "invents a name": (
         answers(merge=[{"sources": ["e1", "e2"], "content": f"{DENTIST[1]} with John Doe"}]),
-        "lost or invented",
+        "lost or invented a name",
     ),
-    "gives no words": (answers(merge=[{"sources": ["e1", "e2"], "content": " "}]), "it had no words"),
-    "joins different people": (answers(merge=[{"sources": ["e1", "e3"], "content": DENTIST[0]}]), "different people"),
-    "deletes everything": (answers(retire=["e1", "e2", "e3", "e4"]), "more than may be: none was"),
+    "gives no words": (answers(merge=[{"sources": ["e1", "e2"], "content": " "}]), "a merge that had no words"),
+    "joins different people": (
+        answers(merge=[{"sources": ["e1", "e3"], "content": DENTIST[0]}]),
+        "different people or",
+    ),
+    "deletes everything": (answers(retire=["e1", "e2", "e3", "e4"]), "more than may be retired"),
     "is filtered": (Answer('{"retire": ["e1"]}', (), Usage(), MODEL, finish="filter"), "no language model answered"),
     "is not there": (ModelBusy("later"), "no language model answered"),
     "is the offline one": (Answer('{"retire": ["e1"]}', (), Usage(), "offline"), "no language model answered"),
@@ -237,11 +240,11 @@ HOSTILE = {
 
 
 JUDGED = (
-    "would have been lost",
-    "lost or invented",
-    "it had no words",
-    "different people",
-    "more than may be: none was",
+    "would have lost",
+    "lost or invented a name",
+    "a merge that had no words",
+    "different people or",
+    "more than may be retired",
 )
 """What is said of an answer that could be used, but not in this."""
 
@@ -318,7 +321,7 @@ async def test_what_changes_while_a_model_thinks_is_left(tmp_path: Path) -> None
         held.free.set()
         await task
         assert await g.standing() == {DENTIST[1]}
-        assert "changed meanwhile" in await g.report()
+        assert "had changed since" in await g.report()
 
 
 # -------------------------------------------------------------------------------------------------------------- budgets
@@ -376,12 +379,12 @@ async def test_the_job_waits_for_rest_and_for_twelve_hours(tmp_path: Path) -> No
         g.dreaming.busy = lambda: True
         assert "is being answered" in await fired(g)
         g.dreaming.busy = lambda: False
-        assert await fired(g) == "2 entries retired, 1 made"
+        assert await fired(g) == "2 entries retired, 1 created"
         await g.keep("Bob likes tea", "Bob likes: tea", person=BOB)
         g.service.clock.forward(3_600)
         assert (await fired(g)).startswith("the last run was at")
         g.service.clock.forward(8 * 86_400)  # 3 in any seven days
-        assert await fired(g, asked=True) == "2 entries retired, 1 made"
+        assert await fired(g, asked=True) == "2 entries retired, 1 created"
         g.service.clock.forward(91 * 86_400)
         await fired(g)
         assert await g.service.column("SELECT count(*) FROM archival_entries") == [2], "retired 90 days ago: forgotten"
@@ -390,7 +393,7 @@ async def test_the_job_waits_for_rest_and_for_twelve_hours(tmp_path: Path) -> No
 
 async def test_it_can_be_switched_off(tmp_path: Path) -> None:
     async with ground(tmp_path, enabled=False) as g:
-        assert "switched off" in await fired(g, asked=True)
+        assert "turned off" in await fired(g, asked=True)
 
 
 async def test_others_than_the_owner_do_not_undo(tmp_path: Path) -> None:
