@@ -233,16 +233,16 @@ class Progress(_Watcher):
 
     async def _show(self, turn: TurnId, shown: _Shown, endpoint: Endpoint) -> None:
         await asyncio.sleep(max(0.0, RUN_BEGIN_SECONDS - (time.monotonic() - shown.begun)))
-        said, known = await self._look(turn)
+        said, known = await self._look(turn, endpoint)
         external = await self._runtime.preview(turn, shown.place, said, progress=True) if said else ""
 
         async def words() -> str:
-            return (await self._look(turn))[0]
+            return (await self._look(turn, endpoint))[0]
 
         # What stands there from before says what was so then.
         await self._edit(endpoint, shown, external, "" if known else said, words)
 
-    async def _look(self, turn: TurnId) -> tuple[str, bool]:
+    async def _look(self, turn: TurnId, endpoint: Endpoint) -> tuple[str, bool]:
         """What there is to say of a run, nothing when there is nothing; and whether it has a message already."""
         shown = self._shown.get(turn)
 
@@ -253,7 +253,8 @@ class Progress(_Watcher):
             members = {part.agent: agents.agent(rows, part.agent).name for part in parts}
             known = outbox.of_key(rows, progress_key(turn)) is not None
             group = agents.group(rows, run.group).name
-            return progress_words(run, group, parts, members, shown.parts if shown else {}), known
+            text = progress_words(run, group, parts, members, shown.parts if shown else {})
+            return text if len(text) <= endpoint.max_length else endpoint.split(text)[0], known
 
         return await self._runtime.database.read(work)
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.events import TextChunk
+from bot.agents.events import AgentStarted, OfMember, Started, TextChunk
 from bot.runtime import watchers
-from bot.runtime.watchers import Previews, progress_words
+from bot.runtime.watchers import Previews, Progress, progress_words
 from memory.groups import Part, Run
 from memory.store.ids import AgentId, GroupId, TurnId
 from tests.bot.agents.groups.parts import Cast, group, stages
@@ -104,6 +104,32 @@ async def test_a_named_member_is_shown_as_it_writes_in_a_message_that_goes_after
         await service.settled()
         await until(lambda: _gone(service))
         assert service.platform.texts() == ["the whole answer"]
+
+
+async def test_of_words_that_are_too_long_for_one_message_the_beginning_is_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watchers, "RUN_BEGIN_SECONDS", 0.0)
+    held = HeldReply(says("the whole answer"))
+    cast = Cast()
+    cast.replies.append(held)
+    async with running(tmp_path, Setting(cast, toml=stages(("whole", "Ant", "")))) as service:
+        service.hear(said("hello", 1))
+        await held.begun.wait()
+        (turn,) = await service.column("SELECT turn_id FROM group_runs")
+        (member,) = await service.column("SELECT id FROM turns WHERE parent_id IS NOT NULL")
+        service.platform.max_length = 60
+        progress = Progress(service.runtime, {"discord": service.platform}, service.runtime._workers)
+        progress(Started(turn, HALL.id))
+        progress(OfMember(member, HALL.id, TextChunk(member, HALL.id, "word " * 50)))
+        progress(AgentStarted(turn, HALL.id, "Ant"))
+        await until(lambda: _long(service))
+        held.free.set()
+        await service.settled()
+
+
+async def _long(service: Service) -> bool:
+    return any(len(text) == 60 for text in service.platform.texts())
 
 
 async def _texts(service: Service, expected: list[str]) -> bool:
