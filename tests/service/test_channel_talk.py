@@ -69,3 +69,16 @@ async def test_five_people_over_two_days(tmp_path: Path) -> None:
         assert f"(discord:{ana.id}) · {yesterday:%Y-%m-%d}" in first
         assert first.endswith(" · overheard]\nwe should repaint the shed in green")
         await t.service.stop()
+
+
+async def test_without_a_language_model_too(tmp_path: Path) -> None:
+    async with live_service(tmp_path) as t:
+        bo = t.member("Bo")
+        await t.service.start()
+        await t.ana.say(t.general, "the paint shop closes at 18:00")
+        await t.ana.say(t.general, "the ladder is in the garage")
+        first = await t.ask(bo, t.general, "<@bot> when does the paint shop close?")
+        assert first.text.startswith("Annie said here: “the paint shop closes at 18:00”")
+        later = await t.ask(bo, t.general, "<@bot> where is the ladder?")
+        assert later.text.startswith("Annie said here: “the ladder is in the garage”")
+        await t.service.stop()

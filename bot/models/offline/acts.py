@@ -139,6 +139,7 @@ def answer_question(intent: Intent, context: Context) -> Lines:
         _tell(entries, question, context)
         or _tell(heard, question, context)
         or _of_others([*entries, *heard], asked, context)
+        or _overheard(question, asked, context)
         or _slips(entries, question, context)
         or unknown(context)
     )
@@ -177,6 +178,13 @@ def _of_others(found: list[Found], asked: str, context: Context) -> Lines | None
     return _tell(theirs, read_question(own, context.language), context)
 
 
+def _overheard(question: Question, asked: str, context: Context) -> Lines | None:
+    """What others said to each other, and of themselves only where it is asked for by their name."""
+    said = _entries_found(context.turn.overheard, context)
+    general = [one for one in said if one.own or not one.fact.language.search("speaker", one.text)]
+    return _tell(general, question, context) or _of_others(said, asked, context)
+
+
 def _slips(found: list[Found], question: Question, context: Context) -> Lines | None:
     """The newest of one's own statements that would answer if a word of the question were misspelt."""
     near = [one for one in found if one.own and misspelt(question, one.fact)]
@@ -211,7 +219,7 @@ def _told(one: Found, context: Context) -> str:
     if one.record.kind == "block":
         phrase = "noted"
     elif not one.own:
-        phrase = "other_told"
+        phrase = "other_said" if one.record.role == "overheard" else "other_told"
     return context.language.say(phrase, speaker=context.name(one.record), fact=said, source=context.source(one.record))
 
 

@@ -27,7 +27,7 @@ from bot.models.offline.acts import act
 from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import Language, language, spoken
 from bot.models.offline.text import LONGEST, detect, uncalled
-from bot.models.offline.turn import Context, Lines, PendingError, Turn
+from bot.models.offline.turn import Context, Lines, PendingError, Record, Turn
 from memory.store.clock import Clock
 from scheduler.zones import zone_of
 
@@ -188,6 +188,11 @@ def _turn(request: Request, since: int, heard: list[UserMessage], now: datetime,
         made={call.id for message in window if isinstance(message, AssistantMessage) for call in message.calls},
         said={message.said.strip() for message in heard},
         agent=request.agent,
+        overheard=[
+            Record(f"view{place}", each.said, each.at, each.speaker, "", "", "message", "overheard", mine=None)
+            for place, each in enumerate(request.messages)
+            if isinstance(each, UserMessage) and each.overheard and each.said.strip()
+        ],
     )
 
 

@@ -4,7 +4,7 @@ The data of results comes from elsewhere: what is missing is empty, what is odd 
 """
 
 import json
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -131,6 +131,8 @@ class Turn:
     """Texts of the turn itself, which are no memory."""
     agent: str
     """The name of who answers."""
+    overheard: Sequence[Record] = ()
+    """What people said to each other, as far as it is in view."""
     gone: set[str] = field(default_factory=set)
     """Entries that this turn deletes."""
 

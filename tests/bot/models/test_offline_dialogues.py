@@ -352,6 +352,25 @@ def test_what_was_only_overheard_is_not_done() -> None:
     assert answer.calls, "unlike what was said to the agent"
 
 
+@pytest.mark.parametrize(
+    ("said", "question", "answer"),
+    [
+        (
+            "the paint shop closes at 18:00",
+            "when does the paint shop close?",
+            "Ana said here: “the paint shop closes at 18:00”",
+        ),
+        ("my cat is called Bolt", "what is Ana's cat called?", "Ana said here: “my cat is called Bolt”"),
+        ("my cat is called Bolt", "what is my cat called?", UNKNOWN),
+        ("does the shop close at six?", "when does the shop close?", UNKNOWN),
+    ],
+)
+def test_what_was_overheard_answers_a_question(said: str, question: str, answer: str) -> None:
+    talk = Talk()
+    talk.messages.append(UserMessage(said, said=said, at=NOW, speaker="Ana", overheard=True))
+    assert talk.say(question, speaker="Bo").startswith(answer)
+
+
 def test_a_misspelt_word_finds_the_nearest_only() -> None:
     said = asked("my wifi password is hunter2", "what is my wifi pasword?")
     assert said.startswith(NEAREST)
