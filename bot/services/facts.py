@@ -38,6 +38,15 @@ _Mine = Annotated[bool, Param("Show only facts learned from you")]
 _Fact = Annotated[_Words, Param("One statement about you or your work", metavar="TEXT")]
 _Category = Annotated[Category, Param("What kind of fact it is")]
 _Text = Annotated[_Words, Param("What is true instead")]
+_TELL = commit_point("projects.change")
+_Findings = Annotated[str, Field(min_length=1, max_length=LONGEST_REVIEW), Param("One finding, or numbered lines")]
+_Preference = Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param("Your preference")]
+_Project = Annotated[str, Field(min_length=1, max_length=LONGEST), Param("Short description of the project")]
+_Tech = Annotated[str, Field(max_length=LONGEST_TECH), Param("Technology used")]
+_Points = Annotated[int | None, Field(ge=1, le=5), Param("1 to 5 points")]
+_Learning = Annotated[
+    str, Field(min_length=1, max_length=30), Param("Number in the list", metavar="NUMBER", suggests="projects")
+]
 
 
 class FactRow(Row):
@@ -172,27 +181,12 @@ def _get(rows: Rows, identifier: FactId, scope: Scope) -> Fact:
     return found
 
 
-_TELL = commit_point("projects.change")
-
-
-_Findings = Annotated[str, Field(min_length=1, max_length=LONGEST_REVIEW), Param("One finding, or numbered lines")]
-_Preference = Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param("Your preference")]
-_Project = Annotated[str, Field(min_length=1, max_length=LONGEST), Param("Short description of the project")]
-_Tech = Annotated[str, Field(max_length=LONGEST_TECH), Param("Technology used")]
-_Points = Annotated[int | None, Field(ge=1, le=5), Param("1 to 5 points")]
-
-
 class Ratings(Arguments):
     creativity: _Points = None
     visual: _Points = None
     interaction: _Points = None
     completeness: _Points = None
     engagement: _Points = None
-
-
-_Learning = Annotated[
-    str, Field(min_length=1, max_length=30), Param("Number in the list", metavar="NUMBER", suggests="projects")
-]
 
 
 class LearningRow(Row):

@@ -48,6 +48,13 @@ _Limit = Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, ne
 _Before = Annotated[int | None, Field(ge=1), Param("Show only those before this number", via=TERMINAL_ONLY)]
 _Row = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="inbox")]
 _Dead = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="dead")]
+_RETRY = commit_point("unanswered.retry")
+_OWN_SUGGESTED = 25
+_SHOWN = 80  # characters of a message
+_NONE = gettext_noop("You have no failed message with this number.")
+_Message = Annotated[str, Field(min_length=1, max_length=30), Param("Number from my apology", suggests="unanswered")]
+_HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
+_Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
 
 
 def shown_error(error: str, audience: Audience, scope: Scope) -> str:
@@ -167,15 +174,6 @@ def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
     return row
 
 
-_RETRY = commit_point("unanswered.retry")
-_OWN_SUGGESTED = 25
-_SHOWN = 80  # characters of a message
-_NONE = gettext_noop("You have no failed message with this number.")
-
-
-_Message = Annotated[str, Field(min_length=1, max_length=30), Param("Number from my apology", suggests="unanswered")]
-
-
 @dataclass(frozen=True)
 class Unanswered(MemoryService, Announcing):
     """What one constellation gave up on. `queued` sees to what waits for an answer."""
@@ -225,12 +223,6 @@ class Unanswered(MemoryService, Announcing):
                     f"{told.key}/shown", told.place, told.source, told.content, told.audience, detail=detail
                 )
                 outbox.add(tx, new, self.clock())
-
-
-_HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
-
-
-_Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
 
 
 class DayRow(Row):

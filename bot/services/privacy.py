@@ -42,6 +42,18 @@ _EXPORTS = Options(changes=True, seconds=300.0, suffix="json")
 """It is logged, and the owner's way to the direct messages of others: never by a link, or a token that only looks."""
 _ERASES = Options(changes=True, asks=True, seconds=None)
 _log = structlog.get_logger("bot.services.privacy")
+_Person = Annotated[
+    str,
+    Field(max_length=300),
+    Param(
+        "Person, such as discord:1234 (default: you)",
+        metavar="PERSON",
+        positional=True,
+        via=TERMINAL_ONLY,
+        needs=Action.PRIVACY_OF_OTHERS,
+    ),
+]
+_SOURCES = ("discord", "bluesky", "terminal", "api")
 
 
 class Choices:
@@ -106,19 +118,6 @@ class Choices:
         chosen = {person: since for person, (_, since) in self._held.items()}
         if await database.read(unshown.chosen) != chosen:
             await database.write(_FOLLOW, lambda tx: unshown.choices(tx, chosen))
-
-
-_Person = Annotated[
-    str,
-    Field(max_length=300),
-    Param(
-        "Person, such as discord:1234 (default: you)",
-        metavar="PERSON",
-        positional=True,
-        via=TERMINAL_ONLY,
-        needs=Action.PRIVACY_OF_OTHERS,
-    ),
-]
 
 
 @dataclass(frozen=True)
@@ -245,9 +244,6 @@ class Privacy:
             return [row for n, row in enumerate(found) if row not in found[:n]]  # a row can be about two of them
 
         return await self.constellations.registry.read(read)
-
-
-_SOURCES = ("discord", "bluesky", "terminal", "api")
 
 
 def named(person: str) -> PersonId:

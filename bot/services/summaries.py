@@ -54,6 +54,27 @@ _Of = Annotated[
     Literal["day", "week"] | None, Param("Only days or only weeks", labels={"day": "Days", "week": "Weeks"})
 ]
 _Count = Annotated[int, Field(ge=1, le=_MOST), Param("How many")]
+_UNDO = commit_point("night.undo")
+_SHOWN = 160
+_KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
+_LASTING = gettext_noop(
+    "This cannot be redone as a whole: each block has its own `/memory undo`, and removed entries stay removed."
+)
+_log = structlog.get_logger("bot.services.summaries")
+_Night = Annotated[
+    str,
+    Field(max_length=10),
+    Param(
+        "Date the night began, such as 2026-11-22 (default: last night)", metavar="DATE", suggests="nights",
+        positional=True,
+    ),
+]  # fmt: skip
+_ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
+_DEEDS = {
+    "insert": gettext_noop("wrote the new entry {entry}"),
+    "change": gettext_noop("changed the entry {entry}"),
+    "delete": gettext_noop("removed the entry {entry}"),
+}
 
 
 class SummaryRow(Row):
@@ -151,15 +172,6 @@ def _listed(title: str, lines: Sequence[str]) -> str:
     return f"{title}: {'; '.join(lines)}".rstrip(".") + "." if lines else ""
 
 
-_UNDO = commit_point("night.undo")
-_SHOWN = 160
-_KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
-_LASTING = gettext_noop(
-    "This cannot be redone as a whole: each block has its own `/memory undo`, and removed entries stay removed."
-)
-_log = structlog.get_logger("bot.services.summaries")
-
-
 @dataclass(frozen=True)
 class Written:
     """What turns changed in blocks that a scope may see (`hidden`: may not) and in entries, and what they arranged."""
@@ -168,16 +180,6 @@ class Written:
     entries: Sequence[Noted]
     arranged: Sequence[Arranged]
     hidden: int = 0
-
-
-_Night = Annotated[
-        str,
-        Field(max_length=10),
-        Param(
-            "Date the night began, such as 2026-11-22 (default: last night)", metavar="DATE", suggests="nights",
-            positional=True,
-        )
-    ]  # fmt: skip
 
 
 class TurnRow(Row):
@@ -422,14 +424,6 @@ def _block_lines(turn: NightTurn, named: Named, past: Past, changes: Sequence[Ch
     counts += [ngettext("{count} character removed", "{count} characters removed", gone)] if gone else []
     text = one_line(came, _SHOWN) or _("nothing new")
     return [_("wrote in block {name} ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
-
-
-_ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
-_DEEDS = {
-    "insert": gettext_noop("wrote the new entry {entry}"),
-    "change": gettext_noop("changed the entry {entry}"),
-    "delete": gettext_noop("removed the entry {entry}"),
-}
 
 
 def _entry_line(rows: Rows, noted: Noted) -> str:
