@@ -28,6 +28,8 @@ from memory.store.clock import Clock, utc_now
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from sources.base import Endpoint, Front
+from sources.terminal import PERSON
+from texts import speak
 
 _TELL = commit_point("task.failed")
 _END_SECONDS = 6.0  # for all that is under way together; then all is closed, and a container is killed after ten
@@ -56,6 +58,8 @@ class App:
     async def run(self, until: Callable[[], Awaitable[None]]) -> None:
         """Serve until `until` returns, then drain: no more is heard, turns reach a stored step, answers go out."""
         shared, router, people = self.served.shared, self.served.router, self.served.people
+        if chosen := shared.accounts.language(PERSON):  # what is said unasked is for the owner
+            speak(chosen)
         async with asyncio.TaskGroup() as tasks:
             supervisor = Supervisor(tasks, self._tell, router.workers.unstored)
             await people.privacy.eraser.take_up()  # before anybody's words are used again

@@ -23,12 +23,13 @@ _EXCERPT = 80  # characters of our message that a reaction is told with
 def to_arrival(notification: Notification, group: GroupId) -> Arrival:
     """A notification as the inbox stores it: its text apart from the rest, so that an edit finds one copy."""
     place, speaker = notification.place, notification.speaker
+    bindings = () if place.kind == "direct" else place.bindings  # those of direct messages name their person
     answerable = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
     return Arrival(
         source=notification.source,
         external_id=notification.external_id,
         kind=notification.kind,
-        place=Heard(place.id, place.kind, place.name, place.audience, place.within),
+        place=Heard(place.id, place.kind, place.name, place.audience, place.within, bindings),
         person=speaker.id if speaker else None,
         speaker=speaker.name if speaker else "",
         trust=speaker.trust if speaker else Trust.STRANGER,

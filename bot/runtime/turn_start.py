@@ -10,7 +10,7 @@ from datetime import datetime
 from bot.agents import turn_log
 from bot.agents.context import prompt
 from bot.agents.groups.speaker import beginning
-from bot.agents.groups.team import Team
+from bot.agents.groups.team import Team, at_place
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions import broker
@@ -89,7 +89,7 @@ def begin_turn(
         conducted = begun.plan.conducted and request is None
         return Begun(turn.id, None if conducted else standing(tx, turn.id, max_steps))
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
-    agent = begun.team.acting(turn.agent)
+    agent = at_place(tx, begun.team.acting(turn.agent), turn.place)
     material = prompt.inputs(tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, joined, now)]))
     return Begun(turn.id, (material, next_step(material, said=False, max_steps=max_steps), False), first)
 

@@ -40,7 +40,11 @@ _Text = Annotated[
 _Due = Annotated[
     str, Field(max_length=200), Param('When, such as "in 20 minutes" or "every monday at 8"', positional=True)
 ]
-_Where = Annotated[Literal["privately", "here"], Param("Where to remind you", via=DISCORD_ONLY)]
+_Where = Annotated[
+    Literal["privately", "here"] | None,
+    Param("Where to remind you (default: as you set it, or privately)", via=DISCORD_ONLY),
+]
+_REMINDERS = {"here": gettext_noop("Where I set them"), "privately": gettext_noop("In direct messages")}
 _Reminder = Annotated[_Named, Param("Number or words from it", suggests="reminders")]
 _Until = Annotated[
     DayPart | None, Param("Or until when", labels={"evening": "This evening", "morning": "Tomorrow morning"})
@@ -70,6 +74,7 @@ class SetClocks(Arguments):
     ] = None
     end: Annotated[str | None, Field(max_length=5), Param("End of quiet hours, such as 7:00", flag="--until")] = None
     zone: Annotated[str | None, Field(max_length=60), Param("Your time zone, such as Europe/Vienna")] = None
+    reminders: Annotated[Literal["here", "privately"] | None, Param("Where reminders arrive", labels=_REMINDERS)] = None
 
 
 class ReminderSet(Result):
@@ -149,8 +154,9 @@ class Agenda(MemoryService, Announcing):
 
     @operation("remind.me", "Set a reminder", Action.AGENDA, KEEPS)
     @writes(_CHANGE, durable=True)
-    def remind(self, tx: Tx, caller: Caller, text: _Text, when: _Due = "", where: _Where = "privately") -> ReminderSet:
-        at = caller.here if where == "here" and caller.here is not None else caller.alone
+    def remind(self, tx: Tx, caller: Caller, text: _Text, when: _Due = "", where: _Where = None) -> ReminderSet:
+        chosen = where or quiet_hours.of(tx, self.people.selves(caller.person)).reminders
+        at = caller.here if chosen == "here" and caller.here is not None else caller.alone
         if not when.strip():
             text, when = reminding.parted(text, self.clock(), self._zone(tx, caller))
         wanted = Wanted(text, when, caller.person, at.place, at.scope, caller.trust)
@@ -249,7 +255,7 @@ class Agenda(MemoryService, Announcing):
 
     # ------------------------------------------------------------------ clocks
 
-    @operation("quiet", "Show or set your time zone and quiet hours", Action.AGENDA, KEEPS)
+    @operation("quiet", "Show or set your time zone, quiet hours and where reminders arrive", Action.AGENDA, KEEPS)
     async def quiet(self, caller: Caller, arguments: SetClocks) -> str:
         return await (self._seen(caller) if arguments == SetClocks() else self._set(caller, arguments))
 
@@ -260,7 +266,7 @@ class Agenda(MemoryService, Announcing):
         quiet = quiet_hours.changed(before, arguments.begin, arguments.end)
         kept = before.zone if arguments.zone is None else arguments.zone
         zone_of(kept or "UTC")
-        quiet_hours.put(tx, selves, Times(kept, *quiet), self.clock())
+        quiet_hours.put(tx, selves, Times(kept, *quiet, arguments.reminders or before.reminders), self.clock())
         note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
         return self._clocks(tx, caller) + (note if kept != before.zone else "")
 
@@ -277,8 +283,10 @@ class Agenda(MemoryService, Announcing):
             if found.quiet_from
             else _("none")
         )
+        reminders = _("in direct messages") if found.reminders == "privately" else _("where you set them")
         return _(
-            "Time zone: {zone}. Quiet hours: {quiet}.",
+            "Time zone: {zone}. Quiet hours: {quiet}. Reminders arrive {reminders}.",
+            reminders=reminders,
             zone=found.zone or _("{zone} (the default)", zone=self.zone),
             quiet=quiet,
         )

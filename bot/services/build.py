@@ -125,7 +125,12 @@ class Upkeep:
 
 
 def open_reminders(
-    config: Config, approvals: Approvals, schedule: Schedule, choices: Choices, notices: Notices
+    config: Config,
+    approvals: Approvals,
+    schedule: Schedule,
+    choices: Choices,
+    spoken: Callable[[PersonId], str],
+    notices: Notices,
 ) -> None:
     """Have what is due in people's agendas said by the schedule."""
     zone, people = config.schedule.zone_name(), approvals.people
@@ -134,7 +139,7 @@ def open_reminders(
         chosen = choices.of(person)
         return chosen is not None and chosen[0] is Choice.OPTED_OUT
 
-    reminding = ReminderJob(notices, zone, opted_out, people.selves)
+    reminding = ReminderJob(notices, zone, opted_out, people.selves, spoken)
     reminding.add(schedule.kinds)
     EventJob(reminding).add(schedule.kinds)
     ConsentRequests(reminding).add(schedule.kinds)
@@ -171,9 +176,15 @@ def open_patrols(config: Config, approvals: Approvals, schedule: Schedule, side:
 
 
 def build_registry(
-    config: Config, approvals: Approvals, schedule: Schedule, choices: Choices, ready: tuple[object, ...]
+    config: Config,
+    approvals: Approvals,
+    schedule: Schedule,
+    choices: Choices,
+    spoken: Callable[[PersonId], str],
+    ready: tuple[object, ...],
 ) -> Registry:
-    """Every service; `schedule` is told what is due, and `choices` says of whom nothing is kept.
+    """Every service; `schedule` is told what is due, `choices` says of whom nothing is kept, and `spoken` in which
+    language somebody is answered.
 
     `ready` are those that are made elsewhere.
     """
@@ -204,4 +215,4 @@ def build_registry(
         *ready,
     )
     guard = Guard(people, choices.withheld, Redactor(config.secrets()).clean)
-    return Registry(services, guard, Clocks(clock, zone_of))
+    return Registry(services, guard, Clocks(clock, zone_of, spoken))

@@ -34,6 +34,7 @@ from bot.runtime.supervision import Work
 from bot.runtime.watchers import Broadcast, Previews, Progress, Typing
 from bot.secrets import Redactor
 from bot.services.access import Access, configured_rules
+from bot.services.account_settings import AccountSettings
 from bot.services.agents import Agents
 from bot.services.approvals import Approvals
 from bot.services.backups import Databases
@@ -53,7 +54,7 @@ from bot.services.jobs import Schedule
 from bot.services.outbox import Outbox
 from bot.services.people import Accounts
 from bot.services.permits import Permits
-from bot.services.places import AccountSettings, Places, open_places
+from bot.services.places import Places, open_places
 from bot.services.privacy import Choices, Community, Privacy
 from bot.services.registry import Registry
 from bot.services.search import Search
@@ -196,6 +197,7 @@ class ServedConstellations:
 
     async def _erased(self) -> None:
         """Read again what is kept in memory of people: an erasure may have changed it."""
+        await self.shared.accounts.load()
         await self.access.load()
         await self.people.accounts.load()
 
@@ -281,7 +283,9 @@ class _Maker:
             embedding=answers.embedding,
             talking=Talking(approvals, places, receive),
             gaps=Gaps("discord", self.database, clock, settle),
-            registry=build_registry(config, approvals, schedule, self.served.people.privacy.choices, ready),
+            registry=build_registry(
+                config, approvals, schedule, self.served.people.privacy.choices, shared.accounts.language, ready
+            ),
             community=self.served.people,
             halt=shared.halt,
         )
@@ -315,7 +319,8 @@ class _Maker:
     def _schedule(self, approvals: Approvals, turn_deps: TurnDeps) -> Schedule:
         config, changed = self.shared.config, functools.partial(self.served.runner.changed, self.constellation.id)
         schedule = open_schedule(config, approvals, changed, backups=not self._origin)
-        open_reminders(config, approvals, schedule, self.served.people.privacy.choices, owner_notices(config))
+        choices = self.served.people.privacy.choices
+        open_reminders(config, approvals, schedule, choices, self.shared.accounts.language, owner_notices(config))
         open_patrols(config, approvals, schedule, turn_deps.owner)
         summaries = SummaryJob(Background.of(turn_deps), self._zone, config.model.upkeep, self._busy)
         replace(summaries, enabled=config.schedule.summaries).add(schedule.kinds)

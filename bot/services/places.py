@@ -1,4 +1,5 @@
-"""How places are heard, who answers there, and which sources are paused: decided by command while the service runs.
+"""How places are heard, who answers there by which model, and which sources are paused: decided by command while the
+service runs. So is the language in which somebody is answered.
 
 A decision is a row, so it lasts; it wins over what the configuration says about the same place, and the narrower place
 wins over the wider one, whoever said it. The mappings here are read by sources and router as they are at that moment.
@@ -15,9 +16,11 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action, Approver, People
 from bot.config import Config
 from bot.errors import UserError
+from bot.models.catalog import OFFLINE
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
+from bot.services.account_settings import OF_CONSTELLATION, AccountSettings
 from bot.services.approvals import Approvals
-from bot.services.caller import DISCORD_ONLY, Caller, Location, Via
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
 from bot.services.names import NO_GROUP, find
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
@@ -25,14 +28,16 @@ from bot.services.transactions import reads, writes
 from memory import agents, data_sources, jobs
 from memory.agents import Group
 from memory.data_sources import DataSource
+from memory.people.audience import OWNER
 from memory.queue import place_settings
 from memory.queue.place_settings import Kind, Setting
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import GroupId
+from memory.store.ids import GroupId, PlaceId
 from sources.terminal import SOURCE
-from texts import _, gettext_noop
+from texts import _, gettext_noop, speak
+from texts import language as spoken
 
 _DECIDE = commit_point("steering.decide")
 
@@ -71,6 +76,19 @@ _Group = Annotated[
     Param("Group to answer (default: show the current one)", suggests="routes", needs=Action.STEER),
 ]
 _Level = Annotated[Literal["channel", "server"], Param("Where it applies", labels=_REACHES)]
+
+
+_Model = Annotated[
+    str | None,
+    Field(min_length=1, max_length=100),
+    Param("Model to answer (default: show the current one)", positional=True, suggests="models", needs=Action.STEER),
+]
+_Place = Annotated[str, Field(max_length=200), Param("Place, such as discord:1234", via=TERMINAL_ONLY)]
+_LANGUAGES = {"en": "English", "de": "Deutsch", "ja": "日本語", "auto": gettext_noop("As in your app")}
+_Language = Annotated[
+    Literal["en", "de", "ja", "auto"] | None,
+    Param("Language (default: show the current one)", positional=True, labels=_LANGUAGES),
+]
 
 
 class SourceRow(Row):
@@ -126,40 +144,6 @@ class Configured:
 
 
 @dataclass
-class AccountSettings:
-    """What was decided about Carina's accounts: how places are heard, and which sources are paused.
-
-    That is one for all constellations, and kept in the database of the configured one.
-    """
-
-    database: Database
-    held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
-    modes: dict[str, str] = field(default_factory=dict, init=False)
-    """Modes by "discord:<channel, category or guild>"."""
-    paused: dict[str, Setting] = field(default_factory=dict, init=False)
-    """Kept as the store has them; whoever takes in what is heard has the same object."""
-    resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
-    """What a source does when it is resumed, to read what was said meanwhile. Of one that is not here that is left."""
-
-    async def load(self) -> None:
-        """Read what was decided; to be done before anything is heard."""
-        for setting in await self.database.read(place_settings.settings):
-            if setting.kind != "group":
-                self.hold(setting)
-
-    def hold(self, setting: Setting) -> None:
-        self.held[setting.kind, setting.subject] = setting
-        if setting.kind == "mode":
-            self.modes[setting.subject] = setting.value
-        else:
-            self.paused[setting.subject] = setting
-
-    def forget(self, kind: Kind, subject: str) -> None:
-        del self.held[kind, subject]
-        (self.modes if kind == "mode" else self.paused).pop(subject, None)
-
-
-@dataclass
 class Places:
     """The decisions of one constellation and those about the accounts. `resume` sees to what waits, everywhere;
     `sources` are those that can be paused."""
@@ -177,6 +161,8 @@ class Places:
     sources: tuple[str, ...]
     accounts: AccountSettings
     configured: Configured = field(default_factory=Configured)
+    models: tuple[str, ...] = (OFFLINE,)
+    """Those that are configured, that of most agents first."""
     _held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
@@ -184,7 +170,7 @@ class Places:
         self._held.clear()
         self.answering.decided.clear()
         for setting in await self.database.read(place_settings.settings):
-            if setting.kind == "group":
+            if setting.kind in OF_CONSTELLATION:
                 self._hold(setting)
 
     def deaf(self, source: str) -> bool:
@@ -224,6 +210,61 @@ class Places:
         found = self._origin("group", chain, self.answering.places, self.answering.default)
         name = next((each.name for each in await self.groups() if each.id == found.value), found.value)
         return self._shown(done, _("{} answers here"), replace(found, value=name), where)
+
+    @operation("model", "Show or set which model answers in a channel", Action.STEER, CHANGES)
+    async def model(
+        self,
+        caller: Caller,
+        model: _Model = None,
+        channel: _Channel = None,
+        place: _Place = "",
+        reach: _Level = "channel",
+    ) -> PlaceSetting:
+        given = Location(PlaceId(place), OWNER, (place,), (place,)) if place else channel
+        where, done = _where(caller, given), ""
+        if model is not None:
+            if model not in (*self.models, _CONFIGURED):
+                known = ", ".join(self.models)
+                raise UserError("The model {model} is not configured. These are: {known}.", model=model, known=known)
+            level = where.bindings[-1] if reach == "server" else where.bindings[0]
+            value = None if model == _CONFIGURED else model
+            done = await self._decide("model", level, value, caller.approver)
+        found = self._origin("model", where.bindings, {}, "")
+        usual = found.value or ", ".join(await self._models_of(where))
+        return self._shown(done, _("{} answers here"), replace(found, value=usual), where)
+
+    async def _models_of(self, where: Location) -> tuple[str, ...]:
+        """Those of the group that answers there."""
+        chain = (*where.bindings, EVERYWHERE_ELSE)
+        group = self._origin("group", chain, self.answering.places, self.answering.default).value
+
+        def read(rows: Rows) -> tuple[str, ...]:
+            members = next((each.members for each in agents.groups(rows) if each.id == group), ())
+            own = {agent.id: agent.model for agent in agents.agents(rows)}
+            speaking = (each for each in members if each.role != "observer")
+            return tuple(dict.fromkeys(each.model or own[each.agent] or self.models[0] for each in speaking))
+
+        return await self.database.read(read)
+
+    @suggestions("models")
+    async def suggest_models(self, _caller: Caller) -> Suggestions:
+        return (*self.models, _CONFIGURED)
+
+    @operation("language", "Show or set the language in which I answer your commands", Action.AGENDA, CHANGES)
+    async def language(self, caller: Caller, language: _Language = None) -> str:
+        selves = self.people.selves(caller.person)
+        if language is not None:
+            for each in selves:
+                if language != "auto":
+                    await self._decide("language", each, language, caller.approver)
+                elif each in self.accounts.languages:
+                    await self._decide("language", each, None, caller.approver)
+        chosen = self.accounts.language(caller.person)
+        speak(chosen or caller.locale or spoken())
+        told = _LANGUAGES[spoken()]
+        if chosen:
+            return _("Language: {language}.", language=told)
+        return _("Language: {language}, as in your app.", language=told)
 
     async def bind(self, subject: str, group: str | None, who: Approver) -> str:
         """Let a group answer in a place; None leaves it to the configuration again. Raises UserError."""
@@ -320,7 +361,7 @@ class Places:
     def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
         """What holds in a place named by these subjects, narrowest first, and who said so."""
         for subject in chain:
-            setting = (self._held if kind == "group" else self.accounts.held).get((kind, subject))
+            setting = (self._held if kind in OF_CONSTELLATION else self.accounts.held).get((kind, subject))
             if setting is not None:
                 return _Origin(setting.value, subject, setting)
             if subject in configured:
@@ -345,7 +386,7 @@ class Places:
             place_settings.put(tx, setting)
             return True
 
-        database = self.database if kind == "group" else self.accounts.database
+        database = self.database if kind in OF_CONSTELLATION else self.accounts.database
         done = await database.write(_DECIDE, work, durable=True)
         if not done:
             raise UserError("No command has changed this; the configuration applies there.")
@@ -357,18 +398,20 @@ class Places:
         return _("Done.") if value is not None else _("Undone. The configuration applies there again.")
 
     def _hold(self, setting: Setting) -> None:
-        if setting.kind != "group":
+        if setting.kind not in OF_CONSTELLATION:
             self.accounts.hold(setting)
             return
         self._held[setting.kind, setting.subject] = setting
-        self.answering.decided[setting.subject] = GroupId(setting.value)
+        if setting.kind == "group":
+            self.answering.decided[setting.subject] = GroupId(setting.value)
 
     def _forget(self, kind: Kind, subject: str) -> None:
-        if kind != "group":
+        if kind not in OF_CONSTELLATION:
             self.accounts.forget(kind, subject)
             return
         del self._held[kind, subject]
-        self.answering.decided.pop(subject, None)
+        if kind == "group":
+            self.answering.decided.pop(subject, None)
 
 
 def _where(caller: Caller, channel: Location | None) -> Location:
@@ -401,6 +444,13 @@ def _source_row(source: str, paused: Setting | None) -> SourceRow:
     return SourceRow.model_validate({"source": source, "paused": paused is not None, **held})
 
 
+def _models(config: Config) -> tuple[str, ...]:
+    """Every model that the configuration names for answers."""
+    members = (member.model for group in config.groups for member in group.members)
+    named = (*config.model.fallback, *(agent.model for agent in config.agents), *members, config.budgets.cheaper_model)
+    return tuple(dict.fromkeys(filter(None, (config.model.default, *named, OFFLINE))))
+
+
 async def open_places(
     config: Config, approvals: Approvals, answering: RoutingTable, accounts: AccountSettings, resume: Callable[[], None]
 ) -> Places:
@@ -414,6 +464,7 @@ async def open_places(
         tuple(config.sources),
         accounts,
         Configured(modes, config.discord.default_mode),
+        _models(config),
     )
     await made.load()
     return made

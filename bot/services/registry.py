@@ -36,7 +36,7 @@ from memory.store.errors import (
     Refused,
 )
 from memory.store.ids import PersonId
-from texts import _, error_sentence, error_text, gettext_noop
+from texts import _, error_sentence, error_text, gettext_noop, speak
 
 Role = NewType("Role", str)
 """A role of a Discord server, as commands name it: "discord:role:1234"."""
@@ -347,10 +347,12 @@ class Guard:
 
 @dataclass(frozen=True)
 class Clocks:
-    """By what clock things are told. `zone_of` is asked for the zone of a person's clocks."""
+    """By what clock things are told. `zone_of` is asked for the zone of a person's clocks, and `language` for the
+    language that a person chose, empty where they chose none."""
 
     now: Clock
     zone_of: Callable[[PersonId], Awaitable[str]]
+    language: Callable[[PersonId], str]
 
 
 class Registry:
@@ -376,6 +378,8 @@ class Registry:
 
     async def results(self, name: str, caller: Caller, given: Mapping[str, Any]) -> AsyncIterator[Result]:
         """Do it and give the results as they come."""
+        if caller.via is Via.TERMINAL and (chosen := self._clocks.language(caller.person)):  # others speak it before
+            speak(chosen)
         declared = self._permitted(name, caller)
         self._require(declared, caller, given)
         arguments = validated(declared.arguments, self._guard.clean(dict(given)), caller.via)

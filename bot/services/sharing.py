@@ -18,12 +18,12 @@ from bot.runtime.intake import AudienceResolver, Gate, Intake
 from bot.runtime.replication import Replication, replica_of
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
+from bot.services.account_settings import AccountSettings
 from bot.services.approvals import approval_terms
 from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared
 from bot.services.constellations import named
 from bot.services.halt import Restart
-from bot.services.places import AccountSettings
 from bot.services.privacy import Choices
 from bot.services.registry import Operation, Registry, Suggested
 from bot.services.results import Plain, Result
@@ -62,12 +62,13 @@ async def open_shared(
         constellations = await stack.enter_async_context(Constellations.open(folder.path, clock, _OPEN_FILES))
         configured = await _configured(config, constellations, at_rest=at_rest)
         home = await stack.enter_async_context(constellations.use(configured.id))
-        accounts = AccountSettings(home)
         embedder = await stack.enter_async_context(open_embedder(config))
         halt, broker = HaltState(constellations, clock, config.approvals.halt_phrase), Broker(approval_terms(config))
         if not at_rest:
             await halt.restore()
         people = broker.terms.people
+        accounts = AccountSettings(home, people.selves)
+        reached = web_address, config.web.server.public_url, accounts.language
         choices, audience = Choices(constellations, clock, people.selves), AudienceResolver(people)
         gate = Gate(halt, audience.heard_by, choices.withheld_at, accounts.paused.__contains__)
         served = ServedConstellations(
@@ -91,7 +92,7 @@ async def open_shared(
                 journal=Journal(folder.terminal_journal),
                 restart=restart,
                 replication=Replication(None if at_rest else replica_of(config), constellations, clock, redact),
-                web_access=WebAccess(constellations, home, people, clock, web_address, config.web.server.public_url),
+                web_access=WebAccess(constellations, home, people, clock, *reached),
                 started=clock(),
                 at_rest=at_rest,
             )

@@ -20,7 +20,7 @@ HIDDEN = {
 }
 TITLES = {
     **HIDDEN,
-    "my": gettext_noop("Your quiet hours, state, linked accounts and unanswered messages"),
+    "my": gettext_noop("Your language, quiet hours, state, linked accounts and unanswered messages"),
 }
 """What the groups are for that exist on Discord alone."""
 HEADINGS = {
@@ -38,10 +38,12 @@ HEADINGS = {
     "group.list": gettext_noop("Groups"),
     "inbox.list": gettext_noop("Recent messages"),
     "jobs.list": gettext_noop("Scheduled jobs"),
+    "language": gettext_noop("Your language"),
     "link.list": gettext_noop("Your linked accounts"),
     "memory.list": gettext_noop("Memory blocks"),
     "memory.show": gettext_noop("Memory blocks"),
     "mode.channel": gettext_noop("What I respond to here"),
+    "model": gettext_noop("Which model answers here"),
     "outbox.list": gettext_noop("Undelivered messages"),
     "pair.list": gettext_noop("Pairing requests"),
     "people.list": gettext_noop("Allowed and blocked"),
@@ -99,6 +101,7 @@ BUTTONS = {
 _WITHIN = {
     "approve": "permits",
     "deny": "permits",
+    "language": "my",
     "link": "my",
     "quiet": "my",
     "retry": "my",

@@ -119,6 +119,8 @@ class WebAccess:
     clock: Clock
     address: Callable[[], str]
     public_url: str
+    spoken: Callable[[PersonId], str]
+    """The language that somebody chose; empty where they chose none, and that of their browser is spoken."""
 
     @property
     def registry(self) -> Database:

@@ -71,7 +71,8 @@ class ConsentRequests:
             return Done(_("nobody gets unsolicited messages there"))
         if kept := self.reminding.kept_back(tx, person, firing.now):
             return kept
-        self._queue(tx, entry, person, firing.now)
+        with self.reminding.speaking_to(person):
+            self._queue(tx, entry, person, firing.now)
         return Done(_("asked"))
 
     def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:

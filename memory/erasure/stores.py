@@ -260,7 +260,11 @@ STORES: tuple[PersonStore, ...] = (
         PersonTable("pairing_codes", columns="person_id, name, told, first_at, expires_at"),
     ),
     _rows("gaps", PersonTable("gaps", "place_id = replace(:person, ':', ':user:')")),
-    _rows("steering", PersonTable("steering", "decided_by = :person", emptied=f"decided_by = {_NOBODY}")),
+    _rows(
+        "steering",
+        PersonTable("steering", "kind = 'language' AND subject = :person"),
+        PersonTable("steering", "kind <> 'language' AND decided_by = :person", emptied=f"decided_by = {_NOBODY}"),
+    ),
     _rows("labels", PersonTable("unshown_people", f"{NAMED} AND why = 'label'")),  # a choice outlives an erasure
     _rows("jobs", PersonTable("jobs", columns="id, kind, next_at, status, last_run_at, created_at")),
     _rows(

@@ -1,6 +1,6 @@
-"""By whose clocks somebody lives, and when they are not to be disturbed."""
+"""By whose clocks somebody lives, when they are not to be disturbed, and where they are reminded."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime, time
 
 from memory.store.database import Rows, Tx
@@ -15,6 +15,8 @@ class Times:
     zone: str = ""
     quiet_from: str = ""
     quiet_until: str = ""
+    reminders: str = ""
+    """"here", where they were set, or "privately"."""
 
 
 def of(rows: Rows, people: tuple[PersonId, ...]) -> Times:
@@ -22,7 +24,7 @@ def of(rows: Rows, people: tuple[PersonId, ...]) -> Times:
     marks = ", ".join("?" * len(people))
     sql = f"SELECT * FROM person_times WHERE person_id IN ({marks}) ORDER BY updated_at DESC LIMIT 1"
     row = rows.one(sql, people)
-    return Times() if row is None else Times(row["zone"], row["quiet_from"], row["quiet_until"])
+    return Times() if row is None else Times(row["zone"], row["quiet_from"], row["quiet_until"], row["reminders"])
 
 
 def zone_for(rows: Rows, people: tuple[PersonId, ...], default: str) -> str:
@@ -34,8 +36,7 @@ def put(tx: Tx, people: tuple[PersonId, ...], times: Times, now: datetime) -> No
     """Let it hold for all accounts of somebody."""
     for person in people:
         tx.run("DELETE FROM person_times WHERE person_id = ?", (person,))
-        values = {"zone": times.zone, "quiet_from": times.quiet_from, "quiet_until": times.quiet_until}
-        tx.insert("person_times", {"person_id": person, **values, "updated_at": now})
+        tx.insert("person_times", {"person_id": person, **asdict(times), "updated_at": now})
 
 
 def changed(before: Times, begin: str | None, end: str | None) -> tuple[str, str]:

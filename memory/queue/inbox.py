@@ -46,6 +46,7 @@ class Heard:
     name: str
     audience: Audience
     within: tuple[Audience, ...]
+    bindings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -223,16 +224,18 @@ def _running_turn(rows: Rows, message: MessageId) -> TurnId | None:
 
 def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
     """Note where something was heard and how far the place was read, and nothing else of it."""
-    sql = """INSERT INTO places (id, source, kind, name, audience, within, cursor, heard_at)
-        VALUES (:id, :source, :kind, :name, :audience, :within, nullif(:cursor, ''), :now)
+    sql = """INSERT INTO places (id, source, kind, name, audience, within, bindings, cursor, heard_at)
+        VALUES (:id, :source, :kind, :name, :audience, :within, :bindings, nullif(:cursor, ''), :now)
         ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, audience = excluded.audience, within = excluded.within,
-          name = iif(excluded.name = '', name, excluded.name), heard_at = excluded.heard_at,
+          bindings = excluded.bindings, heard_at = excluded.heard_at,
+          name = iif(excluded.name = '', name, excluded.name),
           cursor = CASE WHEN excluded.cursor IS NULL THEN cursor
             WHEN cursor IS NULL OR length(excluded.cursor) > length(cursor) THEN excluded.cursor
             WHEN length(excluded.cursor) = length(cursor) THEN max(cursor, excluded.cursor) ELSE cursor END"""
     place = arrival.place
     values: dict[str, Value] = {"id": place.id, "source": arrival.source, "kind": place.kind, "name": place.name}
     values |= {"audience": place.audience, "within": json.dumps(place.within), "now": now}
+    values["bindings"] = json.dumps(place.bindings)
     tx.run(sql, {**values, "cursor": arrival.position})
 
 

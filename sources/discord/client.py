@@ -55,6 +55,8 @@ class Commands:
     """Stores the mark."""
     barred: Callable[[discord.Interaction[Any]], str]
     """Words for somebody whose command, button or form is not to be answered; empty for everybody else."""
+    language: Callable[[discord.Interaction[Any]], str]
+    """The language that somebody chose; empty where they chose none, and that of their Discord is spoken."""
     cleaned: Callable[[Any], Any]
     """What somebody wrote into a command or form, or is shown in answer, without what must be neither kept nor said."""
 
@@ -162,7 +164,7 @@ class OwnTree(app_commands.CommandTree[Any]):
         if (task := asyncio.current_task()) is not None:
             self._answering[task] = interaction
             task.add_done_callback(lambda done: self._answering.pop(done, None))
-        speak(interaction.locale.value)
+        speak(self._own.language(interaction) or interaction.locale.value)
         show_times(times_of("discord"))
         if not (words := _(NOT_BEGUN) if self._ending else self._own.barred(interaction)):
             interaction.data = self._own.cleaned(interaction.data)

@@ -210,7 +210,7 @@ COLUMNS = {
     "turns": "id parent_id agent_id group_id place_id person_id audience within trust blocks status restarts "
     "started_at ended_at error away_since",
     "turn_steps": "turn_id seq kind body audience at",
-    "places": "id source kind name audience within group_id cursor heard_at",
+    "places": "id source kind name audience within group_id cursor heard_at bindings",
 }
 
 

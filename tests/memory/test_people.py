@@ -83,9 +83,9 @@ STRUCTURE = {
 NUMBERS = {
     "people_rules": "who is let in or shut out, by id",
     "unshown_people": "whose words are shown to nobody else, by id",
-    "person_times": "time zones and quiet hours",
+    "person_times": "time zones, quiet hours, where reminders arrive",
     "gaps": "ids of messages that were not read, and whose direct messages they are",
-    "steering": "how places are heard and who answers there",
+    "steering": "how places are heard, who answers there, and languages",
     "model_usage": "what a call cost",
     "budgets": "what may be spent",
     "budget_reservations": "what a call will cost, until it is over",

@@ -140,7 +140,17 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         own = (await t.ana.command("settings", None, t.general)).message
         assert own is not None
         assert "Quiet hours: none" in own.text
-        assert [part["custom_id"] for part in parts(own.components) if part["type"] == 3] == [], "no group has states"
+        assert [part["custom_id"] for part in parts(own.components) if part["type"] == 3] == [
+            "carina:set:quiet:reminders",
+            "carina:set:language:language",
+        ], "no group has states"
+        await t.ana.select(own, "carina:set:quiet:reminders", "In direct messages")
+        await until(lambda: "Reminders arrive in direct messages." in own.text)
+        await t.ana.select(own, "carina:set:language:language", "Deutsch")
+        await until(lambda: "Sprache: Deutsch." in own.text)
+        assert "Ruhezeit: keine" in (await t.ana.command("my quiet", None, t.general)).text
+        await t.ana.select(own, "carina:set:language:language", "Wie in deiner App")
+        await until(lambda: "Language: English, as in your app." in own.text)
         form = await t.ana.press(own, "Change time zone and quiet hours")
         changed = await t.ana.submit_modal(form, {"zone": "Asia/Tokyo", "begin": "22:30", "end": "7:00"})
         assert "Time zone: Asia/Tokyo. Quiet hours: from 22:30 to 07:00." in changed.text
@@ -148,5 +158,8 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         assert pages is not None
         await t.olga.select(pages, "carina:settings:page", "This channel")
         await until(lambda: "The mode here is" in pages.text)
+        assert "**offline** answers here (by default)" in pages.text
+        await t.olga.select(pages, "carina:set:model:model", "offline")
+        await until(lambda: "answers here (by command" in pages.text)
         await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")
         await until(lambda: "off" in pages.text.partition("The mode here is")[2].split(":")[0])

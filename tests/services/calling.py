@@ -22,7 +22,9 @@ def somebody(person: PersonId, trust: Trust = Trust.STRANGER) -> Caller:
 
 def registry(*services: object, people: People = PEOPLE, withheld: bool = False) -> Registry:
     """Of these services; `key-123` is a secret, and of nobody anything is kept where it is `withheld`."""
-    return Registry(services, Guard(people, lambda _person: withheld, _clean), Clocks(lambda: NOW, _utc))
+    return Registry(
+        services, Guard(people, lambda _person: withheld, _clean), Clocks(lambda: NOW, _utc, lambda _person: "")
+    )
 
 
 def _clean(given: Any) -> Any:

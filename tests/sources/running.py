@@ -62,6 +62,11 @@ def as_given(data: Any) -> Any:
     return data
 
 
+def no_choice(_interaction: object) -> str:
+    """Nobody chose a language."""
+    return ""
+
+
 def no_commands() -> Commands:
     """None, and Discord has none."""
 
@@ -71,7 +76,7 @@ def no_commands() -> Commands:
     async def note(_mark: str) -> None:
         raise AssertionError
 
-    return Commands(lambda _tree: None, synced, note, nobody_barred, as_given)
+    return Commands(lambda _tree: None, synced, note, nobody_barred, no_choice, as_given)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from sources.discord.client import Commands, Tree, intents
 from sources.discord.connection import GatewayRefused, Watch, WrongToken
 from sources.discord.links import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
-from tests.sources.running import Ear, as_given, connected, home, nobody_barred
+from tests.sources.running import Ear, as_given, connected, home, no_choice, nobody_barred
 from tests.wire.discord.server import DiscordServer
 
 
@@ -152,7 +152,7 @@ async def test_commands_are_synced_only_when_they_changed(server: DiscordServer)
 
     general, ana = home(server)
     for _ in range(2):
-        async with connected(server, Ear(commands=Commands(install, synced, note, nobody_barred, as_given))):
+        async with connected(server, Ear(commands=Commands(install, synced, note, nobody_barred, no_choice, as_given))):
             shown = await ana.command("help", channel=general)
             assert shown.text == "ask me"
             await server.until(lambda: bool(marks), 5)  # it is stored when Discord has answered

@@ -183,7 +183,8 @@ class EventJob:
         if kept := self.reminding.kept_back(tx, event.person, firing.now):
             return kept
         zone = quiet_hours.zone_for(tx, self.reminding.selves(event.person), event.zone)
-        text = f"📅 {_clock(_announced(event, firing), zone)}: {event.title}{lateness(firing, zone)}"
+        with self.reminding.speaking_to(event.person):
+            text = f"📅 {_clock(_announced(event, firing), zone)}: {event.title}{lateness(firing, zone)}"
         key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
         row = outbox.NewRow(key, event.place, "", text, event.audience, person=event.person)
         self.reminding.say(tx, row, firing.now)

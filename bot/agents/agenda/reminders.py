@@ -6,6 +6,7 @@ told nothing; quiet hours hold it back unless it is urgent; what nobody acknowle
 
 import re
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, time, timedelta
 from enum import StrEnum
@@ -36,7 +37,7 @@ from scheduler.zones import instant, zone_of
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
 from sources.terminal import PLACE
-from texts import _, gettext_noop
+from texts import _, gettext_noop, language, speaking
 
 REMIND = "reminder"
 ANNOUNCED = "event"
@@ -240,6 +241,8 @@ class ReminderJob:
     zone: str
     opted_out: Callable[[PersonId], bool]
     selves: Callable[[PersonId], tuple[PersonId, ...]]
+    spoken: Callable[[PersonId], str]
+    """The language that somebody chose; empty where they chose none."""
 
     def add(self, kinds: Kinds) -> None:
         kinds.add(Queueing(REMIND, self.remind))
@@ -254,7 +257,8 @@ class ReminderJob:
             return kept
         zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
         key = f"reminder/{reminder.id}/{to_text(firing.due)}"
-        self._say(tx, reminder, f"⏰ {reminder.text}{lateness(firing, zone)}", key, firing.now)
+        with self.speaking_to(reminder.person):
+            self._say(tx, reminder, f"⏰ {reminder.text}{lateness(firing, zone)}", key, firing.now)
         reminders.set_status(tx, reminder.id, Status.TOLD, firing.now, key)
         if reminder.escalate_minutes:
             again = firing.now + timedelta(minutes=reminder.escalate_minutes)
@@ -269,7 +273,8 @@ class ReminderJob:
         if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
             return kept
         key = f"{reminder.told_key}/again"
-        self._say(tx, reminder, _("⏰ Still open: {reminder_text}", reminder_text=reminder.text), key, firing.now)
+        with self.speaking_to(reminder.person):
+            self._say(tx, reminder, _("⏰ Still open: {reminder_text}", reminder_text=reminder.text), key, firing.now)
         reminders.set_status(tx, reminder.id, Status.ESCALATED, firing.now, key)
         return Done(_("sent again"))
 
@@ -285,6 +290,10 @@ class ReminderJob:
         quiet = None if urgent else quiet_of(quiet_hours.of(rows, self.selves(person)), self.zone)
         held = None if quiet is None else quiet.until(now)
         return None if held is None else Done(_("waiting for quiet hours to end"), again=held)
+
+    def speaking_to(self, person: PersonId) -> AbstractContextManager[None]:
+        """What is said inside the context is for that person, in the language that they chose."""
+        return speaking(self.spoken(person) or language())
 
     def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
         row = outbox.NewRow(
@@ -307,7 +316,8 @@ class ReminderJob:
         if place == PLACE.id or place_source(place) == PATROL:
             return self.notices.place, OWNER, False
         known = inbox.place(rows, place)
-        if known is not None and known.kind != "direct":
+        alone = quiet_hours.of(rows, self.selves(person)).reminders == "privately"
+        if known is not None and known.kind != "direct" and not alone:
             hearers = Scope(known.audience, frozenset(known.within))
             if hearers.may_use(heard_by):
                 return known.id, known.audience, True

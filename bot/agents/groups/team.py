@@ -8,9 +8,10 @@ from bot.agents.groups.settings import Dynamic, Pipeline, Sleeptime, Supervisor,
 from memory import agents, groups
 from memory.agents import Agent, Group, Membership
 from memory.groups import Part
+from memory.queue import place_settings
 from memory.queue.turns import Turn
 from memory.store.database import Rows
-from memory.store.ids import AgentId, GroupId
+from memory.store.ids import AgentId, GroupId, PlaceId
 
 _ASKED_BY_TOOL = {"ballot": "cast_ballot", "choice": "choose_members"}
 DELEGATE = "delegate"
@@ -96,8 +97,17 @@ def team(rows: Rows, group_id: GroupId) -> Team:
 
 
 def acting(rows: Rows, turn: Turn) -> Agent:
-    """The agent of a turn as it is there: the model it has in the group, its name on what it says beside others, and
-    the tools that its part in the group gives it."""
+    """The agent of a turn as it is there: the model it has in the place or the group, its name on what it says beside
+    others, and the tools that its part in the group gives it."""
+    return at_place(rows, _acting(rows, turn), turn.place)
+
+
+def at_place(rows: Rows, agent: Agent, place: PlaceId) -> Agent:
+    """The agent with the model that was chosen for a place."""
+    return replace(agent, model=place_settings.model_at(rows, place) or agent.model)
+
+
+def _acting(rows: Rows, turn: Turn) -> Agent:
     agent = agents.agent(rows, turn.agent)
     member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
     if member is None or turn.group is None:

@@ -30,7 +30,7 @@ def local_registry(config: Config, by: str) -> Registry:
         return config.schedule.zone_name()
 
     guard = Guard(People((PERSON,)), lambda _person: False, Redactor(config.secrets()).clean)
-    return Registry([made], guard, Clocks(utc_now, zone_of))
+    return Registry([made], guard, Clocks(utc_now, zone_of, lambda _person: ""))
 
 
 BEGINNING = "init"

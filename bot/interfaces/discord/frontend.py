@@ -80,6 +80,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
             synced=functools.partial(front_ends.mark, _MARK),
             note=functools.partial(front_ends.set_mark, _MARK),
             barred=lambda interaction: barred(interaction, settings, withheld, keeps),
+            language=lambda interaction: places.accounts.language(PersonId(f"discord:{interaction.user.id}")),
             cleaned=Redactor(config.secrets()).clean,
         ),
         gave_up=functools.partial(_gave_up, config, services, clock),

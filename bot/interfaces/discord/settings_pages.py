@@ -24,7 +24,7 @@ from bot.services.results import Listing, Markdown
 from bot.services.slash_names import HEADINGS
 from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.shared_state import REFUSED
-from texts import _, error_sentence, gettext_noop, language_of
+from texts import _, error_sentence, gettext_noop
 
 Tree = app_commands.CommandTree[Any]
 
@@ -37,20 +37,18 @@ _SET = re.compile(r"carina:set:(?P<name>[a-z.-]{1,40}):(?P<argument>[a-z_]{1,20}
 
 @dataclass(frozen=True)
 class Page:
-    """What it shows: operations, each with the argument that can be chosen on it."""
+    """What it shows: operations, each with the argument that can be chosen on it; empty for those with none."""
 
     title: str
     shows: Mapping[str, str]
 
 
 PAGES = {
-    "you": Page(gettext_noop("You"), {"quiet": "", "state": "state"}),
-    "here": Page(gettext_noop("This channel"), {"mode.channel": "mode", "route": "group"}),
+    "you": Page(gettext_noop("You"), {"quiet": "reminders", "language": "language", "state": "state"}),
+    "here": Page(gettext_noop("This channel"), {"mode.channel": "mode", "route": "group", "model": "model"}),
     "agents": Page(gettext_noop("Agents and their models"), {"agent.list": ""}),
 }
 _ABOUT = gettext_noop("See and change your settings and those of a channel")
-_ELSE = gettext_noop("Language: {language}, as in your Discord. Reminders come where you set them.")
-_LANGUAGES = {"en": "English", "de": "Deutsch", "ja": "日本語"}
 
 
 def install_settings(tree: Tree, commands: Commands) -> None:
@@ -93,7 +91,6 @@ class SettingsPages:
             items += await self._choices(caller, declared, argument) if argument else []
             items += await menu(registry, caller, declared) if isinstance(result, Listing) else []
         if name == "you":
-            lines.append(_(_ELSE, language=_LANGUAGES[language_of(interaction.locale.value)]))
             label = _("Change time zone and quiet hours")
             items.append(discord.ui.Button(label=label, custom_id="carina:settings:clocks"))
         return "\n".join(lines), replace(looks, title=_(page.title), items=items)
@@ -126,7 +123,7 @@ class SettingsPages:
         ]
         if not options:
             return []
-        identifier, title = f"carina:set:{declared.name}:{argument}", _(HEADINGS[declared.name])
+        identifier, title = f"carina:set:{declared.name}:{argument}", _(HEADINGS.get(declared.name, told.help))
         return [discord.ui.Select(custom_id=identifier, placeholder=title, options=options)]
 
     async def turn(self, interaction: Interaction, _named: re.Match[str], chosen: str) -> None:

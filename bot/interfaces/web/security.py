@@ -19,7 +19,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.services.web_access import WebAccess
 from memory.people.web_keys import SESSION_LIFE, KeyScope, Kind, WebKey
-from texts import LANGUAGES, _, speaking
+from sources.terminal import PERSON
+from texts import LANGUAGES, _, speak, speaking
 
 COOKIE = "carina_session"
 MOST_BYTES = 1_000_000
@@ -164,6 +165,9 @@ class Guarded:
         except Refusal as refusal:
             await refusal.response(path)(scope, receive, sealed)
             return
+        key: WebKey | None = scope["state"]["key"]
+        if key is not None and (chosen := self._access.spoken(key.person or PERSON)):
+            speak(chosen)
         given = [{"type": "http.request", "body": body, "more_body": False}]
 
         async def replayed() -> Message:

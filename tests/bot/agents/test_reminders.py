@@ -66,7 +66,7 @@ def alone(person: PersonId) -> tuple[PersonId, ...]:
 
 
 def says(opted_out: bool = False) -> ReminderJob:
-    return ReminderJob(Notices(OWNERS, "discord"), "UTC", lambda _person: opted_out, alone)
+    return ReminderJob(Notices(OWNERS, "discord"), "UTC", lambda _person: opted_out, alone, lambda _person: "")
 
 
 def wanted(when: str = "in 20 minutes", place: PlaceId = DIRECT, scope: Scope = ALONE) -> Wanted:
@@ -87,6 +87,16 @@ def firing(tx: Tx, kept: Planned, now: datetime | None = None, suffix: str = "")
 def out(tx: Tx) -> list[tuple[str, str, str]]:
     rows = tx.all("SELECT place_id, content, audience FROM outbox ORDER BY id")
     return [(row["place_id"], row["content"], row["audience"]) for row in rows]
+
+
+def test_it_comes_in_direct_messages_and_in_the_language_that_its_person_chose(tx: Tx) -> None:
+    kept = planned(tx, wanted(place=HALL, scope=Scope(GUILD)))
+    quiet_hours.put(tx, (ANN,), Times(reminders="privately"), NOW)
+    job = replace(says(), spoken=lambda person: "de" if person == ANN else "")
+    job.remind(tx, firing(tx, kept))
+    job.escalate(tx, firing(tx, kept, suffix="again"))
+    texts = ["⏰ call mum", "⏰ Noch offen: call mum"]
+    assert out(tx) == [(DIRECT, text, ALONE.audience) for text in texts]
 
 
 BLUESKY = PersonId("bluesky:did:plc:7")

@@ -57,7 +57,7 @@ OURS = {
     "agents": ("model", "system_prompt", "config", "enabled_tools", "tool_rules"),  # the owner's own words and settings
     "agent_groups": ("pattern_type", "pattern_config", "keywords", "states"),
     "group_members": ("role", "capabilities", "model"),
-    "places": ("kind", "cursor"),
+    "places": ("kind", "cursor", "bindings"),
     "messages": ("role", "tool_args", "source_metadata"),
     "activity_events": ("event_type", "details", "importance", "at"),
     "memory_blocks": ("block_type", "schema", "permission"),

@@ -1,23 +1,32 @@
-"""What the owner is told of a pause: only what comes true."""
+"""What is decided by command: pauses, of which the owner is told what comes true, models of places, and languages."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from bot.agents.permissions.policy import People
+from bot.errors import UserError
 from bot.runtime.bootstrap import RoutingTable
+from bot.services.account_settings import AccountSettings
 from bot.services.caller import owner_at_terminal
-from bot.services.places import AccountSettings, Places
-from memory.store.ids import GroupId
+from bot.services.places import Places
+from bot.services.results import Plain
+from memory.erasure.stores import STORES
+from memory.store.database import Tx
+from memory.store.ids import GroupId, PersonId
+from sources.base import Place
 from sources.terminal import PERSON
+from tests.bot.parts import channel, private, said
 from tests.bot.stage import Service, running
-from tests.services.calling import registry
+from tests.services.calling import registry, somebody
 
 
 def places_of(service: Service) -> Places:
     answering, people = RoutingTable({}, GroupId("grp_one")), People((PERSON,))
     sources = ("discord", "bluesky")
-    return Places(
-        service.database, answering, people, service.clock, lambda: None, sources, AccountSettings(service.database)
-    )
+    accounts, models = AccountSettings(service.database, people.selves), ("offline", "openai:gpt-5")
+    return Places(service.database, answering, people, service.clock, lambda: None, sources, accounts, models=models)
 
 
 async def test_reading_back_is_promised_only_of_a_source_that_does_it(tmp_path: Path) -> None:
@@ -34,3 +43,55 @@ async def test_reading_back_is_promised_only_of_a_source_that_does_it(tmp_path: 
         assert "I am reading the newest messages" in await told("resume", "discord")
         assert "I have not read what was said in the meantime" in await told("resume", "bluesky")
         assert read == ["discord"]
+
+
+async def test_a_place_is_answered_by_the_model_that_was_chosen_for_it_or_for_what_is_around_it(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        places, owner = places_of(service), owner_at_terminal()
+        offered, (hall, attic) = registry(places), (channel("hall"), channel("attic"))
+        thread = private("thread", inside="hall")
+
+        async def chosen(model: str, place: str) -> str:
+            given = {"model": model, "place": place}
+            return "".join((await offered.call("model", owner, given)).lines(Plain("UTC", service.clock())))
+
+        async def answered(place: Place, number: int) -> str:
+            await service.heard(said("hello", number, place))
+            return service.setting.asked[-1].model
+
+        with pytest.raises(UserError, match=r"gpt-9 is not configured. These are: offline, openai:gpt-5"):
+            await chosen("gpt-9", hall.id)
+        usual = await answered(hall, 1)
+        assert "**openai:gpt-5** answers here (by command" in await chosen("openai:gpt-5", hall.id)
+        assert await answered(hall, 2) == "openai:gpt-5"
+        assert await answered(thread, 3) == "openai:gpt-5", "a thread is answered as its channel is"
+        assert await answered(attic, 4) == usual
+        await chosen("offline", thread.id)
+        assert await answered(thread, 5) == "offline", "the narrower place wins"
+        await chosen("configured", hall.id)
+        assert await answered(hall, 6) == usual
+
+
+async def test_a_chosen_language_is_spoken_from_the_answer_on_and_lasts(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        places, caller = places_of(service), replace(somebody(PersonId("discord:5")), locale="ja")
+
+        async def said_of(language: str | None) -> str:
+            given = {"language": language} if language else {}
+            return str((await registry(places).call("language", caller, given)).data()["text"])
+
+        assert await said_of(None) == "言語：日本語（アプリの設定と同じ）。"
+        assert await said_of("de") == "Sprache: Deutsch."
+        assert await said_of("auto") == "言語：日本語（アプリの設定と同じ）。"
+        assert await said_of("de") == "Sprache: Deutsch."
+        again = AccountSettings(service.database, lambda person: (person,))
+        await again.load()
+        assert again.language(caller.person) == "de"
+        assert again.language(PersonId("discord:6")) == ""
+        await service.write(lambda tx: erase_steering(tx, caller.person))
+        await again.load()
+        assert again.language(caller.person) == "", "an erasure takes it"
+
+
+def erase_steering(tx: Tx, person: PersonId) -> None:
+    assert next(store for store in STORES if store.name == "steering").erase(tx, person) == 1
