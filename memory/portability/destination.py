@@ -1,6 +1,7 @@
 """Where an imported file goes: it becomes a constellation, or its agents move into one that is there."""
 
 import hashlib
+import json
 import re
 import shutil
 from contextlib import closing
@@ -106,10 +107,12 @@ def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -
                 raw.execute("PRAGMA defer_foreign_keys=ON")
                 if rename:
                     _rename(tx, rename)
-                _require_names(tx)
+                returning = _require_names(tx)
                 note_import(tx, taken)
                 for name in UNDOABLE_TABLES:
-                    _note_rows(tx, name, taken)
+                    _note_rows(tx, name, taken, returning)
+                for name, agent_column in _CHANGED_BY_UNDO.items():
+                    _renew(tx, tables(tx)[name], agent_column, returning)
                 for name, table in tables(tx).items():
                     if name in taken.manifest.tables:
                         _move(tx, table)
@@ -131,11 +134,24 @@ def _rename(tx: Tx, name: str) -> None:
     tx.run("UPDATE staged.agents SET name = ?", (name,))
 
 
-def _require_names(tx: Tx) -> None:
-    """Raise NameTaken where an agent or group of the file has the name or ID of one that is here."""
-    same = "ON m.id = s.id OR m.name = s.name COLLATE NOCASE ORDER BY m.id <> s.id LIMIT 1"
-    agent = tx.one(f"""SELECT m.name, m.id = s.id AS itself, m.status = 'archived' AS archived
-                       FROM main.agents m JOIN staged.agents s {same}""")
+def _require_names(tx: Tx) -> list[str]:
+    """The agents of the file that are here because an import of them was undone: they come back with it.
+
+    Raises NameTaken where another agent or group of the file has the name or ID of one that is here.
+    """
+    sql = """SELECT m.id FROM main.agents m JOIN staged.agents s ON m.id = s.id WHERE m.status = 'archived'
+             AND (SELECT became FROM import_audit WHERE source = 'car' AND record = 'agents ' || m.id
+                  ORDER BY id DESC LIMIT 1) = ''"""
+    returning = [str(row["id"]) for row in tx.all(sql)]
+    known = {"returning": json.dumps(returning)}
+    same = """ON (m.id = s.id OR m.name = s.name COLLATE NOCASE)
+              AND NOT (m.id = s.id AND {gone}) ORDER BY m.id <> s.id LIMIT 1"""
+    gone = "m.id IN (SELECT value FROM json_each(:returning))"
+    agent = tx.one(
+        f"""SELECT m.name, m.id = s.id AS itself, m.status = 'archived' AS archived
+            FROM main.agents m JOIN staged.agents s {same.format(gone=gone)}""",
+        known,
+    )
     if agent is not None and agent["itself"] and agent["archived"]:
         raise NameTaken(
             "the agent {name} of the file is here and archived; nothing was imported. `carina agent restore {name}` "
@@ -149,20 +165,39 @@ def _require_names(tx: Tx) -> None:
             "there is another agent {name} here; nothing was imported. `--rename NAME` imports it under another name",
             name=agent["name"],
         )
-    group = tx.one(f"SELECT m.name FROM main.agent_groups m JOIN staged.agent_groups s {same}")
+    gone = "json_array_length(:returning) > 0"  # groups stay where an import is undone
+    group = tx.one(f"SELECT m.name FROM main.agent_groups m JOIN staged.agent_groups s {same.format(gone=gone)}", known)
     if group is not None:
         raise NameTaken(
             'there is already a group "{name}" or one with the same ID; nothing was imported', name=group["name"]
         )
+    return returning
 
 
-def _note_rows(tx: Tx, table: str, taken: Import) -> None:
-    """Write down each row of a table that is new here, so that it can be taken back."""
+_CHANGED_BY_UNDO = {"agents": "id", "sessions": "agent_id"}
+"""Tables whose rows stay where an import is undone, but not as they were; and the column of the agent."""
+
+
+def _renew(tx: Tx, table: Table, agent_column: str, returning: list[str]) -> None:
+    """Let rows of agents that come back be as the file has them."""
+    columns = ", ".join(table.columns)
+    tx.run(
+        f"""UPDATE main.{table.name} AS m
+            SET ({columns}) = (SELECT {columns} FROM staged.{table.name} s WHERE s.id = m.id)
+            WHERE m.id IN (SELECT id FROM staged.{table.name})
+              AND m.{agent_column} IN (SELECT value FROM json_each(:returning))""",
+        {"returning": json.dumps(returning)},
+    )
+
+
+def _note_rows(tx: Tx, table: str, taken: Import, returning: list[str]) -> None:
+    """Write down each row of a table that is new here or comes back, so that it can be taken back."""
     tx.run(
         f"""INSERT INTO import_audit (source, origin, record, outcome, became, audience, at)
             SELECT 'car', :origin, '{table} ' || s.id, 'carried', '{table} ' || s.id, :audience, :at
-            FROM staged.{table} s WHERE NOT EXISTS (SELECT 1 FROM main.{table} m WHERE m.id = s.id)""",
-        {"origin": taken.origin, "audience": OWNER, "at": taken.now},
+            FROM staged.{table} s WHERE NOT EXISTS (SELECT 1 FROM main.{table} m WHERE m.id = s.id)
+              OR s.id IN (SELECT value FROM json_each(:returning))""",
+        {"origin": taken.origin, "audience": OWNER, "at": taken.now, "returning": json.dumps(returning)},
     )
 
 

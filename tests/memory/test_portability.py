@@ -234,6 +234,28 @@ async def test_an_imported_agent_can_be_taken_back(home: Path, tmp_path: Path) -
     assert not is_joined(taken, target)
 
 
+@pytest.mark.parametrize("kind", ["agent", "group"])
+async def test_what_was_taken_back_is_imported_anew(home: Path, tmp_path: Path, kind: str) -> None:
+    with closing(connect(file_in(home), read_only=True)) as raw:
+        groups = tuple(row["id"] for row in Rows(raw).all("SELECT id FROM agent_groups WHERE name = 'Team'"))
+    both = Part((agent(home, "Carina"), agent(home, "Anchor")), groups)
+    part = Part((agent(home, "Carina"),)) if kind == "agent" else both
+    exported = write(home, tmp_path / "one.car", part, kind=kind)
+    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
+    prepare(target, Kind.CONSTELLATION)
+    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    for _again in range(2):
+        join_constellation(taken, stage(taken), target, "")
+        assert is_joined(taken, target)
+        assert count(target, "SELECT count(*) FROM messages") == exported.manifest.tables["messages"].rows > 0
+        assert count(target, "SELECT count(*) FROM agents WHERE status = 'archived'") == 0
+        async with Database.open(target) as database:
+            assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) > 1
+        assert count(target, "SELECT count(*) FROM agents WHERE status <> 'archived'") == 0
+        assert count(target, "SELECT count(*) FROM messages") == 0
+
+
 def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, tmp_path: Path) -> None:
     write(home, tmp_path / "one.car", Part((agent(home, "Carina"),)), kind="agent")
     target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
