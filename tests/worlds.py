@@ -235,7 +235,7 @@ class Run:
 
     async def begin(self, service: Service) -> None:
         self.service, people = service, service.approvals.people
-        self.embedding = Embedding(service.database, self.guarded, self.questions, str)
+        self.embedding = Embedding(service.database, self.guarded, self.questions, str, lambda _model: self.embedding)
         self.embedding.settle = 0.0
         self.accounts = Accounts(
             service.constellations,

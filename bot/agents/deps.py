@@ -1,8 +1,9 @@
 """What every turn is given: the parts that composition makes once."""
 
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import TypeAlias
 
 from bot.agents import events
 from bot.agents.additions import TypingPeople
@@ -15,10 +16,11 @@ from bot.agents.tools.base import Toolset
 from bot.models.base import Model
 from memory.agents import Agent
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.people.audience import Scope
 from memory.search.query import Nearness
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows
-from memory.store.ids import PlaceId
+from memory.store.ids import AgentId, PlaceId
 from sources.terminal import PLACE
 
 
@@ -47,6 +49,16 @@ class OwnersSide:
 async def words_alone(_text: str) -> Nearness | None:
     """Rows are found by words."""
     return None
+
+
+OfFolders: TypeAlias = Callable[[str, AgentId | None, Scope, str], Awaitable[Mapping[str, Nearness]]]
+"""(text, agent or any, scope, path) -> what finds passages of like meaning in the folders there that have an embedding
+model of their own, by its name."""
+
+
+async def none_of_folders(_text: str, _agent: AgentId | None, _scope: Scope, _path: str) -> Mapping[str, Nearness]:
+    """Folders have no models of their own."""
+    return {}
 
 
 @dataclass(frozen=True)
@@ -99,6 +111,7 @@ class TurnDeps:
     elsewhere what the offline model can say."""
     meaning: Callable[[str], Awaitable[Nearness | None]] = words_alone
     """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
+    of_folders: OfFolders = none_of_folders
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
     """How what is written in blocks is kept."""
     watch: events.Watch = events.unwatched

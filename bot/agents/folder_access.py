@@ -7,7 +7,7 @@ there. Disks are read in a thread of their own, for a bounded time.
 import asyncio
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -34,6 +34,7 @@ _WRITE = commit_point("filing.write")
 MOST_MATCHES = 50
 _GREP_SECONDS = 5.0
 _READ_SECONDS = 20.0
+_FOUND = 8  # passages of a search, at most
 _INDEX_SECONDS = 1.0  # for bringing one folder up to date before it is searched
 
 
@@ -160,10 +161,22 @@ class FolderAccess:
                     )
         return Matches(tuple(found), files, skipped, trust=trust)
 
-    async def search(self, text: str, places: Sequence[Located], path: str, limit: int, near: Nearness | None) -> Found:
-        """The passages that a text finds, in local folders as they are now."""
+    async def search(
+        self, text: str, places: Sequence[Located], path: str, near: tuple[Nearness | None, Mapping[str, Nearness]]
+    ) -> Found:
+        """The passages that a text finds, in local folders as they are now; `near` is as in `Query`."""
         missing = [words for place in places if (words := await self._refresh(place))]
-        query = Query(text, self.turn.agent, frozenset({"files"}), path=path, limit=limit, meaning=near, guesses=True)
+        meaning, apart = near
+        query = Query(
+            text,
+            self.turn.agent,
+            frozenset({"files"}),
+            path=path,
+            limit=_FOUND,
+            meaning=meaning,
+            of_folders=apart,
+            guesses=True,
+        )
         results = await self.database.read(lambda rows: search(rows, query, self.turn.scope))
         return Found(tuple(results.hits), tuple(missing))
 

@@ -7,7 +7,7 @@ it waits. With a yes it is made in the transaction that uses the yes up.
 import asyncio
 import functools
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
@@ -102,10 +102,13 @@ class Caller:
         """Perform it; what it needs a yes for is asked for, unless a grant gives it. False when it waits for one."""
         permit, question = use.permit, arguments.question()
         meaning = await self._deps.meaning(question) if question else None
+        apart: Mapping[str, Nearness] = {}
+        if question and (path := arguments.searched_path()) is not None:
+            apart = await self._deps.of_folders(question, material.agent.id, material.turn.scope, path)
         doubted = material.turn.trust < max(tool.caution.trusted, Trust.APPROVED)
         source = await self._db.read(functools.partial(_source, material)) if doubted else ""
         while True:
-            about = replace(self._about(material, permit, meaning), source=source)
+            about = replace(self._about(material, permit, meaning), source=source, of_folders=apart)
             consent = material.agent.consent
             need = policy.call_needs(material.turn, use.call.name, consent, tool.caution, source)
             try:

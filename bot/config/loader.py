@@ -194,12 +194,15 @@ class Config(FileSettings, Environment):
         """The model an agent uses: its own, else the service's."""
         return agent.model or self.model.default
 
-    def embedder(self) -> Choice:
-        """The embedder that is asked for, with its key: OpenAI's own server takes the one of its models too."""
-        key = self.embedding_key
-        if key is None and self.embedding_model.startswith("openai:") and not self.embedding_base_url:
+    def embedder(self, model: str = "") -> Choice:
+        """The embedder that is asked for, or that of a folder's own model, with its key: OpenAI's own server takes the
+        one of its models too. Which server and key are configured is known of one provider alone."""
+        model, (provider, apart, _) = model or self.embedding_model, self.embedding_model.partition(":")
+        ours = not apart or model.startswith(f"{provider}:")
+        url, key = (self.embedding_base_url, self.embedding_key) if ours else ("", None)
+        if key is None and model.startswith("openai:") and not url:
             key = self.keys.get("openai")
-        return Choice(self.embedding_model, self.embedding_base_url, key.get_secret_value() if key else "")
+        return Choice(model, url, key.get_secret_value() if key else "")
 
     @property
     def serves_bluesky(self) -> bool:

@@ -64,7 +64,7 @@ from bot.services.web_access import WebAccess
 from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background
 from bot.upkeep.compaction import Compactor
-from bot.upkeep.embedding import Embedding, SharedEmbedder
+from bot.upkeep.embedding import Embedders, Embedding
 from bot.upkeep.idle import IdleMonitor, IntegrityMonitor
 from bot.upkeep.summaries import SummaryJob
 from memory import jobs
@@ -98,7 +98,7 @@ class Shared:
     endpoints: Mapping[str, Endpoint]
     """By source, without the terminal, which each constellation has for itself; front ends come later."""
     models: ModelSelection
-    embedder: SharedEmbedder
+    embedders: Embedders
     mcp: Servers
     halt: HaltState
     broker: Broker
@@ -242,6 +242,7 @@ class _Maker:
         schedule = self._schedule(approvals, deps)
         seconds = _MEANING_SECONDS if shared.at_rest else None
         understood = functools.partial(answers.embedding.searched, seconds=seconds)
+        of_folders = functools.partial(answers.embedding.of_folders, seconds=seconds)
         front_ends = FrontEnds(
             self.constellation.id, self.database, shared.constellations, clock, shared.typing, shared.fronts
         )
@@ -250,10 +251,11 @@ class _Maker:
         ready = (
             *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
             *(
-                Search(self.database, approvals.people, clock, self._zone, understood),
+                Search(self.database, approvals.people, clock, self._zone, understood, of_folders),
                 Doctor(self.shared.config.file.parent),
             ),
-            *(Folders(self.database, shared.folder.path, clock), Inbox(self.database, runtime.answer, clock)),
+            Folders(self.database, shared.folder.path, clock, shared.embedders.require),
+            Inbox(self.database, runtime.answer, clock),
             open_upkeep(config, approvals, schedule, (deps.budgets, shared.models), self._busy),
             open_data_sources(approvals, schedule, deps.owner, config.web.private_hosts),
             *(
@@ -292,7 +294,7 @@ class _Maker:
 
     async def _answers(self) -> "_Answers":
         shared, config = self.shared, self.shared.config
-        routing, embedding = await self._routing(), shared.embedder.of(self.database)
+        routing, embedding = await self._routing(), shared.embedders.of(self.database)
         terminal = TerminalSource(config.constellation.owner, shared.clock), TerminalEndpoint(shared.journal)
         endpoints = _Endpoints(terminal[1], shared.endpoints)
         turn_deps = _turn_deps(shared, self.events, embedding, endpoints)
@@ -431,6 +433,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
         watch=events,
         typing=shared.typing,
         meaning=embedding.meaning,
+        of_folders=embedding.of_folders,
         checkpoints=config.memory.checkpoints(),
     )
 

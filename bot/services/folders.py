@@ -4,6 +4,7 @@
 import asyncio
 import os
 import stat
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ from memory.folders import Access, File, Folder, NewFolder, disk
 from memory.folders.disk import flat_name, parts_of
 from memory.folders.rows import NewFile
 from memory.people.audience import OWNER, Audience, Scope
+from memory.search.embedding.choice import NONE
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
@@ -35,6 +37,7 @@ _STORE = commit_point("folders.store")
 _REMOVE = commit_point("folders.remove")
 
 _SCOPE = Scope(OWNER)
+_DEFAULT = "default"  # the model of the constellation
 _ALL = -1
 _STEP_SECONDS = 2.0  # of an indexing; each step is kept
 _INDEX_SECONDS = 3_600.0
@@ -51,6 +54,13 @@ _Write = Annotated[bool, Param("Also let it write")]
 _File = Annotated[Path, Param("File on this machine", via=TERMINAL_ONLY)]
 _KeptAs = Annotated[str, Param("Path in the folder (default: its own name)", flag="--as", metavar="PATH")]
 _OneOfThem = Annotated[str, Field(max_length=1_000), Param("Remove only this file", positional=True)]
+_Embedder = Annotated[
+    str,
+    Field(min_length=1, max_length=200),
+    Param(
+        "Embedding model: default, packaged, none or one of a server, such as ollama:nomic-embed-text", metavar="MODEL"
+    ),
+]
 _READERS = "Who may see its content: owner, public, guild:discord:1234 or channel:discord:1234"
 
 
@@ -67,6 +77,7 @@ class FolderRow(Row):
     files: int
     bytes: int
     passages: int
+    embedder: str
     indexed: datetime | None
     text: str
 
@@ -77,11 +88,14 @@ class FolderRow(Row):
         having = [f"{names.get(agent, agent)} ({access})" for agent, access in folders.agents_of(rows, folder.id)]
         more = {"folder": folder.name, "readers": folder.audience, "agents": ", ".join(having), "files": files}
         text, indexed = folder.description, folder.indexed_at
+        more |= {"embedder": folder.embedding_model or _DEFAULT}
         return cls.from_record(folder, **more, bytes=size, passages=passages, indexed=indexed, text=text)
 
     def line(self, ink: Ink) -> str:
         agents = self.told(ink, gettext_noop("for {agents}")) if self.agents else _("no agent can use it")
         about = [self.told(ink, gettext_noop("{files}, {bytes} bytes")), agents, ink.text(self.text)]
+        if self.embedder != _DEFAULT:
+            about.append(self.told(ink, gettext_noop("embedding model: {embedder}")))
         return f"{ink.text(self.folder)}: {'; '.join(filter(None, about))}"
 
 
@@ -120,6 +134,8 @@ class Folders:
     database: Database
     data: Path
     clock: Clock
+    usable: Callable[[str], Awaitable[None]]
+    """Raises UserError for an embedding model that does not exist or does not work."""
 
     @operation("folder.create", "Create a folder of files for agents", Action.FOLDERS, CHANGES_AT_TERMINAL)
     async def create(
@@ -129,6 +145,7 @@ class Folders:
         path: _Path = None,
         description: _Description = "",
         audience: _Audience = "owner",
+        embedder: _Embedder = _DEFAULT,
     ) -> Entry[FolderRow]:
         if path is not None and any(part.endswith(":") for part in path.parts[1:]) and not path.exists():
             raise UserError(
@@ -136,7 +153,8 @@ class Folders:
             )
         root = await asyncio.to_thread(disk.checked_root, str(path), self.data) if path else ""
         heard = _audience(audience)
-        new = NewFolder(name, "local" if path else "virtual", heard, description, str(root))
+        model = await self._model(embedder)
+        new = NewFolder(name, "local" if path else "virtual", heard, description, str(root), model)
         return await self._create(new)
 
     @writes(_CREATE)
@@ -183,6 +201,25 @@ class Folders:
         folders.set_audience(tx, folder.id, heard)
         text = _("{folder} is now for {readers} instead of {before}.")
         return did(text, folder=folder.name, readers=heard, before=folder.audience)
+
+    @operation("folder.embedder", "Set a folder's embedding model", Action.FOLDERS, CHANGES_AT_TERMINAL)
+    async def set_embedder(self, _caller: Caller, name: _Name, embedder: _Embedder) -> Did:
+        return await self._set_model(name, await self._model(embedder))
+
+    @writes(_CHANGE)
+    def _set_model(self, tx: Tx, name: str, model: str) -> Did:
+        folder = folders.named(tx, name, _SCOPE)
+        folders.set_embedding_model(tx, folder.id, model)
+        words = _("{folder} is searched by words alone now.")
+        if model != NONE:
+            words = _("{folder} is embedded by {embedder} now. Until that is done, it is searched by words.")
+        return did(words, folder=name, embedder=model or _DEFAULT, before=folder.embedding_model or _DEFAULT)
+
+    async def _model(self, embedder: str) -> str:
+        model = "" if embedder == _DEFAULT else embedder
+        if model:
+            await self.usable(model)
+        return model
 
     @operation("folder.upload", "Upload a file to a folder that has no directory", Action.FOLDERS, CHANGES_AT_TERMINAL)
     async def upload(self, _caller: Caller, name: _Name, file: _File, kept_as: _KeptAs = "") -> Did:

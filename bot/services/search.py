@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from bot.agents.deps import Understood, not_understood
+from bot.agents.deps import OfFolders, Understood, none_of_folders, not_understood
 from bot.agents.permissions.policy import Action
 from bot.agents.tools.search_results import (
     NEWEST,
@@ -213,6 +213,7 @@ class Search(MemoryService):
 
     zone: str = "UTC"
     understood: Callable[[str], Awaitable[Understood]] = not_understood
+    of_folders: OfFolders = none_of_folders
 
     @operation("search", "Search the messages and memory you can see", Action.SEARCH)
     async def search(self, caller: Caller, arguments: Wanted) -> Found:
@@ -222,14 +223,19 @@ class Search(MemoryService):
         """
         asked = await self.understood(arguments.text) if arguments.text.strip() else Understood()
 
+        wanted = await self.database.read(lambda rows: self._query(rows, caller, arguments))
+        files = wanted.text.strip() and "files" in wanted.domains
+        apart = await self.of_folders(wanted.text, wanted.agent, caller.scope, wanted.path) if files else {}
+        query = replace(wanted, meaning=asked.meaning, of_folders=apart)
+
         def look(rows: Rows) -> Results:
-            query = replace(self._query(rows, caller, arguments), meaning=asked.meaning)
             found = search(rows, query, caller.scope)
             named = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in found.hits]
             return replace(found, hits=named)
 
-        found = Found.of(replace(await self.database.read(look), words_alone=asked.why))
-        return found.model_copy(update={"partly": asked.meaning is not None})
+        why = "" if apart and wanted.domains == {"files"} else asked.why
+        found = Found.of(replace(await self.database.read(look), words_alone=why))
+        return found.model_copy(update={"partly": asked.meaning is not None or bool(apart)})
 
     @operation("archival.search", "Search the entries you can see", Action.SEARCH)
     async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:

@@ -28,7 +28,7 @@ from bot.services.privacy import Choices
 from bot.services.registry import Operation, Registry, Suggested
 from bot.services.results import Plain, Result
 from bot.services.web_access import WebAccess
-from bot.upkeep.embedding import open_embedder
+from bot.upkeep.embedding import open_embedders
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
 from memory.store.errors import StoreError
@@ -62,7 +62,7 @@ async def open_shared(
         constellations = await stack.enter_async_context(Constellations.open(folder.path, clock, _OPEN_FILES))
         configured = await _configured(config, constellations, at_rest=at_rest)
         home = await stack.enter_async_context(constellations.use(configured.id))
-        embedder = await stack.enter_async_context(open_embedder(config))
+        embedders = await stack.enter_async_context(open_embedders(config))
         halt, broker = HaltState(constellations, clock, config.approvals.halt_phrase), Broker(approval_terms(config))
         if not at_rest:
             await halt.restore()
@@ -83,7 +83,7 @@ async def open_shared(
                 surroundings=Surroundings(_patience(config), gate, Workers(), Intake()),
                 endpoints=endpoints,
                 models=models,
-                embedder=embedder,
+                embedders=embedders,
                 mcp=NoServers() if at_rest else await open_servers(config, redact),
                 halt=halt,
                 broker=broker,

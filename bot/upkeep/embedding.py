@@ -7,18 +7,23 @@ the queue, on disk.
 """
 
 import asyncio
+import functools
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 
 import structlog
 
 from bot.agents.deps import Understood
 from bot.config import Config
+from bot.errors import UserError
 from bot.secrets import Redactor
+from memory import folders
+from memory.people.audience import Scope
 from memory.search import vectors
 from memory.search.embedding import (
+    EXPECTED,
     Choice,
     Embedder,
     EmbedderGarbage,
@@ -29,6 +34,7 @@ from memory.search.embedding import (
     PartVectors,
     Questions,
     TextRefused,
+    is_choice,
     make_embedder,
     missing_words,
 )
@@ -37,45 +43,52 @@ from memory.search.similarity import Meaning
 from memory.search.vector_texts import Embeddable
 from memory.search.vectors import Embedded
 from memory.store import sqlite
-from memory.store.database import Database, Rows, Tx
+from memory.store.database import Database, Rows
 from memory.store.errors import StoreError
 from memory.store.faults import commit_point
-from texts import _, ngettext
+from memory.store.ids import AgentId
+from texts import _, error_text, ngettext
 
 _CHOOSE = commit_point("embedding.choose")
 _STORE = commit_point("embedding.store")
 _REFUSE = commit_point("embedding.refuse")
-_CLEAR = commit_point("embedding.clear")
 
 _BATCH_TEXTS = 16
 _BATCH_ROWS = 16  # of each kind that are looked at
 _SECONDS = 60.0  # for one batch
-_CLEAR_ROWS = 500
 _SETTLE = 2.0  # seconds without a write: whoever wrote goes on first, and a burst is embedded together
 _MOST_SETTLES = 15  # so many of those are waited for while there are writes all the time
 _AT_FIRST = 1.5  # so many of those after a start: connecting comes first, and a one-line chat needs no vectors
 _CATCH_UP = 1.0  # for what was said just before a search
 _SHARE_BUSY = 3.0  # rest for each second of work while somebody is being answered
 _STORE_PAUSE = 30.0  # after a write that the disk did not take
+_LONGEST_PAUSE = 30.0  # one model may be left alone for longer, and what is written meanwhile is for another
+_TRIAL_SECONDS = 10.0
 
 _log = structlog.get_logger("bot.upkeep.embedding")
 
 
 @dataclass
 class Embedding:
-    """Embeds the rows of one constellation, `questions` what is searched for. Without embedder it does nothing."""
+    """Embeds the rows of one constellation, `questions` what is searched for. Without embedder it does nothing.
+
+    `another` makes one for those of its folders that have a model of their own, `own`.
+    """
 
     database: Database
     embedder: GuardedEmbedder | None
     questions: Questions
     redact: Callable[[str], str]
+    another: Callable[[str], "Embedding"]
     unusable: str = ""
     """Why there is no embedder."""
+    own: str = ""
     settle: float = _SETTLE
     _alone: int = field(default=0, init=False)  # rows that are embedded one by one, to find the one that fails
     _chosen: bool = field(default=False, init=False)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)  # one batch at a time
     _parts: PartVectors = field(default_factory=PartVectors, init=False)
+    _others: dict[str, "Embedding"] = field(default_factory=dict, init=False)
 
     async def meaning(self, text: str) -> Nearness | None:
         """What finds rows of like meaning to a text; None without an embedder, and when it takes too long."""
@@ -89,6 +102,14 @@ class Embedding:
         why = _(self.unusable).partition(";")[0] or asked.reason
         return Understood(None, self.redact(why) if text.strip() else "")
 
+    async def of_folders(
+        self, text: str, agent: AgentId | None, scope: Scope, path: str, seconds: float | None = None
+    ) -> Mapping[str, Nearness]:
+        """What finds passages of like meaning in the folders searched that have a model of their own, by its name."""
+        models = await self.database.read(lambda rows: folders.embedding_models(rows, agent, scope, path))
+        asked = await asyncio.gather(*(self._other(model).understood(text, seconds) for model in models))
+        return {model: each.meaning for model, each in zip(models, asked, strict=True) if each.meaning is not None}
+
     async def searched(self, text: str, seconds: float | None) -> Understood:
         """The same for somebody who searches; what was just said is embedded first, and what is not in time is said."""
         late = await self._catch_up(seconds or _CATCH_UP)
@@ -97,20 +118,21 @@ class Embedding:
 
     async def _catch_up(self, seconds: float) -> str:
         """Embed what waits, as far as the time reaches; why not all of it was."""
-        if self.embedder is None:
-            return ""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                while await self._step(self.database, self.embedder, lambda: False) == 0:
+                while await self._step(lambda: False) == 0:
                     pass
+        if self.embedder is None:
+            return ""
         left = (await self.database.read(vectors.standing)).waiting
         return ngettext("{count} text is waiting", "{count} texts are waiting", left) if left else ""
 
     def words(self, rows: Rows) -> str:
+        known = (self._others.get(model) for model in folders.embedding_models(rows))
+        parts = list(dict.fromkeys(each.how() for each in (self, *known) if each is not None))
         if self.embedder is None:
-            return _(self.unusable)
+            return self.redact("; ".join(parts))
         standing = vectors.standing(rows)
-        parts = [f"{self.embedder.name}: {self.embedder.health.words}"]
         if standing.waiting:
             parts.append(ngettext("{count} text is waiting", "{count} texts are waiting", standing.waiting))
         if standing.refused:
@@ -119,18 +141,21 @@ class Embedding:
             parts.append(_("slower, because sqlite-vec is missing ({reason})", reason=reason))
         return self.redact("; ".join(parts))
 
+    def how(self) -> str:
+        """How the embedder stands."""
+        return _(self.unusable) if self.embedder is None else f"{self.embedder.name}: {self.embedder.health.words}"
+
     async def run(self, busy: Callable[[], bool]) -> None:
         """Embed whatever is queued, until cancelled; less of it while somebody is answered (`busy`)."""
         if sqlite.distances.reason:
             _log.warning("vectors_without_extension", reason=sqlite.distances.reason)
         if self.embedder is None:
             _log.info("no_embedder", reason=self.unusable)
-            return
         await asyncio.sleep(_AT_FIRST * self.settle)
         quiet = True
         while True:
             self.database.committed.clear()
-            pause = await self._step(self.database, self.embedder, busy)
+            pause = await self._step(busy)
             if pause is None:
                 await self.database.committed.wait()
             if pause is None or (quiet and busy()):
@@ -152,13 +177,28 @@ class Embedding:
                     return True
         return False
 
-    async def _step(self, file: Database, embedder: GuardedEmbedder, busy: Callable[[], bool]) -> float | None:
-        """Embed one batch; seconds to rest after it, None when nothing is left to do."""
+    def _other(self, model: str) -> "Embedding":
+        if model not in self._others:
+            self._others[model] = self.another(model)
+        return self._others[model]
+
+    async def _step(self, busy: Callable[[], bool]) -> float | None:
+        """Embed one batch of each model; seconds to rest after it, None when nothing is left to do."""
+        models = await self.database.read(folders.embedding_models)
+        found = [await each.batch(busy) for each in (self, *map(self._other, models))]
+        pauses = [pause for pause in found if pause is not None]
+        return min(*pauses, _LONGEST_PAUSE) if pauses else None
+
+    async def batch(self, busy: Callable[[], bool]) -> float | None:
+        """The same for this model alone."""
+        file, embedder = self.database, self.embedder
+        if embedder is None:
+            return None
         began = time.perf_counter()
         try:
             async with self._one:
                 await self._choose(file, embedder)
-                if not (await self._embed(file, embedder) or await self._clear(file)):
+                if not await self._embed(file, embedder):
                     return None
         except EmbeddingError:
             return max(embedder.rests, self.settle)  # how it stands is logged where it changes
@@ -166,10 +206,6 @@ class Embedding:
             _log.warning("vectors_not_stored", reason=str(error))
             return _STORE_PAUSE
         return _SHARE_BUSY * (time.perf_counter() - began) if busy() else 0.0
-
-    async def _clear(self, file: Database) -> bool:
-        """Remove some vectors of earlier models. A write, even an empty one, would wake this task again."""
-        return await file.read(vectors.is_stale) and bool(await file.write(_CLEAR, _clear))
 
     async def _choose(self, file: Database, embedder: GuardedEmbedder) -> None:
         """Make the embedder's model the current one of the file; an endpoint is asked how long its vectors are."""
@@ -179,14 +215,15 @@ class Embedding:
         if not dimension:
             await embedder.embed(["dimension"], _SECONDS)
             dimension = embedder.dimension
-        changed = await file.write(_CHOOSE, lambda tx: vectors.choose(tx, embedder.name, dimension))
+        changed = await file.write(_CHOOSE, lambda tx: vectors.choose(tx, embedder.name, dimension, self.own))
         self._chosen = True
         if changed:
             _log.info("embedding_model", model=embedder.name, dimension=dimension)
 
     async def _embed(self, file: Database, embedder: Embedder) -> int:
         """How many rows were taken on."""
-        found = _batch(await file.read(lambda rows: vectors.missing(rows, _BATCH_ROWS)), alone=self._alone > 0)
+        waiting = await file.read(lambda rows: vectors.missing(rows, _BATCH_ROWS, self.own))
+        found = _batch(waiting, alone=self._alone > 0)
         if not found:
             return 0
         known, texts = self._parts.of(found)
@@ -210,10 +247,6 @@ class Embedding:
             await file.write(_REFUSE, lambda tx: vectors.refuse(tx, found))
 
 
-def _clear(tx: Tx) -> int:
-    return vectors.clear(tx, _CLEAR_ROWS)
-
-
 def _batch(found: Sequence[Embeddable], *, alone: bool) -> list[Embeddable]:
     """As many of the rows as are embedded at once; a long one is a batch of its own."""
     batch: list[Embeddable] = []
@@ -226,39 +259,63 @@ def _batch(found: Sequence[Embeddable], *, alone: bool) -> list[Embeddable]:
     return batch
 
 
-@dataclass(frozen=True)
-class SharedEmbedder:
-    """The embedder of a process, which all constellations share."""
+class Embedders:
+    """The embedders of a process, which all constellations share, by their models; each is made when it is needed."""
 
-    embedder: GuardedEmbedder | None
-    questions: Questions
-    unusable: str
-    redact: Callable[[str], str]
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._redact = Redactor(config.secrets()).text
+        self._made: dict[str, tuple[GuardedEmbedder | None, Questions, str]] = {}
 
-    def of(self, database: Database) -> Embedding:
-        return Embedding(database, self.embedder, self.questions, self.redact, self.unusable)
+    def of(self, database: Database, own: str = "") -> Embedding:
+        """That of a constellation, or of its folders with a model of their own. One that cannot be used here is no
+        error, it is said."""
+        choice = self._config.embedder(own)
+        if choice.model not in self._made:
+            made, unusable = _made(choice)
+            guarded = None if made is None else GuardedEmbedder(made, lambda health: _tell(health, self._redact))
+            self._made[choice.model] = guarded, Questions(guarded), unusable
+        embedder, questions, unusable = self._made[choice.model]
+        another = functools.partial(self.of, database)
+        return Embedding(database, embedder, questions, self._redact, another, unusable, own)
+
+    async def require(self, model: str) -> None:
+        """Try a folder's model out. Raises UserError for one that does not exist or does not work."""
+        if not is_choice(model):
+            raise UserError("There is no embedding model {model}. There are: {known}.", model=model, known=EXPECTED)
+        try:
+            embedder = make_embedder(self._config.embedder(model))
+            if embedder is not None:
+                async with aclosing(embedder):
+                    await embedder.embed(["dimension"], _TRIAL_SECONDS)
+        except EmbeddingError as error:
+            why = self._redact(error_text(error))
+            raise UserError("The embedding model {model} cannot be used: {why}.", model=model, why=why) from None
+
+    async def aclose(self) -> None:
+        for embedder, questions, _unusable in self._made.values():
+            await questions.aclose()
+            if embedder is not None:
+                await embedder.aclose()
 
 
 @asynccontextmanager
-async def open_embedder(config: Config) -> AsyncIterator[SharedEmbedder]:
-    """Make what the configuration asks for; an embedder that cannot be used here is no error, it is said."""
-    redact = Redactor(config.secrets()).text
-    made, unusable = _made(config.embedder())
-    guarded = GuardedEmbedder(made, lambda health: _tell(health, redact)) if made is not None else None
-    questions = Questions(guarded)
+async def open_embedders(config: Config) -> AsyncIterator[Embedders]:
+    embedders = Embedders(config)
     try:
-        yield SharedEmbedder(guarded, questions, unusable, redact)
+        yield embedders
     finally:
-        await questions.aclose()
-        if guarded is not None:
-            await guarded.aclose()
+        await embedders.aclose()
 
 
 def _made(choice: Choice) -> tuple[Embedder | None, str]:
+    """Whatever stands in a folder's row, as one that was imported."""
     try:
         return make_embedder(choice), missing_words(choice.model)
     except EmbedderMissing:
         return None, missing_words(choice.model)
+    except ValueError as error:
+        return None, str(error)
 
 
 def _tell(health: Health, redact: Callable[[str], str]) -> None:

@@ -20,6 +20,7 @@ from memory.folders.rows import attached as attached
 from memory.folders.rows import content as content
 from memory.folders.rows import create as create
 from memory.folders.rows import detach as detach
+from memory.folders.rows import embedding_models as embedding_models
 from memory.folders.rows import file as file
 from memory.folders.rows import files as files
 from memory.folders.rows import folders as folders
@@ -28,4 +29,5 @@ from memory.folders.rows import put as put
 from memory.folders.rows import remove as remove
 from memory.folders.rows import remove_files as remove_files
 from memory.folders.rows import set_audience as set_audience
+from memory.folders.rows import set_embedding_model as set_embedding_model
 from memory.folders.rows import sizes as sizes

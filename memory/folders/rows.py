@@ -104,7 +104,8 @@ _DESCRIPTION = 300
 
 @dataclass(frozen=True)
 class Folder:
-    """`path` is the directory of a local folder; a virtual one keeps its files in the database."""
+    """`path` is the directory of a local folder; a virtual one keeps its files in the database. `embedding_model` is
+    the folder's own: empty for that of the constellation, "none" where words alone find its passages."""
 
     id: FolderId
     name: str
@@ -114,6 +115,7 @@ class Folder:
     audience: Audience
     created_at: datetime
     indexed_at: datetime | None = None
+    embedding_model: str = ""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,7 @@ class NewFolder:
     audience: Audience
     description: str = ""
     path: str = ""
+    embedding_model: str = ""
     id: FolderId = field(default_factory=lambda: FolderId(new_id("fld")))
 
 
@@ -186,7 +189,7 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
             description=_DESCRIPTION,
             described=len(described),
         )
-    made = Folder(new.id, new.name, described, new.kind, new.path, new.audience, now)
+    made = Folder(new.id, new.name, described, new.kind, new.path, new.audience, now, None, new.embedding_model)
     if not tx.insert("folders", _folder.values(made), ignore=True):
         raise Refused(
             "there is already a folder {name!r}: choose another name, or remove that one first", name=new.name
@@ -224,6 +227,23 @@ def as_it_is(rows: Rows, folder: Folder) -> Folder:
 def set_audience(tx: Tx, folder: FolderId, audience: Audience) -> None:
     for table, column in (("folders", "id"), ("folder_files", "folder_id"), ("file_passages", "folder_id")):
         tx.run(f"UPDATE {table} SET audience = ? WHERE {column} = ?", (audience, folder))
+
+
+def set_embedding_model(tx: Tx, folder: FolderId, model: str) -> None:
+    """Have a folder's passages embedded by another model; until they are, they are found by words."""
+    tx.run("UPDATE folders SET embedding_model = ? WHERE id = ?", (model, folder))
+
+
+def embedding_models(rows: Rows, agent: AgentId | None = None, scope: Scope | None = None, path: str = "") -> list[str]:
+    """The models of folders that have their own: of all, or of those that a search there takes, for an agent or any."""
+    condition, given = "", list[Value]()
+    if scope is not None:
+        heard, given = scope.sql("f.audience")[0], list(scope.sql("f.audience")[1])
+        condition = f"""AND {heard} AND (? = '' OR ? = f.name OR substr(?, 1, length(f.name) + 1) = f.name || '/')
+            AND EXISTS (SELECT 1 FROM folder_attachments WHERE folder_id = f.id AND (? IS NULL OR agent_id = ?))"""
+        given += [path, path, path, agent, agent]
+    sql = f"SELECT DISTINCT embedding_model FROM folders f WHERE embedding_model NOT IN ('', 'none') {condition}"
+    return [row[0] for row in rows.all(f"{sql} ORDER BY embedding_model", given)]
 
 
 def set_indexed(tx: Tx, folder: FolderId, now: datetime) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from memory.people.audience import Scope
 from memory.people.unshown import shown
-from memory.search.query import COLOURED, Among, Domain, Embedded, Kind, Query
+from memory.search.query import COLOURED, Among, Domain, Embedded, Kind, Nearness, Query
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.ids import AgentId
@@ -58,6 +58,16 @@ def asked(query: Query) -> list[Table]:
     wanted = query.domains & {"files"} if query.path else query.domains
     given = {name for name in _NONE if getattr(query, name) not in (None, ())}
     return [table for table in TABLES if table.domain in wanted and given <= table.conditions.keys()]
+
+
+def apart(table: Table, query: Query) -> Iterator[tuple[tuple[Condition, ...], Nearness | None]]:
+    """The parts of a domain whose vectors are of one model each, with what the query means to that."""
+    narrowed = narrowing(table, query)
+    others = query.of_folders if table.kind == "passage" else {}
+    of_model = "t.folder_id IN (SELECT id FROM folders WHERE embedding_model = ?)"
+    for model, meaning in others.items():
+        yield (*narrowed, Condition(of_model, (model,))), meaning
+    yield (*narrowed, *(Condition(f"NOT {of_model}", (model,)) for model in others)), query.meaning
 
 
 def narrowing(table: Table, query: Query) -> list[Condition]:
@@ -325,6 +335,7 @@ class Lookup:
     agent: AgentId | None
     scope: Scope
     narrowed: tuple[Condition, ...]
+    meaning: Nearness | None = None
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:

@@ -1,13 +1,14 @@
 """`search` and `searchable`: every domain asked, the best of all of them, completed for showing."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search.candidates import GUESSES, Scored, ranked
-from memory.search.domains import Lookup, asked, narrowing, unmet
+from memory.search.domains import Lookup, apart, asked, unmet
 from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, symbols, understood
 from memory.store import fulltext
 from memory.store.clock import from_text
@@ -32,7 +33,7 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
     found.sort(key=lambda one: (one.hit.score, one.hit.when), reverse=True)
     return Results(
         hits=_completed(_with_few_guesses(found)[:limit], query.text),
-        searched=tuple(find.table.domain for find in lookups),
+        searched=tuple(dict.fromkeys(find.table.domain for find in lookups)),
         seen={} if found else _counted(lookups),
         unmet=unmet(query),
         newest=not asks,
@@ -54,11 +55,15 @@ def _with_few_guesses(found: list[_Found]) -> list[_Found]:
 
 
 def _lookups(rows: Rows, query: Query, scope: Scope) -> list[Lookup]:
-    return [Lookup(rows, table, query.agent, scope, tuple(narrowing(table, query))) for table in asked(query)]
+    """One for each domain, and one more for each model that folders have of their own."""
+    return [Lookup(rows, table, query.agent, scope, *part) for table in asked(query) for part in apart(table, query)]
 
 
-def _counted(lookups: list[Lookup]) -> dict[Domain, int]:
-    return {find.table.domain: find.count_things() for find in lookups}
+def _counted(lookups: list[Lookup]) -> Mapping[Domain, int]:
+    counted = Counter[Domain]()
+    for find in lookups:
+        counted[find.table.domain] += find.count_things()
+    return counted
 
 
 def _listed(find: Lookup, limit: int) -> list[_Found]:
@@ -71,7 +76,7 @@ def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
         signs = symbols(query.text)
         rows = find.newest_with(signs, limit) if signs else []
         return [_found(find, row, Scored(row["number"], 0.0), signs) for row in rows]
-    best = ranked(find, question, query.meaning, limit, query.asker)
+    best = ranked(find, question, find.meaning, limit, query.asker)
     scored = {one.number: one for one in best if query.guesses or not one.perhaps}
     return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]
 

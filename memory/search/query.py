@@ -1,7 +1,7 @@
 """What is asked and what is given back; and what the conditions of a search can name, as far as a scope may know it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
@@ -197,8 +197,9 @@ class Query:
     (said by, said to, about); `author` a speaker's name, or a person or an agent (by name too) that a row is by.
     `since` is included, `until` is not. A category stands for those below it too; an entry must have all the tags.
     `path` is a folder, or a file or directory in one, and for files alone. A condition that a domain cannot meet leaves
-    that domain out. At most `limit` hits, 1 to 100. Without a `meaning` words alone decide. With `guesses` the nearest
-    rows that do not stand out enough to be taken for an answer follow the others, as `Hit.perhaps`.
+    that domain out. At most `limit` hits, 1 to 100. Without a `meaning` words alone decide; `of_folders`
+    are those for folders with a model of their own, by its name. With `guesses` the nearest rows that do not stand out
+    enough to be taken for an answer follow the others, as `Hit.perhaps`.
     """
 
     text: str
@@ -217,6 +218,7 @@ class Query:
     asker: PersonId | None = None
     limit: int = 8
     meaning: Nearness | None = None
+    of_folders: Mapping[str, Nearness] = field(default_factory=dict)
     guesses: bool = False
 
 

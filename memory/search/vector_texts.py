@@ -43,17 +43,23 @@ class Text:
 
 @dataclass(frozen=True)
 class Embeddable:
-    """A row with its texts, and whose vectors they become. `digest` says whether they are still the same."""
+    """A row with its texts, and whose vectors they become. `digest` says whether they are still the same.
+
+    `model` is that of the folder that the row is of, where that has its own.
+    """
 
     kind: Kind
     row: int
     agent: str
     audience: str
     texts: tuple[Text, ...]
+    model: str = ""
 
     @property
     def digest(self) -> bytes:
-        told = json.dumps([self.agent, self.audience, [[each.view, each.part, each.text] for each in self.texts]])
+        told = json.dumps(
+            [self.agent, self.audience, self.model, [[each.view, each.part, each.text] for each in self.texts]]
+        )
         return hashlib.blake2b(told.encode(), digest_size=16).digest()
 
 
@@ -82,7 +88,8 @@ _ENTRIES = """SELECT n, agent_id, label, content, category, tags, audience, crea
               AND n IN (SELECT value FROM json_each(?))"""
 _BLOCKS = """SELECT n, agent_id, label, description, profile, content, audience FROM memory_blocks
              WHERE deleted_at IS NULL AND n IN (SELECT value FROM json_each(?))"""
-_PASSAGES = """SELECT p.n, p.content, p.audience, f.name FROM file_passages p JOIN folder_files f ON f.id = p.file_id
+_PASSAGES = """SELECT p.n, p.content, p.audience, f.name, d.embedding_model
+               FROM file_passages p JOIN folder_files f ON f.id = p.file_id JOIN folders d ON d.id = p.folder_id
                WHERE p.search_text <> '' AND p.n IN (SELECT value FROM json_each(?))"""
 
 _TASKS = """SELECT id, title, notes, audience, created_at FROM tasks
@@ -121,7 +128,7 @@ def _block(row: Row) -> Embeddable:
 
 def _passage(row: Row) -> Embeddable:
     parts = _parts("own", f"{row['name']}\n", row["content"], size=PART_BYTES // 2)
-    return Embeddable("passage", row["n"], "", row["audience"], tuple(parts))
+    return Embeddable("passage", row["n"], "", row["audience"], tuple(parts), row["embedding_model"])
 
 
 def _task(row: Row) -> Embeddable:

@@ -169,7 +169,7 @@ _LIVING: Mapping[Kind, str] = {
     "entry": "archived_at IS NULL AND superseded_by IS NULL",
     "message": "search_text <> ''",
     "block": "deleted_at IS NULL",
-    "passage": "search_text <> ''",
+    "passage": "search_text <> '' AND folder_id IN (SELECT id FROM folders WHERE embedding_model = '')",
     "task": "search_text <> ''",
 }
 
@@ -177,13 +177,18 @@ _LIVING: Mapping[Kind, str] = {
 # ------------------------------------------------------------------------------------------------------- embedding
 
 
-def missing(rows: Rows, limit: int) -> list[Embeddable]:
-    """Rows without vectors of the current model: the newest of each kind, up to `limit` each, in turns."""
+def missing(rows: Rows, limit: int, own: str = "") -> list[Embeddable]:
+    """Rows without vectors of the current model: the newest of each kind, up to `limit` each, in turns.
+
+    With `own` those of folders that have this model of their own.
+    """
     found: list[list[Embeddable]] = []
-    for kind in KINDS:
+    for kind in ("passage",) if own else KINDS:
+        theirs = "AND row IN (SELECT n FROM file_passages JOIN folders d ON d.id = folder_id WHERE embedding_model = ?)"
+        of_folders, given = (theirs, (own,)) if kind == "passage" else ("", ())
         queued = rows.all(
-            "SELECT row FROM vector_queue WHERE kind = ? AND failed < ? ORDER BY row DESC LIMIT ?",
-            (kind, MOST_FAILURES, limit),
+            f"SELECT row FROM vector_queue WHERE kind = ? AND failed < ? {of_folders} ORDER BY row DESC LIMIT ?",
+            (kind, MOST_FAILURES, *given, limit),
         )
         numbers = [int(row["row"]) for row in queued]
         known = {each.row: each for each in texts_of(rows, kind, numbers)}
@@ -195,14 +200,16 @@ def missing(rows: Rows, limit: int) -> list[Embeddable]:
 def store(tx: Tx, model: str, embedded: Iterable[Embedded]) -> int:
     """Keep vectors, and take their rows out of the queue; how many rows.
 
-    A row that has changed since stays in the queue, and so does everything when another model became current.
+    A row that has changed since stays in the queue, and so does everything that another model is for by now.
     Raises `Refused` for vectors that are not as long as those of the model before them.
     """
-    row = tx.one("SELECT id, dimension FROM vector_models WHERE name = ? AND current = 1", (model,))
+    row = tx.one("SELECT id, dimension, current FROM vector_models WHERE name = ?", (model,))
     if row is None:
         return 0
     stored = 0
     for each in embedded:
+        if not (row["current"] or each.of.model):
+            continue
         now = next(iter(texts_of(tx, each.of.kind, [each.of.row])), None)
         if (now.digest if now is not None else None) != (each.of.digest if each.of.texts else None):
             continue
@@ -240,28 +247,33 @@ def _space(tx: Tx, model: int, of: Embeddable, text: Text) -> int:
 def refuse(tx: Tx, of: Sequence[Embeddable]) -> None:
     """Note that an embedder did not take the texts of these rows; `missing` leaves them out after the third time."""
     for each in of:
+        tx.run("DELETE FROM vectors WHERE kind = ? AND row = ?", (each.kind, each.row))  # of an earlier model
         tx.run("UPDATE vector_queue SET failed = failed + 1 WHERE kind = ? AND row = ?", (each.kind, each.row))
 
 
 # ----------------------------------------------------------------------------------------------------- the model
 
 
-def choose(tx: Tx, model: str, dimension: int) -> bool:
+def choose(tx: Tx, model: str, dimension: int, own: str = "") -> bool:
     """Make a model the current one, and queue what has no vectors of it; whether it was not current before.
 
-    What was embedded by another stays until `clear`, and is not found by questions to this one.
+    With `own` it is for the folders alone that have this model of their own, whose passages wait already. What was
+    embedded by another stays until it is embedded again, and is not found by questions to this one.
     """
     known = tx.one("SELECT id, dimension, current FROM vector_models WHERE name = ?", (model,))
     tx.run("UPDATE vector_queue SET failed = 0 WHERE failed > 0")  # it may be another server, or a mended one
-    if known is not None and known["dimension"] == dimension and known["current"]:
+    if known is not None and known["dimension"] == dimension and (own or known["current"]):
         return False
     if known is not None and known["dimension"] != dimension:  # another model of the same name
-        of_model = "space_id IN (SELECT id FROM vector_spaces WHERE model_id = ?)"
-        tx.run(f"DELETE FROM vectors WHERE {of_model}", (known["id"],))
-    tx.run("UPDATE vector_models SET current = 0 WHERE current = 1")
-    sql = """INSERT INTO vector_models (name, dimension, current) VALUES (?, ?, 1)
-             ON CONFLICT (name) DO UPDATE SET dimension = excluded.dimension, current = 1"""
+        of_model = "FROM vectors WHERE space_id IN (SELECT id FROM vector_spaces WHERE model_id = ?)"
+        tx.run(f"INSERT OR IGNORE INTO vector_queue (kind, row) SELECT kind, row {of_model}", (known["id"],))
+        tx.run(f"DELETE {of_model}", (known["id"],))
+    sql = """INSERT INTO vector_models (name, dimension) VALUES (?, ?)
+             ON CONFLICT (name) DO UPDATE SET dimension = excluded.dimension"""
     tx.run(sql, (model, dimension))
+    if own:
+        return True
+    tx.run("UPDATE vector_models SET current = (name = ?)", (model,))
     for kind in KINDS:
         number, having = _NUMBER[kind], f"v.kind = '{kind}' AND s.id = v.space_id AND m.id = s.model_id"
         tx.run(
@@ -271,22 +283,6 @@ def choose(tx: Tx, model: str, dimension: int) -> bool:
                 ON CONFLICT DO UPDATE SET failed = 0"""
         )
     return True
-
-
-def clear(tx: Tx, limit: int) -> int:
-    """Remove up to `limit` vectors of models that are not current any more; how many. 0 when none is left."""
-    stale = "SELECT s.id FROM vector_spaces s JOIN vector_models m ON m.id = s.model_id WHERE m.current = 0"
-    removed = tx.run(
-        f"DELETE FROM vectors WHERE id IN (SELECT id FROM vectors WHERE space_id IN ({stale}) LIMIT ?)", (limit,)
-    )
-    if removed == 0:  # their spaces went with the last vectors
-        tx.run("DELETE FROM vector_models WHERE current = 0")
-    return removed
-
-
-def is_stale(rows: Rows) -> bool:
-    """Whether there are vectors of models that are not current any more, or such a model."""
-    return rows.one("SELECT 1 FROM vector_models WHERE current = 0 LIMIT 1") is not None
 
 
 def standing(rows: Rows) -> Standing:

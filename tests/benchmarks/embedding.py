@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.config import load_config
-from bot.upkeep.embedding import open_embedder
+from bot.upkeep.embedding import open_embedders
 from memory.people.audience import Trust
 from memory.queue import messages
 from memory.queue.messages import Heard
@@ -75,7 +75,7 @@ async def _backfill(folder: Path, texts: int, words: Words) -> float:
         home = await constellations.ensure("home", PersonId("bench:owner"))
         async with (
             constellations.use(home.id) as file,
-            open_embedder(config) as shared,
+            open_embedders(config) as shared,
             asyncio.TaskGroup() as tasks,
         ):
             made = shared.of(file)

@@ -61,7 +61,6 @@ EXEMPT = {
     "embedding.choose": "the first thing that embedding does with a file",
     "embedding.store": "keeps vectors; what is lost is still queued",
     "embedding.refuse": "counts that a text was not accepted",
-    "embedding.clear": "removes vectors of a model that is not used any more",
     # No message waits for a job; `tests/service/test_schedule.py` kills the service at the first.
     "job.queue": "a job that is due writes what is to be said or answered",
     "job.claim": "a job that takes longer is begun",

@@ -22,7 +22,7 @@ from memory.store.ids import AgentId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, kept_of
-from tests.memory.vector_parts import MODEL, embed_all, pointing
+from tests.memory.vector_parts import DIMENSION, MODEL, embed, embed_all, pointing
 
 SETUP = commit_point("test_folders.setup")
 MINE, HERE, ABROAD = Scope(OWNER), Scope(GUILD), Scope(Audience("guild:discord:2"))
@@ -290,3 +290,73 @@ async def test_a_directory_with_too_many_files_is_refused(
         (tmp_path / "papers" / f"{number}.txt").write_text("page")
     with pytest.raises(Refused, match="more than 2 files"):
         await indexed(database, folder)
+
+
+# ------------------------------------------------------------------------------------------------------ other models
+
+
+def test_a_folder_with_its_own_model_is_embedded_and_found_by_that_alone(tmp_path: Path) -> None:
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    raw = connect(tmp_path / "carina.db")
+    with closing(raw):
+        _own_models(Tx(raw))
+
+
+def _own_models(tx: Tx) -> None:
+    plain, own = virtual(tx), virtual(tx, "letters", GUILD)
+    folders.set_embedding_model(tx, own.id, "ollama:own")
+    upload(tx, plain, "a.txt", "ferry departure nine")
+    upload(tx, own, "b.txt", "ferry departure ten")
+    assert embed_all(tx) == 1, "the other folder's is not for this model"
+    assert [each.texts[0].text for each in vectors.missing(tx, 8, "ollama:own")] == ["b.txt\nferry departure ten"]
+    vectors.choose(tx, "ollama:own", DIMENSION, "ollama:own")
+    assert vectors.store(tx, "ollama:own", embed(vectors.missing(tx, 8, "ollama:own"))) == 1
+    assert vectors.standing(tx).waiting == 0
+
+    near = pointing("b.txt ferry departure ten")
+    query = Query("unrelated", STAR, frozenset({"files"}), meaning=Meaning(MODEL, near))
+    both = replace(query, of_folders={"ollama:own": Meaning("ollama:own", near)})
+    assert [hit.label for hit in search(tx, query, MINE).hits] == ["notes/a.txt:1-1"]
+    assert sorted(str(hit.label) for hit in search(tx, both, MINE).hits) == ["letters/b.txt:1-1", "notes/a.txt:1-1"]
+    assert [hit.label for hit in search(tx, both, HERE).hits] == ["letters/b.txt:1-1"]
+    assert search(tx, both, ABROAD).hits == []
+    assert search(tx, replace(both, text="zebra", meaning=None, of_folders={}), MINE).seen == {"files": 2}
+
+    folders.set_embedding_model(tx, own.id, "")
+    assert [hit.label for hit in search(tx, replace(query, text="ten"), HERE).hits] == ["letters/b.txt:1-1"], "by words"
+    assert embed_all(tx) == 1
+    assert len(search(tx, query, MINE).hits) == 2
+
+
+def test_a_model_that_was_changed_meanwhile_stores_nothing(tx: Tx) -> None:
+    folder = virtual(tx)
+    upload(tx, folder, "a.txt", "the ferry leaves at nine")
+    vectors.choose(tx, MODEL, DIMENSION)
+    before = embed(vectors.missing(tx, 8))
+    folders.set_embedding_model(tx, folder.id, "ollama:own")
+    assert vectors.store(tx, MODEL, before) == 0
+    assert len(vectors.missing(tx, 8, "ollama:own")) == 1
+
+
+def test_a_folder_without_a_model_waits_for_none(tx: Tx) -> None:
+    folder = virtual(tx)
+    upload(tx, folder, "a.txt", "the ferry leaves at nine")
+    embed_all(tx)
+    folders.set_embedding_model(tx, folder.id, "none")
+    upload(tx, folder, "b.txt", "the ferry leaves at ten")
+    folders.set_audience(tx, folder.id, GUILD)
+    assert tx.number("SELECT (SELECT count(*) FROM vectors) + (SELECT count(*) FROM vector_queue)") == 0
+    assert len(found(tx, "ferry", MINE)) == 2
+
+
+def test_models_are_those_of_the_folders_that_are_searched(tx: Tx) -> None:
+    for name, audience, agent in (("mine", OWNER, STAR), ("ours", GUILD, STAR), ("theirs", GUILD, OTHER)):
+        folders.set_embedding_model(tx, virtual(tx, name, audience, agent).id, f"ollama:{name}")
+    virtual(tx, "plain")
+    folders.set_embedding_model(tx, virtual(tx, "silent").id, "none")
+    assert folders.embedding_models(tx) == ["ollama:mine", "ollama:ours", "ollama:theirs"]
+    assert folders.embedding_models(tx, STAR, MINE) == ["ollama:mine", "ollama:ours"]
+    assert folders.embedding_models(tx, STAR, HERE) == ["ollama:ours"]
+    assert folders.embedding_models(tx, None, HERE) == ["ollama:ours", "ollama:theirs"]
+    assert folders.embedding_models(tx, STAR, MINE, "mine/a.txt") == ["ollama:mine"]
+    assert folders.embedding_models(tx, STAR, MINE, "min") == []

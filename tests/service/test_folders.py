@@ -9,6 +9,7 @@ import pytest
 from bot.config import load_config
 from bot.services.caller import owner_at_terminal
 from bot.services.folders import Folders
+from bot.upkeep.embedding import Embedders
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from tests.bot.seeding import seeded
@@ -41,7 +42,10 @@ async def prepared(t: Live, folder: Path) -> None:
     async with Constellations.open(config.home, utc_now) as constellations:
         home, _answering = await seeded(config, constellations)
         async with constellations.use(home) as database:
-            made, owner = registry(Folders(database, config.home, utc_now)), owner_at_terminal()
+            made, owner = (
+                registry(Folders(database, config.home, utc_now, Embedders(config).require)),
+                owner_at_terminal(),
+            )
             await made.call("folder.create", owner, {"name": "papers", "path": str(papers)})
             await made.call("folder.attach", owner, {"name": "papers", "agent": "Carina"})
             await made.call("folder.create", owner, {"name": "notes"})

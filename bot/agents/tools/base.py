@@ -53,6 +53,10 @@ class Arguments(BaseModel):
         """What the call looks for by meaning too; empty when it looks for nothing."""
         return ""
 
+    def searched_path(self) -> str | None:
+        """The folder, or what is in one, where it looks for that; empty for all folders, None for none."""
+        return None
+
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
         return cls.model_json_schema()
@@ -82,6 +86,8 @@ class ToolContext:
     """How what is written in blocks is kept."""
     shown: Mapping[BlockId, int] = field(default_factory=dict)
     """The versions of blocks that the model had been shown when it made the call."""
+    of_folders: Mapping[str, Nearness] = field(default_factory=dict)
+    """That of the call's question for folders with an embedding model of their own, by its name."""
     source: str = ""
     """What takes trust from the turn, in words."""
 

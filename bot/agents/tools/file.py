@@ -47,6 +47,9 @@ class FileArguments(Arguments):
     def question(self) -> str:
         return self.query if self.operation == "search" else ""
 
+    def searched_path(self) -> str:
+        return self.path.strip().strip("/")
+
 
 class FileTool(OutsideTool[FileArguments]):
     name = "file"
@@ -82,7 +85,7 @@ class FileTool(OutsideTool[FileArguments]):
                 return _matches(await filing.grep(arguments.pattern, places))
             case "search":
                 path = places[0].whole if arguments.path else ""
-                found = await filing.search(arguments.query, places, path, 8, context.meaning)
+                found = await filing.search(arguments.query, places, path, (context.meaning, context.of_folders))
                 lines = [
                     say("- {label}:\n    {text}", label=hit.label, text=indented(hit.text[:_PASSAGE]))
                     for hit in found.hits

@@ -68,6 +68,9 @@ class SearchArguments(Arguments):
     def question(self) -> str:
         return self.query
 
+    def searched_path(self) -> str | None:
+        return "" if "files" in domains_of(self.domain) else None
+
 
 class SearchTool(ReadTool[SearchArguments]):
     name = "search"
@@ -132,6 +135,7 @@ def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Quer
         limit=arguments.limit,
         asker=turn.person,
         meaning=context.meaning,
+        of_folders=context.of_folders,
         guesses=True,
     )
 

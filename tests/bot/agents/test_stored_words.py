@@ -67,7 +67,7 @@ OURS = {
     "facts": ("category", "confirmed_by", "last_seen"),
     "fact_sources": ("origin", "at"),
     "folder_files": ("digest", "people"),
-    "folders": ("path_type", "path_value"),
+    "folders": ("path_type", "path_value", "embedding_model"),
     "graph_triples": ("subject_kind", "subject_key", "relation_key", "object_kind", "object_key", "at"),
     "items": ("kind", "key", "detail", "valid_until"),  # keys are letters, digits and marks
     "reminders": ("zone", "told_key"),

@@ -11,6 +11,7 @@ import pytest
 
 from bot.app import App, build
 from bot.config import Config, load_config
+from bot.errors import UserError
 from bot.interfaces.chat import Chat
 from bot.interfaces.cli.opened import open_registry
 from bot.services.caller import owner_at_terminal
@@ -98,3 +99,30 @@ async def test_a_search_without_the_service_goes_by_meaning_too_or_says_why_not(
         assert time.monotonic() - began < 10
         assert any("Elm Street" in hit["text"] for hit in found["hits"])
         assert found["words_alone"] == "the embedder took more than 3 s"
+
+
+async def test_a_folder_has_its_own_model_where_the_rest_is_found_by_words(tmp_path: Path) -> None:
+    async def call(operation: str, **arguments: Any) -> Any:
+        return (await registry.call(operation, owner_at_terminal(), arguments)).data()
+
+    async def search(text: str) -> Any:
+        return await call("search", text=text, domain="files")
+
+    (tmp_path / "ferry.txt").write_text("The ferry leaves the harbour at nine.")
+    config = load_config({"CARINA_HOME": str(tmp_path / "data"), "EMBEDDING_MODEL": "none"}, tmp_path)
+    async with service(tmp_path, "none") as app:
+        registry = app.services.registry
+        with pytest.raises(UserError, match=r"There is no embedding model best\. There are: packaged, none, openai:"):
+            await call("folder.create", name="papers", embedder="best")
+        await call("folder.create", name="papers", embedder="packaged")
+        await call("folder.attach", name="papers", agent="Carina")
+        await call("folder.upload", name="papers", file=str(tmp_path / "ferry.txt"))
+        assert [row["embedder"] for row in await call("folder.list")] == ["packaged"]
+    async with open_registry(config) as registry:
+        found = await search("when does the ship depart?")
+        assert "harbour" in str(found["hits"])
+        assert found["words_alone"] == ""
+        await call("folder.embedder", name="papers", embedder="default")
+        found = await search("when does the ship depart?")
+        assert (found["hits"], found["words_alone"]) == ([], "switched off by EMBEDDING_MODEL")
+        assert "harbour" in str((await search("ferry"))["hits"])

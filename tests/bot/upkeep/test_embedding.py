@@ -13,17 +13,19 @@ from aiohttp import web
 from structlog.testing import capture_logs
 
 from bot.config import load_config
-from bot.errors import ConfigError
+from bot.errors import ConfigError, UserError
 from bot.upkeep import embedding
-from bot.upkeep.embedding import Embedding, open_embedder
-from memory import blocks
+from bot.upkeep.embedding import Embedding, open_embedders
+from memory import blocks, folders
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, NewBlock
 from memory.blocks.changes import SYSTEM
-from memory.people.audience import Scope, Trust
+from memory.folders import Folder, NewFolder
+from memory.people.audience import PUBLIC, Scope, Trust
 from memory.search import vectors
 from memory.search.embedding import Choice, missing_words, packaged, to_vector
-from memory.search.query import Among
+from memory.search.hybrid import search
+from memory.search.query import Among, Query
 from memory.search.vector_texts import texts_of
 from memory.search.vectors import Question, nearest
 from memory.store.clock import utc_now
@@ -59,7 +61,7 @@ async def running(folder: Path, **environ: str) -> AsyncIterator[tuple[Embedding
         home = await constellations.ensure("home", PersonId("owner"))
         async with (
             constellations.use(home.id) as file,
-            open_embedder(config) as shared,
+            open_embedders(config) as shared,
             asyncio.TaskGroup() as tasks,
         ):
             made = shared.of(file)
@@ -210,28 +212,22 @@ async def test_another_model_embeds_everything_again_and_clears_up(tmp_path: Pat
         await said(file, "a", "bbb")
         await all_done(made, file, 2)
 
-    async def only_new() -> bool:
-        return names == [
-            row["name"] for row in await file.read(lambda rows: rows.all("SELECT name FROM vector_models"))
-        ]
-
-    names = ["openai:new"]
     server.usual = lambda texts: openai(texts, dimension=6)
     async with running(tmp_path, **remote(server, "new")) as (made, file):
-        await until(file, only_new)
         await all_done(made, file, 2)
+        lengths = "SELECT DISTINCT length(vector) FROM vectors"
+        await until(file, lambda: file.read(lambda rows: [row[0] for row in rows.all(lengths)] == [6]))
 
 
 async def test_it_rests_while_somebody_is_answered(tmp_path: Path, server: EmbeddingServer) -> None:
     async with running(tmp_path, EMBEDDING_MODEL="none") as (_made, file):
         await said(file, "a")
         config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
-        async with open_embedder(config) as shared:
+        async with open_embedders(config) as shared:
             other = shared.of(file)
-            assert other.embedder is not None
-            assert await other._step(file, other.embedder, lambda: False) == 0.0
+            assert await other._step(lambda: False) == 0.0
             await said(file, "b")
-            pause = await other._step(file, other.embedder, lambda: True)
+            pause = await other._step(lambda: True)
             assert pause is not None
             assert pause > 0
 
@@ -276,7 +272,7 @@ async def test_what_is_late_for_a_search_is_said_where_no_service_embeds_it(
     config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
     async with Constellations.open(tmp_path, utc_now) as constellations:
         home = await constellations.ensure("home", PersonId("owner"))
-        async with constellations.use(home.id) as file, open_embedder(config) as shared:
+        async with constellations.use(home.id) as file, open_embedders(config) as shared:
             made = shared.of(file)
             await said(file, "apples", "pears")
             assert (await made.searched("fruit", 3.0)).why == ""
@@ -285,3 +281,83 @@ async def test_what_is_late_for_a_search_is_said_where_no_service_embeds_it(
             late = await made.searched("fruit", 0.1)
             assert late.meaning is not None  # it was asked before
             assert late.why == "1 text is waiting"
+
+
+async def test_a_folders_own_model_gets_its_passages_and_nothing_else(tmp_path: Path, server: EmbeddingServer) -> None:
+    def papers(tx: Tx) -> Folder:
+        made = folders.create(tx, NewFolder("papers", "virtual", GUILD, embedding_model="openai:own"), NOON)
+        folders.attach(tx, made.id, STAR, "read", NOON)
+        folders.put(tx, made, folders.from_content("a.txt", b"ferry"), NOON)
+        return made
+
+    def told(model: str) -> str:
+        return " ".join(text for _, body, _ in server.asked for text in body["input"] if body["model"] == model)
+
+    async with running(tmp_path, **remote(server)) as (made, file):
+        folder = await file.write(_SAY, papers)
+        await said(file, "apples")
+        await all_done(made, file, 2)
+        assert "ferry" in told("own")
+        assert "ferry" not in told("small")
+        assert "apples" not in told("own")
+        assert await words(made, file) == "openai:small: working; openai:own: working"
+
+        found = await made.of_folders("boats", STAR, Scope(GUILD), "")
+        assert found.keys() == {"openai:own"}
+        query = Query("boats", STAR, frozenset({"files"}), of_folders=found)
+        assert [hit.label for hit in (await file.read(lambda rows: search(rows, query, Scope(GUILD)))).hits] == [
+            "papers/a.txt:1-1"
+        ]
+        assert await made.of_folders("secrets", STAR, Scope(PUBLIC), "") == {}
+        assert "secrets" not in told("own"), "nothing is asked for folders that may not be searched"
+
+        await file.write(_SAY, lambda tx: folders.set_embedding_model(tx, folder.id, ""))
+        await all_done(made, file, 2)
+        assert "ferry" in told("small")
+
+
+async def test_a_model_that_fails_does_not_hold_up_another(tmp_path: Path, server: EmbeddingServer) -> None:
+    def add(tx: Tx) -> None:
+        made = folders.create(tx, NewFolder("papers", "virtual", GUILD, embedding_model="openai:own"), NOON)
+        folders.put(tx, made, folders.from_content("a.txt", b"ferry"), NOON)
+
+    server.usual = lambda texts: saying("down", 500)(texts) if "ferry" in str(texts) else openai(texts)
+    async with running(tmp_path, **remote(server)) as (made, file):
+        await file.write(_SAY, add)
+        await until(file, lambda: _says(made, file, "openai:own: failing"))
+        (number,) = await said(file, "apples")
+        await until(file, lambda: _has(file, number))
+        assert "openai:small: working; " in await words(made, file)
+
+
+async def _says(made: Embedding, file: Database, text: str) -> bool:
+    return text in await words(made, file)
+
+
+async def _has(file: Database, number: int) -> bool:
+    return number in await embedded(file)
+
+
+async def test_a_model_is_tried_out_before_a_folder_takes_it(tmp_path: Path, server: EmbeddingServer) -> None:
+    config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
+    async with open_embedders(config) as embedders:
+        await embedders.require("openai:other")
+        await embedders.require("none")
+        with pytest.raises(
+            UserError, match=r"There is no embedding model cohere:x\. There are: packaged, none, openai:"
+        ):
+            await embedders.require("cohere:x")
+        server.script = [saying(f"no model, {KEY}", 404)]
+        with pytest.raises(UserError, match="openai:other cannot be used: openai:other answered HTTP 404") as caught:
+            await embedders.require("openai:other")
+        assert KEY not in str(caught.value)
+
+
+def test_the_server_that_is_configured_gets_no_other_providers_models(tmp_path: Path) -> None:
+    both = load_config({**_SERVER, "EMBEDDING_MODEL": "ollama:nomic"}, tmp_path)
+    assert both.embedder("ollama:other") == Choice("ollama:other", "http://127.0.0.1:1", KEY)
+    assert both.embedder("openai:small") == Choice("openai:small", "", "")
+    assert load_config(_SERVER, tmp_path).embedder("openai:small") == Choice("openai:small", "http://127.0.0.1:1", KEY)
+
+
+_SERVER = {"EMBEDDING_BASE_URL": "http://127.0.0.1:1", "EMBEDDING_API_KEY": KEY}
