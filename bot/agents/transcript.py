@@ -69,7 +69,7 @@ def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[messa
     if not isinstance(body, Answered):
         return []
     if final:
-        return _last(ended, now) if ended.text else []
+        return _with_thought(_last(ended, now), step, kept=kept) if ended.text else []
     if not body.calls:  # a final answer that was overtaken was never said
         return []
     rows = [_said(ended, "assistant", body.text, now)] if body.text else []
@@ -77,7 +77,15 @@ def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[messa
     for call in body.calls:
         arguments = call.arguments if kept else "{}"
         rows.append(replace(silent, tool_call_id=call.id, tool_name=call.name, tool_args=arguments))
-    return rows
+    return _with_thought(rows, step, kept=kept)
+
+
+def _with_thought(rows: list[messages.Said], step: Step, *, kept: bool) -> list[messages.Said]:
+    """The rows of an answer, of which the last has what the model thought and the size of what it was shown."""
+    if not isinstance(step.body, Answered) or not step.body.model or not rows:
+        return rows
+    thought = messages.Thought(step.at, step.body.reasoning if kept else "", step.body.sizes)
+    return [*rows[:-1], replace(rows[-1], thought=messages.THOUGHT.dump(thought))]
 
 
 def _last(ended: Ended, now: datetime) -> list[messages.Said]:

@@ -7,6 +7,7 @@ changed meanwhile, and marks the inbox rows done: before it nothing is said, aft
 
 import asyncio
 import functools
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TypeAlias, assert_never
@@ -68,6 +69,7 @@ _RESERVE = commit_point("budget.reserve")
 _FINISH = commit_point("turn.finish")
 _CANCEL = commit_point("turn.cancel")
 _GIVE_UP = commit_point("turn.give_up_part")
+_MOST_REASONING = 20_000  # characters of it that are kept of an answer
 
 _log = structlog.get_logger("bot.agents.turn")
 
@@ -226,7 +228,7 @@ class TurnRunner:
         try:
             answer = await call.answer(request)
             if answer is not None:
-                return await self._store_answer(answer, material, allowed)
+                return await self._store_answer(answer, material, allowed, request.sizes)
         except BaseException:
             await asyncio.shield(call.abandon())
             raise
@@ -240,7 +242,9 @@ class TurnRunner:
             return Allowed(BudgetLevel.FULL, material.agent)
         return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
 
-    async def _store_answer(self, answer: Answer, material: PromptInputs, allowed: Allowed) -> Ending:
+    async def _store_answer(
+        self, answer: Answer, material: PromptInputs, allowed: Allowed, sizes: Mapping[str, int]
+    ) -> Ending:
         turn, redact, now = material.turn, self._deps.redact, self._deps.clock()
         cost = Spent(answer.model, **asdict(answer.usage))
 
@@ -256,8 +260,8 @@ class TurnRunner:
             calls.append(ToolCall(own, call.name, redact(call.arguments)))
         trouble = None if calls or failed else _trouble(answer, material)
         text = "" if failed else self._said_of(trouble, answer, material)
-        shown = prompt.shown_versions(material)
-        body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown)
+        shown, thought = prompt.shown_versions(material), redact(answer.reasoning)[:_MOST_REASONING]
+        body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown, thought, sizes)
 
         def work(tx: Tx) -> Standing | None:
             if any(foreign_rows(material.history, material.agent.id)):  # what was read is still before its eyes

@@ -118,6 +118,8 @@ class Request:
     """On whose clocks the person lives, where they said so; for the offline model."""
     owner: bool = False
     """Whether nobody but the owner hears the answer: only then may it name models and settings."""
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    """How many characters each of its parts has."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,8 @@ class Answer:
     """Why a lesser model answered, in words for the operator; empty when the first one did."""
     trouble: Trouble | None = None
     """The same as a kind: of the model that was asked last in vain."""
+    reasoning: str = ""
+    """What the model thought before it answered, where its provider shows that."""
 
 
 @dataclass(frozen=True)

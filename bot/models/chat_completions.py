@@ -91,6 +91,8 @@ def _choice(choice: dict[str, Any], answer: Assembly) -> str:
         raise answer.garbage()
     if isinstance(finish := choice.get("finish_reason"), str):
         answer.finish = _FINISH.get(finish, "stop")
+    thought = delta.get("reasoning_content") or delta.get("reasoning")
+    answer.reasoning += thought if isinstance(thought, str) else ""
     for piece in delta.get("tool_calls") or ():
         _add_call(piece, answer)
     return answer.say(_text(delta.get("content"), answer) or _text(delta.get("refusal"), answer))

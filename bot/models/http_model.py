@@ -336,7 +336,7 @@ class Assembly:
 
     def __init__(self, access: Access) -> None:
         self._access = access
-        self._pieces, self._text = Pieces(), ""
+        self._pieces, self._text, self.reasoning = Pieces(), "", ""
         self.calls: list[PartialCall] = []
         self.counts: dict[str, Any] = {}
         """What was counted, in the provider's own words."""
@@ -358,7 +358,7 @@ class Assembly:
             raise self.garbage(gettext_lazy("it stopped in the middle"))
         calls = tuple(call.made() for call in self.calls if call.name)
         usage = prices.priced(self._access.name, self._usage()) if self.counts else Usage(cost_usd=None)
-        return Answer(clean(self._text), calls, usage, self._access.name, self.finish)
+        return Answer(clean(self._text), calls, usage, self._access.name, self.finish, reasoning=clean(self.reasoning))
 
     def _usage(self) -> Usage:
         """OpenAI counts what was cached within the input and Anthropic beside it."""

@@ -61,6 +61,8 @@ class Messages:
                 answer.calls.append(PartialCall(index, block.get("id"), block.get("name")))
             case {"type": "content_block_delta", "delta": {"type": "text_delta", "text": str() as text}}:
                 return answer.say(text)
+            case {"type": "content_block_delta", "delta": {"type": "thinking_delta", "thinking": str() as thought}}:
+                answer.reasoning += thought
             case {"type": "content_block_delta", "index": index, "delta": {"type": "input_json_delta", **delta}}:
                 for call in answer.calls:
                     if call.index == index:
@@ -69,7 +71,7 @@ class Messages:
                 answer.finish = _FINISH.get(reason, "stop")
                 usage = event.get("usage")
                 answer.counts.update({k: v for k, v in (usage or {}).items() if v is not None})
-            case dict():  # pings, thoughts, ends of blocks, and what is new
+            case dict():  # pings, ends of blocks, and what is new
                 return ""
             case _:
                 raise answer.garbage()

@@ -155,7 +155,9 @@ def to_answer(response: ModelResponse, model: str) -> Answer | None:
         Call(normalize.call_id(part.tool_call_id), clean(part.tool_name), clean(_arguments(part)))
         for part in response.tool_calls
     )
-    return Answer(clean(response.text or ""), calls, _usage(response), model, finish)
+    return Answer(
+        clean(response.text or ""), calls, _usage(response), model, finish, reasoning=clean(response.thinking or "")
+    )
 
 
 def _arguments(part: ToolCallPart) -> str:

@@ -40,6 +40,7 @@ from bot.services.approvals import Approvals
 from bot.services.backups import Databases
 from bot.services.budgets import configured_budgets, open_spending
 from bot.services.build import build_registry, open_backups, open_patrols, open_reminders, open_schedule
+from bot.services.channel_modes import ChannelModes
 from bot.services.configuration import ConfigurationFile
 from bot.services.constellations import ConstellationCommands
 from bot.services.data_sources import open_data_sources
@@ -250,6 +251,7 @@ class _Maker:
         groups = Groups(config, approvals, places, runtime.resume)
         ready = (
             *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
+            ChannelModes(self.database, places),
             *(
                 Search(self.database, approvals.people, clock, self._zone, understood, of_folders),
                 Doctor(self.shared.config.file.parent),

@@ -1,6 +1,7 @@
 """What an agent would be shown if it answered in a place now: the same prompt of the same rows, sent to nobody."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
@@ -10,7 +11,6 @@ from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
-from bot.models.base import Request
 from bot.services.caller import Caller
 from bot.services.names import find_living
 from bot.services.registry import AT_TERMINAL, Param, Suggestions, operation, suggestions
@@ -37,6 +37,17 @@ _Place = Annotated[
     Param("ID of the place, such as discord:1234", suggests="places heard"),
 ]
 _Agent = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
+
+
+_PARTS = {
+    "instructions": (gettext_noop("Instructions"), True),
+    "blocks": (gettext_noop("Memory blocks"), True),
+    "tools": (gettext_noop("Tools"), True),
+    "earlier": (gettext_noop("Earlier conversation"), True),
+    "recalled": (gettext_noop("Recalled memories"), False),
+    "now": (gettext_noop("The place and the newest message"), False),
+}
+"""What people read of each part of a prompt, and whether it stays the same from turn to turn."""
 
 
 class Section(Row):
@@ -81,10 +92,11 @@ class ContextPreview:
             raise UserError("Nobody has said anything there that you can read.")
         material = self._material(rows, answering, scope, newest)
         request = prompt.render(material, ())
+        tokens = estimate_tokens(request.system) + sum(estimate_tokens(each.text) for each in request.messages)
         written = "\n\n".join([request.system, *(each.text for each in request.messages)])
         name = found.name or found.id
         return Preview(
-            agent=answering.name, place=name, said=newest.text, sections=_sections(material, request), text=written
+            agent=answering.name, place=name, said=newest.text, sections=sections(request.sizes, tokens), text=written
         )
 
     @suggestions("places heard")
@@ -101,26 +113,11 @@ class ContextPreview:
         return prompt.remind(rows, prompt.gather(rows, looked))
 
 
-def _sections(material: PromptInputs, request: Request) -> tuple[Section, ...]:
-    """What each part takes, by what the request is shorter without it."""
-    whole = _tokens(request)
-
-    def less(without: PromptInputs) -> int:
-        return whole - _tokens(prompt.render(without, ()))
-
-    blocks = less(replace(material, stable=(), away=(), shared_away=()))
-    earlier = less(replace(material, history=(), compacted=None))
-    recalled = less(replace(material, recalled=()))
-    instructions = estimate_tokens(request.system) - blocks
-    rest = whole - instructions - blocks - earlier - recalled
-    return (
-        Section(name=_("Instructions"), tokens=instructions, cached=True),
-        Section(name=_("Memory blocks"), tokens=blocks, cached=True),
-        Section(name=_("Earlier conversation"), tokens=earlier, cached=True),
-        Section(name=_("Recalled memories"), tokens=recalled, cached=False),
-        Section(name=_("The place and the newest message"), tokens=max(rest, 0), cached=False),
+def sections(sizes: Mapping[str, int], tokens: int) -> tuple[Section, ...]:
+    """What each part takes of so many tokens, by its characters."""
+    whole = max(sum(sizes.values()), 1)
+    return tuple(
+        Section(name=_(name), tokens=round(tokens * sizes[part] / whole), cached=cached)
+        for part, (name, cached) in _PARTS.items()
+        if sizes.get(part)
     )
-
-
-def _tokens(request: Request) -> int:
-    return estimate_tokens(request.system) + sum(estimate_tokens(each.text) for each in request.messages)

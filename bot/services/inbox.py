@@ -12,6 +12,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.context_preview import Section, sections
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, record_lines, relative
 from bot.services.transactions import Announcing, MemoryService, reads, writes
@@ -250,6 +251,10 @@ class StageRow(Row):
     ended: datetime
     detail: str = ""
     """Words of the stage, as far as the caller may read them: a tool's arguments and result."""
+    reasoning: str = ""
+    """What the model thought, where its provider shows that."""
+    context: tuple[Section, ...] = ()
+    """What the model was shown, by size."""
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost_usd: float | None = None
@@ -269,6 +274,7 @@ class Trace(Result):
     answer: str
     agent: str
     state: str
+    turn: TurnId | None
     stages: tuple[StageRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
@@ -314,9 +320,8 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
         named = rows.one("SELECT name FROM agents WHERE id = ?", (turn["agent_id"],))
         agent, state = (named["name"] if named else ""), turn["status"]
     text = held[0].text if held else _(_HIDDEN)
-    return Trace(
-        row=InboxRow.of(rows, row, scope), text=text, answer=answer, agent=agent, state=state, stages=tuple(stages)
-    )
+    shown = InboxRow.of(rows, row, scope)
+    return Trace(row=shown, text=text, answer=answer, agent=agent, state=state, turn=row.turn, stages=tuple(stages))
 
 
 def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
@@ -334,16 +339,16 @@ def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
 
 def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[StageRow]:
     """Model calls, approvals and tool calls in order; a call lasts from what was before it to when it was written."""
-    tools = rows.all(
-        "SELECT * FROM activity_events WHERE turn_id = ? AND json_extract(details, '$.tool') IS NOT NULL", (turn["id"],)
-    )
-    said = {each.tool_name: each for each in messages.of_batch(rows, turn["id"], scope) if each.role == "tool"}
+    tools = rows.all("SELECT * FROM activity_events WHERE turn_id = ? AND event_type = 'tool_executed'", (turn["id"],))
+    batch, thoughts = messages.of_batch(rows, turn["id"], scope), messages.thoughts(rows, turn["id"], scope)
     found = list[StageRow]()
     for row in rows.all("SELECT * FROM model_usage WHERE turn_id = ?", (turn["id"],)):
         at = from_text(row["at"])
         more = {"tokens_in": row["input_tokens"], "tokens_out": row["output_tokens"], "cost_usd": row["cost_usd"]}
         read = row["cache_read_tokens"]
         cached = ngettext("{count} token from the cache", "{count} tokens from the cache", read) if read else ""
+        if (thought := thoughts.get(row["at"])) is not None:
+            more |= {"reasoning": thought.reasoning, "context": sections(thought.sizes, row["input_tokens"])}
         found.append(StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more))
     for row in rows.all("SELECT * FROM permission_requests WHERE turn_id = ?", (turn["id"],)):
         until = row["decided_at"] or (to_text(now) if row["status"] == "waiting" else row["expires_at"])
@@ -351,10 +356,10 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
         found.append(StageRow(kind="approval", name=name, at=from_text(row["created_at"]), ended=from_text(until)))
     for row in tools:
         at = from_text(row["at"])
-        name = str(json.loads(row["details"]).get("tool", "tool"))
-        held = said.get(name)
-        detail = "\n\n".join(filter(None, (held.tool_args, held.text))) if held is not None else _(_HIDDEN)
-        found.append(StageRow(kind="tool", name=name, at=at, ended=at, detail=detail))
+        details = json.loads(row["details"])
+        held = [each.tool_args or each.text for each in batch if details.get("call", "") == each.tool_call_id]
+        detail = "\n\n".join(filter(None, held)) if held else _(_HIDDEN)
+        found.append(StageRow(kind="tool", name=str(details["tool"]), at=at, ended=at, detail=detail))
     stages, before = list[StageRow](), from_text(turn["started_at"])
     for stage in sorted(found, key=lambda each: each.ended):
         begun = stage.at if stage.kind == "approval" else min(before, stage.at)

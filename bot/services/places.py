@@ -56,7 +56,7 @@ class _Origin:
 
 
 Reach: TypeAlias = Literal["channel", "category", "server"]
-_SAYS = {
+MODES = {
     "open": gettext_noop("I answer everything"),
     "mention": gettext_noop("I read and answer only what is addressed to me"),
     "listen": gettext_noop("I read everything and answer only what is addressed to me"),
@@ -191,11 +191,17 @@ class Places:
         if where.direct:
             raise UserError("I always answer direct messages. `/owner people` controls who may send me any.")
         if mode is not None:
-            value = None if mode == _CONFIGURED else mode
-            done = await self._decide("mode", _level(where, reach), value, caller.approver)
-        found = self._origin("mode", where.names, self.configured.modes, self.configured.default)
-        words = _("The mode here is {{}}: {SAYS}", SAYS=_(_SAYS[found.value]))
+            done = await self.set_mode(_level(where, reach), mode, caller.approver)
+        found = self.mode_of(where.names)
+        words = _("The mode here is {{}}: {SAYS}", SAYS=_(MODES[found.value]))
         return self._shown(done, words, found, where)
+
+    def mode_of(self, chain: tuple[str, ...]) -> _Origin:
+        """What holds where these names, narrowest first, are those of a place."""
+        return self._origin("mode", chain, self.configured.modes, self.configured.default)
+
+    async def set_mode(self, subject: str, mode: str, who: Approver) -> str:
+        return await self._decide("mode", subject, None if mode == _CONFIGURED else mode, who)
 
     @operation("route", "Show or set which group of agents answers in a channel", Action.HELP, _DECIDES)
     async def route(

@@ -5,7 +5,7 @@ only through a scope. Functions that take a `Tx` write and are composed by their
 """
 
 import json
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 from memory.people.audience import Audience, Scope, Trust
 from memory.people.unshown import shown
 from memory.store.clock import from_text, to_text
-from memory.store.columns import many
+from memory.store.columns import Codec, many
 from memory.store.database import Row, Rows, Tx
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
@@ -24,8 +24,8 @@ from memory.store.row_mapper import RowMapper
 Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
 
 COLUMNS = """id, place_id, agent_id, person_id, speaker, batch_id, sequence_in_batch, role, content, tool_call_id,
-    tool_name, tool_args, source, external_id, source_metadata, audience, trust, revision, edited_at, deleted_at,
-    is_archived, created_at"""
+    tool_name, tool_args, source, external_id, source_metadata ->> 'delivery' AS delivery, audience, trust, revision,
+    edited_at, deleted_at, is_archived, created_at"""
 """What `to_message` reads, in the order of the fields; without the text for the index."""
 
 _TRUST = {int(level): level for level in Trust}
@@ -81,6 +81,18 @@ class Heard:
 
 
 @dataclass(frozen=True)
+class Thought:
+    """What a model thought before it said something at `at`, and how many characters each part of its prompt had."""
+
+    at: datetime
+    reasoning: str
+    sizes: Mapping[str, int]
+
+
+THOUGHT: Codec[Thought] = Codec(Thought, whole=True)
+
+
+@dataclass(frozen=True)
 class Said:
     """A row of our own turn: the agent's answer, its tool call, a tool's result.
 
@@ -103,6 +115,8 @@ class Said:
     tool_call_id: str | None = None
     tool_name: str | None = None
     tool_args: str | None = None
+    thought: str = "{}"
+    """A `Thought` as it is stored."""
 
 
 def of_id(rows: Rows, identifier: MessageId) -> Message | None:
@@ -130,7 +144,13 @@ def add_said(tx: Tx, said: Said) -> MessageId:
     """Store one row of a turn of ours. Results of tools are kept for the transcript, not for searching."""
     message = MessageId(snowflakes.next())
     text, speaker = storable(said.text), storable(said.speaker)
-    values = {**_said.values(said), "id": message, "content": text, "speaker": speaker, "source_metadata": "{}"}
+    values = {
+        **_said.values(said),
+        "id": message,
+        "content": text,
+        "speaker": speaker,
+        "source_metadata": storable(said.thought),
+    }
     values["tool_args"] = None if said.tool_args is None else storable(said.tool_args)
     values["search_text"] = "" if said.role == "tool" else _search_text(said.at, speaker, text)
     tx.insert("messages", values)
@@ -211,7 +231,7 @@ def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[M
     condition, parameters = scope.sql("audience")
     found = many(
         rows,
-        COLUMNS,
+        COLUMNS.replace("source_metadata ->> 'delivery' AS ", ""),
         f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND is_archived = 0 AND {condition} "
         "ORDER BY id DESC LIMIT ?",
         (place, *parameters, max(limit, 0)),
@@ -227,6 +247,15 @@ def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
         f"SELECT {COLUMNS} FROM messages WHERE batch_id = ? AND {condition} ORDER BY id", (turn, *parameters)
     )
     return [to_message(row) for row in found]
+
+
+def thoughts(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Thought]:
+    """What models thought in a turn, by when they answered; until it is over, nothing."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT source_metadata AS found FROM messages WHERE batch_id = ? AND {condition}
+              AND source_metadata ->> 'sizes' IS NOT NULL"""
+    found = [THOUGHT.load(row["found"]) for row in rows.all(sql, (turn, *parameters))]
+    return {to_text(each.at): each for each in found}
 
 
 def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Message]:
@@ -329,10 +358,9 @@ def note_delivery(tx: Tx, message: MessageId, words: str) -> None:
 
 def to_message(row: Row | Sequence[Any]) -> Message:
     """A row of `COLUMNS` as a message; by position, as a prompt reads hundreds."""
-    *plain, metadata, audience, trust, revision, edited, deleted, archived, created = row
-    read = "" if metadata == "{}" else json.loads(metadata).get("delivery", "")
+    *plain, delivery, audience, trust, revision, edited, deleted, archived, created = row
     moments = _moment(edited), _moment(deleted), bool(archived), from_text(created)
-    return Message._make((*plain, read, audience, _TRUST[trust], revision, *moments))
+    return Message._make((*plain, delivery or "", audience, _TRUST[trust], revision, *moments))
 
 
 @lru_cache(maxsize=1_000)
@@ -342,7 +370,14 @@ def _of_json(row: str) -> Message:
 
 
 _heard = RowMapper(Heard, text="content", at="created_at")
-_said = RowMapper(Said, turn="batch_id", sequence="sequence_in_batch", text="content", at="created_at")
+_said = RowMapper(
+    Said,
+    turn="batch_id",
+    sequence="sequence_in_batch",
+    text="content",
+    at="created_at",
+    thought="source_metadata",
+)
 
 
 def _moment(text: str | None) -> datetime | None:

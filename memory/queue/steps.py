@@ -56,7 +56,7 @@ class ToolCall:
 class Answered(_Stored):
     """One answer of the model, or, without a `model`, a call that was approved.
 
-    `shown` are the versions of blocks that its prompt showed.
+    `shown` are the versions of blocks that its prompt showed, `sizes` the characters of the prompt's parts.
     """
 
     text: str
@@ -64,6 +64,8 @@ class Answered(_Stored):
     model: str = ""
     finish: str = ""
     shown: Mapping[BlockId, int] = field(default_factory=dict)
+    reasoning: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -105,12 +107,17 @@ class CallWaits(_Stored):
     text: str
     request: Annotated[RequestId, Field(validation_alias=AliasChoices("request", AliasPath("data", "waiting")))]
 
+    @property
+    def data(self) -> Mapping[str, str]:
+        return {"waiting": str(self.request)}
+
 
 @dataclass(frozen=True)
 class CallFailed(_Stored):
     """A call was not made, or nobody knows whether it was; `rule` names the rule that refused it."""
 
     ok: ClassVar = False
+    data: ClassVar = None
 
     call: str
     name: str

@@ -1,6 +1,8 @@
 """Every page, empty and with what people wrote: nothing of it is more than text."""
 
+import functools
 import json
+import logging
 import re
 from pathlib import Path
 from urllib.parse import quote
@@ -18,6 +20,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from sources.terminal import PERSON
 from tests.web.site import TOML, Site, site
+from tests.wire.model import Answer, Call, Calls, ModelServer
 
 _ARRIVE = commit_point("test.web_arrive")
 PAGES = (
@@ -29,6 +32,11 @@ PAGES = (
     "/agents/Carina", "/groups/Main", "/people", "/logs", "/settings", "/commands",
 )  # fmt: skip
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(1)>\"'><b>bold</b> [x](javascript:alert(1)) \u202eevil"
+
+
+def scripted_by(model: ModelServer) -> dict[str, str]:
+    """The environment in which agents ask that server."""
+    return {**model.environment(), "CARINA_MODEL": "openai:scripted"}
 
 
 async def said(s: Site, text: str) -> str:
@@ -163,6 +171,53 @@ async def test_costs_are_told_by_purpose_and_with_what_was_cached(tmp_path: Path
         page = (await s.get("/costs")).text
         assert re.search(r"tokens in, [1-9]\d % cached", page)
         assert "upkeep of memory" in page
+        assert page.partition('<div class="grid two">')[2].count("<section") == 4, "two columns of two"
+
+
+async def test_logs_are_filtered_by_turn_and_component(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for name, turn, words in (("bot.agents", 71, "first words"), ("bot.runtime", 72, "second words")):
+            logging.getLogger(name).warning({"event": words, "turn": turn})  # as structlog hands it over
+        for query, seen, hidden in (
+            ("turn=71", "first words", "second words"),
+            ("component=bot.runtime", "second words", "first words"),
+            ("turn=71&component=bot.runtime", "No such line", "first words"),
+        ):
+            page = (await s.get(f"/logs?{query}")).text
+            assert seen in page
+            assert hidden not in page
+        assert "<option selected>bot.runtime</option>" in (await s.get("/logs?component=bot.runtime")).text
+
+
+async def test_channel_modes_and_sources_are_changed_in_the_settings(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        now = utc_now()
+        for number, audience, within in ((7, "guild:discord:5", ()), (8, "channel:discord:8", ("guild:discord:5",))):
+            there, around = PlaceId(f"discord:{number}"), tuple(map(Audience, within))
+            place = Heard(there, "guild", f"#{number}", Audience(audience), around)
+            arrival = Arrival(
+                "discord", there, "message", place, PersonId("discord:7"), "Ann", Trust.APPROVED, there, "hi", now,
+                Brought(), None,
+            )  # fmt: skip
+            await s.app.database.write(_ARRIVE, functools.partial(_accept, arrival))
+        assert "Set" in (await s.post("/settings", op="mode.set", place="discord:5", mode="listen")).text
+        assert "Done." in (await s.post("/settings", op="mode.set", place="discord:7", mode="off")).text
+        modes = {each["place"]: (each["mode"], each["at"]) for each in await s.call("mode.list")}
+        off, listen = ("off", "discord:7"), ("listen", "discord:5")
+        assert modes == {"discord:7": off, "discord:8": listen, "discord:5": listen}
+        page = (await s.get("/settings")).text
+        assert "as on its server" in page
+        assert '<option value="off" selected>' in page
+        await s.post("/settings", op="mode.set", place="discord:7", mode="configured")
+        assert {each["mode"] for each in await s.call("mode.list")} == {"listen"}
+        assert "There is no channel" in (await s.post("/settings", op="mode.set", place="discord:99", mode="off")).text
+        assert "cannot be paused" in (await s.post("/settings", op="source.pause", source="terminal")).text
+
+
+def _accept(arrival: Arrival, tx: Tx) -> None:
+    inbox.accept(tx, arrival, arrival.at)
 
 
 async def test_a_link_puts_no_words_on_a_page(tmp_path: Path) -> None:
@@ -236,6 +291,37 @@ async def test_a_message_is_followed_through_its_stages(tmp_path: Path) -> None:
         assert trace["stages"][-1]["kind"] == "delivery"
         assert trace["text"] == "hello"
         assert "ms in total" in (await s.get(f"/messages/{row}")).text
+
+
+async def test_a_timeline_shows_thoughts_context_and_each_call_with_its_own_result(tmp_path: Path) -> None:
+    async with ModelServer.start() as model, site(tmp_path, more=scripted_by(model)) as s:
+        await s.sign_in()
+        for text in ("The dentist is on Elm Street", "The bakery is on Oak Street"):
+            await s.call("archival.add", text=text)
+        calls = [Call("search", {"query": query, "domain": "archival_memory"}) for query in ("dentist", "bakery")]
+        thought = "The wish has <b>two parts</b>."
+        model.script(Calls(*calls), Answer("Elm and Oak Street.", reasoning=thought))
+        await said(s, "where are they?")
+        row = (await s.call("inbox.list"))[0]["id"]
+        stages = (await s.call("inbox.trace", row=str(row)))["stages"]
+        tools = [each["detail"] for each in stages if each["kind"] == "tool"]
+        assert ["dentist" in each and "Elm Street" in each and "Oak Street" not in each for each in tools] == [
+            True,
+            False,
+        ]
+        assert ["bakery" in each and "Oak Street" in each and "Elm Street" not in each for each in tools] == [
+            False,
+            True,
+        ]
+        page = (await s.get(f"/messages/{row}")).text
+        assert "The wish has &lt;b&gt;two parts&lt;/b&gt;." in page
+        models = [each for each in stages if each["kind"] == "model"]
+        for each in models:
+            assert {"Instructions", "Tools", "The place and the newest message"} <= {
+                part["name"] for part in each["context"]
+            }
+            assert abs(sum(part["tokens"] for part in each["context"]) - each["tokens_in"]) < len(each["context"])
+        assert [each["reasoning"] for each in models] == ["", thought]
 
 
 async def test_a_block_is_edited_compared_and_restored(tmp_path: Path) -> None:

@@ -195,6 +195,8 @@ class Writer:
         return self.head("chat.completion.chunk") | {"choices": [choice], "usage": None}
 
     def content(self, answer: Answer) -> Iterator[Json]:
+        if answer.reasoning:
+            yield self.chunk({"reasoning_content": answer.reasoning})
         for piece in pieces(answer.text, answer.chunks):
             yield self.chunk({"content": piece})
         for index, call in enumerate(answer.calls):

@@ -42,6 +42,7 @@ class Answer:
     finish: Finish | None = None
     tokens: Tokens | None = None
     measured: bool = True  # some servers never report usage
+    reasoning: str = ""
 
     @property
     def finish_reason(self) -> Finish:

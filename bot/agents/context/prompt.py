@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, assert_never
+from typing import assert_never
 
 from bot.agents.context import recovery
 from bot.agents.context.auto_recall import recalled, recalled_lines
@@ -52,7 +52,6 @@ from memory.queue.payloads import PAYLOAD, Brought, Edited, Letter, PatrolDue, P
 from memory.queue.steps import (
     Answered,
     CallDone,
-    CallEnded,
     CallFailed,
     CallStarted,
     CallWaits,
@@ -287,8 +286,9 @@ def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool
     answers = [step.body for step in material.steps if isinstance(step.body, Answered)]
     if last_step:
         current.append(UserMessage("[system] This is the last step of this turn: answer now, without tools."))
+    instructions, blocks, recalled_ = _instructions(material), _memory(material), len(recalled_lines(material.recalled))
     return Request(
-        system=_render_system(material),
+        system="\n\n".join(part for part in (instructions, blocks) if part),
         messages=(*past, *current),
         tools=tuple(tools),
         temperature=config.get("temperature"),
@@ -297,7 +297,20 @@ def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool
         agent=material.agent.name,
         zone=material.zone,
         owner=material.turn.scope.audience == OWNER,
+        sizes={
+            "instructions": len(instructions),
+            "blocks": len(blocks),
+            "tools": sum(len(tool.description) + len(str(tool.parameters)) for tool in tools),
+            "earlier": _characters(past),
+            "recalled": recalled_,
+            "now": _characters(current) - recalled_,
+        },
     )
+
+
+def _characters(said: Iterable[Message]) -> int:
+    calls = (call for each in said if isinstance(each, AssistantMessage) for call in each.calls)
+    return sum(len(each.text) for each in said) + sum(len(call.arguments) for call in calls)
 
 
 _HOUSE_RULES = """## How this works
@@ -311,7 +324,14 @@ Memory blocks below are yours to keep up to date with the `context` tool; `recal
 again later and `search` finds it. What you may not use here you are not shown."""
 
 
-def _render_system(material: PromptInputs) -> str:
+def _instructions(material: PromptInputs) -> str:
+    parts = [material.agent.system_prompt.strip(), _HOUSE_RULES]
+    if rules := Rules.of(material.agent).sentences():
+        parts.append("## Rules of your tools\n" + "\n".join(f"- {sentence}" for sentence in rules))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _memory(material: PromptInputs) -> str:
     labels = _labels(material)
     shown = [render_block(block, labels, material.spots) for block in material.stable]
     if material.away:
@@ -321,12 +341,7 @@ def _render_system(material: PromptInputs) -> str:
     if material.shared_away:
         listed = ", ".join(map(attribute, material.shared_away))
         shown.append(f"Blocks of others that are shared with you and not shown (owner/label): {listed}")
-    parts = [material.agent.system_prompt.strip(), _HOUSE_RULES]
-    if rules := Rules.of(material.agent).sentences():
-        parts.append("## Rules of your tools\n" + "\n".join(f"- {sentence}" for sentence in rules))
-    if shown:
-        parts.append("## Memory\n" + "\n\n".join(shown))
-    return "\n\n".join(part for part in parts if part)
+    return "## Memory\n" + "\n\n".join(shown) if shown else ""
 
 
 def shown_blocks(material: PromptInputs) -> list[BlockId]:
@@ -459,16 +474,6 @@ def _around(material: PromptInputs) -> Iterable[tuple[str, Quoted]]:
     return [*kept, *found, *knowledge_parts(material.known, roster)]
 
 
-def _data(ended: CallEnded) -> Any:
-    match ended:
-        case CallDone(data=data):
-            return data
-        case CallWaits(request=request):
-            return {"waiting": str(request)}
-        case CallFailed():
-            return None
-
-
 def _render_current(material: PromptInputs) -> Iterable[Message]:
     """This turn so far, in order. A final answer that something overtook was never said: it is left out."""
     by_id = {asked.message.id: asked for asked in material.asked}
@@ -486,7 +491,7 @@ def _render_current(material: PromptInputs) -> Iterable[Message]:
                     made = tuple(Call(call.id, call.name, call.arguments) for call in calls)
                     yield AssistantMessage(text, made, step.at)
             case CallDone() | CallWaits() | CallFailed() as ended:
-                yield ToolMessage(ended.call, ended.name, stored_result(ended.text), ended.ok, _data(ended))
+                yield ToolMessage(ended.call, ended.name, stored_result(ended.text), ended.ok, ended.data)
             case Note(text) | MissingCalls(text):
                 yield UserMessage(f"[system] {stored_result(text)}")
             case CallStarted() | TakenUp():

@@ -16,6 +16,7 @@ class LogLine:
     at: datetime
     level: str
     logger: str
+    turn: str
     text: str
 
 
@@ -28,8 +29,9 @@ class Recent(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         at = datetime.fromtimestamp(record.created, UTC)
+        turn = str(record.msg.get("turn", "")) if isinstance(record.msg, dict) else ""
         with suppress(TypeError, ValueError):  # a line that cannot be written is reported by the service's own handler
-            self.lines.append(LogLine(at, record.levelname.lower(), record.name, self.format(record)))
+            self.lines.append(LogLine(at, record.levelname.lower(), record.name, turn, self.format(record)))
 
 
 recent = Recent()
@@ -44,8 +46,14 @@ def attach() -> None:
         root.addHandler(recent)
 
 
-def tail(level: str, words: str, most: int) -> list[LogLine]:
-    """The newest lines, newest first, of a level or a worse one and with these words."""
+def components() -> list[str]:
+    """What wrote the lines that are kept."""
+    return sorted({each.logger for each in recent.lines})
+
+
+def tail(most: int, level: str = "", words: str = "", turn: str = "", component: str = "") -> list[LogLine]:
+    """The newest lines, newest first: of a level or a worse one, with these words, about a turn, of a component."""
     least = getattr(logging, level.upper(), 0) if level in ("warning", "error") else 0
     found = (each for each in reversed(recent.lines) if getattr(logging, each.level.upper(), 0) >= least)
+    found = (each for each in found if turn in ("", each.turn) and component in ("", each.logger))
     return [each for each in found if words.casefold() in each.text.casefold()][:most]

@@ -10,8 +10,9 @@ from typing import Any
 from starlette.responses import Response
 
 from bot.interfaces.web.context import FAILURES, Context, arguments, fields_of, offered, outcome, told
-from bot.interfaces.web.logs import tail
+from bot.interfaces.web.logs import components, tail
 from bot.interfaces.web.security import OWN_PAGE, Refusal
+from bot.services.places import MODES
 from bot.services.registry import Operation
 from bot.services.results import Result
 from bot.services.task_lists import as_tree
@@ -21,6 +22,7 @@ _DAYS = (1, 7, 30, 90)
 _WEEK = 7
 _CALENDAR_DAYS = 35
 _HITS = 20
+_LINES = 300
 _TOLD_ELSEWHERE = ("reminder:", "event:")
 """Jobs of reminders and events, which are shown as such."""
 
@@ -96,16 +98,14 @@ async def group(ctx: Context) -> Response:
 async def people(ctx: Context) -> Response:
     """Who talks to whom, who was let in and shut out, and what is kept of them."""
     done = await outcome(ctx)
-    known, rules, waiting, sources, kept = await asyncio.gather(
+    known, rules, waiting, kept = await asyncio.gather(
         ctx.call("people.known"),
         ctx.call("people.list"),
         ctx.call("pair.list"),
-        ctx.call("source.list"),
         ctx.try_call("privacy.see", person=ctx.query("person")) if ctx.query("person") else _nothing(),
     )
     return ctx.page(
-        "people.html", title=_("People"), known=known.rows, rules=rules.rows, waiting=waiting.rows,
-        sources=sources.rows, kept=kept, **done,
+        "people.html", title=_("People"), known=known.rows, rules=rules.rows, waiting=waiting.rows, kept=kept, **done
     )  # fmt: skip
 
 
@@ -196,21 +196,22 @@ async def graph(ctx: Context) -> Response:
 
 
 async def logs(ctx: Context) -> Response:
-    level, words = ctx.query("level"), ctx.query("text")
-    return ctx.page("logs.html", title=_("Logs"), lines=tail(level, words, 300), level=level, text=words)
+    wanted: dict[str, Any] = {"level": ctx.query("level"), "words": ctx.query("text")}
+    wanted |= {"turn": ctx.query("turn").strip(), "component": ctx.query("component")}
+    return ctx.page("logs.html", title=_("Logs"), lines=tail(_LINES, **wanted), components=components(), **wanted)
 
 
 async def settings(ctx: Context) -> Response:
     """What is configured and where it came from, who is signed in, and which tokens there are."""
     done = await outcome(ctx)
-    found, sessions, tokens, sources = await asyncio.gather(
-        ctx.call("settings"), ctx.call("dashboard.sessions"), ctx.call("token.list"), ctx.call("source.list")
+    found, sessions, tokens, sources, modes = await asyncio.gather(
+        *map(ctx.call, ("settings", "dashboard.sessions", "token.list", "source.list", "mode.list"))
     )
     own = ctx.request.state.key.id
     sections = {name: list(rows) for name, rows in groupby(found.rows, key=lambda row: row.name.partition(".")[0])}
     return ctx.page(
         "settings.html", title=_("Settings"), sections=sections, sessions=sessions.rows, tokens=tokens.rows, own=own,
-        sources=sources.rows, **done,
+        sources=sources.rows, modes=modes.rows, mode_names={name: _(words) for name, words in MODES.items()}, **done,
     )  # fmt: skip
 
 

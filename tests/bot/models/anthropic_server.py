@@ -61,11 +61,11 @@ def stream_of(reply: Says | Refuses, model: str) -> list[Json]:
 
 
 def block_events(index: int, block: Json) -> list[Json]:
-    if block["type"] == "text":
-        empty, key, content = block | {"text": ""}, "text", block["text"]
+    if (key := block["type"]) in ("text", "thinking"):
+        empty, content = block | {key: ""}, block[key]
     else:
         empty, key, content = block | {"input": {}}, "partial_json", json.dumps(block["input"])
-    kind = "text_delta" if key == "text" else "input_json_delta"
+    kind = "input_json_delta" if key == "partial_json" else f"{key}_delta"
     halves = filter(None, (content[: len(content) // 2], content[len(content) // 2 :]))
     deltas = [{"type": "content_block_delta", "index": index, "delta": {"type": kind, key: half}} for half in halves]
     start = {"type": "content_block_start", "index": index, "content_block": empty}

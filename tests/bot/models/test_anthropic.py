@@ -53,11 +53,12 @@ async def test_text_is_streamed_and_priced(server: AnthropicServer, model: HttpM
         "cache_read_input_tokens": 900,
         "cache_creation_input_tokens": 0,
     }
-    server.script = [Says([text("Hello there")], tokens=tokens)]
+    server.script = [Says([{"type": "thinking", "thinking": "A greeting."}, text("Hello there")], tokens=tokens)]
     *pieces, answer = await events(model)
     assert pieces == [TextDelta("Hello"), TextDelta(" there")]
     assert isinstance(answer, Answer)
     assert (answer.text, answer.model, answer.finish) == ("Hello there", NAME, "stop")
+    assert answer.reasoning == "A greeting."
     assert (answer.usage.input_tokens, answer.usage.cache_read_tokens) == (1000, 900)
     assert answer.usage.cost_usd == pytest.approx((100 * 1 + 900 * 0.1 + 20 * 5) / 1_000_000)
 

@@ -113,6 +113,12 @@ async def test_it_is_understood(server: Server, model: HttpModel, body: bytes) -
     assert [((await last(model)).text, (await last(model)).calls)] == [("Hi", ())]
 
 
+async def test_its_thoughts_are_kept_apart_from_what_it_says(server: Server, model: HttpModel) -> None:
+    server.answer(SAID["thoughts in fields of their own"])
+    answer = await last(model)
+    assert (answer.text, answer.reasoning) == ("Hi", "Hmhm")
+
+
 async def test_a_server_that_does_not_stream_is_understood(server: Server, model: HttpModel) -> None:
     message = {"role": "assistant", "content": "Hi", "tool_calls": [{"id": "c1", "function": {"name": "recall"}}]}
     body = {"choices": [{"message": message, "finish_reason": "tool_calls"}], "usage": {"prompt_tokens": 7}}
