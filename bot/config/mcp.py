@@ -83,7 +83,11 @@ def variables(servers: Mapping[str, McpServer]) -> frozenset[str]:
 def missing_programs(servers: Mapping[str, McpServer]) -> list[str]:
     """What cannot be started since its program is not there, one line each."""
     return [
-        f'MCP server {name}: there is no program "{server.command}"; correct mcp.{name}.command, or install it'
+        _(
+            'MCP server {name}: there is no program "{program}"; correct mcp.{name}.command, or install it',
+            name=name,
+            program=server.command,
+        )
         for name, server in servers.items()
         if server.command and shutil.which(server.command, path=None) is None and not _stands(server)
     ]

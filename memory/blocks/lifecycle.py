@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import partial
+from functools import partial, reduce
 
 import regex
 
@@ -33,7 +33,6 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
 from memory.store.fulltext import index_text
 from memory.store.ids import AgentId, BlockId, new_id
-from memory.store.plurals import many
 from texts import gettext_lazy, ngettext_lazy
 
 _MOST_LABEL = 100
@@ -184,15 +183,20 @@ def delete_block(tx: Tx, author: Author, label: str) -> Block:
 def remove_block(tx: Tx, block: Block, now: datetime) -> None:
     """Take a block away, whoever wants that. Raises Refused with what still needs it."""
     if needed := _needed_by(tx, block):
-        raise Refused("block {label} cannot be deleted: {names}", label=block.label, names="; ".join(needed))
+        raise Refused("block {label} cannot be deleted: {names}", label=block.label, names=needed)
     tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (now, block.id))
 
 
-def _needed_by(rows: Rows, block: Block) -> list[str]:
+def _needed_by(rows: Rows, block: Block) -> str:
     sql = "SELECT a.name FROM shared_block_agents s JOIN agents a ON a.id = s.agent_id WHERE s.block_id = ? ORDER BY 1"
     shared = [] if block.owner == CONSTELLATION_OWNER else rows.all(sql, (block.id,))
-    reasons = [f"shared with {', '.join(str(row['name']) for row in shared)}: unshare it first"] if shared else []
-    return [*reasons, *_called_by_label(rows, block)]
+    names = ", ".join(str(row["name"]) for row in shared)
+    reasons = [gettext_lazy("shared with {names}: unshare it first", names=names)] if shared else []
+    return _joined([*reasons, *_called_by_label(rows, block)])
+
+
+def _joined(reasons: Sequence[str]) -> str:
+    return reduce(lambda one, other: gettext_lazy("{one}; {other}", one=one, other=other), reasons or [""])
 
 
 def _called_by_label(rows: Rows, block: Block) -> list[str]:
@@ -209,11 +213,19 @@ def _called_by_label(rows: Rows, block: Block) -> list[str]:
     sql = """SELECT a.name FROM agents a, json_each(a.config, '$.blocks') b WHERE a.id = ? AND a.status <> 'archived'
              AND b.value ->> 'label' = ? AND b.value ->> 'audience' = 'each'"""
     seed = rows.one(sql, (block.owner, label))
-    reasons = [f"{many(len(asked), 'waiting request')} to change it: approve or deny first"] if asked else []
-    reasons += ["a lasting permission to change it: revoke it first"] if granted else []
-    reasons += [f"the configuration of {', '.join(groups)} names it"] if groups else []
-    reasons += [f"the configuration of {seed['name']} makes it again wherever it is missing"] if seed else []
-    reasons += ["carina.toml sets it up for all agents"] if common and block.owner == CONSTELLATION_OWNER else []
+    reasons = list[str]()
+    if asked:
+        requests = ngettext_lazy("{count} waiting request", "{count} waiting requests", len(asked))
+        reasons.append(gettext_lazy("{requests} to change it: approve or deny first", requests=requests))
+    if granted:
+        reasons.append(gettext_lazy("a lasting permission to change it: revoke it first"))
+    if groups:
+        reasons.append(gettext_lazy("the configuration of {names} names it", names=", ".join(groups)))
+    if seed:
+        words = gettext_lazy("the configuration of {name} makes it again wherever it is missing", name=seed["name"])
+        reasons.append(words)
+    if common and block.owner == CONSTELLATION_OWNER:
+        reasons.append(gettext_lazy("carina.toml sets it up for all agents"))
     return reasons
 
 
@@ -283,8 +295,8 @@ def set_block_settings(tx: Tx, block: Block, new: NewSettings, writer: Writer, n
         require_allowed_label(label)
         if block.owner == CONSTELLATION_OWNER or block.profile:
             raise Refused("block {label} is kept under this label for all agents", label=block.label)
-        if needed := _called_by_label(tx, block):
-            raise Refused("block {label} cannot be renamed: {names}", label=block.label, names="; ".join(needed))
+        if needed := _joined(_called_by_label(tx, block)):
+            raise Refused("block {label} cannot be renamed: {names}", label=block.label, names=needed)
         if own_block(tx, block.owner, label, block.audience) is not None:
             raise BlockExists(
                 "there is a block {label!r} already, for {audience}", label=label, audience=block.audience

@@ -30,6 +30,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GuildId, PersonId, PlaceId
 from memory.store.migrations import Kind, prepare
 from tests.services.calling import NOW, PEOPLE, somebody
+from texts import error_text, speaking
 
 _SEED = commit_point("test.block_settings")
 GUILD = guild_audience(GuildId("discord:1"))
@@ -162,8 +163,10 @@ async def test_a_block_that_every_turn_makes_again_is_neither_deleted_nor_rename
     await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET config = ? WHERE id = ?", (seeds, ADA.id)))
     await settings.create(OLGA, CreateBlock(label="human", description="Who speaks"))
     if again:
-        with pytest.raises(Refused, match="cannot be deleted: the configuration of Ada makes it again"):
+        with pytest.raises(Refused, match="cannot be deleted: the configuration of Ada makes it again") as refused:
             await settings.delete(replace(OLGA, sure=True), label="human")
+        with speaking("de"):
+            assert "die Konfiguration von Ada legt ihn wieder an" in error_text(refused.value)
         with pytest.raises(Refused, match="cannot be renamed: the configuration of Ada makes it again"):
             await settings.change(OLGA, ChangeBlock(label="human", rename="people"))
         await settings.change(OLGA, ChangeBlock(label="human", description="Whoever speaks", limit=90))

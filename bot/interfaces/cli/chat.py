@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 
 from bot.config import Config
+from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.chat import ONCE
 from bot.interfaces.cli import streams
@@ -82,6 +83,8 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
     """Say one thing, print the answer. Raises UserError when none comes, CallError for what cannot be said."""
     match understood(text):
         case Say(text):
+            for words in missing_programs(config.mcp):
+                click.echo(words, err=True)
             stop = _Stop(signal.SIGTERM)
             answered = asyncio.Event()
             with stop.heeded():  # perhaps while the own service ends, with the answer on the screen

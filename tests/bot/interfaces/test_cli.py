@@ -217,9 +217,11 @@ def test_output_that_cannot_be_written_is_said(tmp_path: Path, command: str) -> 
 
 
 def test_what_the_output_cannot_spell_ends_nothing_and_data_stays_whole(tmp_path: Path) -> None:
+    (tmp_path / "carina.toml").write_text('[mcp.gone]\ncommand = "no-such-program"\n', "utf-8")
     said = "remember that my café is on Elm Street"
     done = carina(tmp_path, "chat", "--once", said, PYTHONIOENCODING="ascii")
     assert (done.returncode, done.stdout) == (0, "I'll remember: your caf? is on Elm Street.\n")
+    assert 'MCP server gone: there is no program "no-such-program"' in done.stderr
     listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
     shown = carina(tmp_path, "inbox", "show", str(listed[0]["id"]), "--json", PYTHONIOENCODING="ascii").stdout
     assert shown.isascii()
