@@ -46,6 +46,8 @@ from texts import _, gettext_lazy
 SOURCE = "terminal"
 PLACE = Place(PlaceId("terminal:local"), PlaceKind.TERMINAL, OWNER, name="the terminal", bindings=("terminal:local",))
 PERSON = PersonId("terminal:owner")
+ONCE = "terminal-once-"
+"""How the external ids begin of what is said by those who wait for its answer alone."""
 
 _JOURNAL = call_point("terminal.journal")
 _JOURNAL_SECONDS = 30.0

@@ -68,3 +68,8 @@ def test_what_needs_no_service_loads_none(by: str) -> None:
     found = loaded(f"bot.interfaces.cli.here, bot.interfaces.cli.{by}")
     services = {"bot.services.composition", "bot.services.build", "bot.agents.turn", "bot.runtime.constellation"}
     assert not found & {*services, "discord", "atproto", "numpy"}
+
+
+def test_a_chat_loads_a_service_only_where_none_runs() -> None:
+    found = loaded("bot.interfaces.cli.chat, bot.interfaces.cli.long_running")
+    assert found.isdisjoint({"bot.app", "bot.runtime", "bot.interfaces.web"})

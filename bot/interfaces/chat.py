@@ -34,6 +34,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import InboxId, TurnId
 from sources.terminal import (
+    ONCE,
     PERSON,
     PLACE,
     SOURCE,
@@ -46,9 +47,6 @@ from sources.terminal import (
 from texts import _, error_text
 
 _STOP = commit_point("chat.stop")
-
-ONCE = "terminal-once-"
-"""How the external ids begin of what is said by those who wait for its answer alone."""
 
 _STORED_SECONDS = 10.0
 """For how long a line waits for a database that takes no writes before that is said instead of an answer."""

@@ -16,7 +16,6 @@ from rich.console import Console
 from bot.config import Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
-from bot.interfaces.chat import ONCE
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.client import NoService
 from bot.interfaces.cli.connection import Line, connect, new_id
@@ -25,7 +24,7 @@ from bot.interfaces.cli.setup import NOT_RUNNING
 from bot.interfaces.service_client import ServiceEnded
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView
-from sources.terminal import Said, from_data
+from sources.terminal import ONCE, Said, from_data
 from texts import _
 
 _END = "\0end"  # what the reader of lines sends when there are no more

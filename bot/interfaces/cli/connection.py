@@ -1,6 +1,7 @@
 """How a chat at the terminal reaches the service: over the control socket, or in this process."""
 
 import asyncio
+import importlib
 import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -8,7 +9,6 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from bot.app import App, build
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces import socket
@@ -91,12 +91,13 @@ async def connect(config: Config, constellation: str = "", *, dashboard: bool = 
 
 
 @asynccontextmanager
-async def _own_service(config: Config, *, dashboard: bool) -> AsyncIterator[App]:
+async def _own_service(config: Config, *, dashboard: bool) -> AsyncIterator[Any]:
     """A service in this process, without front ends, that ends with the context."""
     if not dashboard:
         alone = config.web.model_copy(update={"server": config.web.server.model_copy(update={"listen": ""})})
         config = config.model_copy(update={"web": alone})
-    async with build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
+    building = importlib.import_module("bot.app")  # loads the whole service
+    async with building.build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
         ended = asyncio.Event()
 
         async def until_ended() -> None:

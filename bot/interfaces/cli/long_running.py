@@ -13,7 +13,7 @@ import click
 
 from bot import logs
 from bot.errors import CallError
-from bot.interfaces.cli import serve, streams
+from bot.interfaces.cli import streams
 from bot.interfaces.cli.home import data_folder, version
 from bot.interfaces.cli.setup import configured, log_to
 from bot.interfaces.exit_codes import explained, logged
@@ -112,14 +112,19 @@ def _chatting() -> Any:
     return importlib.import_module("bot.interfaces.cli.chat")
 
 
+def _serving() -> Any:
+    """Serving takes everything, of which a chat with a running service needs little."""
+    return importlib.import_module("bot.interfaces.cli.serve")
+
+
 @commands.command(cls=SpokenCommand)
 def demo() -> None:
     """Show the dashboard with made-up data in a temporary folder."""
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
-    asyncio.run(serve.show_demo())
+    asyncio.run(_serving().show_demo())
 
 
 def _serve(*, as_json: bool = False) -> None:
     config = configured()
     log_to(config, as_json=as_json)
-    asyncio.run(serve.serve(config))
+    asyncio.run(_serving().serve(config))

@@ -12,9 +12,10 @@ import pytest
 from bot.app import App, build
 from bot.config import load_config
 from bot.errors import UserError
-from bot.interfaces.chat import ONCE, Chat
+from bot.interfaces.chat import Chat
 from bot.services.caller import owner_at_terminal
 from memory.store.sqlite import connect
+from sources.terminal import ONCE
 
 
 def chat_of(app: App) -> Chat:
