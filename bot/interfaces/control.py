@@ -167,7 +167,7 @@ async def _read_request(reader: asyncio.StreamReader, handlers: Mapping[str, Han
         raise _BadRequest('the request is not an object with an "op"')
     name = request.pop("op")
     if name not in handlers:
-        raise _BadRequest(f"unknown operation {name!r}; this service knows: {', '.join(sorted(handlers))}")
+        raise _BadRequest(f"unknown operation {name!r}: the running service has another version; restart it")
     try:
         inspect.signature(handlers[name]).bind(**request)
     except TypeError as error:

@@ -164,7 +164,7 @@ class Explained(Result):
         elif not (self.hidden or self.gone):
             lines.append(_(_NOTHING if self.recorded else _UNRECORDED))
         lines += _numbered(found, 1, ink)
-        lines += [_("Always in view:")] if kept else []
+        lines += [_("Always in view:"), ""] if kept else []  # in Markdown a list begins after a paragraph, unless at 1
         lines += _numbered(kept, len(found) + 1, ink)
         if self.hidden:
             lines.append(

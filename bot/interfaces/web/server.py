@@ -64,7 +64,7 @@ class Listening:
     up: asyncio.Event = field(default_factory=asyncio.Event)
 
     def words(self) -> str:
-        return f"at {self.address}" if self.address else self.problem or "starting"
+        return self.address or self.problem or "starting"
 
 
 @dataclass(frozen=True)

@@ -14,17 +14,8 @@ from tests.bot.terminals import Terminal, carina
 from tests.processes import ROOT
 from tests.wire.model import Answer, Hang, ModelServer, Slow
 
-UP, DOWN, TAB, CTRL_C, CTRL_D, CTRL_A, CTRL_U, CTRL_R, ALT_ENTER = (
-    "\x1b[A",
-    "\x1b[B",
-    "\t",
-    "\x03",
-    "\x04",
-    "\x01",
-    "\x15",
-    "\x12",
-    "\x1b\r",
-)
+UP, DOWN, TAB, ALT_ENTER = "\x1b[A", "\x1b[B", "\t", "\x1b\r"
+CTRL_A, CTRL_C, CTRL_D, CTRL_R, CTRL_U = "\x01", "\x03", "\x04", "\x12", "\x15"
 START = r"Ctrl-D ends the chat(?s:.)*\n>"
 
 
