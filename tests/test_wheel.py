@@ -63,21 +63,26 @@ def test_a_build_gives_the_same_bytes_again(wheel: Path, tmp_path: Path) -> None
 # ------------------------------------------------------------------------------------------------------- installed
 
 
-@pytest.fixture(scope="module")
-def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel, other packages with our names, and no clone.
+def with_ours(folder: Path, archive: Path) -> Path:
+    """The interpreter of an environment with what was built, and no clone.
 
-    What the wheel needs comes from the environment of the tests: a path in a .pth file, whose own .pth files, and so
-    the clone, are not read.
+    What that needs comes from the environment of the tests: a path in a .pth file, whose own .pth files, and so the
+    clone, are not read.
     """
-    folder = tmp_path_factory.mktemp("installed")
     venv.create(folder, symlinks=True, with_pip=False)
     executable = folder / "bin" / "python"
     site = Path(
         subprocess.check_output([executable, "-c", "import site; print(site.getsitepackages()[0])"], text=True).strip()
     )
     (site / "others.pth").write_text(sysconfig.get_path("purelib"), "utf-8")
-    install(executable, wheel)
+    install(executable, archive)
+    return executable
+
+
+@pytest.fixture(scope="module")
+def python(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel, and other packages with our names."""
+    executable = with_ours(tmp_path_factory.mktemp("installed"), wheel)
     for name in ("bot", "memory", "sources"):
         install(executable, namesake(tmp_path_factory.mktemp(name), name))
     return executable
@@ -109,6 +114,7 @@ def install(python: Path, wheel: Path) -> None:
         "-q",
         "--no-deps",
         "--no-index",
+        "--no-build-isolation",
         str(wheel),
     ]
     subprocess.run(command, capture_output=True, timeout=SECONDS, check=True)
@@ -150,3 +156,12 @@ def test_the_wheel_works_by_itself_beside_packages_of_the_same_names(python: Pat
     examined = run(python, tmp_path, "doctor")
     assert (examined.returncode, "database: 2 files, all of this version" in examined.stdout) == (0, True)
     assert "Set a reminder" in run(python, tmp_path, "remind", "--help").stdout
+
+
+@pytest.mark.slow
+def test_the_source_distribution_can_be_installed_and_answers(tmp_path: Path) -> None:
+    python, folder = with_ours(tmp_path / "installed", built(tmp_path / "built", "sdist")), tmp_path / "folder"
+    folder.mkdir()
+    assert run(python, folder, "--version").stdout.startswith("carina ")
+    said = run(python, folder, "chat", "--once", "remember that my dog is Rex")
+    assert (said.stdout, said.stderr) == ("I'll remember: your dog is Rex.\n", "")

@@ -1,7 +1,9 @@
 """`carina init` as a wizard: answers are tried as they are given, and nothing is half-written."""
 
 import asyncio
+import os
 import stat
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -101,6 +103,31 @@ def test_enter_keeps_the_defaults_and_the_end_is_an_examination(tmp_path: Path) 
         assert terminal.ended() == 0
         assert "Traceback" not in terminal.everything
     assert load_config({}, tmp_path).constellation.name == "home"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="with systemd")
+def test_with_a_yes_it_starts_with_the_system(tmp_path: Path) -> None:
+    home, tools = tmp_path / "home", tmp_path / "tools"
+    folder = tmp_path / "folder"
+    for each in (home, tools, folder):
+        each.mkdir()
+    control = tools / "systemctl"
+    control.write_text('#!/bin/sh\necho "$@" >> "$HOME/asked"\n', "utf-8")
+    control.chmod(0o700)
+    path = f"{tools}:{os.environ['PATH']}"
+    with closing(Terminal(folder, "init", LINES="60", HOME=str(home), PATH=path)) as terminal:
+        for question in QUESTIONS[:-1]:
+            terminal.shows(f"{question}[^\n]*:")
+            terminal.type("\r")
+        terminal.shows(f"{QUESTIONS[-1]}[^\n]*:")
+        terminal.type("y\r")
+        terminal.shows("Write this file and start the service\\?")
+        terminal.type("y\r")
+        terminal.shows("0 problems|to look at")
+        assert terminal.ended() == 0
+    unit = home / ".config" / "systemd" / "user" / "carina.service"
+    assert f"WorkingDirectory={folder}" in unit.read_text("utf-8")
+    assert (home / "asked").read_text("utf-8") == "--user daemon-reload\n--user enable --now carina\n"
 
 
 def test_a_model_is_named_with_its_provider_and_an_unknown_one_is_asked_for_again(tmp_path: Path) -> None:
