@@ -36,7 +36,7 @@ _ERASE = commit_point("privacy.erase")
 _IDENTITIES = commit_point("privacy.identities")
 _RECEIPT = commit_point("privacy.receipt")
 
-_LOG_TRIES = 50  # to empty a log that a reader keeps
+_LOG_SECONDS = 10.0  # to empty a log that a reader keeps; each try may wait for it as long as a write does
 _LOG_PAUSE = 0.1
 
 _log = structlog.get_logger("bot.services.erasure")
@@ -245,7 +245,9 @@ async def _rewritten(database: Database) -> None:
 
 async def _emptied(database: Database) -> None:
     """Empty the write-ahead log, waiting a little for readers."""
-    for _try in range(_LOG_TRIES):
+    clock = asyncio.get_running_loop().time
+    latest = clock() + _LOG_SECONDS
+    while clock() < latest:
         if await database.maintain(empty_log):
             return
         await asyncio.sleep(_LOG_PAUSE)

@@ -2,30 +2,37 @@
 
 import asyncio
 import json
+from contextlib import closing
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from bot.agents.model_call import TurnControl
 from bot.agents.turn import TurnRunner
 from bot.errors import CallError, UserError
 from bot.runtime.conversation import Patience
+from bot.services import erasure
 from bot.services.caller import Unconfirmed, Via
 from bot.services.erasure import Eraser
 from bot.services.privacy import Choices, named
 from bot.services.privacy_results import WORDS, Receipt
 from bot.services.results import Plain, Result
+from memory import folders
 from memory.erasure import stores
+from memory.folders import NewFolder
 from memory.people import privacy
+from memory.people.audience import OWNER
 from memory.people.privacy import Choice
 from memory.queue import inbox, outbox
 from memory.queue.turns import TurnMoved
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId, ErasureId, PersonId
+from memory.store.sqlite import connect
 from sources.base import BlockSpec, Kind, Notification, Quoted
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts
 from tests.bot.stage import SETUP, Service, Setting, running
@@ -503,3 +510,18 @@ async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> N
         erasure = await Eraser.at_rest(constellations, tmp_path, clock).erase(ANN.id, OLGA.id)
         assert (erasure.asked_by, erasure.receipt["left"]) == (OLGA.id, [])
     assert bytes_with(tmp_path, WORD) == []
+
+
+async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(erasure, "_LOG_SECONDS", 0.2)
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+        home = await constellations.ensure("home", PersonId("owner"))
+        async with constellations.use(home.id) as file:
+            await file.hurry()
+            with closing(connect(file.path)) as raw, capture_logs() as logs:
+                raw.execute("BEGIN")
+                raw.execute("SELECT count(*) FROM agents").fetchone()
+                await file.write(SETUP, lambda tx: folders.create(tx, NewFolder("a", "virtual", OWNER), NOW))
+                async with asyncio.timeout(10):
+                    await erasure._emptied(file)
+            assert [entry["event"] for entry in logs] == ["log_not_emptied"]
