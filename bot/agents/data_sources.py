@@ -110,7 +110,7 @@ class DataSources:
         await self._seen(database, source, found, changed, now)
         if source.synced_at is None:
             return Done(ngettext("{count} existing item", "{count} existing items", len(found)))
-        return Done(f"{_count(changed)}; {ngettext('{count} agent told', '{count} agents told', told)}")
+        return Done(f"{_count(changed)}; {ngettext('{count} agent notified', '{count} agents notified', told)}")
 
     async def _read(self, source: DataSource, now: datetime) -> list[Item]:
         """What a source has. Raises SourceUnreadable, WebRefused."""

@@ -41,7 +41,7 @@ _SHORT = 120  # characters of what a tool was told, and of what it gave
 
 _Agent = Annotated[str, Field(max_length=64)]
 _Words = Annotated[str, Field(min_length=1, max_length=2_000)]
-_Importance = Annotated[Importance, Param("Importance; from medium up, absent agents are told on return")]
+_Importance = Annotated[Importance, Param("Importance; from medium up, absent agents are notified on return")]
 _Audience = Annotated[
     str,
     Field(max_length=100),

@@ -36,7 +36,7 @@ _REMOVE = commit_point("data_sources.remove")
 
 _Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
 _Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell", suggests="agents")]
-_Unsubscribed = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to stop telling", suggests="agents")]
+_Unsubscribed = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to stop notifying", suggests="agents")]
 
 
 def _known_fields(template: str) -> str:
@@ -50,7 +50,7 @@ _Template = Annotated[
     str,
     Field(max_length=2_000),
     AfterValidator(_known_fields),
-    Param("What the agent is told, with {source}, {count} and {items} (default: standard wording)", metavar="TEXT"),
+    Param("Message to the agent, with {source}, {count} and {items} (default: standard wording)", metavar="TEXT"),
 ]
 
 
@@ -83,7 +83,7 @@ class SourceInfo(Row):
         parts = [
             self.told(ink, "{name} ({type}, {address})"),
             _("paused") if self.paused else ngettext("every minute", "every {count} minutes", self.every_minutes),
-            self.told(ink, gettext_noop("tells {agents}")) if self.agents else _("tells nobody"),
+            self.told(ink, gettext_noop("notifies {agents}")) if self.agents else _("notifies nobody"),
             self.told(ink, gettext_noop("last read {read}")) if self.read else _("not read yet"),
         ]
         failed = ngettext("failed {count} time in a row", "failed {count} times in a row", self.failures)
@@ -137,7 +137,7 @@ class SourceSettings(Announcing):
     def unsubscribe(self, tx: Tx, _caller: Caller, source: _Name, agent: _Unsubscribed) -> Entry[SourceInfo]:
         found, told = _named(tx, source), find_agent(tx, agent)
         if not data_sources.unsubscribe(tx, told.id, found.id):
-            raise UserError("{agent} is not told about {source}.", agent=told.name, source=found.name)
+            raise UserError("{agent} is not notified about {source}.", agent=told.name, source=found.name)
         return Entry(done=_("Changed"), row=_info(tx, found))
 
     @operation(

@@ -64,7 +64,7 @@ _TITLES = {
     "event": gettext_noop("Announce an event"),
     "feedback.sessions": gettext_noop("Learn from finished conversations"),
     "reminder": gettext_noop("Remind somebody"),
-    "sleeptime": gettext_noop("Look after groups while nobody talks"),
+    "sleeptime": gettext_noop("Check on groups while nobody is talking"),
     "summary.agents": gettext_noop("Summarize conversations"),
     "summary.constellation": gettext_noop("Summarize the day"),
     "upkeep.jobs": gettext_noop("Clear out jobs that ended long ago"),

@@ -20,7 +20,7 @@ from bot.upkeep.model_answers import (
     Relation,
     Relations,
     T,
-    Unusable,
+    UnusableAnswer,
     each_fitting,
     known,
     read_answer,
@@ -102,14 +102,14 @@ class Question(Generic[T]):
 
 
 async def put(asking: Asking, agent: Agent, question: Question[T], plan: Callable[[T], None], draft: Draft) -> None:
-    """Ask it. `plan` plans what the answer says, or raises Unusable before it plans; then it is asked again."""
+    """Ask it. `plan` plans what the answer says, or raises UnusableAnswer before it plans; then it is asked again."""
     text = await asking.ask(agent, system(asking.means.directives, question.of), question.told, question.form)
     if text is None:
         draft.note(gettext_lazy("{what}, because {why}", what=question.what, why=asking.refused))
         return
     try:
         plan(read_answer(text, question.form))
-    except Unusable as error:
+    except UnusableAnswer as error:
         draft.note(gettext_lazy("{what}, because {why}", what=question.what, why=reason_of(error)))
         return
     draft.marks.append(Mark(question.of, question.part, question.position))
@@ -181,7 +181,7 @@ def _shown(choice: Choice, part: Part, taken: set[EntryId]) -> tuple[list[Entry]
 
 
 def _judged(answer: Consolidation, short: dict[str, Entry], rest: list[Entry], draft: Draft) -> None:
-    """Plan what an answer says, as far as it may be done. Raises Unusable, and then nothing of it is planned."""
+    """Plan what an answer says, as far as it may be done. Raises UnusableAnswer, and then nothing of it is planned."""
     named = [each for wish in answer.merge for each in wish.sources]
     known([*named, *answer.retire, *(each.id for each in answer.refine)], set(short))
     for wish in answer.merge:
@@ -258,13 +258,13 @@ async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Dra
 
 
 def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
-    """Plan to note what an answer says of the entries that were shown. Raises Unusable, also when none of it fits."""
+    """Plan the relations of an answer. Raises UnusableAnswer, also when none of them fits."""
     found: dict[str, list[Triple]] = {}
     formed, given = each_fitting(answer.triples, Relation), answer.triples
     shown = [each for each in formed if each.source in short]
     unformed, unknown = len(given) - len(formed), len(formed) - len(shown)
     if given and not shown:
-        raise Unusable(gettext_noop("the model answered with no usable relation"))
+        raise UnusableAnswer(gettext_noop("the model answered with no usable relation"))
     if unformed or unknown:
         _log.info("dream_relations_left", unformed=unformed, unknown=unknown, of=len(given))
     if unformed:
@@ -360,7 +360,7 @@ def _corrected(rows: Rows, entries: Sequence[Entry]) -> set[EntryId]:
 def _settled(
     answer: Contradictions, groups: Sequence[Sequence[tuple[str, Entry]]], right: set[EntryId], draft: Draft
 ) -> None:
-    """Plan what an answer says, as far as it may be done. Raises Unusable, and then nothing of it is planned."""
+    """Plan what an answer says, as far as it may be done. Raises UnusableAnswer, and then nothing of it is planned."""
     found = answer.contradictions
     short = {name: entry for group in groups for name, entry in group}
     of = {name: number for number, group in enumerate(groups) for name, _ in group}

@@ -12,7 +12,7 @@ from datetime import datetime
 import structlog
 
 from bot.upkeep.background_calls import NO_MODEL, Asking, Means
-from bot.upkeep.model_answers import Judgement, Unusable, known, read_answer
+from bot.upkeep.model_answers import Judgement, UnusableAnswer, known, read_answer
 from bot.upkeep.prompts import SESSIONS, system, talk_text
 from memory import agents
 from memory.agents import Agent
@@ -71,7 +71,7 @@ class EvaluationJob:
             text = await asking.ask(agent, system(self.means.directives, SESSIONS), told, Judgement)
             if text is None and asking.refused != NO_MODEL:
                 return None
-            with contextlib.suppress(Unusable):  # then what rules find holds
+            with contextlib.suppress(UnusableAnswer):  # then what rules find holds
                 found, missed = (found, missed) if text is None else _judged(text, talk, short)
 
         def work(tx: Tx) -> bool:
@@ -84,7 +84,7 @@ class EvaluationJob:
 
 
 def _judged(text: str, talk: Talk, short: dict[str, Line]) -> tuple[Evaluation, list[Line]]:
-    """What a model says of a talk, and what it noticed that no rule had. Raises Unusable."""
+    """What a model says of a talk, and what it noticed that no rule had. Raises UnusableAnswer."""
     answer = read_answer(text, Judgement)
     known(answer.corrections, {name for name, line in short.items() if line.person is not None})
     failed = [name for name in dict.fromkeys(answer.failed) if name in talk.tools]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from bot.agents.budgets import OFFLINE, Budgets
 from bot.config.tables import Dreams as Settings
 from bot.upkeep.background_calls import CAPPED, NO_MODEL, Asking, Means, chosen, people_first
-from bot.upkeep.model_answers import Focused, Unusable, WrittenOut, each_fitting, read_answer
+from bot.upkeep.model_answers import Focused, UnusableAnswer, WrittenOut, each_fitting, read_answer
 from bot.upkeep.prompts import MEMORY_RULES, note_text, system
 from memory import agents, jobs
 from memory.agents import Agent
@@ -99,7 +99,7 @@ class ExpansionJob:
             )
         try:
             wishes = each_fitting(read_answer(text, WrittenOut).entries, Focused)
-        except Unusable as error:
+        except UnusableAnswer as error:
             return _later(firing, reason_of(error))
         now = self.means.background.clock()
         return await database.write(_KEEP, lambda tx: _keep(tx, firing, saved, wishes, now))

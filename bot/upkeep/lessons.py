@@ -78,7 +78,7 @@ def _by_rule(part: Part, given: Given) -> Learned | None:
 
 
 def _lessons(answer: Lessons, part: Part, short: Mapping[str, Given], draft: Draft) -> None:
-    """Plan the lessons of an answer, as far as somebody gave them. Raises Unusable."""
+    """Plan the lessons of an answer, as far as somebody gave them. Raises UnusableAnswer."""
     for each in answer.lessons:
         known(each.sources, set(short))
     for each in answer.lessons:
@@ -161,7 +161,7 @@ def _names(said: Sequence[Saying]) -> dict[PersonId, str]:
 
 
 def _preferences(answer: Preferences, part: Part, short: Mapping[str, Saying], draft: Draft) -> None:
-    """Plan the preferences of an answer that were shown often enough. Raises Unusable."""
+    """Plan the preferences of an answer that were shown often enough. Raises UnusableAnswer."""
     for each in answer.preferences:
         known(each.sources, set(short))
     for each in answer.preferences:

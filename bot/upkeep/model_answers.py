@@ -30,7 +30,7 @@ _CONSTRAINABLE = ("type", "properties", "items", "enum", "const", "anyOf", "$ref
 _log = structlog.get_logger("bot.upkeep")
 
 
-class Unusable(TextError):
+class UnusableAnswer(TextError):
     """An answer that cannot be used, in words of ours; nothing is done by it."""
 
 
@@ -156,16 +156,16 @@ class Happened(Form):
 
 
 def read_answer(text: str, form: type[T]) -> T:
-    """The one JSON object of an answer that has keys of the form. Raises Unusable, whose words quote nothing of it."""
+    """The one JSON object of an answer that has keys of the form. UnusableAnswer quotes nothing of it."""
     answered = _THOUGHT_BEGINS.split(_THOUGHT_ENDS.split(text)[-1])[0]
     found = list(_objects(answered))
     fitting = [each for each in found if each.keys() & form.model_fields.keys()]
     if not found:
-        raise Unusable(gettext_noop("the model did not answer in JSON"))
+        raise UnusableAnswer(gettext_noop("the model did not answer in JSON"))
     if any(each != fitting[0] for each in fitting):
-        raise Unusable(gettext_noop("the model answered with several JSON objects"))
+        raise UnusableAnswer(gettext_noop("the model answered with several JSON objects"))
     if not fitting and any(found):
-        raise Unusable(gettext_noop("the model's answer did not have the required form"))
+        raise UnusableAnswer(gettext_noop("the model's answer did not have the required form"))
     others: list[str] = []
     try:
         answer = form.model_validate(fitting[0] if fitting else {}, context=others)
@@ -173,7 +173,9 @@ def read_answer(text: str, form: type[T]) -> T:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(each) for each in first["loc"])
         what = f"{where}: {first['type'].replace('_', ' ')}"
-        raise Unusable(gettext_noop("the model's answer did not have the required form ({what})"), what=what) from error
+        raise UnusableAnswer(
+            gettext_noop("the model's answer did not have the required form ({what})"), what=what
+        ) from error
     if others:
         _log.info("answer_keys_ignored", form=form.__name__, count=len(others))
     return answer
@@ -223,8 +225,8 @@ def _constrained(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def known(named: list[str], shown: set[str]) -> None:
-    """Raise Unusable unless every id that an answer names was shown, and is named once."""
+    """Raise UnusableAnswer unless every id that an answer names was shown, and is named once."""
     if not set(named) <= shown:
-        raise Unusable(gettext_noop("the model named entries that it was not shown"))
+        raise UnusableAnswer(gettext_noop("the model named entries that it was not shown"))
     if len(set(named)) != len(named):
-        raise Unusable(gettext_noop("the model named an entry more than once"))
+        raise UnusableAnswer(gettext_noop("the model named an entry more than once"))

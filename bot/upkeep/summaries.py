@@ -17,7 +17,7 @@ from bot.models.base import AssistantMessage, Request, UserMessage
 from bot.models.catalog import OFFLINE
 from bot.upkeep import prompts
 from bot.upkeep.background_calls import Background, BackgroundRequest, NoAnswer, people_first
-from bot.upkeep.model_answers import Did, Happened, Unusable, read_answer, schema_of
+from bot.upkeep.model_answers import Did, Happened, UnusableAnswer, read_answer, schema_of
 from bot.upkeep.prompts import Form
 from memory import agents
 from memory.agents import Agent
@@ -380,13 +380,13 @@ class SummaryJob:
         answer = await self.background.ask(database, errand, request)
         try:
             return read_answer(answer.text, form), answer.model
-        except Unusable as error:
+        except UnusableAnswer as error:
             repair = prompts.REPAIR.format(error)
         shown = (*request.messages, AssistantMessage(answer.text[:4_000]), UserMessage(repair))
         answer = await self.background.ask(database, errand, replace(request, messages=shown))
         try:
             return read_answer(answer.text, form), answer.model
-        except Unusable as error:
+        except UnusableAnswer as error:
             raise NoAnswer(
                 "failed", gettext_lazy("the answer had the wrong form twice ({error})", error=error)
             ) from error

@@ -130,7 +130,7 @@ def retype(loro: LoroDoc, new: Schema, added: Sequence[tuple[datetime, str]] = (
     """
     old = schema_of(loro)
     if not isinstance(old, TextSchema) and loro.get_text(PLAIN.name).to_string():
-        raise Refused("what was saved from a damage stands beside the content: take it away first")
+        raise Refused("data recovered from damage is still next to the content; remove it first")
     wanted = converted(old, values(loro, old), new)
     for target in every_part(old).values():
         if not target.is_log:

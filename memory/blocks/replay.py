@@ -106,7 +106,7 @@ class Replay:
             if step.change.seq > start:
                 self._take(step.change, step.made)
         if self._schema != held.schema:
-            raise BlockCorrupt("the changes of the document do not lead to what it is made of")
+            raise BlockCorrupt("the document's changes do not add up to its content")
         self._require_led_to(held.values)
 
     def _have(self, schema: Schema) -> None:

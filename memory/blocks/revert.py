@@ -290,9 +290,7 @@ def take_back(edit: Edit, past: Past, changes: Sequence[Change], what: str = "it
 
     def change(document: BlockDocument) -> None:
         if document.version != past.version:
-            raise Moved(
-                "the block was changed meanwhile: it is at version {version} now; try again", version=document.version
-            )
+            raise Moved("the block has changed: it is at version {version} now; try again", version=document.version)
         plan = past.replay.without(numbers)
         _require_any(not plan.empty, what, plan.kept)
         plans.append(_amended(document, plan))

@@ -50,7 +50,7 @@ def parts_of(path: str) -> tuple[str, ...]:
     for part in parts:
         if part in ("", ".", ".."):
             raise Refused(
-                "{path!r} leads out of the folder or is not a path: name the file without . and ..", path=clean(path)
+                "{path!r} is outside the folder or is not a path: name the file without . and ..", path=clean(path)
             )
         if part.startswith("."):
             raise Refused(

@@ -220,7 +220,7 @@ def as_it_is(rows: Rows, folder: Folder) -> Folder:
     """A folder that was read before, as it is now. Raises `Refused` when it was removed meanwhile."""
     found = _folder.first(rows, "SELECT * FROM folders WHERE id = ?", (folder.id,))
     if found is None:
-        raise Refused("the folder {name} was removed meanwhile", name=folder.name)
+        raise Refused("the folder {name} has been removed", name=folder.name)
     return found
 
 

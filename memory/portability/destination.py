@@ -159,7 +159,7 @@ def _require_names(tx: Tx) -> list[str]:
             name=agent["name"],
         )
     if agent is not None and agent["itself"]:
-        raise NameTaken("the agent {name} of the file is here already; nothing was imported", name=agent["name"])
+        raise NameTaken("the agent {name} in the file already exists; nothing was imported", name=agent["name"])
     if agent is not None:
         raise NameTaken(
             "there is another agent {name} here; nothing was imported. `--rename NAME` imports it under another name",

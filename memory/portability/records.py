@@ -335,7 +335,7 @@ def markdown(folder: Path) -> Iterator[Record]:
     for path in sorted(root.rglob("*.md")):
         name = path.relative_to(root).as_posix()
         if not path.resolve().is_relative_to(root):
-            yield Left(name, _("it is a link that leads out of the folder"))
+            yield Left(name, _("it is a link to something outside the folder"))
             continue
         if not path.is_file():
             continue

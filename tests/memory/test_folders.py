@@ -162,7 +162,7 @@ def test_what_is_too_large_for_a_virtual_folder_is_refused_with_the_numbers(tx: 
 def test_a_folder_that_was_removed_takes_no_file(tx: Tx) -> None:
     folder = virtual(tx)
     folders.remove(tx, folder.id)
-    with pytest.raises(Refused, match="removed meanwhile"):
+    with pytest.raises(Refused, match="has been removed"):
         upload(tx, folder, "a.txt", "x")
 
 

@@ -145,7 +145,7 @@ async def test_notes_become_entries_and_links_that_lead_out_are_left(
     (notes / "out.md").symlink_to(tmp_path / "secret.md")
     report = await imports.markdown(OLGA, given(notes, agent="carina"))
     assert {each.record: each.reason for each in report.listed} == {
-        "out.md": "it is a link that leads out of the folder",
+        "out.md": "it is a link to something outside the folder",
         "empty.md": "it is empty",
         "bytes.md": "it cannot be read as text: UnicodeDecodeError",
     }

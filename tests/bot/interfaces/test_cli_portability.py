@@ -56,7 +56,7 @@ def test_an_agent_is_imported_once(home: Path) -> None:
     assert run(home, "export", "agent", "carina", "-o", file)[0] == 0
     assert run(other, "import", file)[1].startswith("Imported: the agent Carina")
     assert run(other, "import", file)[1].startswith("This file was already imported, so nothing was changed")
-    assert run(home, "import", file)[2].startswith("carina: the agent Carina of the file is here already")
+    assert run(home, "import", file)[2].startswith("carina: the agent Carina in the file already exists")
     assert run(home, "agent", "archive", "Carina")[0] == 0
     assert "`carina agent restore Carina` brings it back" in run(home, "import", file, "--rename", "Other")[2]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from bot.upkeep.model_answers import Consolidation, Relations, Unusable, read_answer, schema_of
+from bot.upkeep.model_answers import Consolidation, Relations, UnusableAnswer, read_answer, schema_of
 
 WHOLE = '{"retire": ["e1"]}'
 
@@ -55,7 +55,7 @@ def test_nothing_to_do_is_an_answer(text: str) -> None:
     ],
 )
 def test_what_does_not_fit_is_no_answer(text: str, why: str) -> None:
-    with pytest.raises(Unusable, match=why):
+    with pytest.raises(UnusableAnswer, match=why):
         read_answer(text, Consolidation)
 
 
