@@ -191,17 +191,18 @@ class Bill:
 By: TypeAlias = Literal["agent", "model", "purpose", "day"]
 _SPENT_SINCE = """
     SELECT coalesce((SELECT name FROM agents WHERE id = agent_id), agent_id, 'nobody'), model,
-           CASE WHEN turn_id IS NULL THEN 'upkeep' WHEN person_id IS NULL THEN 'own work' ELSE 'answers' END AS purpose,
-           substr(at, 1, 10) AS day, count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
+           CASE WHEN turn_id IS NULL THEN 'upkeep' WHEN person_id IS NULL THEN 'own work' ELSE 'answers' END,
+           substr(at, 1, 10), count(*), sum(input_tokens), sum(output_tokens), coalesce(sum(cost_usd), 0),
            sum(cost_usd IS NULL), sum(cache_read_tokens)
-    FROM model_usage WHERE at >= ? GROUP BY agent_id, model, purpose, day"""
+    FROM model_usage INDEXED BY model_usage_days WHERE substr(at, 1, 10) >= substr(:since, 1, 10) AND at >= :since
+    GROUP BY substr(at, 1, 10), agent_id, model, turn_id IS NULL, person_id IS NULL"""
 
 
 def bills(rows: Rows, since: datetime) -> dict[By, list[Bill]]:
     """What was called since then, by agent, model, purpose and day (UTC); the newest day or the dearest first."""
     kinds: tuple[By, ...] = get_args(By)
     sums: dict[By, dict[str, list[Any]]] = {by: {} for by in kinds}
-    for row in rows.all(_SPENT_SINCE, (since,)):
+    for row in rows.all(_SPENT_SINCE, {"since": since}):
         numbers = list(row)[len(kinds) :]
         for by, of in zip(kinds, row, strict=False):
             sums[by][of] = [one + more for one, more in zip(sums[by].get(of, [0] * len(numbers)), numbers, strict=True)]

@@ -6,13 +6,13 @@ constants where SQLite's own would take an average over everybody's rows.
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 from typing import NamedTuple, TypeAlias
 
 from memory.search import neighbors
-from memory.search.domains import Lookup
+from memory.search.domains import COUNTED_ROWS, Lookup
 from memory.search.neighbors import Spoken, Stretch, Talk
 from memory.search.query import Asked, Close, Near, Nearness, Surroundings, Usual
 from memory.store.fulltext import Term, index_text
@@ -108,16 +108,26 @@ def share(times: float, length: float) -> float:
     return times * 2.2 / (times + 0.3 + length * _PER_CHARACTER)
 
 
-def by_words(words: Sequence[Word]) -> Sums:
-    """All rows that have one of the words, as if they had it once: there may be tens of thousands."""
+def by_words(words: Sequence[Word], most: int) -> list[int]:
+    """The best rows of those that have one of the words, as if they had it once: there may be tens of thousands.
+
+    The words that weigh most come first. Once the others together make up for no lead, rows that have them alone, or
+    are further behind, are not weighed.
+    """
     sums: Sums = {}
-    for word in words:
-        most, rows = word.weight * 2.2, word.rows
-        new = {number: most / (1.3 + length * _PER_CHARACTER) for number, length in rows.items()}
+    left = sum(word.weight for word in words) * 2.2 / 1.3
+    for word in sorted(words, key=lambda each: -each.weight):
+        top, rows = word.weight * 2.2, word.rows
+        if len(sums) >= most and (least := heapq.nlargest(most, sums.values())[-1] - left) > 0:
+            sums = {number: value for number, value in sums.items() if value >= least}
+            new = {number: top / (1.3 + rows[number] * _PER_CHARACTER) for number in sums.keys() & rows.keys()}
+        else:
+            new = {number: top / (1.3 + length * _PER_CHARACTER) for number, length in rows.items()}
         for number in sums.keys() & new.keys():
             new[number] += sums[number]
         sums |= new
-    return sums
+        left -= word.weight * 2.2 / 1.3
+    return [number for _sum, number in heapq.nlargest(most, zip(sums.values(), sums, strict=True))]
 
 
 def signs(asked: Asked, words: Sequence[Word], talk: Talk, meant: Meant, near: Mapping[int, Near]) -> dict[int, Signs]:
@@ -229,14 +239,15 @@ _NEWEST = 50  # of the rows with a word: whether it is the name of somebody who 
 
 @dataclass
 class Scored:
-    """One row, by number; `named`: the query names the one who said it; `around`: words that only its window has;
-    `perhaps`: nothing but a nearness that may be chance speaks for it."""
+    """One row, by number; `named`: the query names the one who said it; `matched`: words that it has; `around`: those
+    that only its window has; `perhaps`: nothing but a nearness that may be chance speaks for it."""
 
     number: int
     score: float
     near: Near | None = None
     named: bool = False
     window: Sequence[int] = ()
+    matched: tuple[str, ...] = ()
     around: tuple[str, ...] = ()
     perhaps: bool = False
 
@@ -259,9 +270,7 @@ class _Sought:
 
     def best(self, most: int) -> list[int]:
         """The rows that are looked at closely: the best by their words, and the nearest."""
-        sums = by_words(self.words)
-        by_sum = heapq.nlargest(most, zip(sums.values(), sums, strict=True))
-        return [*dict.fromkeys([*(number for _, number in by_sum), *self.near])]
+        return [*dict.fromkeys([*by_words(self.words, most), *self.near])]
 
 
 def ranked(
@@ -299,12 +308,21 @@ def ranked(
         one.score = round(one.score / top + (_ALL_WORDS if one.number in whole else 0.0), 6)
     least = min(heapq.nlargest(limit, (one.score for one in found)))
     kept = [one for one in found if one.score >= least]
+    held = [(word.term.word, _in(find, word, kept)) for word in every]
     for one in kept:
+        one.matched = tuple(word for word, numbers in held if one.number in numbers)
         one.around = tuple(word.term.word for word in words if _only_around(one, word))
     if whole:  # whoever has found what they wrote needs no guesses
         return kept
     known = {one.number for one in found}
     return [*kept, *_guesses(near, {number: excess for number, excess in faint.items() if number not in known})]
+
+
+def _in(find: Lookup, word: Word, found: Sequence[Scored]) -> Container[int]:
+    """Rows that have the word, all of `found` that do: of a word that everybody says only the newest are known."""
+    if len(word.rows) < COUNTED_ROWS:
+        return word.rows
+    return find.having(word.term.match, [one.number for one in found])
 
 
 def _guesses(near: Mapping[int, Near], faint: Mapping[int, float]) -> list[Scored]:

@@ -320,10 +320,10 @@ TABLES = (
 
 
 COUNTED_ROWS = 10_000
-"""`Lookup.count` counts no further than this."""
+"""`Lookup.count` counts no further than this. A word that so many rows have weighs nothing, so it is not looked for in
+older ones."""
 
 _FEW = 20  # rows of an index that are looked up one by one
-_MOST_HELD = 20_000  # rows with one word that are weighed; older ones are not found by it
 
 
 @dataclass(frozen=True)
@@ -401,7 +401,7 @@ class Lookup:
             "SELECT json_group_array(number), json_group_array(length) FROM ("
             f"SELECT t.{number} AS number, length(t.search_text) AS length FROM {index} "
             f"JOIN {self.table.name} t {self.table.found_by} ON t.{number} = {index}.rowid "
-            f"WHERE {index} MATCH ? AND {condition} ORDER BY {index}.rowid DESC LIMIT {_MOST_HELD})",
+            f"WHERE {index} MATCH ? AND {condition} ORDER BY {index}.rowid DESC LIMIT {COUNTED_ROWS})",
             (word, *parameters),
         )
         return {} if row is None else dict(zip(json.loads(row[0]), json.loads(row[1]), strict=True))

@@ -10,7 +10,6 @@ from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search.candidates import GUESSES, Scored, ranked
 from memory.search.domains import Lookup, apart, asked, unmet
 from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, symbols, understood
-from memory.store import fulltext
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows
 
@@ -32,7 +31,7 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
         found += _ranked(find, query, limit) if asks else _listed(find, limit)
     found.sort(key=lambda one: (one.hit.score, one.hit.when), reverse=True)
     return Results(
-        hits=_completed(_with_few_guesses(found)[:limit], query.text),
+        hits=_completed(_with_few_guesses(found)[:limit]),
         searched=tuple(dict.fromkeys(find.table.domain for find in lookups)),
         seen={} if found else _counted(lookups),
         unmet=unmet(query),
@@ -75,13 +74,13 @@ def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
     if question is None:
         signs = symbols(query.text)
         rows = find.newest_with(signs, limit) if signs else []
-        return [_found(find, row, Scored(row["number"], 0.0), signs) for row in rows]
+        return [_found(find, row, Scored(row["number"], 0.0, matched=signs)) for row in rows]
     best = ranked(find, question, find.meaning, limit, query.asker)
     scored = {one.number: one for one in best if query.guesses or not one.perhaps}
     return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]
 
 
-def _found(find: Lookup, row: Row, scored: Scored, matched: tuple[str, ...] = ()) -> _Found:
+def _found(find: Lookup, row: Row, scored: Scored) -> _Found:
     hit = Hit(
         kind=find.table.kind,
         id=str(row["id"]),
@@ -98,27 +97,18 @@ def _found(find: Lookup, row: Row, scored: Scored, matched: tuple[str, ...] = ()
         named=scored.named,
         perhaps=scored.perhaps,
         around=scored.around,
-        matched=matched,
+        matched=scored.matched,
     )
     return _Found(find, row["number"], hit)
 
 
-def _completed(found: list[_Found], text: str) -> list[Hit]:
+def _completed(found: list[_Found]) -> list[Hit]:
     """The hits that are shown, with what is worth looking up for them alone."""
-    matched: dict[tuple[Domain, int], list[str]] = {}
-    for find in {one.find.table.domain: one.find for one in found}.values():
-        domain = find.table.domain
-        numbers = [one.number for one in found if one.find.table.domain == domain]
-        for term in fulltext.terms(text, mode="any"):
-            for number in find.having(term.match, numbers):
-                matched.setdefault((domain, number), []).append(term.word)
     beside = _beside([one for one in found if one.find.table.talk])
     hits = []
     for one in found:
-        words = matched.get((one.find.table.domain, one.number))
-        hit = one.hit if words is None else replace(one.hit, matched=tuple(words))
         before, after = beside.get(one.number, (None, None)) if one.find.table.talk else (None, None)
-        hits.append(replace(hit, before=before, after=after))
+        hits.append(replace(one.hit, before=before, after=after))
     return hits
 
 

@@ -344,8 +344,7 @@ def test_counts_and_costs_are_read_from_indexes(tx: Tx) -> None:
     plans = {
         "inbox_dead": "SELECT count(*) FROM inbox WHERE status = 'dead'",
         "inbox_open": "SELECT count(*) FROM inbox WHERE status IN ('received', 'claimed')",
-        "COVERING INDEX model_usage_at": "SELECT agent_id, model, turn_id, person_id, sum(cost_usd), "
-        "sum(cache_read_tokens) FROM model_usage WHERE at >= '2026'",
+        "COVERING INDEX model_usage_at": "SELECT substr(at, 1, 10), sum(cost_usd) FROM model_usage WHERE at >= '2026'",
     }
     for index, sql in plans.items():
         assert index in tx.all(f"EXPLAIN QUERY PLAN {sql}")[0]["detail"]

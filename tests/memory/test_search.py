@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 from memory.knowledge import archival
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import messages
+from memory.search import candidates, domains
+from memory.search.candidates import Word, by_words, share
 from memory.search.hybrid import search
 from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query, Results
+from memory.store.fulltext import Term
 from memory.store.ids import MessageId, PersonId, PlaceId
 from tests.memory.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, ids, look
 
@@ -301,3 +304,26 @@ def test_what_was_searched_is_counted_as_a_person_would(world: World) -> None:
     for text in ("zebra", "🐙"):
         assert look(world, text).seen["archival"] == 2
         assert look(world, text, tags=("long",)).seen == {"archival": 1}
+
+
+@given(
+    st.lists(
+        st.tuples(st.floats(0, 9), st.dictionaries(st.integers(1, 30), st.integers(1, 400), min_size=1)), max_size=4
+    ),
+    st.integers(1, 5),
+)
+def test_rows_that_are_not_weighed_are_none_of_the_best(held: list[tuple[float, dict[int, int]]], most: int) -> None:
+    words = [Word(Term(str(number), ""), rows, weight) for number, (weight, rows) in enumerate(held)]
+    whole = {n: sum(w.weight * share(1, w.rows[n]) for w in words if n in w.rows) for w in words for n in w.rows}
+    found = [whole[number] for number in by_words(words, most)]
+    assert found == pytest.approx(sorted(whole.values(), reverse=True)[:most])
+
+
+def test_a_word_that_everybody_says_is_named_of_older_rows_too(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (candidates, domains):
+        monkeypatch.setattr(module, "COUNTED_ROWS", 2)
+    old = world.keep("a zebra drinks tea")
+    for number in range(3):
+        world.keep(f"tea for {number}")
+    (hit,) = (each for each in look(world, "zebra tea").hits if each.id == old)
+    assert hit.matched == ("zebra", "tea")
