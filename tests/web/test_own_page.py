@@ -39,6 +39,7 @@ async def test_it_shows_what_is_theirs_and_nothing_else(tmp_path: Path) -> None:
         await s.call("archival.add", text="The safe is behind ownerwort")
         for person, mark in ((ALICE, "alicewort"), (BOB, "bobwort")):
             await s.call_as(person, "remind.me", "guild:discord:1", text=f"Call {mark} hall", when="tomorrow at 9")
+        await s.call_as(BOB, "archival.add", "public", text="The park opens at bobwort")
         alice = await s.sign_in_as(ALICE)
         page = (await alice.get("/me")).text
         for words in (

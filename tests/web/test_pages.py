@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
-from bot.interfaces.web.render import number
+from bot.interfaces.web.memory_pages import side_by_side
+from bot.interfaces.web.render import badge, markdown, number
 from bot.services.demo import CONFIGURATION, write_demo
 from memory import agents
 from memory.people.audience import PUBLIC, Audience, Trust
@@ -88,6 +89,21 @@ async def test_what_people_wrote_is_only_text(tmp_path: Path) -> None:
             for mark in ("<script>alert", "<img src=x", "<b>bold", 'href="javascript:', "\u202e"):
                 assert mark not in page, f"{mark} in {path}"
         assert "&lt;script&gt;alert(1)" in (await s.get("/memory/block?label=human")).text
+
+
+def test_what_is_put_together_outside_templates_is_only_text() -> None:
+    rows = [*side_by_side(EVIL, EVIL), *side_by_side(EVIL, ""), *side_by_side(EVIL, f"{EVIL} too")]
+    made = [
+        markdown(EVIL),
+        badge(EVIL),
+        *(cell for row in rows for cell in (row.before, row.after) if cell is not None),
+    ]
+    assert len(made) == 7
+    for each in made:
+        assert "<script>" not in each
+        assert "<img" not in each
+        assert 'href="javascript:' not in each
+    assert all("\u202e" not in each for each in made[:2]), "the others pass a template"
 
 
 HOSTILE = "<script>alert(1)</script><b>bold</b>\u202e\u200bevil"

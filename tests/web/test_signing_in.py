@@ -75,12 +75,16 @@ async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(tmp_path
         await s.call("dashboard.sign-out", session="all")
         assert (await s.get("/")).status_code == 303
         registry = s.app.served.shared.constellations.registry
-        old = utc_now() - timedelta(days=31)
-        secret = await registry.write(
-            _AGE, lambda tx: web_keys.add(tx, NewKey(Kind.SESSION, KeyScope.ADMIN, "old"), old)
-        )
-        async with client(s.address, cookies={"carina_session": secret}) as late:
-            assert (await late.get("/")).status_code == 303
+        for kind, age in (
+            (Kind.SESSION, timedelta(days=31)),
+            (Kind.CODE, timedelta(minutes=6)),
+            (Kind.CODE, timedelta()),
+        ):
+            key, then = NewKey(kind, KeyScope.ADMIN, "old"), utc_now() - age
+            secret = await registry.write(_AGE, lambda tx, key=key, then=then: web_keys.add(tx, key, then))
+            async with client(s.address, cookies={"carina_session": secret}) as late:
+                assert (await late.get("/")).status_code == 303
+                assert (await late.get(f"/login?code={secret}")).status_code == (403 if age else 200)
 
 
 async def test_what_is_streamed_ends_with_the_session(tmp_path: Path) -> None:
@@ -109,7 +113,10 @@ async def test_another_site_can_send_nothing(tmp_path: Path) -> None:
     origins = ("https://evil.example", "null", "http://[")
     async with site(tmp_path) as s:
         await s.sign_in()
-        for headers in (*({"Origin": origin} for origin in origins), {"Sec-Fetch-Site": "cross-site"}):
+        for headers in (
+            *({"Origin": origin} for origin in origins),
+            *({"Sec-Fetch-Site": f"{each}-site"} for each in ("cross", "same")),
+        ):
             answer = await s.browser.post("/commands/halt.now", data={"csrf": s.csrf}, headers=headers)
             assert answer.status_code == 403
         assert s.app.services.halt.since == ""
@@ -146,6 +153,12 @@ async def test_a_body_that_is_too_large_is_refused(tmp_path: Path) -> None:
             for _ in range(20):
                 yield b"x" * 100_000
 
+        async with asyncio.timeout(10):
+            url = s.browser.base_url
+            reader, writer = await asyncio.open_connection(url.host, url.port)
+            writer.write(b"POST /login HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000000\r\n\r\n")
+            assert b" 413 " in await reader.readline(), "refused before anything of it is read"
+            writer.close()
         assert (await s.browser.post("/commands/facts.add", content=pieces())).status_code == 413
 
 
