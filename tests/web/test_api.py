@@ -179,6 +179,9 @@ async def test_users_of_a_program_are_people_of_their_own(tmp_path: Path) -> Non
             assert ("Elm Street" in answer.text) == knows
         kept = await s.call("privacy.see", person="api:chat-0/ann")
         assert kept["stores"]["home"]["messages"]
+        said = "SELECT DISTINCT person_id FROM messages WHERE role = 'user' AND audience LIKE 'person:api:%'"
+        persons = {row[0] for row in await s.app.services.database.read(lambda rows: rows.all(said))}
+        assert persons == {"api:chat-0/ann", "api:chat-0/bob", "api:chat-1/ann"}
 
 
 async def test_a_token_of_one_agent_talks_to_nobody_else(tmp_path: Path) -> None:
