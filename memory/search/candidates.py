@@ -115,9 +115,9 @@ def by_words(words: Sequence[Word], most: int) -> list[int]:
     are further behind, are not weighed.
     """
     sums: Sums = {}
-    left = sum(word.weight for word in words) * 2.2 / 1.3
-    for word in sorted(words, key=lambda each: -each.weight):
-        top, rows = word.weight * 2.2, word.rows
+    ordered = sorted(words, key=lambda each: -each.weight)
+    for at, word in enumerate(ordered):
+        top, rows, left = word.weight * 2.2, word.rows, sum(each.weight for each in ordered[at:]) * 2.2 / 1.3
         if len(sums) >= most and (least := heapq.nlargest(most, sums.values())[-1] - left) > 0:
             sums = {number: value for number, value in sums.items() if value >= least}
             new = {number: top / (1.3 + rows[number] * _PER_CHARACTER) for number in sums.keys() & rows.keys()}
@@ -126,7 +126,6 @@ def by_words(words: Sequence[Word], most: int) -> list[int]:
         for number in sums.keys() & new.keys():
             new[number] += sums[number]
         sums |= new
-        left -= word.weight * 2.2 / 1.3
     return [number for _sum, number in heapq.nlargest(most, zip(sums.values(), sums, strict=True))]
 
 
