@@ -4,6 +4,7 @@ import asyncio
 import socket
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -75,13 +76,10 @@ async def test_a_session_ends_with_its_time_its_sign_out_and_by_command(tmp_path
         await s.call("dashboard.sign-out", session="all")
         assert (await s.get("/")).status_code == 303
         registry = s.app.served.shared.constellations.registry
-        for kind, age in (
-            (Kind.SESSION, timedelta(days=31)),
-            (Kind.CODE, timedelta(minutes=6)),
-            (Kind.CODE, timedelta()),
-        ):
-            key, then = NewKey(kind, KeyScope.ADMIN, "old"), utc_now() - age
-            secret = await registry.write(_AGE, lambda tx, key=key, then=then: web_keys.add(tx, key, then))
+        life = timedelta(days=31), timedelta(minutes=6), timedelta()
+        for kind, age in zip((Kind.SESSION, Kind.CODE, Kind.CODE), life, strict=True):
+            key = NewKey(kind, KeyScope.ADMIN, "old")
+            secret = await registry.write(_AGE, partial(web_keys.add, new=key, now=utc_now() - age))
             async with client(s.address, cookies={"carina_session": secret}) as late:
                 assert (await late.get("/")).status_code == 303
                 assert (await late.get(f"/login?code={secret}")).status_code == (403 if age else 200)
