@@ -28,6 +28,8 @@ COLUMNS = """id, place_id, agent_id, person_id, speaker, batch_id, sequence_in_b
     edited_at, deleted_at, is_archived, created_at"""
 """What `to_message` reads, in the order of the fields; without the text for the index."""
 
+_AFTER = 20  # messages after one that is looked at
+
 _TRUST = {int(level): level for level in Trust}
 
 
@@ -247,6 +249,21 @@ def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
         f"SELECT {COLUMNS} FROM messages WHERE batch_id = ? AND {condition} ORDER BY id", (turn, *parameters)
     )
     return [to_message(row) for row in found]
+
+
+def said_in(
+    rows: Rows, place: PlaceId, scope: Scope, limit: int, words: str = "", around: int | None = None
+) -> list[Message]:
+    """The newest `limit` messages that were said in a place, oldest first, archived ones too: those with these words,
+    or those about the message of an id, with what was said next."""
+    condition, parameters = scope.sql("audience")
+    pattern = "".join(f"\\{each}" if each in "\\%_" else each for each in words)
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role IN ('user', 'assistant') AND content <> ''
+              AND content LIKE ? ESCAPE '\\' AND {condition} AND (? IS NULL OR id <= ifnull((SELECT id FROM messages
+                WHERE place_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET {_AFTER}), id))
+              ORDER BY id DESC LIMIT ?"""
+    given = place, f"%{pattern}%", *parameters, around, place, around, limit
+    return [to_message(row) for row in reversed(rows.all(sql, given))]
 
 
 def thoughts(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Thought]:

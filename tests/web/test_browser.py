@@ -92,7 +92,7 @@ async def violations(page: Page, address: str) -> list[str]:
     return found
 
 
-async def test_a_request_is_approved_and_a_block_restored_by_keyboard_alone(tmp_path: Path) -> None:
+async def test_a_request_is_denied_and_a_block_restored_by_keyboard_alone(tmp_path: Path) -> None:
     async with demo(tmp_path) as s, browser() as made:
         page, wrong = await signed_in(made, s)
         await page.keyboard.press("g")
@@ -111,6 +111,19 @@ async def test_a_request_is_approved_and_a_block_restored_by_keyboard_alone(tmp_
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".banner.good")
         assert "60 field reports" in (await s.call("memory.show", label="human"))["text"]
+        assert wrong == []
+
+
+async def test_a_request_is_approved_by_keyboard_alone(tmp_path: Path) -> None:
+    async with demo(tmp_path) as s, browser() as made:
+        page, wrong = await signed_in(made, s)
+        await page.goto(f"{s.address}/approvals")
+        await focus(page, "Approve once")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".banner.good")
+        states = [each["status"] for each in (await s.call("permits.list"))["requests"]]
+        assert sorted(states) == ["approved", "waiting"]
+        assert (await s.call("permits.audit"))[0]["detail"] == "once by dashboard"
         assert wrong == []
 
 

@@ -245,6 +245,29 @@ async def test_a_link_puts_no_words_on_a_page(tmp_path: Path) -> None:
         assert [number(each) for each in (999, 40_000, 41_500, 2e6)] == ["999", "40 k", "41.5 k", "2 M"]
 
 
+async def test_a_chat_is_searched_and_its_messages_have_links(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for text in ("the dentist is on Elm Street", "100% of it"):
+            await said(s, text)
+        found = (await s.get("/chat/Carina?text=elm")).text
+        assert "the dentist is on Elm Street" in found
+        assert "100% of it" not in found
+        assert "the dentist" not in (await s.get("/chat/Carina?text=0%25 of")).text, "a sign of its own, no pattern"
+        assert "No message of this chat has these words." in (await s.get("/chat/Carina?text=bakery")).text
+        link = re.search(r'href="(/chat/Carina\?at=(\d+)#m\d+)"', found)
+        assert link is not None
+        around = (await s.get(link[1])).text
+        assert f'id="m{link[2]}"' in around
+        assert "100% of it" in around
+
+
+async def test_the_overview_says_how_a_model_is_configured(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        assert "CARINA_MODEL=openai:gpt-5-mini\nOPENAI_API_KEY=" in (await s.get("/")).text
+
+
 async def test_an_answer_is_written_and_explained(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         await s.sign_in()

@@ -32,12 +32,13 @@ async def chat(ctx: Context) -> Response:
     names = await ctx.web.talk.names()
     name = ctx.request.path_params.get("name", names[0] if names else "")
     if not name:
-        return ctx.page("chat.html", title=_("Chat"), names=names, name="", lines=[], asked="")
+        return ctx.page("chat.html", title=_("Chat"), names=names, name="", lines=[], asked="", words="")
     to = await ctx.web.talk.conversation(WHO, name)
     asked = ""
     if ctx.request.method == "POST":
         asked = await ctx.web.talk.say(to, (await ctx.form()).get("text", ""))
-    lines = await _lines(ctx, to)
+    words = ctx.query("text").strip()
+    lines = await ctx.web.talk.history(to.place.id, _LINES, words, ctx.number("at"))
     if ctx.part:
         return HTMLResponse(render("chat_said.html", name=name, lines=lines[-1:]), headers={"X-Asked": asked})
     return ctx.page(
@@ -47,6 +48,7 @@ async def chat(ctx: Context) -> Response:
         name=to.to.name,
         lines=lines,
         asked=asked,
+        words=words,
     )
 
 

@@ -21,7 +21,7 @@ from memory.queue.messages import Message
 from memory.store.clock import from_text
 from memory.store.database import Database, Rows
 from memory.store.fulltext import storable
-from memory.store.ids import AgentId, PersonId, PlaceId, snowflakes
+from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, snowflakes
 from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.base import Notification, Place
 from sources.terminal import PERSON
@@ -70,6 +70,7 @@ class Answer:
 class Line:
     """A line of a conversation; `external_id` is what *why* is asked about, of an answer."""
 
+    id: MessageId
     mine: bool
     speaker: str
     text: str
@@ -196,9 +197,10 @@ class Talk:
         return (0, 0) if row is None or row.turn is None else budgets.of_turn(rows, row.turn)
 
     @reads
-    def history(self, rows: Rows, place: PlaceId, limit: int) -> list[Line]:
-        found = messages.conversation(rows, place, Scope(OWNER), limit)
-        return [_line(rows, each) for each in found if each.text and each.role in ("user", "assistant")]
+    def history(self, rows: Rows, place: PlaceId, limit: int, words: str = "", around: int | None = None) -> list[Line]:
+        """What was said last, or of that what has these words, or what was said about the message of an id."""
+        found = messages.said_in(rows, place, Scope(OWNER), limit, words, around)
+        return [_line(rows, each) for each in found]
 
 
 def _told(event: TurnEvent) -> Writing | Doing | None:
@@ -224,7 +226,7 @@ def _line(rows: Rows, message: Message) -> Line:
     external = (found["external_id"] if found is not None else "") or ""
     mine = message.role == "user"
     identifier = (message.external_id or "") if mine else external
-    return Line(mine, message.speaker, message.text, message.created_at, identifier)
+    return Line(message.id, mine, message.speaker, message.text, message.created_at, identifier)
 
 
 def _agent_names(rows: Rows) -> list[str]:

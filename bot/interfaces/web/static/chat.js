@@ -2,7 +2,7 @@
 (() => {
   const chat = document.querySelector("[data-chat]");
   if (!chat) return;
-  const talk = chat.querySelector("#talk"), form = chat.querySelector("form"), area = form.querySelector("textarea");
+  const talk = chat.querySelector("#talk"), form = chat.querySelector("form.composer"), area = form.querySelector("textarea");
   const stop = form.querySelector("[data-stop]"), csrf = document.body.dataset.csrf;
   let asked = "", stream = null;
 
@@ -53,5 +53,6 @@
   });
   stop.addEventListener("click", async () => { await send(`${chat.dataset.chat}/stop`, { id: asked }); });
   if (chat.dataset.asked) follow(chat.dataset.asked);
-  end(); area.focus();
+  const named = location.hash && document.getElementById(location.hash.slice(1));
+  if (named) named.scrollIntoView({ block: "center" }); else { end(); area.focus(); }
 })();
