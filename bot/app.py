@@ -20,9 +20,9 @@ from bot.interfaces.web.server import Pulse, WebParts, WebServer
 from bot.interfaces.web.talk import Talk
 from bot.runtime.supervision import Supervisor, Work, failure_words
 from bot.services.composition import ServedConstellations, Services
-from bot.services.halt import Restart
+from bot.services.people.web_access import OnceRequests
 from bot.services.sharing import ServedRegistry, open_shared
-from bot.services.web_access import OnceRequests
+from bot.services.system.halt import Restart
 from memory import agents
 from memory.store.clock import Clock, utc_now
 from memory.store.database import Database

@@ -19,8 +19,8 @@ from unittest.mock import patch
 
 from bot.app import build
 from bot.config import load_config
-from bot.services import demo
 from bot.services.caller import owner_at_terminal
+from bot.services.system import demo
 from memory.people.audience import guild_audience
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point

@@ -58,12 +58,12 @@ def test_patterns_are_compiled_when_they_are_used() -> None:
 
 
 def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> None:
-    found = loaded("bot.interfaces.cli.chat")
-    assert "bot.interfaces.cli.chat" in found
+    found = loaded("bot.interfaces.cli.chat.chat")
+    assert "bot.interfaces.cli.chat.chat" in found
     assert not {"prompt_toolkit", "segno"} & found
 
 
-@pytest.mark.parametrize("by", ["service", "status", "portability", "init"])
+@pytest.mark.parametrize("by", ["service", "status", "portability", "wizard.init"])
 def test_what_needs_no_service_loads_none(by: str) -> None:
     found = loaded(f"bot.interfaces.cli.here, bot.interfaces.cli.{by}")
     services = {"bot.services.composition", "bot.services.build", "bot.agents.turn", "bot.runtime.constellation"}
@@ -71,5 +71,5 @@ def test_what_needs_no_service_loads_none(by: str) -> None:
 
 
 def test_a_chat_loads_a_service_only_where_none_runs() -> None:
-    found = loaded("bot.interfaces.cli.chat, bot.interfaces.cli.long_running")
+    found = loaded("bot.interfaces.cli.chat.chat, bot.interfaces.cli.long_running")
     assert found.isdisjoint({"bot.app", "bot.runtime", "bot.interfaces.web"})

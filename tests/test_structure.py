@@ -71,7 +71,7 @@ BEGIN_TASKS = {
     "bot/runtime/supervision.py": "everything that lives as long as the service",
     "bot/interfaces/control.py": "a connection, which ends with its own request",
     "bot/interfaces/cli/": "commands: they end with what they were asked",
-    "bot/services/erasure.py": "one erasure, awaited by who asked for it",
+    "bot/services/people/erasure.py": "one erasure, awaited by who asked for it",
     "bot/interfaces/discord/halt.py": "a halt that goes on when its command is given up; awaited there",
     "bot/agents/tools/halt.py": "the same of a tool",
     "bot/agents/model_call.py": "one model call, awaited by its turn",

@@ -28,11 +28,11 @@ from bot.config.tables import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller, Spoken, Via
-from bot.services.front_ends import FrontEnds, FrontEndStates
-from bot.services.people import Accounts
-from bot.services.search import Found, Search, Wanted
+from bot.services.memory.search import Found, Search, Wanted
+from bot.services.memory.upkeep import Upkeep
+from bot.services.people.people import Accounts
 from bot.services.status import Status
-from bot.services.upkeep import Upkeep
+from bot.services.system.front_ends import FrontEnds, FrontEndStates
 from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.embedding import Embedding
 from bot.upkeep.runs import UpkeepRun

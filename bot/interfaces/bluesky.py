@@ -13,7 +13,7 @@ from bot.agents.permissions.policy import Approver
 from bot.config import Config
 from bot.errors import UserError
 from bot.services.composition import ServedConstellations, Services
-from bot.services.privacy import Choices
+from bot.services.people.privacy import Choices
 from memory import activity
 from memory.people.access import Rule
 from memory.people.audience import PUBLIC, Trust

@@ -20,9 +20,9 @@ from bot.interfaces.control import Handler
 from bot.interfaces.group_requests import GroupRequests, said_because
 from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router
+from bot.services.agents.constellations import named
 from bot.services.caller import owner_at_terminal
 from bot.services.composition import ServedConstellations, Services
-from bot.services.constellations import named
 from bot.services.transactions import reads
 from memory import groups
 from memory.people.audience import OWNER, Scope

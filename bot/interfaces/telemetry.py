@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 from bot.logs import log
 from bot.runtime.open_constellations import OpenConstellations
-from bot.services.inbox import StageRow, turn_stages
+from bot.services.system.inbox import StageRow, turn_stages
 from memory.people.audience import PUBLIC, Scope
 from memory.store.clock import Clock, from_text
 from memory.store.database import Row, Rows

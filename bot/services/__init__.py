@@ -13,7 +13,8 @@ from bot.services.registry import operations_of
 @cache
 def services() -> tuple[type, ...]:
     """The classes here that declare operations, which every interface offers."""
-    modules = [importlib.import_module(each.name) for each in pkgutil.iter_modules(__path__, f"{__name__}.")]
+    found = sorted(pkgutil.walk_packages(__path__, f"{__name__}."), key=lambda each: each.name.rpartition(".")[2])
+    modules = [importlib.import_module(each.name) for each in found]
     own = (each for module in modules for each in vars(module).values() if _is_of(each, module.__name__))
     return tuple(each for each in own if operations_of([each]))
 

@@ -13,24 +13,24 @@ from bot.agents.notices import Notices
 from bot.agents.patrols import Patrols
 from bot.config import Config
 from bot.secrets import Redactor
-from bot.services.agenda import Agenda
-from bot.services.approvals import Approvals
-from bot.services.archive import Archive
-from bot.services.backups import BACKUP, Backups
-from bot.services.block_settings import BlockSettings
-from bot.services.blocks import Blocks
-from bot.services.configuration import Settings
-from bot.services.context_preview import ContextPreview
-from bot.services.coordination import Coordination
-from bot.services.facts import Facts, Projects
-from bot.services.inbox import Traces, Unanswered
-from bot.services.jobs import Schedule, Standing
-from bot.services.people import KnownPeople, States
-from bot.services.privacy import Choices
+from bot.services.agents.agenda import Agenda
+from bot.services.agents.coordination import Coordination
+from bot.services.agents.task_lists import TaskLists
+from bot.services.memory.archive import Archive
+from bot.services.memory.block_settings import BlockSettings
+from bot.services.memory.blocks import Blocks
+from bot.services.memory.context_preview import ContextPreview
+from bot.services.memory.facts import Facts, Projects
+from bot.services.memory.summaries import ChangeReport, Summaries
+from bot.services.memory.why import Why
+from bot.services.people.approvals import Approvals
+from bot.services.people.people import KnownPeople, States
+from bot.services.people.privacy import Choices
 from bot.services.registry import Clocks, Guard, Registry
-from bot.services.summaries import ChangeReport, Summaries
-from bot.services.task_lists import TaskLists
-from bot.services.why import Why
+from bot.services.system.backups import BACKUP, Backups
+from bot.services.system.configuration import Settings
+from bot.services.system.inbox import Traces, Unanswered
+from bot.services.system.jobs import Schedule, Standing
 from bot.upkeep.consent import ConsentRequests
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.runs import DREAM

@@ -33,35 +33,35 @@ from bot.runtime.router import Router
 from bot.runtime.supervision import Work
 from bot.runtime.watchers import Broadcast, Previews, Progress, Typing
 from bot.secrets import Redactor
-from bot.services.access import Access, configured_rules
-from bot.services.account_settings import AccountSettings
-from bot.services.agents import Agents
-from bot.services.approvals import Approvals
-from bot.services.backups import Databases
-from bot.services.budgets import configured_budgets, open_spending
+from bot.services.agents.agents import Agents
+from bot.services.agents.budgets import configured_budgets, open_spending
+from bot.services.agents.constellations import ConstellationCommands
+from bot.services.agents.groups import Groups
 from bot.services.build import build_registry, open_backups, open_patrols, open_reminders, open_schedule
-from bot.services.channel_modes import ChannelModes
-from bot.services.configuration import ConfigurationFile
-from bot.services.constellations import ConstellationCommands
-from bot.services.data_sources import open_data_sources
-from bot.services.erasure import Eraser
-from bot.services.folders import Folders
-from bot.services.front_ends import FrontEnds, FrontEndStates, Gaps, Talking
-from bot.services.groups import Groups
-from bot.services.halt import Halt, Restart
-from bot.services.imports import Imports
-from bot.services.inbox import Inbox
-from bot.services.jobs import Schedule
-from bot.services.outbox import Outbox
-from bot.services.people import Accounts
-from bot.services.permits import Permits
-from bot.services.places import Places, open_places
-from bot.services.privacy import Choices, Community, Privacy
+from bot.services.memory.folders import Folders
+from bot.services.memory.imports import Imports
+from bot.services.memory.search import Search
+from bot.services.memory.upkeep import open_upkeep
+from bot.services.people.access import Access, configured_rules
+from bot.services.people.account_settings import AccountSettings
+from bot.services.people.approvals import Approvals
+from bot.services.people.channel_modes import ChannelModes
+from bot.services.people.erasure import Eraser
+from bot.services.people.people import Accounts
+from bot.services.people.permits import Permits
+from bot.services.people.places import Places, open_places
+from bot.services.people.privacy import Choices, Community, Privacy
+from bot.services.people.web_access import WebAccess
 from bot.services.registry import Registry
-from bot.services.search import Search
 from bot.services.status import Doctor, Status, StatusSources
-from bot.services.upkeep import open_upkeep
-from bot.services.web_access import WebAccess
+from bot.services.system.backups import Databases
+from bot.services.system.configuration import ConfigurationFile
+from bot.services.system.data_sources import open_data_sources
+from bot.services.system.front_ends import FrontEnds, FrontEndStates, Gaps, Talking
+from bot.services.system.halt import Halt, Restart
+from bot.services.system.inbox import Inbox
+from bot.services.system.jobs import Schedule
+from bot.services.system.outbox import Outbox
 from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background
 from bot.upkeep.compaction import Compactor

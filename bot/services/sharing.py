@@ -18,16 +18,16 @@ from bot.runtime.intake import AudienceResolver, Gate, Intake
 from bot.runtime.replication import Replication, replica_of
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
-from bot.services.account_settings import AccountSettings
-from bot.services.approvals import approval_terms
+from bot.services.agents.constellations import named
 from bot.services.caller import Caller
 from bot.services.composition import ServedConstellations, Shared
-from bot.services.constellations import named
-from bot.services.halt import Restart
-from bot.services.privacy import Choices
+from bot.services.people.account_settings import AccountSettings
+from bot.services.people.approvals import approval_terms
+from bot.services.people.privacy import Choices
+from bot.services.people.web_access import WebAccess
 from bot.services.registry import Operation, Registry, Suggested
 from bot.services.results import Plain, Result
-from bot.services.web_access import WebAccess
+from bot.services.system.halt import Restart
 from bot.upkeep.embedding import open_embedders
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations

@@ -15,9 +15,9 @@ from bot.config.loader import environment
 from bot.errors import UserError
 from bot.models.health import ModelHealth
 from bot.services.caller import DISCORD_ONLY, Caller
-from bot.services.front_ends import FrontEnds
 from bot.services.registry import Options, operation
 from bot.services.status_results import FindingRow, Findings, ModelState, ServiceStatus
+from bot.services.system.front_ends import FrontEnds
 from memory import agents
 from memory.blocks.repair import damage_since
 from memory.queue import follow_ups, gaps, inbox, outbox

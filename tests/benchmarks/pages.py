@@ -18,7 +18,7 @@ from typing import Any
 from starlette.types import ASGIApp
 
 from bot.interfaces.web.site import application
-from bot.services import demo
+from bot.services.system import demo
 from memory.agents import agent_named
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin

@@ -11,7 +11,8 @@ from structlog.testing import capture_logs
 
 from bot import logs
 from bot.config import load_config
-from bot.interfaces.cli import main, setup
+from bot.interfaces.cli import main
+from bot.interfaces.cli.wizard import setup
 
 Here: TypeAlias = Callable[[str], CompletedProcess[str]]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.models.base import Answer, Request, Usage, UserMessage
 from bot.services.build import Upkeep, standing
-from bot.services.jobs import Schedule
+from bot.services.system.jobs import Schedule
 from bot.upkeep.background_calls import Background
 from bot.upkeep.idle import IdleMonitor
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob

@@ -41,11 +41,11 @@ from bot.runtime.router import Router
 from bot.runtime.supervision import Supervisor
 from bot.runtime.workers import Workers
 from bot.secrets import Redactor
-from bot.services.approvals import Approvals
-from bot.services.erasure import Eraser
-from bot.services.jobs import Schedule, Standing
-from bot.services.privacy import Choices, Privacy
+from bot.services.people.approvals import Approvals
+from bot.services.people.erasure import Eraser
+from bot.services.people.privacy import Choices, Privacy
 from bot.services.status import StatusSources
+from bot.services.system.jobs import Schedule, Standing
 from bot.upkeep.compaction import Compactor
 from memory.agents import Agent
 from memory.people.privacy import Erasure

@@ -8,7 +8,7 @@ import pytest
 
 from bot.config import load_config
 from bot.services.caller import owner_at_terminal
-from bot.services.folders import Folders
+from bot.services.memory.folders import Folders
 from bot.upkeep.embedding import Embedders
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations

@@ -20,7 +20,7 @@ RIGHTS: dict[Action, str] = {
     Action.PEOPLE: "owner pair approve, owner pair list, owner pair revoke, "
     "owner people allow, owner people deny, owner people forget, owner people list",
     Action.COORDINATE: "admin coord assign, admin coord handoff, admin coord note, admin coord reassign",
-    Action.STEER: "admin mode channel, admin route",
+    Action.STEER: "admin mode channel, admin model, admin route",
     Action.SLEEP: "admin agent hibernate, admin agent wake",
     Action.SOURCES: "owner source add, owner source pause, owner source remove, "
     "owner source resume, owner source show, owner source subscribe, owner source unsubscribe",
@@ -45,8 +45,8 @@ append, memory archival add, memory archival delete, memory archival list, memor
 archival show, memory archival widen, memory blame, memory context, memory diff, memory dream allow, memory
 dream refuse, memory dream report, memory dream waiting, memory edit, memory history, memory list, memory
 project done, memory project forget, memory project list, memory project prefer, memory project rate, memory
-project review, memory revert, memory rollback, memory show, memory undo, memory widen, my link list, my link
-remove, my link say, my link start, my quiet, my retry, my state, owner source list, permits approve, permits
+project review, memory revert, memory rollback, memory show, memory undo, memory widen, my language, my link list, my
+link remove, my link say, my link start, my quiet, my retry, my state, owner source list, permits approve, permits
 deny, permits list, permits show, privacy erase, privacy export, privacy optout, privacy page,
 privacy pause, privacy resume,
 privacy see, remind cancel, remind done, remind list, remind me, remind snooze, search, summary agent, summary
@@ -64,6 +64,7 @@ TELLING = {
     "job",
     "label",
     "mode",
+    "model",
     "note",
     "of",
     "permit",

@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UserError
-from bot.services.block_settings import (
+from bot.services.caller import Spoken, Unconfirmed, owner_at_terminal
+from bot.services.memory.block_settings import (
     BlockSettings,
     ChangeBlock,
     CreateBlock,
 )
-from bot.services.blocks import Blocks
-from bot.services.caller import Spoken, Unconfirmed, owner_at_terminal
+from bot.services.memory.blocks import Blocks
 from memory import agents
 from memory.agents import Agent
 from memory.blocks import BlockType, NewBlock, Permission, create_block

@@ -7,9 +7,9 @@ import pytest
 
 from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
-from bot.services.data_sources import SourceSettings
-from bot.services.jobs import Schedule
 from bot.services.registry import Registry
+from bot.services.system.data_sources import SourceSettings
+from bot.services.system.jobs import Schedule
 from memory import agents, data_sources, jobs
 from memory.agents import Agent
 from memory.store.database import Database

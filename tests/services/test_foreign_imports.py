@@ -12,7 +12,7 @@ import pytest
 from bot.agents.permissions.policy import People
 from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
-from bot.services.imports import Imports, OneImport
+from bot.services.memory.imports import Imports, OneImport
 from bot.services.results import Plain
 from memory import agents
 from memory.agents import Agent

@@ -8,10 +8,10 @@ import pytest
 from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.runtime.conversation import GIVEN_UP
-from bot.services.backups import Databases
 from bot.services.caller import Caller, owner_at_terminal
-from bot.services.inbox import Inbox, Wake
 from bot.services.results import Markdown
+from bot.services.system.backups import Databases
+from bot.services.system.inbox import Inbox, Wake
 from memory.store.clock import utc_now
 from memory.store.ids import GroupId, PlaceId
 from sources.terminal import PERSON

@@ -10,9 +10,9 @@ import pytest
 
 from bot.agents.permissions.policy import People
 from bot.errors import UserError
+from bot.services.agents.task_lists import TaskLists
 from bot.services.caller import Caller, owner_at_terminal
 from bot.services.results import Plain, Result
-from bot.services.task_lists import TaskLists
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask
 from memory.erasure import stores

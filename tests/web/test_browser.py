@@ -12,7 +12,7 @@ import pytest
 from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, Error, Page, async_playwright
 
-from bot.services.demo import CONFIGURATION, demo_agenda, write_demo
+from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from tests.web.screenshots import ARGUMENTS, BLOCK, PHONE, WIDE, chromium

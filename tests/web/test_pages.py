@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, markdown, number
-from bot.services.demo import CONFIGURATION, write_demo
+from bot.services.system.demo import CONFIGURATION, write_demo
 from memory import agents
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import inbox

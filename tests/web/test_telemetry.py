@@ -13,7 +13,7 @@ from aiohttp import web
 
 from bot.interfaces import telemetry
 from bot.interfaces.telemetry import Telemetry
-from bot.services.demo import CONFIGURATION, write_demo
+from bot.services.system.demo import CONFIGURATION, write_demo
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId

@@ -19,7 +19,7 @@ from bot.errors import UserError
 from bot.interfaces.service_client import held
 from bot.runtime.replication import replica_of
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.erasure import Eraser
+from bot.services.people.erasure import Eraser
 from bot.services.registry import AT_TERMINAL, Options, Param, operation
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from memory.people import privacy

@@ -19,10 +19,10 @@ from bot.interfaces.diagnostics.host_checks import (
 )
 from bot.interfaces.service_client import Holder, holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.halt import RestartArguments
 from bot.services.registry import Options, operation
 from bot.services.results import Ink, Result, Sentence
 from bot.services.status_results import Findings
+from bot.services.system.halt import RestartArguments
 from memory.agents import models_named
 from memory.store.clock import from_text, utc_now
 from memory.store.errors import StoreError

@@ -14,10 +14,10 @@ from bot.interfaces.cli.bluesky import BlueskyAccount
 from bot.interfaces.cli.commands import sparse
 from bot.interfaces.cli.database_files import BackupFiles, DatabaseFiles
 from bot.interfaces.cli.doctor import Installation
-from bot.interfaces.cli.init import Beginning
 from bot.interfaces.cli.portability import CarFiles
 from bot.interfaces.cli.service import Removal, SystemService
 from bot.interfaces.cli.status import IdleService
+from bot.interfaces.cli.wizard.init import Beginning
 from bot.services import services, titles
 from bot.services.caller import Via
 from bot.services.registry import Operation, Parameter, operations_of

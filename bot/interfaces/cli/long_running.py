@@ -15,7 +15,7 @@ from bot import logs
 from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.home import data_folder, version
-from bot.interfaces.cli.setup import configured, log_to
+from bot.interfaces.cli.wizard.setup import configured, log_to
 from bot.interfaces.exit_codes import explained, logged
 from bot.interfaces.service_client import holder_of
 from bot.secrets import Redactor
@@ -109,7 +109,7 @@ def serve_tools() -> None:
 
 def _chatting() -> Any:
     """Drawing answers on a terminal takes libraries that a service does without."""
-    return importlib.import_module("bot.interfaces.cli.chat")
+    return importlib.import_module("bot.interfaces.cli.chat.chat")
 
 
 def _serving() -> Any:

@@ -103,7 +103,7 @@ _ASKING = {"agent.create", "agent.edit", "group.create"}
 def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> None:
     """Have an operation done and print what comes of it. Raises Failed, UserError, Exit (with a code)."""
     if entry["name"] == "init" and streams.attended() and not {*arguments} - {"starter"}:
-        wizard = importlib.import_module("bot.interfaces.cli.wizard")  # loads the line editor
+        wizard = importlib.import_module("bot.interfaces.cli.wizard.wizard")  # loads the line editor
         given, starts = wizard.asked(arguments)
         perform(entry, given, view)
         if starts:
@@ -114,7 +114,7 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
         perform(_entry("doctor"), {}, view)
         return
     if entry["name"] in _ASKING:
-        questions = importlib.import_module("bot.interfaces.cli.questions")
+        questions = importlib.import_module("bot.interfaces.cli.wizard.questions")
         arguments = questions.completed(entry["name"], arguments, functools.partial(_look, view))
     code = 0
     for reply in _replies(entry, arguments, view):

@@ -20,10 +20,10 @@ from bot.errors import UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import owner_at_terminal
-from bot.services.demo import CONFIGURATION, demo_agenda, write_demo
-from bot.services.halt import begin_anew
+from bot.services.people.web_access import sign_in_words
 from bot.services.registry import Registry
-from bot.services.web_access import sign_in_words
+from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
+from bot.services.system.halt import begin_anew
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from scheduler.zones import zone_of

@@ -16,7 +16,7 @@ from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.forms import LONGEST, Entry, Opening, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, answer, cleaned, defer
-from bot.services.block_results import Writable
+from bot.services.memory.block_results import Writable
 from bot.services.registry import Registry
 from bot.services.results import Markdown
 from sources.discord.settings import DiscordSettings

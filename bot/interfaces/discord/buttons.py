@@ -12,8 +12,8 @@ from bot.errors import UserError
 from bot.interfaces.discord.callers import approver_of, caller_of
 from bot.interfaces.discord.forms import Buttons, Choices, hear_button, hear_choice
 from bot.interfaces.discord.responses import Interaction, answer, defer, tell, text_file
-from bot.services.approvals import Approvals
 from bot.services.composition import ServedConstellations
+from bot.services.people.approvals import Approvals
 from bot.services.registry import Registry
 from bot.services.results import Markdown
 from memory.requests import Verdict

@@ -14,7 +14,7 @@ from bot.errors import UserError
 from bot.interfaces.discord.forms import hear_choice
 from bot.interfaces.discord.responses import Interaction, answer_now, shown, suggests
 from bot.services.composition import ServedConstellations
-from bot.services.front_ends import Addressee
+from bot.services.system.front_ends import Addressee
 from memory.store.clock import Clock
 from sources.base import Kind, Notification
 from sources.discord import notifications

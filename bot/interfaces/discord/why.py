@@ -17,7 +17,7 @@ from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
 from bot.interfaces.discord.forms import LONGEST, Entry, Opening, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, tell
-from bot.services.why import Correctable, Explained, MemoryRow, OneExplained
+from bot.services.memory.why import Correctable, Explained, MemoryRow, OneExplained
 from sources.text import one_line
 from texts import _, gettext_noop, number_text
 

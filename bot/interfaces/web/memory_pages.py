@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from bot.interfaces.web.context import FAILURES, Context, outcome, told
 from bot.interfaces.web.render import colors
-from bot.services.block_results import Edited
+from bot.services.memory.block_results import Edited
 from texts import _, error_text, gettext_noop
 
 _CHANGES = 500

@@ -12,10 +12,10 @@ from starlette.responses import Response
 from bot.interfaces.web.context import FAILURES, Context, arguments, fields_of, offered, outcome, told
 from bot.interfaces.web.logs import components, tail
 from bot.interfaces.web.security import OWN_PAGE, Refusal
-from bot.services.places import MODES
+from bot.services.agents.task_lists import as_tree
+from bot.services.people.places import MODES
 from bot.services.registry import Operation
 from bot.services.results import Result
-from bot.services.task_lists import as_tree
 from texts import _, error_text
 
 _DAYS = (1, 7, 30, 90)

@@ -13,11 +13,11 @@ from bot.errors import UserError
 from bot.interfaces.cli.home import version
 from bot.interfaces.web.context import FAILURES, Context, fields_of, offered
 from bot.interfaces.web.security import Refusal, problem
-from bot.services.block_results import History, ShownBlock
 from bot.services.caller import Unconfirmed
+from bot.services.memory.block_results import History, ShownBlock
+from bot.services.people.web_access import Answered, OnceRequest
 from bot.services.registry import Operation
 from bot.services.results import Listing, Result
-from bot.services.web_access import Answered, OnceRequest
 from memory.people.web_keys import Known
 from memory.store.digests import text_mark
 from memory.store.errors import BlockChanged

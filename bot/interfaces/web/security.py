@@ -17,7 +17,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from bot.services.web_access import WebAccess
+from bot.services.people.web_access import WebAccess
 from memory.people.web_keys import SESSION_LIFE, KeyScope, Kind, WebKey
 from sources.terminal import PERSON
 from texts import LANGUAGES, _, speak, speaking

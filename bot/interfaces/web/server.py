@@ -21,7 +21,7 @@ from bot.interfaces.group_requests import GroupRequests
 from bot.interfaces.web import logs
 from bot.interfaces.web.talk import Talk
 from bot.services.composition import Services
-from bot.services.web_access import OnceRequests, WebAccess
+from bot.services.people.web_access import OnceRequests, WebAccess
 from memory.people.audience import Audience
 from memory.queue import metrics
 from memory.store.clock import Clock

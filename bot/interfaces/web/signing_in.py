@@ -10,7 +10,7 @@ from bot.interfaces.web.context import FAILURES, Context, on_own_page
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import Refusal, client_of, cookie_of, session_cookie
 from bot.logs import log
-from bot.services.privacy_results import Seen
+from bot.services.people.privacy_results import Seen
 from memory.store.ids import PersonId
 from texts import _
 

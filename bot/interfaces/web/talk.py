@@ -11,7 +11,7 @@ from bot.errors import UserError
 from bot.interfaces.group_requests import LONGEST, said_because
 from bot.runtime.router import Router
 from bot.services.composition import Services
-from bot.services.front_ends import Addressee
+from bot.services.system.front_ends import Addressee
 from bot.services.transactions import reads
 from memory import agents, budgets
 from memory.people.audience import OWNER, Scope

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
-from bot.services.coordination import Coordination
+from bot.services.agents.coordination import Coordination
 from bot.upkeep.idle import IdleMonitor
 from memory import activity, agents, coordination
 from memory.activity import Kind, Neighbour, Wanted

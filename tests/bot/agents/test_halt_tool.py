@@ -5,7 +5,7 @@ from pathlib import Path
 from bot.agents.permissions.policy import Approver
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.services.caller import owner_at_terminal
-from bot.services.halt import Halt
+from bot.services.system.halt import Halt
 from memory.requests import Verdict
 from tests.bot.parts import OLGA, ScriptedModel, call, results, said, says
 from tests.bot.requests import waiting

@@ -14,7 +14,7 @@ from bot.agents.budgets import Budgets, BudgetThresholds
 from bot.agents.patrols import Patrols, quiet_hours
 from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
-from bot.services.jobs import Schedule
+from bot.services.system.jobs import Schedule
 from memory import agents
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask

@@ -2,8 +2,8 @@
 
 from bot.agents.permissions.policy import People
 from bot.models.base import Call
-from bot.services.archive import Archive
 from bot.services.caller import owner_at_terminal
+from bot.services.memory.archive import Archive
 from bot.services.results import Plain
 from sources.terminal import PERSON
 from tests.bot.agents.test_tools import Scene, insert, only

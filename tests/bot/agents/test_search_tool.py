@@ -11,8 +11,8 @@ from bot.agents.permissions.policy import People
 from bot.agents.tools.search_results import GUESSES
 from bot.models.base import Answer
 from bot.services.caller import owner_at_terminal
+from bot.services.memory.search import Found, Search
 from bot.services.results import Markdown
-from bot.services.search import Found, Search
 from memory.people import quiet_hours
 from memory.search.embedding import to_vector
 from memory.search.similarity import Meaning

@@ -10,7 +10,7 @@ import pytest
 
 from bot.models.base import Answer, UserMessage
 from bot.services.build import Upkeep, standing
-from bot.services.jobs import Schedule
+from bot.services.system.jobs import Schedule
 from memory.knowledge import working
 from memory.knowledge.working import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust

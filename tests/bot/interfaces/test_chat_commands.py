@@ -2,7 +2,7 @@
 
 import pytest
 
-from bot.interfaces.cli.prompt import Help, Quit, Refused, Say, own_help, understood
+from bot.interfaces.cli.chat.prompt import Help, Quit, Refused, Say, own_help, understood
 
 
 @pytest.mark.parametrize("line", ["/quit", "/exit", "/QUIT", "/quit  "])

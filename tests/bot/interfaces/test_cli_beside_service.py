@@ -39,7 +39,7 @@ ASKING = ("db vacuum", "inbox list", "inbox show 1", "permits list", "approve 1"
 def test_who_holds_the_folder_and_takes_no_commands_is_named(
     folder: DataFolder, here: Here, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.interfaces.cli.chat._BETWEEN_SECONDS", 0.5)
+    monkeypatch.setattr("bot.interfaces.cli.chat.chat._BETWEEN_SECONDS", 0.5)
     with folder.lock():
         done = here(command)
     assert (done.returncode, done.stdout) == (1, "")

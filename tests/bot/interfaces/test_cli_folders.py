@@ -136,7 +136,7 @@ def test_an_indexing_that_is_killed_goes_on_where_it_was(
 def test_an_indexing_of_many_steps_comes_to_its_end(
     here: Here, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bot.services.folders._STEP_SECONDS", -1.0)  # a file each
+    monkeypatch.setattr("bot.services.memory.folders._STEP_SECONDS", -1.0)  # a file each
     for name in ("b.txt", "c.txt"):
         (tmp_path / "papers" / name).write_text(f"page {name}")
     given(here, f"create papers --path {tmp_path}/papers")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.interfaces.cli.init import Starter, starter_text
+from bot.interfaces.cli.wizard.init import Starter, starter_text
 from tests.bot.terminals import carina
 
 AGENTS = ["Anchor", "Archive", "Entropy", "Flux", "Momentum", "Pattern"]

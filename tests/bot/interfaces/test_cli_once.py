@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from bot.config import load_config
-from bot.interfaces.cli.chat import _Answered, _pass_on, _Stop
+from bot.interfaces.cli.chat.chat import _Answered, _pass_on, _Stop
 from bot.interfaces.cli.connection import Line, new_id
 from memory.store.ids import snowflakes
 from sources.screen import ChatView

@@ -11,8 +11,8 @@ import pytest
 
 from bot.config import load_config
 from bot.errors import UserError
-from bot.interfaces.cli.init import Answers, dotenv_text, starter_text, write_both
-from bot.interfaces.cli.wizard import invitation, models_of
+from bot.interfaces.cli.wizard.init import Answers, dotenv_text, starter_text, write_both
+from bot.interfaces.cli.wizard.wizard import invitation, models_of
 from tests.bot.terminals import Terminal, carina
 
 CTRL_C = "\x03"

@@ -18,8 +18,8 @@ from bot.runtime.arrivals import to_arrival
 from bot.runtime.supervision import Supervisor
 from bot.services.caller import Caller, Location, Spoken, Via
 from bot.services.composition import ServedConstellations, Services
-from bot.services.halt import Restart
 from bot.services.sharing import ServedRegistry, open_shared
+from bot.services.system.halt import Restart
 from memory import jobs
 from memory.jobs import NewJob
 from memory.people.audience import OWNER, Scope, Trust

@@ -8,7 +8,7 @@ import pytest
 from bot.agents.tools import make_tools
 from bot.errors import CallError
 from bot.services.caller import owner_at_terminal
-from bot.services.permits import Permits
+from bot.services.people.permits import Permits
 from memory.requests import Verdict
 from memory.store.database import Tx
 from memory.store.sqlite import driver

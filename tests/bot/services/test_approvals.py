@@ -16,7 +16,7 @@ from bot.agents.tools import make_tools
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import UserError
 from bot.models.base import AssistantMessage, Request, ToolMessage
-from bot.services.permits import Permits
+from bot.services.people.permits import Permits
 from memory import requests
 from memory.people.audience import Trust
 from memory.requests import Verdict

@@ -11,10 +11,10 @@ import pytest
 
 from bot.agents.permissions.policy import People
 from bot.errors import UserError
-from bot.services.archive import Archive
 from bot.services.caller import Unconfirmed, owner_at_terminal
+from bot.services.memory.archive import Archive
+from bot.services.memory.search import Search
 from bot.services.results import Plain
-from bot.services.search import Search
 from memory.agents import Agent, seed_agent, set_status
 from memory.people.audience import OWNER, Scope, Trust
 from memory.queue import turns

@@ -12,9 +12,9 @@ from structlog.testing import capture_logs
 from bot.config import load_config
 from bot.errors import UserError
 from bot.interfaces.cli.here import local_registry
-from bot.services.backups import Backups
 from bot.services.caller import owner_at_terminal
 from bot.services.results import Markdown, Result
+from bot.services.system.backups import Backups
 from memory.people import privacy
 from memory.people.privacy import Erasure
 from memory.store import backups, erasure_ledger
@@ -58,7 +58,7 @@ async def test_one_is_made_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPat
             with counting:
                 running -= 1
 
-    monkeypatch.setattr("bot.services.backups.backups.create", counted)
+    monkeypatch.setattr("bot.services.system.backups.backups.create", counted)
     own = made(folder)
     await asyncio.gather(*(own.create(OWNER) for _ in range(4)))
     assert most == 1

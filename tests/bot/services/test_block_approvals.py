@@ -6,7 +6,7 @@ from typing import Any
 
 from bot.agents.permissions.broker import Terms
 from bot.agents.permissions.policy import Approver, People
-from bot.services.permits import GrantRow, RequestRow
+from bot.services.people.permits import GrantRow, RequestRow
 from memory import agents, blocks, requests
 from memory.blocks import BlockType, NewBlock, Permission
 from memory.blocks.changes import SYSTEM

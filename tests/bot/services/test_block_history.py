@@ -10,8 +10,8 @@ import pytest
 
 from bot.agents.permissions.policy import People
 from bot.errors import UserError
-from bot.services.blocks import Blocks
 from bot.services.caller import owner_at_terminal
+from bot.services.memory.blocks import Blocks
 from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, NewBlock

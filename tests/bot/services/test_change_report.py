@@ -11,9 +11,9 @@ import pytest
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import UserError
 from bot.models.base import Answer, Request
-from bot.services.blocks import Blocks
 from bot.services.caller import Caller, Spoken, Via
-from bot.services.summaries import ChangeReport
+from bot.services.memory.blocks import Blocks
+from bot.services.memory.summaries import ChangeReport
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status

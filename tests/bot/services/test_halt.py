@@ -7,9 +7,9 @@ import pytest
 
 from bot.errors import UserError
 from bot.services.caller import Caller, owner_at_terminal
-from bot.services.halt import Halt
 from bot.services.registry import Registry
 from bot.services.results import Markdown
+from bot.services.system.halt import Halt
 from memory.people.audience import Trust
 from memory.store.sqlite import connect
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, Platform, ScriptedModel, person, said, says

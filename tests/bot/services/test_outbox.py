@@ -10,8 +10,8 @@ import pytest
 from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.services.caller import Unconfirmed
-from bot.services.outbox import Outbox
 from bot.services.registry import Registry
+from bot.services.system.outbox import Outbox
 from memory.people.audience import Trust
 from memory.queue import outbox
 from memory.queue.outbox import Status

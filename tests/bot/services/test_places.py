@@ -8,9 +8,9 @@ import pytest
 from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.runtime.bootstrap import RoutingTable
-from bot.services.account_settings import AccountSettings
 from bot.services.caller import owner_at_terminal
-from bot.services.places import Places
+from bot.services.people.account_settings import AccountSettings
+from bot.services.people.places import Places
 from bot.services.results import Plain
 from memory.erasure.stores import STORES
 from memory.store.database import Tx

@@ -15,11 +15,11 @@ from bot.agents.model_call import TurnControl
 from bot.agents.turn import TurnRunner
 from bot.errors import CallError, UserError
 from bot.runtime.conversation import Patience
-from bot.services import erasure
 from bot.services.caller import Unconfirmed, Via
-from bot.services.erasure import Eraser
-from bot.services.privacy import Choices, named
-from bot.services.privacy_results import WORDS, Receipt
+from bot.services.people import erasure
+from bot.services.people.erasure import Eraser
+from bot.services.people.privacy import Choices, named
+from bot.services.people.privacy_results import WORDS, Receipt
 from bot.services.results import Plain, Result
 from memory import folders
 from memory.erasure import stores

@@ -7,7 +7,7 @@ import pytest
 
 from bot.agents.context.known_facts import PROJECTS_HEAD
 from bot.errors import UserError
-from bot.services.facts import Projects
+from bot.services.memory.facts import Projects
 from bot.services.registry import Registry
 from memory.people.audience import Trust
 from tests.bot.agents.test_context import newest

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions.policy import People
-from bot.services.archive import Archive
 from bot.services.caller import owner_at_terminal
+from bot.services.memory.archive import Archive
+from bot.services.memory.search import Found, Search
 from bot.services.registry import Registry
-from bot.services.search import Found, Search
 from memory.agents import Agent, seed_agent
 from memory.store.constellation import Constellations
 from memory.store.faults import commit_point

@@ -7,9 +7,9 @@ import pytest
 from bot.errors import UserError
 from bot.runtime.conversation import GIVEN_UP
 from bot.services.caller import Caller
-from bot.services.inbox import Unanswered
 from bot.services.registry import Registry
 from bot.services.results import Markdown
+from bot.services.system.inbox import Unanswered
 from memory.store.ids import PersonId
 from sources.base import ANSWERED, Place, Speaker
 from tests.bot.parts import ANN, BOB, HALL, OLGA, SOURCE, ScriptedModel, deleted, direct, said, says

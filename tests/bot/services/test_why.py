@@ -11,8 +11,8 @@ import pytest
 from bot.agents.permissions.policy import Approver, Change, People
 from bot.errors import UserError
 from bot.services.caller import Caller, Location, Spoken, Via
+from bot.services.memory.why import Explained, Why
 from bot.services.results import Plain
-from bot.services.why import Explained, Why
 from memory.knowledge import summaries
 from memory.knowledge.summaries import Compaction
 from memory.people.audience import OWNER, Scope, Trust, person_audience

@@ -15,7 +15,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.tools.recall import RecallTool
 from bot.config.tables import Dreams as Settings
 from bot.models.base import Answer, ModelBusy, Request, Usage
-from bot.services.jobs import JobRow
+from bot.services.system.jobs import JobRow
 from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.expansion import ExpansionJob

@@ -17,8 +17,8 @@ from bot.config.tables import Dreams as Settings
 from bot.errors import UserError
 from bot.models.base import Answer, ModelBusy, Request, Usage
 from bot.services.caller import Caller
+from bot.services.memory.upkeep import Upkeep
 from bot.services.results import Plain, Result
-from bot.services.upkeep import Upkeep
 from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.runs import Outcome, UpkeepRun
 from memory import agents, jobs

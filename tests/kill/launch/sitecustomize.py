@@ -163,7 +163,7 @@ _CHANGES = {
     "memory.store.faults": _note_points,
     "sources.discord.endpoint": _forget_nonces,
     "bot.runtime.watchers": _hurry_previews,
-    "bot.services.approvals": _look_often,
+    "bot.services.people.approvals": _look_often,
 }
 
 

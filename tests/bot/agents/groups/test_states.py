@@ -8,7 +8,7 @@ import pytest
 from bot.agents.groups.addressing import holds
 from bot.agents.groups.settings import State
 from bot.errors import UserError
-from bot.services.people import States
+from bot.services.people.people import States
 from memory import agents, blocks
 from memory.blocks import Author
 from memory.blocks.document import agent_writer

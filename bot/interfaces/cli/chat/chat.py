@@ -1,0 +1,267 @@
+"""`carina chat`: a conversation at the terminal, with the running service or one of its own."""
+
+import asyncio
+import importlib
+import signal
+import sys
+import threading
+import time
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
+from contextlib import aclosing, contextmanager, suppress
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+
+from bot.config import Config
+from bot.config.mcp import missing_programs
+from bot.errors import CallError, UserError
+from bot.interfaces.cli import streams
+from bot.interfaces.cli.chat.prompt import Command, Help, Quit, Refused, Say, own_help, understood
+from bot.interfaces.cli.client import NoService
+from bot.interfaces.cli.connection import Line, connect, new_id
+from bot.interfaces.cli.wizard.setup import NOT_RUNNING
+from bot.interfaces.service_client import ServiceEnded
+from memory.store.errors import FolderLocked
+from sources.screen import ChatView
+from sources.terminal import ONCE, Said, from_data
+from texts import _
+
+_END = "\0end"  # what the reader of lines sends when there are no more
+_ANSWER_SECONDS = 600.0
+_BETWEEN_SECONDS = 20.0  # that a service may take to begin or to end
+_SAYING_SECONDS = 2.0  # that a line which is being passed on still has when a signal ends the chat
+
+T = TypeVar("T")
+
+
+class _Stop:
+    """How a signal ends a chat: by calling it off while it begins, later by an event that whoever waits looks at."""
+
+    def __init__(self, *signals: signal.Signals) -> None:
+        self.wanted = asyncio.Event()
+        self._beginning = asyncio.current_task()
+        with suppress(NotImplementedError):  # platforms without signal handlers in the loop end by KeyboardInterrupt
+            for each in signals:
+                asyncio.get_running_loop().add_signal_handler(each, self._come)
+
+    def begun(self) -> None:
+        """From now on nothing is cancelled: a line that is being said is said to its end."""
+        self._beginning = None
+
+    @contextmanager
+    def heeded(self) -> Iterator[None]:
+        """What is inside may be called off, and is then over in good order."""
+        try:
+            yield
+        except asyncio.CancelledError:
+            if not self.wanted.is_set():
+                raise
+
+    async def before(self, coming: Coroutine[Any, Any, T], grace: float = 0.0) -> T | None:
+        """What comes; None where the signal comes first and so many seconds do not suffice either."""
+        waited = asyncio.create_task(coming)
+        wanted = asyncio.create_task(self.wanted.wait())
+        try:
+            await asyncio.wait((waited, wanted), return_when=asyncio.FIRST_COMPLETED)
+            if grace and not waited.done():
+                await asyncio.wait((waited,), timeout=grace)
+            return waited.result() if waited.done() else None
+        finally:
+            waited.cancel()
+            wanted.cancel()
+
+    def _come(self) -> None:
+        self.wanted.set()
+        if self._beginning is not None:
+            self._beginning.cancel()
+            self._beginning = None
+
+
+async def once(config: Config, text: str, constellation: str = "") -> None:
+    """Say one thing, print the answer. Raises UserError when none comes, CallError for what cannot be said."""
+    match understood(text):
+        case Say(text):
+            for words in missing_programs(config.mcp):
+                click.echo(words, err=True)
+            stop = _Stop(signal.SIGTERM)
+            answered = asyncio.Event()
+            with stop.heeded():  # perhaps while the own service ends, with the answer on the screen
+                await _answered(config, text, constellation, answered)
+            if not answered.is_set():
+                raise UserError(
+                    "Stopped before an answer arrived. `carina inbox list` shows what happened to the message."
+                )
+        case Help():
+            ChatView(Console()).note(own_help())
+        case Refused(words):
+            raise CallError(f"--once: {words}")
+        case Quit() | Command():
+            raise CallError("--once: that would only end the chat. Give a message to send.")
+
+
+async def _answered(config: Config, text: str, constellation: str, whole: asyncio.Event) -> None:
+    """Ask until the answer is whole: a service may end meanwhile, or begin, with other commands at the same time."""
+    view = ChatView(Console(highlight=False, no_color=config.no_color or None))
+    said = {"text": text, "external_id": new_id(ONCE), "constellation": constellation}
+    patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()
+
+    def show(each: dict[str, Any]) -> None:
+        if not each["id"] or each["id"] not in shown:  # else an earlier service has shown it
+            view.show(from_data(each))
+        shown.add(each["id"])
+
+    try:
+        async with asyncio.timeout(_ANSWER_SECONDS):
+            while True:
+                try:
+                    await _ask_once(config, said, show, whole)
+                    if whole.is_set():
+                        return
+                except ServiceEnded:
+                    patience = time.monotonic() + _BETWEEN_SECONDS
+                except (NoService, FolderLocked):
+                    if time.monotonic() > patience:
+                        raise
+                await asyncio.sleep(0.1)
+    except TimeoutError:
+        raise UserError(
+            "No answer came within {seconds} seconds. `carina inbox list` shows what happened to the message.",
+            seconds=f"{_ANSWER_SECONDS:.0f}",
+        ) from None
+    finally:
+        view.close()
+
+
+async def _ask_once(
+    config: Config, said: Mapping[str, str], show: Callable[[dict[str, Any]], None], whole: asyncio.Event
+) -> None:
+    """Ask whoever uses the data folder, else a service of one's own; `whole` is set if the answer came to its end."""
+    async with connect(config, said["constellation"]) as line:
+        before = await _reminders(line) if line.own else set()
+        await _show_all(line.once(said["text"], said["external_id"]), show, whole)
+        if line.own and whole.is_set() and await _reminders(line) - before:
+            click.echo(_(NOT_RUNNING), err=True)
+
+
+async def _reminders(line: Line) -> set[str]:
+    """The open reminders of whoever types here."""
+    return {each["id"] for each in await line.data("remind.list")}
+
+
+async def _show_all(
+    replies: AsyncGenerator[dict[str, Any], None], show: Callable[[dict[str, Any]], None], whole: asyncio.Event
+) -> None:
+    async with aclosing(replies):
+        async for each in replies:
+            if each["kind"] == "Idle":
+                whole.set()
+                return
+            show(each)
+
+
+class _Answered:
+    """What was answered in a chat: an end of other work, left by an earlier service, is not taken for it."""
+
+    def __init__(self) -> None:
+        self._ids = set[str]()
+        self._more = asyncio.Event()
+
+    def add(self, ids: Iterable[str]) -> None:
+        self._ids.update(ids)
+        self._more.set()
+
+    async def wait(self, waited: str) -> None:
+        while waited not in self._ids:
+            self._more.clear()
+            await self._more.wait()
+
+
+async def interactive(config: Config, constellation: str = "", *, dashboard: bool = False) -> None:
+    """Chat with whoever sits there, or with a pipe: its lines wait for the answer to the one before."""
+    stop = _Stop(signal.SIGINT, signal.SIGTERM)
+    with stop.heeded():
+        async with connect(config, constellation, dashboard=dashboard) as line:
+            if streams.attended():
+                prompting = importlib.import_module("bot.interfaces.cli.chat.chat_prompt")  # loads the line editor
+                await prompting.PromptChat(config, line, stop.wanted).run(stop.begun)
+            else:
+                await _piped(line, config, stop)
+
+
+async def _piped(line: Line, config: Config, stop: _Stop) -> None:
+    console = Console(highlight=False, no_color=config.no_color or None)
+    view = ChatView(console)
+    history = config.terminal.history if console.is_terminal else 0
+    async with asyncio.TaskGroup() as tasks:
+        answered, listening = _Answered(), asyncio.Event()
+        showing = tasks.create_task(_show(line.shown(history, 0), view, answered, listening), name="chat view")
+        await listening.wait()
+        stop.begun()
+        try:
+            await _pass_lines(line, view, answered, stop)
+        finally:
+            showing.cancel()
+            view.close()  # also after an error: a spinner hides the cursor
+
+
+async def _pass_lines(line: Line, view: ChatView, answered: _Answered, stop: _Stop) -> None:
+    """Say line after line until the signal to stop, none before the one before was answered."""
+    lines = _read_lines()
+    while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
+        if not text.strip():
+            continue
+        match understood(text.rstrip("\n")):
+            case Say(said):
+                await _pass_on(said, line, view, answered, stop)
+            case Help():
+                view.note(own_help())
+            case Refused(words):
+                view.note(words)
+            case _:
+                return
+
+
+async def _pass_on(text: str, line: Line, view: ChatView, answered: _Answered, stop: _Stop) -> None:
+    done = await stop.before(line.say(text), _SAYING_SECONDS)
+    if done is None:
+        view.note(_("Stopped before the last line was accepted. `carina inbox list` shows whether it arrived."))
+        return
+    if answer := done.get("answer"):
+        view.show(Said("", answer))
+    if not answer or done["goes_on"]:
+        await stop.before(answered.wait(done.get("request") or done["id"]))
+
+
+def _read_lines() -> asyncio.Queue[str]:
+    """Lines of standard input; a thread of its own, since reading cannot be cancelled."""
+    lines: asyncio.Queue[str] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody reads any more
+            for text in sys.stdin or ():
+                loop.call_soon_threadsafe(lines.put_nowait, text)
+            loop.call_soon_threadsafe(lines.put_nowait, _END)
+
+    threading.Thread(target=read, name="standard input", daemon=True).start()
+    return lines
+
+
+async def _show(
+    shown: AsyncGenerator[dict[str, Any], None], view: ChatView, answered: _Answered, listening: asyncio.Event
+) -> None:
+    async with aclosing(shown):
+        async for each in shown:
+            match each["kind"]:
+                case "Listening":
+                    listening.set()
+                case "Idle":
+                    answered.add(each["answered"])
+                case "Stream":
+                    view.stream(each["text"])
+                case "History":
+                    view.recall(each["speaker"], each["text"])
+                case _:
+                    view.show(from_data(each))
+    raise UserError("The service has stopped.")

@@ -1,0 +1,155 @@
+"""The commands of the command line inside of a chat, with a slash: parsed, done, and completed while they are typed."""
+
+import contextlib
+import shlex
+import shutil
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from bot.errors import CallError, UserError
+from bot.interfaces.cli import streams
+from bot.interfaces.cli.chat.prompt import ALONE, WITH_REQUEST
+from bot.interfaces.cli.commands import Commands, manifest
+from bot.interfaces.cli.connection import Line
+from texts import _
+
+_NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart"})
+"""What needs a service that does not run, or ends the one that the chat is with."""
+_SHOWN = 30  # suggestions for an argument
+
+
+def offered() -> dict[str, Any]:
+    tree: dict[str, Any] = {}
+    for entry in manifest()["operations"]:
+        if entry["name"] in _NOT_HERE:
+            continue
+        *groups, last = entry["name"].split(".")
+        at = tree
+        for word in groups:
+            at = at.setdefault(word, {})
+        at[last] = entry
+    return tree
+
+
+@dataclass(frozen=True)
+class CommandLine:
+    """Does what is typed after a slash. `ask` asks whoever types a question and gives the answer."""
+
+    line: Line
+    ask: Callable[[str], Awaitable[str]]
+
+    async def run(self, words: str) -> str:
+        """What it printed. Raises UserError, CallError."""
+        called: list[tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]] = []
+        printed = streams.CapturedOutput()
+        try:
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+                kept = {**manifest(), "by_hand": {}}
+                kept["operations"] = [each for each in kept["operations"] if each["name"] not in _NOT_HERE]
+                Commands(kept, lambda *given: called.append(given)).main(split(words), "", standalone_mode=False)
+        except click.ClickException as error:
+            usage = error.ctx.get_usage() + "\n" if isinstance(error, click.UsageError) and error.ctx else ""
+            raise CallError(f"{usage}{error.format_message()}") from None
+        for entry, arguments, view in called:
+            printed.write(await self._done(entry, arguments, view))
+        return printed.take().rstrip("\n")
+
+    async def _done(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> str:
+        said = []
+        for reply in await self.line.perform(entry, arguments, {**view, "width": shutil.get_terminal_size().columns}):
+            if "confirm" in reply:
+                if (await self.ask(f"{reply['confirm']} [y/N] ")).strip().casefold() not in ("y", "yes"):
+                    raise UserError("Nothing was done.")
+                return await self._done(entry, arguments, {**view, "sure": True, "shown": reply["confirm"]})
+            if "error" in reply:
+                raise UserError(reply["error"])
+            said += [reply.get("aside", ""), reply.get("text", "")]
+        return "\n".join(filter(None, said))
+
+
+def split(words: str) -> list[str]:
+    """As a shell parts them; where a quotation mark stands alone, as in "mum's", at spaces."""
+    try:
+        return shlex.split(words)
+    except ValueError:
+        return words.split()
+
+
+class Completions(Completer):
+    """Completes commands after a slash and what can be given for their arguments, and names after an @."""
+
+    def __init__(self, line: Line) -> None:
+        self._line = line
+        self._tree = offered()
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
+        """Nothing: they are asked for asynchronously."""
+        del document, complete_event
+        return ()
+
+    async def get_completions_async(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> AsyncGenerator[Completion, None]:
+        del complete_event
+        text = document.text_before_cursor
+        *before, last = text.split(" ") if text.startswith("/") else [text.rpartition(" ")[2]]
+        found: Iterable[tuple[str, str]] = ()
+        if text.startswith("/") and "\n" not in text:
+            found = self._words(last) if not before else await self._after([before[0][1:], *before[1:]], last)
+        elif last.startswith("@"):
+            found = [(f"@{value}", words) for value, words in await self._suggested("agent.show", "agent", {})]
+        for value, words in found:
+            if value.casefold().startswith(last.casefold()) or (words and last and last.casefold() in words.casefold()):
+                yield Completion(value, start_position=-len(last), display_meta=words)
+
+    def _words(self, last: str) -> Iterator[tuple[str, str]]:
+        if last.startswith("/"):
+            own = dict.fromkeys((*ALONE, *WITH_REQUEST), "")
+            for word in sorted({*self._tree, *own}):
+                yield f"/{word}", _about(self._tree.get(word))
+
+    async def _after(self, before: list[str], last: str) -> list[tuple[str, str]]:
+        at: Any = self._tree
+        while before and not _is_operation(at) and before[0] in at:
+            at = at[before.pop(0)]
+        if not _is_operation(at):
+            return [(word, _about(below)) for word, below in sorted(at.items())] if not before else []
+        flags = [(flag, _(each["help"])) for each in at["parameters"] for flag in each["flags"] if flag[:2] == "--"]
+        if last.startswith("-"):
+            return flags
+        option = next((each for each in at["parameters"] if before and before[-1] in each["flags"]), None)
+        given = [word for word in before if not word.startswith("-")]
+        positional = [each for each in at["parameters"] if each["positional"]]
+        told = option or (positional[len(given)] if len(given) < len(positional) else None)
+        if told is None:
+            return []
+        known = {each["name"]: word for each, word in zip(positional, given, strict=False)}
+        return [(choice, "") for choice in told["choices"]] or await self._suggested(at["name"], told["name"], known)
+
+    async def _suggested(self, name: str, argument: str, given: Mapping[str, Any]) -> list[tuple[str, str]]:
+        entry = next(each for each in manifest()["operations"] if each["name"] == name)
+        if not next(each["suggests"] for each in entry["parameters"] if each["name"] == argument):
+            return []
+        try:
+            found = await self._line.suggest(name, argument, given)
+        except UserError:
+            return []
+        quoted = ((f'"{value}"' if " " in value else value, words) for value, words in found[:_SHOWN])
+        return [(value, "" if words == value else words) for value, words in quoted]
+
+
+def _about(found: Any) -> str:
+    """What a command does, or of what kind those below it are."""
+    if found is None:
+        return ""
+    return _(found["summary"]) if _is_operation(found) else ", ".join(sorted(found))
+
+
+def _is_operation(found: Mapping[str, Any]) -> bool:
+    """Whether it is one, and not several below a word; "summary" is such a word, too."""
+    return isinstance(found.get("summary"), str)

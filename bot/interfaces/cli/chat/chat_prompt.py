@@ -1,0 +1,330 @@
+"""A chat in which somebody types: a line editor, the conversation above it, a line on the service below it."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from contextlib import aclosing, suppress
+from typing import Any
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.application import get_app
+from prompt_toolkit.filters import Condition, is_searching
+from prompt_toolkit.formatted_text import ANSI, AnyFormattedText, merge_formatted_text
+from prompt_toolkit.history import InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
+from rich.console import Console
+from rich.segment import Segment, SegmentLines
+
+from bot.config import OFFLINE, Config
+from bot.config.mcp import missing_programs
+from bot.errors import CallError, UserError
+from bot.interfaces.cli import streams
+from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, offered
+from bot.interfaces.cli.chat.prompt import Command, Help, Quit, Refused, Say, help_text, understood
+from bot.interfaces.cli.connection import Line
+from bot.services.people.web_access import sign_in_words
+from memory.store.errors import StoreError
+from sources.screen import ChatView
+from sources.terminal import Said, from_data
+from texts import _, error_text
+
+_SIGN = "> "  # what asks for a line; only what every terminal can show
+_REMEMBERED = 200  # of what was typed before, how many are had back with the arrow keys
+_AGAIN_SECONDS = 2.0  # within which Ctrl-C has to be pressed again
+_STYLE = Style.from_dict({"sign": "bold", "bottom-toolbar": "noreverse"})
+
+
+class PromptMoment:
+    """What stands between the conversation and the line that is being typed."""
+
+    def __init__(self, console: Console, changed: Callable[[], None]) -> None:
+        self._console, self._changed = console, changed
+        self.text = ""
+
+    def grow(self, lines: list[list[Segment]]) -> None:
+        height = max(self._console.height - 5, 1)  # what is typed and the line below it have to be seen
+        with self._console.capture() as captured:
+            self._console.print(SegmentLines(lines[-height:], new_lines=True), end="")
+        self._show(captured.get())
+
+    def think(self) -> None:
+        self._show(_("thinking…") + "\n" if streams.says_everything() else "thinking...\n")
+
+    def clear(self) -> None:
+        self._show("")
+
+    def _show(self, text: str) -> None:
+        if text != self.text:
+            self.text = text
+            self._changed()
+
+
+class PromptChat:
+    def __init__(self, config: Config, line: Line, wanted: asyncio.Event) -> None:
+        self._config, self._line, self._wanted = config, line, wanted
+        self._above = streams.CapturedOutput()
+        no_color = config.no_color or None
+        self._console = Console(file=self._above, force_terminal=True, highlight=False, no_color=no_color)
+        self._moment = PromptMoment(self._console, self._redraw)
+        self._view = ChatView(self._console, self._moment)
+        self._commands = CommandLine(line, self._ask)
+        self._offered = frozenset(offered())
+        self._history = InMemoryHistory()
+        self._lines: asyncio.Queue[str] = asyncio.Queue()
+        self._writing = asyncio.Lock()
+        self._question: tuple[str, asyncio.Future[str]] | None = None
+        self._busy, self._cost, self._hint, self._pressed = False, "", "", -_AGAIN_SECONDS
+        self._session: PromptSession[str] = PromptSession(
+            message=self._message,
+            multiline=True,
+            prompt_continuation="  ",
+            history=self._history,
+            completer=Completions(line),
+            complete_while_typing=Condition(lambda: get_app().current_buffer.text.startswith(("/", "@"))),
+            bottom_toolbar=self._status,
+            key_bindings=self._keys(),
+            enable_suspend=True,
+            style=_STYLE,
+            color_depth=ColorDepth.DEPTH_1_BIT if config.no_color else None,
+        )
+
+    async def run(self, begun: Callable[[], None]) -> None:
+        """Chat until whoever types leaves, or is told to. `begun` is called when it has begun."""
+        listening = asyncio.Event()
+        async with asyncio.TaskGroup() as tasks:
+            others = [tasks.create_task(self._show(listening), name="chat view")]
+            await listening.wait()
+            begun()
+            self._greet(await self._differences())
+            await self._flush()
+            others.append(tasks.create_task(self._work(), name="typed lines"))
+            others.append(tasks.create_task(self._leave_when_told(), name="end of the chat"))
+            others.append(tasks.create_task(self._count(), name="cost"))
+            others.append(tasks.create_task(self._invite(), name="dashboard"))
+            try:
+                with self._session.app.input.raw_mode():  # also between a line that was typed and the next
+                    await self._read()
+            finally:
+                for task in others:
+                    task.cancel()
+                self._view.close()
+                await self._flush()
+
+    # ------------------------------------------------------------------ typing
+
+    async def _read(self) -> None:
+        while not self._wanted.is_set():
+            try:
+                text = await self._session.prompt_async(handle_sigint=False)
+            except (EOFError, KeyboardInterrupt):
+                break
+            if self._question is not None:
+                self._question[1].set_result(text)
+            elif text.strip() and isinstance(understood(text, self._offered), Quit):
+                break
+            elif text.strip():
+                self._lines.put_nowait(text)
+        if self._question is None:  # what was typed before the end is passed on
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_AGAIN_SECONDS):
+                    await self._lines.join()
+
+    async def _work(self) -> None:
+        """Do what was typed, line after line, while the next can be typed."""
+        while True:
+            text = await self._lines.get()
+            try:
+                await self._do(text)
+            except (UserError, CallError, StoreError) as error:
+                self._view.note(error_text(error))
+            await self._flush()
+            self._lines.task_done()
+
+    async def _do(self, text: str) -> None:
+        match understood(text, self._offered):
+            case Say(said):
+                done = await self._line.say(said)
+                if answer := done.get("answer"):
+                    self._view.show(Said("", answer))
+            case Help():
+                self._view.note(help_text(self._offered, _hint(self._config)))
+            case Refused(words):
+                self._view.note(words)
+            case Command(words):
+                self._above.write((await self._commands.run(words)).strip("\n") + "\n")
+            case Quit():
+                pass
+
+    async def _ask(self, question: str) -> str:
+        answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._question = question, answered
+        self._redraw()
+        try:
+            return await answered
+        finally:
+            self._question = None
+
+    async def _leave_when_told(self) -> None:
+        await self._wanted.wait()
+        if self._session.app.is_running and not self._session.app.is_done:
+            self._session.app.exit(exception=EOFError())
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("enter", filter=~is_searching)  # a search has its own Enter and Ctrl-C
+        def _accept(event: KeyPressEvent) -> None:
+            state = event.current_buffer.complete_state
+            event.current_buffer.complete_state = None
+            if state is None or state.current_completion is None:
+                event.current_buffer.validate_and_handle()
+
+        @keys.add("escape", "enter")
+        def _new_line(event: KeyPressEvent) -> None:
+            event.current_buffer.newline(copy_margin=False)
+
+        @keys.add("c-c", filter=~is_searching)
+        def _interrupt(event: KeyPressEvent) -> None:
+            self._interrupted(event)
+
+        return keys
+
+    def _interrupted(self, event: KeyPressEvent) -> None:
+        """Ctrl-C: what is typed goes, else the answer stops, else whoever types leaves when they press it again."""
+        again, self._pressed = time.monotonic() - self._pressed < _AGAIN_SECONDS, time.monotonic()
+        if self._question is not None:
+            self._question[1].set_result("")
+        elif again:
+            event.app.exit(exception=EOFError())
+        elif self._busy:
+            event.app.create_background_task(self._stop())
+        else:
+            event.current_buffer.reset()
+        self._hint = _("Press Ctrl-C again to leave.")
+        event.app.create_background_task(self._forget_hint())
+
+    async def _forget_hint(self) -> None:
+        await asyncio.sleep(_AGAIN_SECONDS)
+        self._hint = ""
+        self._redraw()
+
+    async def _stop(self) -> None:
+        try:
+            stopped = await self._line.stop()
+        except (UserError, StoreError) as error:
+            self._view.note(error_text(error))
+            stopped = 0
+        self._view.close()
+        self._busy = False
+        if stopped:
+            self._view.note(_("(stopped)"))
+        await self._flush()
+
+    # ------------------------------------------------------------------ showing
+
+    async def _show(self, listening: asyncio.Event) -> None:
+        async with aclosing(self._line.shown(self._config.terminal.history, _REMEMBERED)) as shown:
+            async for each in shown:
+                match each["kind"]:
+                    case "Typed":
+                        self._history.append_string(each["text"])
+                    case "Listening":
+                        listening.set()
+                    case "Idle":
+                        self._busy = False
+                        await self._read_cost()
+                    case "Stream":
+                        self._busy = True
+                        self._view.stream(each["text"])
+                    case "History":
+                        self._view.recall(each["speaker"], each["text"])
+                    case _:
+                        self._busy = bool(each.get("busy", self._busy))
+                        self._view.show(from_data(each))
+                await self._flush()
+        raise UserError("The service has stopped.")
+
+    async def _flush(self) -> None:
+        """Write what was drawn above the line that is being typed.
+
+        The terminal stays raw meanwhile, unlike in the library's `in_terminal`: a Ctrl-D that comes in a moment
+        without that is the terminal's, and lost to the editor.
+        """
+        app = self._session.app
+        async with self._writing:
+            await app.renderer.wait_for_cpr_responses()  # of where the cursor is before anything moves it
+            if not (text := self._above.take()):
+                return
+            editing = app.is_running and not app.is_done
+            if editing:
+                app.renderer.erase()
+            app.output.write_raw(text)
+            app.output.flush()
+            if editing:
+                app.renderer.request_absolute_cursor_position()
+                app.invalidate()
+
+    def _redraw(self) -> None:
+        if self._session.app.is_running:
+            self._session.app.invalidate()
+
+    def _message(self) -> AnyFormattedText:
+        sign: AnyFormattedText = [("class:sign", self._question[0] if self._question else _SIGN)]
+        if get_app().is_done or not self._moment.text:
+            return sign
+        return merge_formatted_text([ANSI(self._moment.text), sign])
+
+    def _status(self) -> AnyFormattedText:
+        """Who answers, with what, where, and what it cost."""
+        if self._hint:
+            return self._hint
+        agent = self._config.agents[0]
+        dot = " · " if streams.says_everything() else " | "
+        return dot.join(filter(None, (agent.name, self._config.model_of(agent), _("terminal"), self._cost)))
+
+    async def _count(self) -> None:
+        await self._read_cost()
+        self._redraw()
+
+    async def _read_cost(self) -> None:
+        """What models cost since this time yesterday; nothing where nobody asked one."""
+        with suppress(UserError, StoreError):
+            self._cost = _cost(await self._line.data("cost", days=1))
+
+    async def _differences(self) -> str:
+        """That the file says something else than what is used; empty where it does not, or nobody knows."""
+        with suppress(UserError, StoreError):
+            if await self._line.data("config.diff"):
+                return _("carina.toml was changed. /config diff shows what, and /config apply applies it.")
+        return ""
+
+    def _greet(self, changed: str) -> None:
+        agent = self._config.agents[0].name
+        self._view.note(_("You are talking to {agent}. /help lists commands; Ctrl-D ends the chat.", agent=agent))
+        for words in (_hint(self._config), changed, *missing_programs(self._config.mcp)):
+            if words:
+                self._view.note(words)
+        if self._line.own:
+            self._view.note(_("Reminders arrive while this chat is open. `carina run` keeps Carina running."))
+
+    async def _invite(self) -> None:
+        """Say once where the dashboard is; the address on a line of its own, which a terminal makes a link."""
+        if self._line.first_link is not None and (url := await self._line.first_link()):
+            self._view.note(sign_in_words())
+            self._above.write(f"{url}\n")
+            await self._flush()
+
+
+def _hint(config: Config) -> str:
+    return (
+        _("No language model is configured: set CARINA_MODEL, or run `carina init`.")
+        if (config.model.default == OFFLINE)
+        else ""
+    )
+
+
+def _cost(bills: list[dict[str, Any]]) -> str:
+    spent = sum(each.get("cost_usd") or 0 for each in bills)
+    return _("${amount} in 24 hours", amount=f"{spent:.4f}".rstrip("0").rstrip(".")) if spent else ""

@@ -1,0 +1,1 @@
+"""Setting up from a terminal: `carina init` and its questions."""

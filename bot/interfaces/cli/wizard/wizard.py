@@ -1,0 +1,190 @@
+"""`carina init` where somebody sits there: questions, each answer tried as soon as it is given."""
+
+import asyncio
+import io
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import click
+import segno
+from prompt_toolkit import PromptSession
+from prompt_toolkit.completion import WordCompleter
+
+from bot.config import OFFLINE, Config, load_config, load_here
+from bot.config.values import KEY_OF_PROVIDER
+from bot.errors import ConfigError, UserError
+from bot.interfaces.cli.wizard.init import Answers, require_new
+from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
+from bot.interfaces.diagnostics.model_checks import examine_models
+from bot.services.status_results import finding_text
+from memory.store.clock import utc_now
+from sources.diagnostics import Finding, State
+from sources.discord.links import application_of, invite_url
+from sources.terminal import local_name
+from texts import _, error_text, ngettext
+
+_LOCAL = {"Ollama": "http://127.0.0.1:11434/v1", "LM Studio": "http://127.0.0.1:1234/v1"}
+_OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
+_LOOK_SECONDS = 5.0
+_YES = ("y", "yes")
+
+
+def asked(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
+    """The answers, beside those that were given as flags, and whether the system is to start Carina.
+
+    Raises UserError where the file is there already, or whoever is asked breaks it off.
+    """
+    require_new(load_here(beginning=True).file)
+    try:
+        return asyncio.run(Wizard(dict(given)).run())
+    except (EOFError, KeyboardInterrupt):
+        raise UserError("Stopped. Nothing was written.") from None
+
+
+@dataclass
+class Wizard:
+    given: dict[str, Any]
+    local: dict[str, Sequence[str]] = field(default_factory=dict)
+    """Servers on this machine, with their models."""
+
+    async def run(self) -> tuple[dict[str, Any], bool]:
+        click.echo(_("Press Enter to keep what is in brackets. Ctrl-C stops; nothing is written until the end.\n"))
+        await self._ask("name", _("Name of this installation"), "home")
+        await self._ask("owner", _("What the agents call you"), local_name())
+        await self._model()
+        await self._discord()
+        await self._bluesky()
+        await self._ask("embedder", _("Search by meaning: packaged or none"), "packaged", choices=("packaged", "none"))
+        await self._ask("web", _("Dashboard in your browser: on or off"), "on", choices=("on", "off"))
+        starts = await self._read(_("Start Carina with the system? (y/n)"), "n")
+        return self.given, starts.casefold() in _YES
+
+    async def _model(self) -> None:
+        if "model" in self.given:
+            return
+        names = await asyncio.gather(*(models_of(url) for url in _LOCAL.values()))
+        self.local = {each: found for each, found in zip(_LOCAL, names, strict=True) if found}
+        for name, found in self.local.items():
+            click.echo(
+                _(
+                    "{name} runs on this machine, with {models}.",
+                    name=name,
+                    models=ngettext("{count} model", "{count} models", len(found)),
+                )
+            )
+        choices = (OFFLINE, *self.local, *KEY_OF_PROVIDER)
+        while True:
+            chosen = await self._read(
+                _("Language model: {names}", names=", ".join(choices)), next(iter(self.local), OFFLINE), choices
+            )
+            if chosen == OFFLINE:
+                return
+            chosen, _colon, named = chosen.partition(":")  # "openai:gpt-5-mini" answers both questions
+            if chosen not in choices:
+                click.echo(
+                    _("{chosen!r} is not available. Choose one of {names}.", chosen=chosen, names=", ".join(choices))
+                )
+                continue
+            local = chosen in self.local
+            provider, url = ("openai", _LOCAL[chosen]) if local else (chosen, _OFFICIAL.get(chosen, ""))
+            key = "" if local else await self._read(_("Key for {chosen}", chosen=chosen), secret=True)
+            known = self.local[chosen] if local else await models_of(url, provider, key)
+            if known:
+                click.echo("Models: " + ", ".join(known[:20]) + (", ..." if len(known) > 20 else ""))
+            model = named or await self._read("Model", known[0] if known else "", known)
+            if not model:
+                click.echo(_("Enter one of {chosen}'s models.", chosen=chosen))
+                continue
+            answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url if local else ""}
+            config = self._config(answers)
+            tried = config and await examine_models(config, utc_now, {config.model.default: ""})
+            if config is not None and await self._accepted(tried or []):
+                self.given |= {name: value for name, value in answers.items() if value}
+                return
+
+    async def _discord(self) -> None:
+        while "discord_token" not in self.given:
+            token = await self._read(_("Discord bot token (Enter: no Discord)"), secret=True)
+            if not token:
+                return
+            owner = self.given.get("discord_owner") or await self._read(_("Your Discord user ID (Enter: no owner)"))
+            answers = {"discord_token": token, "discord_owner": owner}
+            config = self._config(answers)
+            if config is not None and await self._accepted(await examine_discord(config)):
+                self.given |= {name: value for name, value in answers.items() if value}
+        if (application := application_of(str(self.given["discord_token"]))) is not None:
+            click.echo(invitation(application))
+
+    async def _bluesky(self) -> None:
+        while "bluesky_handle" not in self.given:
+            handle = await self._read(_("Bluesky handle (Enter: no Bluesky)"))
+            if not handle:
+                return
+            answers = {"bluesky_handle": handle, "bluesky_password": await self._read(_("App password"), secret=True)}
+            config = self._config(answers)
+            if config is not None and await self._accepted(await examine_bluesky(config, None)):
+                self.given |= answers
+
+    def _config(self, answers: Mapping[str, str]) -> Config | None:
+        """The configuration that these answers make, to try it; None where they make none, which is said."""
+        wanted = replace(Answers(), **{name: value for name, value in answers.items() if value})
+        with tempfile.TemporaryDirectory(prefix="carina-") as folder:
+            try:
+                path = Path(folder)
+                (path / "carina.toml").write_text(wanted.toml(""), "utf-8")
+                return load_config(wanted.environment(), path)
+            except ConfigError as error:
+                click.echo(error_text(error))
+                return None
+
+    async def _accepted(self, found: Sequence[Finding]) -> bool:
+        """Show what came of a try; what has a problem is kept only if somebody wants that."""
+        for each in found:
+            click.echo(finding_text(each))
+        if not any(each.state is State.PROBLEM for each in found):
+            return True
+        return (await self._read(_("Keep it anyway? (y/n)"), "n")).casefold() in _YES
+
+    async def _ask(self, name: str, question: str, default: str, choices: Sequence[str] = ()) -> None:
+        while name not in self.given:
+            said = await self._read(question, default, choices)
+            if choices and said not in choices:
+                names = ", ".join(choices)
+                click.echo(_("{chosen!r} is not available. Choose one of {names}.", chosen=said, names=names))
+            else:
+                self.given[name] = said
+
+    async def _read(
+        self, question: str, default: str = "", choices: Sequence[str] = (), *, secret: bool = False
+    ) -> str:
+        session: PromptSession[str] = PromptSession(completer=WordCompleter([*choices]), is_password=secret)
+        shown = f"{question} [{default}]: " if default else f"{question}: "
+        return (await session.prompt_async(shown)).strip() or default
+
+
+def invitation(application: int) -> str:
+    """The link that adds the bot to a server, and as a picture for a phone."""
+    link, picture = invite_url(application), io.StringIO()
+    segno.make(link, micro=False).terminal(picture, compact=True)
+    return _("Add the bot to a server: {link}\n{picture}", link=link, picture=picture.getvalue())
+
+
+async def models_of(url: str, provider: str = "openai", key: str = "") -> list[str]:
+    if not url:
+        return []
+    headers = {"Authorization": f"Bearer {key}"} if provider == "openai" else {"x-api-key": key}
+    if provider == "anthropic":
+        headers["anthropic-version"] = "2023-06-01"
+    try:
+        async with (
+            aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=_LOOK_SECONDS)) as session,
+            session.get(f"{url}/models", headers=headers) as response,
+        ):
+            found = await response.json()
+            return sorted(str(each["id"]) for each in found["data"])
+    except (aiohttp.ClientError, TimeoutError, ValueError, KeyError, TypeError):
+        return []

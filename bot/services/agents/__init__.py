@@ -1,0 +1,1 @@
+"""Agents, their groups, and what they have to do."""

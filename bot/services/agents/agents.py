@@ -1,0 +1,350 @@
+"""Agents by command: listed, shown, made, changed, archived, carried from one constellation to another as TOML.
+
+The configuration's file seeds agents that the database does not know; afterwards the database is the truth. So what is
+changed here wins over the file and lasts; `agent list` says where the two differ, and `agent import` with `replace`
+takes a file's word for an agent that exists. A change holds from the agent's next turn on. An archived agent never
+answers; its memory stays. A hibernated one is asked nothing until it is woken, and ends what it is at.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any, ClassVar, TypeAlias
+
+from pydantic import Field
+
+from bot.agents import patrols
+from bot.agents.commit import abandon
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action
+from bot.agents.rules import Rules
+from bot.agents.seeds import ensure_own_blocks, seed_agent
+from bot.config import Agent as Section
+from bot.config import Config
+from bot.config.agent_files import read_agent, write_exchange
+from bot.errors import CallError, UserError
+from bot.runtime.bootstrap import RoutingTable, agent_row, agent_section, require_standing
+from bot.services.agents.agent_tables import (
+    Changed,
+    Changes,
+    Difference,
+    Exported,
+    ExportTables,
+    ImportTables,
+    Settings,
+    beside,
+    changed,
+    read_settings,
+    read_tables,
+)
+from bot.services.caller import Caller
+from bot.services.names import find_agent
+from bot.services.people.approvals import Approvals, UsesApprovals
+from bot.services.registry import CHANGES, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Lines, Listing, Result, Row
+from bot.services.transactions import reads, writes
+from memory import agents, requests
+from memory.agents import Agent, Status
+from memory.queue import inbox, turns
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import TurnId
+from texts import _, gettext_noop, ngettext
+
+_SAVE = commit_point("staff.save")
+_ARCHIVE = commit_point("staff.archive")
+_SLEEP = commit_point("staff.sleep")
+
+_IS = {
+    "active": gettext_noop("{agent} is active"),
+    "archived": gettext_noop("{agent} is archived"),
+    "hibernated": gettext_noop("{agent} is hibernated"),
+}
+_HOW = {
+    "archived": (gettext_noop("; {command} restores it"), "agent restore"),
+    "hibernated": (gettext_noop("; {command} wakes it"), "agent wake"),
+}
+
+MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
+"""Tells running turns of this constellation to look again."""
+
+_NAME = Field(min_length=1, max_length=64)
+_Prompt = Annotated[
+    str | None,
+    Param("File with its system prompt; use - for standard input", content=True, flag="--prompt-file", metavar="FILE"),
+]
+_Agent = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
+_Active = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="active agents")]
+_Hibernated = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="hibernated agents")]
+_Name = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="AGENT", positional=True)]
+_Unset = Annotated[tuple[str, ...], Param("Setting to reset to its default", metavar="KEY")]
+
+
+def _require_status(agent: Agent, status: Status, caller: Caller) -> None:
+    """Raise UserError for an agent of another status, with the command that changes it."""
+    if agent.status != status:
+        words, command = _HOW.get(agent.status, ("", ""))
+        remedy = _(words, command=caller.command(command))
+        raise UserError(f"{_(_IS[agent.status], agent=agent.name)}{remedy}.")
+
+
+class AgentRow(Row):
+    """An agent as it is shown; its settings only to those who may see how the service stands."""
+
+    agent: str
+    status: str
+    model: str
+    description: str
+    file: str
+
+    def line(self, ink: Ink) -> str:
+        asleep = {"hibernated": _(" (hibernated)"), "archived": _(" (archived)")}.get(self.status, "")
+        about = f": {ink.text(self.description)}" if self.description else ""
+        more = f"; {ink.text('; '.join((self.model, self.file)))}" if self.model else ""
+        return f"{ink.text(self.agent)}{asleep}{about}{more}"
+
+
+class WholeAgent(Result):
+    """One agent with all its settings; the table only for those who may take it away."""
+
+    agent: str
+    status: str
+    model: str
+    groups: tuple[str, ...]
+    file: str
+    tools: tuple[str, ...]
+    consent: tuple[str, ...] = Field(exclude=True)
+    rules: tuple[str, ...]
+    settings: dict[str, Any]
+    toml: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        tools = [_("{tool} (asks first)", tool=tool) if tool in self.consent else tool for tool in self.tools]
+        return [
+            f"{ink.text(_(_IS[self.status], agent=self.agent))}, {ink.text(self.file)}",
+            _("- Model: {model}", model=ink.text(self.model)),
+            _("- Groups: {groups}", groups=ink.text(", ".join(self.groups) or _("none"))),
+            _("- Tools: {tools}", tools=ink.text(", ".join(tools) or _("none"))),
+            *(f"- {ink.text(rule)}" for rule in self.rules),
+        ]
+
+    @property
+    def document(self) -> str:
+        return self.toml
+
+    def terminal(self, _ink: Ink, _width: int | None) -> str:
+        groups = _("in the groups: {groups}", groups=", ".join(self.groups) or _("none"))
+        head = [f"# {_(_IS[self.status], agent=self.agent)}; {groups}; {self.file}"]
+        if "tools" not in self.settings:
+            every = _("every tool, including those of later versions: {tools}", tools=", ".join(self.tools))
+            head.append(f"# {every}")
+        return "\n".join([*head, self.toml.rstrip("\n")])
+
+
+@dataclass(frozen=True)
+class Agents(UsesApprovals):
+    """The agents of one constellation. `moved` tells running turns to look again, `resume` whatever waits."""
+
+    titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}
+
+    config: Config
+    approvals: Approvals
+    answering: RoutingTable
+    moved: MovedHere
+    resume: Callable[[], None]
+
+    @operation("agent.list", "List the agents", Action.HELP)
+    @reads
+    def list_agents(self, rows: Rows, caller: Caller) -> Listing[AgentRow]:
+        whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
+        listed = (
+            AgentRow.from_record(
+                agent,
+                agent=agent.name,
+                model=(agent.model or self.config.model.default) if whole else "",
+                file=self._beside_file(agent) if whole else "",
+            )
+            for agent in (agents.every_agent if whole else agents.agents)(rows)
+        )
+        return Listing(rows=tuple(listed), empty=_("All agents are archived."))
+
+    @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(suffix="toml"))
+    @reads
+    def show(self, rows: Rows, caller: Caller, agent: _Agent) -> WholeAgent:
+        found = find_agent(rows, agent)
+        member_of = [each.name for each in agents.groups_of(rows, found.id)]
+        section = agent_section(found) if policy.may(self.approvals.people, caller.approver, Action.EXPORT) else {}
+        return WholeAgent.from_record(
+            found,
+            agent=found.name,
+            model=found.model or self.config.model.default,
+            groups=tuple(member_of),
+            file=self._beside_file(found),
+            rules=tuple(Rules.of(found).sentences()),
+            settings=section,
+            toml=write_exchange([section]) if section else "",
+        )
+
+    @operation("agent.create", "Create an agent", Action.AGENTS, CHANGES_AT_TERMINAL)
+    async def create(
+        self, _caller: Caller, name: _Name = "", settings: Settings = (), prompt: _Prompt = None
+    ) -> Changes:
+        given = _given(settings, prompt)
+        if not name or not given:
+            raise CallError("agent create: give a name and settings, such as --set description=…")
+        return await self.save([read_agent({"name": name, **given})], replacing=False)
+
+    @operation("agent.edit", "Change an agent's settings", Action.AGENTS, CHANGES_AT_TERMINAL)
+    async def edit(
+        self, _caller: Caller, agent: _Agent, settings: Settings = (), prompt: _Prompt = None, unset: _Unset = ()
+    ) -> Changes:
+        changes = {**_given(settings, prompt), **dict.fromkeys(unset)}
+        if not changes:
+            raise CallError("agent edit: say what to change, such as --set model=offline")
+        if "name" in changes:
+            raise UserError("An agent's name cannot be changed: the file, groups and memory refer to it.")
+        found = await self.database.read(lambda rows: find_agent(rows, agent))
+        merged = {**agent_section(found), **changes}
+        return await self.save([read_agent({key: value for key, value in merged.items() if value is not None})])
+
+    @operation("agent.import", "Import agents from a file, all or none", Action.AGENTS, CHANGES_AT_TERMINAL)
+    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
+        return await self.save(read_tables(arguments.file, "agents"), replacing=arguments.replace)
+
+    @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Options(suffix="toml"))
+    @reads
+    def export(self, rows: Rows, _caller: Caller, arguments: ExportTables) -> Exported:
+        names = arguments.names
+        read = [find_agent(rows, name) for name in names] if names else agents.agents(rows)
+        sections = tuple(agent_section(agent) for agent in read)
+        exported = Exported(kind="agent", tables=sections, toml=write_exchange(sections), file="")
+        return exported.written(arguments.output)
+
+    @operation(
+        "agent.archive", "Archive an agent; it stops answering but keeps its memory", Action.AGENTS, CHANGES_AT_TERMINAL
+    )
+    async def archive(self, _caller: Caller, agent: _Agent) -> Changes:
+        def work(tx: Tx) -> tuple[Agent, tuple[TurnId, ...]]:
+            found, now = find_agent(tx, agent), self.approvals.clock()
+            if found.status == "archived":
+                raise UserError("{agent} is already archived.", agent=found.name)
+            agents.set_status(tx, found.id, "archived", now)
+            ended = turns.open_of_agent(tx, found.id)
+            for turn in ended:
+                abandon(tx, self.approvals.broker, turn, now)
+            self._plan(tx, now)
+            for turn in requests.waiting_turns(tx, found.id):  # of turns that ended when they had asked
+                self.approvals.broker.withdraw(tx, turn, now)
+            return found, ended
+
+        found, ended = await self.database.write(_ARCHIVE, work, durable=True)
+        self.moved(ended)
+        stopped = ngettext("{count} answer was stopped", "{count} answers were stopped", len(ended))
+        return changed("agent", found.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
+
+    @operation("agent.restore", "Restore an archived agent", Action.AGENTS, CHANGES_AT_TERMINAL)
+    async def restore(self, caller: Caller, agent: _Agent) -> Changes:
+        known = await self._let(caller, agent, "archived", "active")
+        self.resume()
+        return changed("agent", known, _("restored"))
+
+    @operation(
+        "agent.hibernate",
+        "Put an agent to sleep once it finishes its current answers",
+        Action.SLEEP,
+        CHANGES,
+    )
+    async def hibernate(self, caller: Caller, agent: _Active) -> Changes:
+        known = await self._let(caller, agent, "active", "hibernated")
+        did = _("hibernated; it finishes its current answers and gets no more until you wake it")
+        return changed("agent", known, did)
+
+    @operation("agent.wake", "Wake a hibernated agent", Action.SLEEP, CHANGES)
+    async def wake(self, caller: Caller, agent: _Hibernated) -> Changes:
+        known = await self._let(caller, agent, "hibernated", "active")
+        self.resume()
+        return changed("agent", known, _("awake"))
+
+    @suggestions("every agent")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        return await self._names()
+
+    @suggestions("active agents")
+    async def suggest_active(self, _caller: Caller) -> Suggestions:
+        return await self._names("active")
+
+    @suggestions("hibernated agents")
+    async def suggest_hibernated(self, _caller: Caller) -> Suggestions:
+        return await self._names("hibernated")
+
+    @reads
+    def differences(self, rows: Rows, tables: Sequence[Section]) -> list[Difference]:
+        known = {each.name: agent_section(each) for each in agents.every_agent(rows)}
+        found: list[Difference] = []
+        for table in tables:
+            usual = agent_section(agent_row(table, show_name=False))
+            found += Difference.between("agent", table.name, known.get(table.name), usual)
+        return found
+
+    @reads
+    def _names(self, rows: Rows, status: str = "") -> list[str]:
+        every = agents.every_agent(rows)
+        return [agent.name for agent in every if status in ("", agent.status)]
+
+    @writes(_SLEEP, durable=True)
+    def _let(self, tx: Tx, caller: Caller, name: str, of: Status, to: Status) -> str:
+        """Let an agent of one status have another; gives its name. Raises UserError for one that has a third."""
+        agent, now = find_agent(tx, name), self.approvals.clock()
+        _require_status(agent, of, caller)
+        agents.set_status(tx, agent.id, to, now)
+        inbox.agents_changed(tx)
+        self._plan(tx, now)
+        return agent.name
+
+    @writes(_SAVE, durable=True)
+    def save(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
+        """Create or change agents as these tables say, all of them or none. Raises UserError or ConfigError."""
+        return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
+
+    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
+        """Create or change agents as these tables say. Raises UserError or ConfigError."""
+        now, shown = self.approvals.clock(), self.config.discord.show_names
+        done = []
+        for section in sections:
+            made, there = agent_row(section, show_name=shown), agents.agent_named(tx, section.name)
+            if there is None:
+                seed_agent(tx, made, now)
+            elif not replacing:
+                raise UserError(
+                    "There is already an agent {agent}. `carina agent edit` changes it, and so does "
+                    "`carina agent import FILE --replace`.",
+                    agent=section.name,
+                )
+            else:
+                changed = replace(made, id=there.id)
+                agents.change_agent(tx, changed, now)
+                ensure_own_blocks(tx, changed, now)
+            did = _("created") if there is None else _("changed")
+            done.append(Changed(kind="agent", name=section.name, did=did))
+        require_standing(tx, self.config, self.answering)
+        self._plan(tx, now)
+        return done
+
+    def _plan(self, tx: Tx, now: datetime) -> None:
+        """Keep the jobs of what agents do at their times; seen by the scheduler within a minute."""
+        patrols.plan(tx, self.config.schedule.zone_name(), now)
+
+    def _beside_file(self, agent: Agent) -> str:
+        table = next((each for each in self.config.agents if each.name == agent.name), None)
+        usual = None if table is None else agent_section(agent_row(table, show_name=False))
+        return beside(self.config.file.name, agent_section(agent), usual)
+
+
+def _given(settings: Sequence[str], prompt: str | None) -> dict[str, Any]:
+    """Keys of a table. Raises CallError."""
+    given = read_settings(settings)
+    if prompt is None:
+        return given
+    if "system_prompt" in given:
+        raise CallError("--prompt-file: system_prompt is also given; use only one of them")
+    return {**given, "system_prompt": prompt}

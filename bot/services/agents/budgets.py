@@ -1,0 +1,264 @@
+"""What models cost, and what may be spent on them. What is decided by command wins over the configuration."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from bot.agents.budgets import Budgets, BudgetState, BudgetThresholds
+from bot.agents.permissions.policy import Action
+from bot.config import Config
+from bot.config.tables import Budget, check_subject
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.names import find_agent
+from bot.services.people.approvals import Approvals
+from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, rows_text
+from bot.services.transactions import reads
+from memory import budgets
+from memory.budgets import Bill, By, Limit
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
+
+_DECIDE = commit_point("budget.decide")
+_SWEEP = commit_point("budget.sweep")
+_GENERAL = ("constellation", "person", "guild")
+_THIS = {
+    "day": gettext_noop("{of}, today: {left} (resets {begins_anew})"),
+    "month": gettext_noop("{of}, this month: {left} (resets {begins_anew})"),
+}
+
+_Period = Annotated[Literal["day", "month"], Param("Per day or per month (UTC)")]
+_Of = Annotated[
+    str,
+    Field(min_length=1, max_length=100),
+    Param("What it limits, as the list shows it", suggests="budgets set by command"),
+]
+_Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days to look back")]
+_By = Annotated[By, Param("Group the costs by")]
+
+
+class SetBudget(Arguments):
+    of: Annotated[
+        str,
+        Field(min_length=1, max_length=100),
+        Param(
+            "constellation, agent:NAME, person, guild, person:discord:1234 or guild:discord:1234", suggests="spending"
+        ),
+    ]
+    period: _Period = "day"
+    usd: Annotated[
+        float | None, Field(ge=0, le=1_000_000), Param("Limit in US dollars; 0 stops all calls to providers")
+    ] = None
+    tokens: Annotated[int | None, Field(ge=0, le=10**12), Param("Limit in tokens, input and output together")] = None
+
+
+class BudgetRow(Row):
+    """How a budget stands; what is left is never less than nothing."""
+
+    of: str
+    each: str
+    usd: float | None
+    usd_left: float | None
+    tokens: int | None
+    tokens_left: int | None
+    calls_without_price: int
+    begins_anew: datetime
+    said: str
+
+    @classmethod
+    def from_state(cls, state: BudgetState) -> "BudgetRow":
+        limit, spent = state.limit, state.spent
+        return cls(
+            of=limit.subject,
+            each=limit.period,
+            usd=limit.usd,
+            usd_left=None if limit.usd is None else round(max(limit.usd - spent.usd, 0), 4),
+            tokens=limit.tokens,
+            tokens_left=None if limit.tokens is None else max(limit.tokens - spent.tokens, 0),
+            calls_without_price=spent.unpriced,
+            begins_anew=state.ends,
+            said=_("by command") if state.by_command else _("in the configuration"),
+        )
+
+    def line(self, ink: Ink) -> str:
+        left = []
+        if self.usd is not None:
+            usd_left, usd = number_text(self.usd_left or 0, ",.4f"), number_text(self.usd, ",.2f")
+            left = [_("${left} of ${usd} left", left=usd_left, usd=usd)]
+        if self.tokens is not None:
+            left.append(self.told(ink, gettext_noop("{tokens_left} of {tokens} tokens left")))
+        if self.usd is not None and (count := self.calls_without_price):
+            one, more = ngettext_noop("not counting {count} unpriced call", "not counting {count} unpriced calls")
+            left.append(ngettext(one, more, count))
+        return self.told(ink, _THIS[self.each], left=", ".join(left))
+
+
+class BillRow(Row):
+    of: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    cost_usd: float
+    unpriced: int
+    cached_tokens: int
+
+    @classmethod
+    def of_bill(cls, bill: Bill) -> "BillRow":
+        return cls(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)})
+
+    def line(self, ink: Ink) -> str:
+        money = f"${number_text(self.cost_usd, '.4f')}" if self.unpriced < self.calls else _("price unknown")
+        if 0 < self.unpriced < self.calls:
+            one, more = ngettext_noop("and {count} unpriced call", "and {count} unpriced calls")
+            money += f" {ngettext(one, more, self.unpriced)}"
+        text = gettext_noop("{of}: {calls}, {input_tokens} tokens in, {output_tokens} out, {money}")
+        return self.told(ink, text, money=money)
+
+
+class Cost(Result):
+    """What was spent, added up `by` something, and the budgets that limit it."""
+
+    days: int
+    by: str
+    bills: tuple[BillRow, ...]
+    every: Mapping[By, tuple[BillRow, ...]] = Field(exclude=True)
+    """By each thing that they can be added up by, for a page that shows all."""
+    budgets: Listing[BudgetRow]
+
+    def data(self) -> Any:
+        return [{self.by: bill.of, **bill.model_dump(mode="json", exclude={"of"})} for bill in self.bills]
+
+    def lines(self, ink: Ink) -> list[str]:
+        head = ngettext("Last {count} day, by {by}:", "Last {count} days, by {by}:", self.days, by=_(self.by))
+        bills = [*self.bills, _together(self.bills)] if len(self.bills) > 1 else self.bills
+        limits = [_("Budgets:"), *self.budgets.lines(ink)] if self.budgets.rows else []
+        return [head if bills else _("No model was used."), *(f"- {bill.line(ink)}" for bill in bills), *limits]
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        named = [{self.by: bill.of, **bill.model_dump(exclude={"of"})} for bill in self.bills]
+        bills = rows_text(named, empty=_("No model was used."), width=width)
+        return f"{bills}\n{self.budgets.terminal(ink, width)}"
+
+
+def _together(bills: tuple[BillRow, ...]) -> BillRow:
+    names = (name for name in BillRow.model_fields if name != "of")
+    sums = {name: sum(getattr(bill, name) for bill in bills) for name in names}
+    return BillRow.model_validate({"of": _("total"), **sums})
+
+
+def configured_budgets(config: Config) -> Budgets:
+    given = config.budgets
+    limits = [Limit(each.subject, each.period, each.usd, each.tokens) for each in given.limits]
+    ladder = BudgetThresholds(given.cheaper_model, given.cheaper_at, given.short_at, given.when_spent)
+    return Budgets({(each.subject, each.period): each for each in limits}, ladder, config.model.default)
+
+
+@dataclass(frozen=True)
+class Spending:
+    """The budgets of one constellation; `kept` is what every turn asks."""
+
+    titles: ClassVar = {"budget": "Limit spending on language models"}
+
+    database: Database
+    clock: Clock
+    kept: Budgets
+
+    async def load(self, *, at_start: bool) -> None:
+        """Read what was decided; at the start of a service what a dead process reserved is released."""
+        found = await self.database.read(budgets.limits)
+        if at_start and await self.database.read(budgets.any_reserved):
+            await self.database.write(_SWEEP, budgets.release_all)
+        self.kept.decided.clear()
+        self.kept.decided.update({(each.subject, each.period): each for each in found})
+
+    @operation("cost", "Show what models cost", Action.COST)
+    async def cost(self, caller: Caller, days: _Days = 30, by: _By = "model") -> Cost:
+        since = self.clock() - timedelta(days=days)
+        found = await self.database.read(lambda rows: budgets.bills(rows, since))
+        every = {kind: tuple(map(BillRow.of_bill, bills)) for kind, bills in found.items()}
+        return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self._listed(caller))
+
+    @operation("budget.list", "List budgets and what is left", Action.COST)
+    async def list_budgets(self, caller: Caller) -> Listing[BudgetRow]:
+        return await self._listed(caller)
+
+    @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, CHANGES)
+    async def set_budget(self, caller: Caller, arguments: SetBudget) -> str:
+        limit = _checked(arguments)
+        now = self.clock()
+
+        def work(tx: Tx) -> None:
+            kind, _, name = limit.subject.partition(":")
+            if kind == "agent":
+                find_agent(tx, name)
+            budgets.put(tx, limit, caller.person, now)
+
+        await self.database.write(_DECIDE, work, durable=True)
+        self.kept.decided[limit.subject, limit.period] = limit
+        return _("From now on: {limit}.", limit=_whole(limit))
+
+    @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
+    async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> str:
+        named = _subject(of)
+        done = await self.database.write(_DECIDE, lambda tx: budgets.drop(tx, named, period), durable=True)
+        if not done:
+            raise UserError("No command set a budget of {named} per {period}.", named=named, period=_(period))
+        self.kept.decided.pop((named, period), None)
+        if (left := self.kept.configured.get((named, period))) is None:
+            return _("Removed. There is no such budget anymore.")
+        return _("Removed. The configured budget applies now: {limit}.", limit=_whole(left))
+
+    @suggestions("spending")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        there = [each.limit.subject for each in await self._states()]
+        return dict.fromkeys((*_GENERAL, *there))
+
+    @suggestions("budgets set by command")
+    async def suggest_set(self, _caller: Caller) -> Suggestions:
+        found = [each.limit for each in await self._states() if each.by_command]
+        return [(each.subject, _whole(each)) for each in found]
+
+    @reads
+    def _states(self, rows: Rows) -> list[BudgetState]:
+        now = self.clock()
+        return self.kept.states(rows, now)
+
+    async def _listed(self, caller: Caller) -> Listing[BudgetRow]:
+        found = tuple(map(BudgetRow.from_state, await self._states()))
+        none = _("There are no budgets. {command} sets one.", command=caller.command("budget set"))
+        return Listing(rows=found, empty=none)
+
+
+async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) -> Spending:
+    made = Spending(approvals.database, approvals.clock, kept)
+    await made.load(at_start=at_start)
+    return made
+
+
+def _whole(limit: Limit) -> str:
+    said = [] if limit.usd is None else [f"${number_text(limit.usd, ',.2f')}"]
+    said += [] if limit.tokens is None else [ngettext("{count} token", "{count} tokens", limit.tokens)]
+    text = _("{of}, per day: {limit}") if limit.period == "day" else _("{of}, per month: {limit}")
+    return text.format(of=limit.subject, limit=_(" and ").join(said))
+
+
+def _subject(text: str) -> str:
+    try:
+        return check_subject(text)
+    except ValueError as error:
+        raise UserError("A budget is for {known}, not for {given}.", known=error, given=repr(text[:80])) from error
+
+
+def _checked(wanted: SetBudget) -> Limit:
+    subject = _subject(wanted.of)
+    try:
+        Budget(subject=subject, period=wanted.period, usd=wanted.usd, tokens=wanted.tokens)
+    except ValueError:
+        raise UserError("Give a limit in dollars, in tokens, or both.") from None
+    return Limit(subject, wanted.period, wanted.usd, wanted.tokens)

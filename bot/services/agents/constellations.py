@@ -1,0 +1,226 @@
+"""Constellations by command: made, looked at, deleted, and which places belong to them."""
+
+import re
+import shlex
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import structlog
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.config import Config
+from bot.config.agent_files import problem_with
+from bot.config.tables import Constellation as Section
+from bot.errors import UserError
+from bot.runtime.bootstrap import seeded_routing
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.names import NO_CONSTELLATION, find
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Notice, Result, Row, record_lines
+from memory import agents
+from memory.queue import inbox
+from memory.store.clock import Clock
+from memory.store.constellation import Constellation, Constellations
+from memory.store.database import Rows
+from memory.store.errors import StoreError
+from memory.store.ids import ConstellationId
+from sources.terminal import PERSON
+from texts import _, error_text, gettext_noop, ngettext, ngettext_noop
+
+_PLACE = re.compile(
+    r"discord:(?:guild:|user:)?[0-9]{1,20}|bluesky(?::(?:at|user)[A-Za-z0-9._:%/-]{1,300})?|terminal:local"
+)
+_SHAPES = gettext_noop(
+    "discord:guild:1234 for a server, discord:1234 for a channel or category, discord:user:1234, or bluesky"
+)
+_SHAPE = re.compile(r"[^\W_][\w .'-]*")
+_log = structlog.get_logger("bot.services.agents.constellations")
+
+_Name = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Name of the agent or group", suggests="constellations")
+]
+_Place = Annotated[
+    str,
+    Field(min_length=1, max_length=320),
+    Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned"),
+]
+_NewName = Annotated[str, Field(max_length=100), Param("Name of the agent or group")]
+_Which = Annotated[
+    str,
+    Field(max_length=100),
+    Param("Name of the constellation (default: the configured one)", positional=True, suggests="constellations"),
+]
+
+
+class ConstellationRow(Row):
+    constellation: str
+    id: str
+    state: str
+    places: list[str]
+
+    def line(self, ink: Ink) -> str:
+        places = f": {', '.join(map(ink.text, self.places))}" if self.places else ""
+        return f"{ink.text(self.constellation)} ({self.state}){places}"
+
+    def cells(self, ink: Ink) -> dict[str, object]:
+        return {**super().cells(ink), "places": ", ".join(self.places)}
+
+
+class ConstellationStatus(Result):
+    constellation: str
+    id: str
+    state: str
+    places: list[str]
+    agents: list[str]
+    hibernated: list[str]
+    archived: list[str]
+    groups: list[str]
+    waiting: int
+    bytes: int
+
+    def lines(self, ink: Ink) -> list[str]:
+        shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in self.data().items()}
+        return [ink.text(line) for line in record_lines(shown)]
+
+
+@dataclass(frozen=True)
+class ConstellationCommands:
+    """The constellations of the data folder. `shut` closes one unless it is in use; `is_open` says whether it is."""
+
+    titles: ClassVar = {"constellation": "Manage constellations: each has its own agents, groups and memory"}
+
+    registry: Constellations
+    config: Config
+    clock: Clock
+    configured: ConstellationId
+    is_open: Callable[[ConstellationId], bool]
+    shut: Callable[[ConstellationId], Awaitable[bool]]
+
+    @operation("constellation.list", "List the constellations and their places", Action.CONSTELLATIONS, AT_TERMINAL)
+    async def list_all(self, _caller: Caller) -> Listing[ConstellationRow]:
+        return Listing(rows=tuple(ConstellationRow(**self._about(each)) for each in self.registry.all()), empty="")
+
+    @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, CHANGES_AT_TERMINAL)
+    async def create(self, _caller: Caller, name: _NewName) -> str:
+        if wrong := problem_with(Section, name=name):
+            raise UserError("This name cannot be used: {why}.", why=wrong)
+        if not _SHAPE.fullmatch(name) or name.casefold().startswith("con_"):
+            text = _("A name starts with a letter or digit, and has only letters, digits, spaces, and . - _ '")
+            raise UserError(text)
+        if any(name.casefold() == each.name.casefold() for each in self.registry.all()):
+            raise UserError('There is already a constellation "{name}".', name=name)
+        made = await self.registry.ensure(name, PERSON)
+        async with self.registry.use(made.id) as database:
+            await seeded_routing(self.config, database, self.clock)
+        _log.info("constellation_created", constellation=made.name)
+        return _(
+            "{name} is created, with the agents and groups of the configuration. No place belongs to it yet: "
+            "`carina constellation assign PLACE {shown}` assigns one.",
+            name=made.name,
+            shown=shlex.quote(made.name),
+        )
+
+    @operation(
+        "constellation.status", "Show who is in a constellation and its size", Action.CONSTELLATIONS, AT_TERMINAL
+    )
+    async def status(self, _caller: Caller, name: _Which = "") -> ConstellationStatus:
+        found = self._find(name) if name else self.registry.of(self.configured)
+
+        def read(rows: Rows) -> dict[str, Any]:
+            every = agents.every_agent(rows)
+            return {
+                "agents": [each.name for each in every if each.status == "active"],
+                "hibernated": [each.name for each in every if each.status == "hibernated"],
+                "archived": [each.name for each in every if each.status == "archived"],
+                "groups": [each.name for each in agents.groups(rows)],
+                "waiting": inbox.counts(rows)["waiting"],
+            }
+
+        about = self._about(found)
+        async with self.registry.use(found.id) as database:
+            return ConstellationStatus(**about, **await database.read(read), bytes=found.path.stat().st_size)
+
+    @operation(
+        "constellation.delete", "Delete a constellation; its files are kept aside", Action.CONSTELLATIONS,
+        Options(via=TERMINAL_ONLY, changes=True, asks=True),
+    )  # fmt: skip
+    async def delete(self, caller: Caller, name: _Name) -> str:
+        found = self._find(name)
+        if found.id == self.configured:
+            raise UserError("{name} is the configured constellation, which cannot be deleted.", name=found.name)
+        one, more = ngettext_noop(
+            "Delete the constellation {name} with everything its agents remember? {count} place belongs to it. Its "
+            "files are kept aside.",
+            "Delete the constellation {name} with everything its agents remember? {count} places belong to it. Its "
+            "files are kept aside.",
+        )
+        caller.confirm(ngettext(one, more, len(self.registry.assigned(found.id)), name=found.name))
+        try:
+            if not await self.shut(found.id):
+                raise StoreError("The constellation {name} is in use. Try again in a moment.", name=found.name)
+            kept, count = await self.registry.remove(found.id)
+        except StoreError as error:
+            raise UserError(error_text(error)) from error
+        _log.warning("constellation_deleted", constellation=found.name, kept=str(kept), by=caller.person)
+        one, more = ngettext_noop("{count} place now belongs to {name}.", "{count} places now belong to {name}.")
+        said = [
+            _("{name} is deleted.", name=found.name),
+            *([ngettext(one, more, count, name=self._name())] if count else []),
+            _("Its files are kept in {folder}. Delete that folder to remove them.", folder=kept),
+        ]
+        return " ".join(said)
+
+    @operation("constellation.assign", "Assign a place to a constellation", Action.CONSTELLATIONS, CHANGES_AT_TERMINAL)
+    async def assign(self, caller: Caller, place: _Place, name: _Name) -> Notice:
+        found, place = self._find(name), _place(place)
+        await self.registry.bind(place, found.id, caller.person, before=self.configured)
+        _log.info("place_assigned", place=place, constellation=found.name, by=caller.person)
+        text = _("{place} now belongs to {name}. Earlier messages stay where they are.")
+        return Notice(text=text, words={"place": place, "name": found.name})
+
+    @operation(
+        "constellation.unassign",
+        "Return a place to the configured constellation",
+        Action.CONSTELLATIONS,
+        CHANGES_AT_TERMINAL,
+    )
+    async def unassign(self, caller: Caller, place: _Place) -> Notice:
+        place = _place(place)
+        if not await self.registry.unbind(place, self.configured):
+            raise UserError("{place} is assigned to no constellation.", place=place)
+        _log.info("place_unassigned", place=place, by=caller.person)
+        return Notice(text=_("{place} belongs to {name} again."), words={"place": place, "name": self._name()})
+
+    @suggestions("constellations")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        return [each.name for each in self.registry.all()]
+
+    @suggestions("assigned")
+    async def suggest_places(self, _caller: Caller) -> Suggestions:
+        return [each.place for each in self.registry.assigned()]
+
+    def _name(self) -> str:
+        return self.registry.of(self.configured).name
+
+    def _find(self, name: str) -> Constellation:
+        return self.registry.of(named(self.registry, name))
+
+    def _about(self, found: Constellation) -> dict[str, Any]:
+        state = "configured" if found.id == self.configured else "open" if self.is_open(found.id) else "idle"
+        places = [each.place for each in self.registry.assigned(found.id)]
+        return {"constellation": found.name, "id": found.id, "state": state, "places": places}
+
+
+def named(constellations: Constellations, name: str) -> ConstellationId:
+    """A constellation by its name, in whatever case, or its id. Raises UserError."""
+    every = constellations.all()
+    by_id = next((each.id for each in every if each.id == name), None)
+    return by_id or find(every, name, NO_CONSTELLATION).id
+
+
+def _place(text: str) -> str:
+    if not _PLACE.fullmatch(text):
+        raise UserError("{place} is not a place. Use {examples}.", place=repr(text[:80]), examples=_(_SHAPES))
+    return text

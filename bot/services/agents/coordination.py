@@ -1,0 +1,235 @@
+"""What agents know of each other: activity, tasks and notes. Scoped as a message there is.
+
+People in charge assign, hand over and note as agents do with `coord`, and change tasks by `tasks` (task_lists.py). What
+they write is known to those who hear the place where they call, and at the terminal to the audience they name.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from bot.agents.context.situation import event_line, handoff_line
+from bot.agents.permissions.policy import Action
+from bot.services.agents.task_lists import TaskRow, tree_lines
+from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
+from bot.services.names import find_living, named_audience
+from bot.services.registry import KEEPS, Arguments, Param, operation
+from bot.services.results import Did, Ink, Listing, Result, Row, did
+from bot.services.transactions import reads, writes
+from memory import activity, coordination
+from memory.activity import Event, Importance, Kind, Wanted
+from memory.agenda import tasks
+from memory.agents import Agent
+from memory.knowledge.items import By
+from memory.people.audience import Scope
+from memory.people.identities import person_called
+from memory.search.hybrid import search
+from memory.search.query import MAX_HITS, Query
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, PersonId
+from sources.text import one_line
+from texts import _, number_text
+
+_ARRANGE = commit_point("coordination.arrange")
+
+_LISTED, _SHOWN = 20, 600
+_SHORT = 120  # characters of what a tool was told, and of what it gave
+
+_Agent = Annotated[str, Field(max_length=64)]
+_Words = Annotated[str, Field(min_length=1, max_length=2_000)]
+_Importance = Annotated[Importance, Param("Importance; from medium up, absent agents are notified on return")]
+_Audience = Annotated[
+    str,
+    Field(max_length=100),
+    Param("Who can see it: owner, public, guild:discord:1234 or channel:discord:1234", via=TERMINAL_ONLY),
+]
+_Note = Annotated[_Words, Param("What the agent needs to know")]
+_Reader = Annotated[_Agent, Param("Agent to read it (default: the next one)", metavar="NAME", suggests="agents")]
+_Decision = Annotated[_Words, Param("What was decided or is important")]
+
+
+class ListActivity(Arguments):
+    hours: Annotated[float, Field(ge=0.1, le=24 * 366), Param("How many hours to look back")] = 24.0
+    agent: Annotated[_Agent, Param("Show only this agent", metavar="NAME", suggests="agents")] = ""
+    kind: Annotated[Kind | None, Param("Show only events of this kind")] = None
+    text: Annotated[str, Field(max_length=200), Param("Show only events with these words", metavar="WORDS")] = ""
+    limit: Annotated[int, Field(ge=1, le=200), Param("Maximum number to show, newest first", metavar="ROWS")] = 50
+
+
+class AssignTask(Arguments):
+    task: Annotated[_Words, Param("What to do")]
+    agent: Annotated[_Agent, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")] = ""
+    importance: Annotated[Importance, Param("How urgent it is")] = "medium"
+    audience: _Audience = "owner"
+
+
+class EventRow(Row):
+    at: datetime
+    kind: str
+    agent: str
+    place: str
+    text: str
+    importance: str
+    audience: str
+    details: dict[str, Any]
+    arguments: str = ""
+    """What a tool was told, in short; with `result` as far as the conversation still has it."""
+    result: str = ""
+
+    @classmethod
+    def of(cls, event: Event, call: tuple[str, str] = ("", ""), by_hand: str = "Somebody") -> "EventRow":
+        names = {"agent": event.agent_name, "place": event.place_name}
+        text, (given, gave) = event_line(event, by_hand), (one_line(each, _SHORT) for each in call)
+        given = "" if given == "{}" else given
+        return cls.from_record(
+            event, **names, text=text, importance=event.importance or "", arguments=given, result=gave
+        )
+
+    def line(self, ink: Ink) -> str:
+        seconds = self.details.get("seconds")
+        took = "" if seconds is None else _(" ({seconds} s)", seconds=number_text(seconds, ".1f"))
+        words = " → ".join(filter(None, (self.arguments, self.result)))
+        return self.told(ink, "{at} {text}") + took + (f": {ink.text(words)}" if words else "")
+
+
+class Present(Row):
+    name: str
+    description: str
+    last_active: datetime | None
+
+    def line(self, ink: Ink) -> str:
+        about = f": {self.description}" if self.description else ""
+        active = _(" (last active {last_active})", last_active=self.last_active) if self.last_active else ""
+        return ink.text(f"{self.name}{about}{active}")
+
+
+class Arranged(Row):
+    id: str
+    text: str
+    phrase = "{text}"
+
+
+class Noted(Arranged):
+    importance: str
+    by: str
+
+
+class Coordinated(Result):
+    agents: tuple[Present, ...]
+    tasks: tuple[TaskRow, ...]
+    handoffs: tuple[Arranged, ...]
+    notes: tuple[Noted, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        lines = [each.line(ink) for each in self.agents]
+        parts = (
+            (_("Open tasks"), tree_lines(self.tasks, ink)),
+            (_("Handoff notes"), [f"- {row.line(ink)}" for row in self.handoffs]),
+            (_("Notes"), [f"- {row.line(ink)}" for row in self.notes]),
+        )
+        for title, told in parts:
+            if told:
+                lines += [f"{title}:", *told]
+        return lines if any(told for _title, told in parts) else [*lines, _("There are no open tasks.")]
+
+
+@dataclass(frozen=True)
+class Coordination:
+    titles: ClassVar = {"coord": "Manage the tasks, handoffs and notes that agents share"}
+
+    database: Database
+    clock: Clock
+
+    @operation("activity", "List what agents did recently", Action.READ_MEMORY)
+    @reads
+    def list_activity(self, rows: Rows, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
+        since = self.clock() - timedelta(hours=arguments.hours)
+        empty = _("Nothing that you can see here happened in that time.")
+        named = _agent(rows, arguments.agent)
+        wanted = Wanted(since, arguments.kind, None if named is None else named.id)
+        if arguments.text.strip():
+            query = Query(arguments.text, AgentId(""), frozenset({"activity"}), since=since, limit=MAX_HITS)
+            found = search(rows, query, caller.scope).hits
+            wanted = replace(wanted, among=tuple(int(hit.id) for hit in found))
+        events = activity.recent(rows, wanted, caller.scope, arguments.limit)
+        words = activity.calls(rows, events, caller.scope)
+        listed = (EventRow.of(each, words.get(each.id, ("", "")), _hand(rows, each.person, caller)) for each in events)
+        return Listing(rows=tuple(listed), empty=empty)
+
+    @operation("coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY)
+    @reads
+    def show_status(self, rows: Rows, caller: Caller) -> Coordinated:
+        scope = caller.scope
+        return Coordinated(
+            agents=tuple(
+                Present(
+                    name=each.name,
+                    description=each.description,
+                    last_active=each.last_active,
+                )
+                for each in activity.others(rows, AgentId(""), scope)
+            ),
+            tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
+            handoffs=tuple(
+                Arranged(id=each.id, text=handoff_line(each).removeprefix("- "))
+                for each in coordination.handoffs(rows, scope, _LISTED)
+            ),
+            notes=tuple(
+                Noted(id=each.id, text=one_line(each.text, _SHOWN), importance=each.importance, by=each.by_name)
+                for each in coordination.notes(rows, scope, _LISTED)
+            ),
+        )
+
+    @operation("coord.assign", "Assign a task to an agent", Action.COORDINATE, KEEPS)
+    @writes(_ARRANGE)
+    def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> Did:
+        by = self._by(caller, arguments.audience)
+        task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
+        return did(_("Assigned to {to}.{id}"), id=str(task.id), to=task.to_name or _("anyone"))
+
+    @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, KEEPS)
+    @writes(_ARRANGE)
+    def hand_over(self, tx: Tx, caller: Caller, note: _Note, agent: _Reader = "", audience: _Audience = "owner") -> str:
+        by = self._by(caller, audience)
+        left = coordination.hand_over(tx, by, note, *_to(tx, agent))
+        return _("{to_name} will read it in the next turn.", to_name=left.to_name or _("The next agent"))
+
+    @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, KEEPS)
+    @writes(_ARRANGE)
+    def add_note(
+        self,
+        tx: Tx,
+        caller: Caller,
+        note: _Decision,
+        importance: _Importance = "medium",
+        audience: _Audience = "owner",
+    ) -> str:
+        coordination.add_note(tx, self._by(caller, audience), note, importance)
+        return _("Noted for all agents.")
+
+    def _by(self, caller: Caller, audience: str) -> By:
+        """Who writes it, for those who may know."""
+        if not is_offered(caller.via, TERMINAL_ONLY):
+            return By((caller.here or caller.alone).scope, caller.trust, self.clock(), person=caller.person)
+        return By(Scope(named_audience(audience)), caller.trust, self.clock(), person=caller.person)
+
+
+def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
+    agent = _agent(rows, name)
+    return (None, "") if agent is None else (agent.id, agent.name)
+
+
+def _hand(rows: Rows, person: PersonId | None, caller: Caller) -> str:
+    """Who did something by hand, as far as the caller may know it."""
+    if person is not None and person.startswith("terminal:"):
+        return "The owner"
+    return (person and person_called(rows, person, caller.scope)) or "Somebody"
+
+
+def _agent(rows: Rows, name: str) -> Agent | None:
+    """The agent of that name; None for an empty one. Raises UserError."""
+    return find_living(rows, name) if name.strip() else None

@@ -1,0 +1,342 @@
+"""Groups by command: listed, shown, made, their members changed, carried from one constellation to another as TOML.
+
+As with agents the file seeds groups that the database does not know, and afterwards the database is the truth. Where a
+group answers is what the file says until it is decided by command: here with its table, or by `/admin route`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from bot.agents.groups.settings import TABLES
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, Approver
+from bot.config import Config
+from bot.config import Group as Section
+from bot.config.agent_files import read_group, write_exchange
+from bot.errors import CallError, UserError
+from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, require_standing
+from bot.services.agents.agent_tables import (
+    Changed,
+    Changes,
+    Difference,
+    Exported,
+    ExportTables,
+    ImportTables,
+    Settings,
+    beside,
+    read_settings,
+    read_tables,
+)
+from bot.services.caller import Caller
+from bot.services.names import find_group
+from bot.services.people.approvals import Approvals, UsesApprovals
+from bot.services.people.places import Places
+from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Lines, Listing, Result, Row, rows_text
+from bot.services.transactions import reads, writes
+from memory import agents, groups
+from memory.agents import Agent, Group, Member
+from memory.store.clock import from_text
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from sources.terminal import PERSON
+from texts import _, gettext_noop
+
+_SAVE = commit_point("grouping.save")
+_OWNER = Approver(PERSON, door="command line")
+
+_NAME = Field(min_length=1, max_length=64)
+_Group = Annotated[str, _NAME, Param("Name of the group", metavar="GROUP", suggests="groups")]
+_Agent = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
+_Name = Annotated[str, Field(max_length=64), Param("Name of the group", metavar="GROUP", positional=True)]
+_Member = Annotated[tuple[str, ...], Param("Agent to include", metavar="AGENT")]
+
+
+class AddMember(Arguments):
+    group: _Group
+    agent: _Agent
+    role: Annotated[str, Param("Role: regular, supervisor, observer or specialist", metavar="ROLE")] = ""
+    domain: Annotated[str, Param("What a specialist is responsible for", metavar="TEXT")] = ""
+    settings: Settings = ()
+
+
+class GroupRow(Row):
+    """A group as it is shown; where it answers only to those who may see how the service stands."""
+
+    group: str
+    pattern: str
+    members: str
+    answers_in: str
+    file: str
+
+    def line(self, ink: Ink) -> str:
+        return ink.text(f"{self.group} ({self.pattern}): {self.members}")
+
+
+class WholeGroup(Result):
+    """One group with all its settings; the table only for those who may take it away."""
+
+    group: str
+    file: str
+    settings: dict[str, Any]
+    toml: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        keys = (f"- {key}: {value}" for key, value in self.settings.items() if value not in ("", None, [], {}))
+        return [ink.text(f"{self.group}: {self.file}"), *([] if self.toml else map(ink.text, keys))]
+
+    @property
+    def document(self) -> str:
+        return self.toml
+
+    def terminal(self, _ink: Ink, _width: int | None) -> str:
+        return f"# {self.file}\n{self.toml.rstrip()}"
+
+
+class MemberRow(Row):
+    agent: str
+    status: str
+    role: str
+    model: str
+
+    @classmethod
+    def of(cls, agent: Agent, member: Member, usual: str) -> "MemberRow":
+        role = f"{member.role}: {member.domain}" if member.domain else member.role
+        return cls(agent=agent.name, status=agent.status, role=role, model=member.model or agent.model or usual)
+
+    phrase = gettext_noop("{agent}: {status}, {role}, model {model}")
+
+
+class GroupStatus(Result):
+    group: str
+    pattern: str
+    members: tuple[MemberRow, ...]
+    state: dict[str, Any]
+    speaking: tuple[str, ...] = Field(exclude=True)
+    """Those who take turns, in order."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        head = ink.text(f"{self.group}: {self.pattern}")
+        return [head, *(f"- {row.line(ink)}" for row in self.members), *self._kept(ink)]
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        rows = rows_text([row.cells(ink) for row in self.members], empty=_("It has no members."), width=width)
+        return "\n".join([f"{self.group}: {self.pattern}", rows, *self._kept(ink)])
+
+    def _kept(self, ink: Ink) -> Iterator[str]:
+        kept = self.state
+        if self.speaking and "index" in kept:
+            following = self.speaking[int(kept["index"]) % len(self.speaking)]
+            yield ink.text(_("Next in turn: {agent}", agent=following))
+        for key, words in (("used", _("Last asked")), ("fired", _("Last fired"))):
+            if kept.get(key):
+                moments = sorted(kept[key].items(), key=lambda each: str(each[1]), reverse=True)
+                told = ", ".join(f"{ink.text(name)} {ink.time(from_text(at))}" for name, at in moments)
+                yield f"{words}: {told}"
+        for key, words in (("checked", _("Last checked")), ("since", _("Considers what happened since"))):
+            if kept.get(key):
+                yield f"{words}: {ink.time(from_text(kept[key]))}"
+        if kept.get("above"):
+            yield ink.text(_("Above its threshold: {names}", names=", ".join(kept["above"])))
+
+
+@dataclass(frozen=True)
+class Groups(UsesApprovals):
+    titles: ClassVar = {
+        "group": "Manage groups of agents and where they answer",
+        "group.add": "Add agents to groups",
+        "group.remove": "Remove agents from groups",
+    }
+
+    config: Config
+    approvals: Approvals
+    places: Places
+    resume: Callable[[], None]
+
+    @operation("group.list", "List groups and their members", Action.HELP)
+    async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
+        whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
+        rows = [
+            GroupRow(
+                group=section["name"],
+                pattern=section["pattern"],
+                members=", ".join(read_group(section).names),
+                answers_in=", ".join(_places(section)) if whole else "",
+                file=self._beside_file(section) if whole else "",
+            )
+            for section in await self._sections()
+        ]
+        return Listing(rows=tuple(rows), empty=_("There are no groups."))
+
+    @operation("group.show", "Show a group and its settings", Action.STATUS, Options(suffix="toml"))
+    async def show(self, caller: Caller, group: _Group) -> WholeGroup:
+        section = await self._named(group)
+        whole = policy.may(self.approvals.people, caller.approver, Action.EXPORT)
+        toml = write_exchange(groups=[section]) if whole else ""
+        return WholeGroup(group=section["name"], file=self._beside_file(section), settings=section, toml=toml)
+
+    @operation("group.status", "Show a group's members and state", Action.STATUS)
+    @reads
+    def status(self, rows: Rows, _caller: Caller, group: _Group) -> GroupStatus:
+        found = find_group(rows, group)
+        names = {str(each.id): each.name for each in agents.every_agent(rows)}
+        usual = self.config.model.default
+        return GroupStatus(
+            group=found.name,
+            pattern=found.pattern,
+            members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in found.members),
+            state=_with_names(groups.state(rows, found.id), names),
+            speaking=tuple(names[each.agent] for each in found.members if each.role != "observer"),
+        )
+
+    @operation("group.create", "Create a group", Action.AGENTS, CHANGES_AT_TERMINAL)
+    async def create(self, _caller: Caller, name: _Name = "", member: _Member = (), settings: Settings = ()) -> Changes:
+        given = read_settings(settings)
+        members = {"members": list(member)} if member else {}
+        wanted = {"name": name, **given, **members}
+        if not name or not wanted.get("members"):
+            raise CallError("group create: give a name and --member")
+        return await self.save([read_group(wanted)], replacing=False)
+
+    @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES_AT_TERMINAL)
+    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
+        return await self.save(read_tables(arguments.file, "groups"), replacing=arguments.replace)
+
+    @operation("group.export", "Export groups with all their settings", Action.EXPORT, Options(suffix="toml"))
+    async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:
+        wanted = await self.database.read(lambda rows: [find_group(rows, name).name for name in arguments.names])
+        sections = tuple(each for each in await self._sections() if not wanted or each["name"] in wanted)
+        exported = Exported(kind="group", tables=sections, toml=write_exchange(groups=sections), file="")
+        return exported.written(arguments.output)
+
+    @operation("group.add.member", "Add an agent to a group", Action.AGENTS, CHANGES_AT_TERMINAL)
+    async def add_member(self, _caller: Caller, arguments: AddMember) -> Changes:
+        section, agent = await self._named(arguments.group), arguments.agent
+        if _is_in(agent, section):
+            raise UserError("{agent} is already in {group}.", agent=agent, group=section["name"])
+        known = {each.name.casefold(): each.name for each in await self.database.read(agents.every_agent)}
+        said = {key: value for key, value in (("role", arguments.role), ("domain", arguments.domain)) if value}
+        own = {**read_settings(arguments.settings), **said}
+        member = {"agent": known.get(agent.strip().casefold(), agent), **own}
+        return await self.save([read_group({**section, "members": [*section["members"], member]})])
+
+    @operation(
+        "group.remove.member", "Remove an agent from a group; its memory stays", Action.AGENTS, CHANGES_AT_TERMINAL
+    )
+    async def remove_member(self, _caller: Caller, group: _Group, agent: _Agent) -> Changes:
+        section = await self._named(group)
+        if not _is_in(agent, section):
+            there = ", ".join(read_group(section).names)
+            raise UserError(
+                "{agent} is not in {group}. Its members are: {there}.", group=section["name"], there=there, agent=agent
+            )
+        left = [each for each in section["members"] if _named(each) != agent.strip().casefold()]
+        if not left:
+            raise UserError(
+                "{agent} is the only member of {group}, and a group needs one.", agent=agent, group=section["name"]
+            )
+        return await self.save([read_group({**section, "members": left})])
+
+    @suggestions("groups")
+    @reads
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return [group.name for group in agents.groups(rows)]
+
+    async def differences(self, tables: Sequence[Section]) -> list[Difference]:
+        """How the groups of these tables stand in the database; the only one is the default."""
+        known = {each["name"]: _comparable(read_group(each)) for each in await self._sections()}
+        found: list[Difference] = []
+        for table in tables:
+            default = table.default or len(tables) == 1
+            usual = _comparable(table.model_copy(update={"default": default}))
+            found += Difference.between("group", table.name, known.get(table.name), usual)
+        return found
+
+    async def save(self, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
+        """Create or change groups as these tables say, all of them or none; then where they answer.
+
+        Raises UserError.
+        """
+        done = await self._save(sections, replacing)
+        await self.place(sections)
+        return done
+
+    @writes(_SAVE, durable=True)
+    def _save(self, tx: Tx, sections: Sequence[Section], replacing: bool) -> Changes:
+        return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
+
+    def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
+        """Create or change groups as these tables say. Raises UserError or ConfigError."""
+        done = []
+        for section in sections:
+            there = next((each for each in agents.groups(tx) if each.name == section.name), None)
+            if there is not None and not replacing:
+                raise UserError(
+                    "There is already a group {group}. `carina group import FILE --replace` changes it.",
+                    group=section.name,
+                )
+            make_group(tx, section, self.approvals.clock())
+            did = _("created") if there is None else _("changed")
+            done.append(Changed(kind="group", name=section.name, did=did))
+        require_standing(tx, self.config, self.places.answering, sections)
+        return done
+
+    async def place(self, sections: Sequence[Section]) -> None:
+        """Let groups that were stored answer where their tables say, and what waited for their agents."""
+        await self.database.read(self.places.answering.heed)
+        for section in sections:
+            await self._place(section)
+        self.resume()
+
+    async def _place(self, section: Section) -> None:
+        """Let a group answer where its table says, by command, where that is not so already."""
+        now = await self._named(section.name)
+        wanted = [place for place in section.places if place not in now["places"]]
+        for subject in [*wanted, *([EVERYWHERE_ELSE] if section.default and not now["default"] else [])]:
+            await self.places.bind(subject, section.name, _OWNER)
+
+    @reads
+    def _named(self, rows: Rows, name: str) -> dict[str, Any]:
+        return self._section(rows, find_group(rows, name))
+
+    @reads
+    def _sections(self, rows: Rows) -> list[dict[str, Any]]:
+        return [self._section(rows, each) for each in agents.groups(rows)]
+
+    def _section(self, rows: Rows, group: Group) -> dict[str, Any]:
+        return group_section(rows, group, self.places.answering)
+
+    def _beside_file(self, section: Mapping[str, Any]) -> str:
+        """How a group in the database stands to its table in the configuration, in words."""
+        table = next((each for each in self.config.groups if each.name == section["name"]), None)
+        usual = None if table is None else _comparable(table)
+        return beside(self.config.file.name, _comparable(read_group(section)), usual)
+
+
+def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """What a pattern keeps, with agents by name."""
+    return {
+        names.get(key, key): _with_names(value, names) if isinstance(value, Mapping) else value
+        for key, value in kept.items()
+    }
+
+
+def _places(section: Mapping[str, Any]) -> list[str]:
+    return [*section["places"], *([_("everywhere else")] if section["default"] else [])]
+
+
+def _comparable(section: Section) -> dict[str, Any]:
+    """A group's table without what makes no difference: the order of places, a pattern's table that is the usual."""
+    said = section.model_dump(exclude={*map(str, TABLES)})
+    return {**said, "places": set(section.places), section.pattern: section.settings.model_dump()}
+
+
+def _is_in(agent: str, section: Mapping[str, Any]) -> bool:
+    return agent.strip().casefold() in map(_named, section["members"])
+
+
+def _named(member: Mapping[str, Any] | str) -> str:
+    return (member if isinstance(member, str) else str(member["agent"])).casefold()

@@ -1,0 +1,337 @@
+"""What agents keep for the long term, and what one is shown in a place. Scoped as a message there is."""
+
+import contextlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from bot.agents.context.prompt import render_block
+from bot.agents.context.quotes import estimate_tokens
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, Change, MemoryRights
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.memory.block_results import Widened
+from bot.services.names import find_agent, named_audience, where
+from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row, forgotten, record_lines, rows_text
+from bot.services.transactions import MemoryService, reads, writes
+from memory import agents, blocks
+from memory.agents import Agent
+from memory.blocks import Block
+from memory.blocks.revert import Hand
+from memory.erasure.retraction import forget_entry
+from memory.knowledge import archival
+from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.people.audience import Scope
+from memory.queue import turns
+from memory.store.database import Rows, Tx
+from memory.store.errors import EntryNotFound, Refused
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, EntryId, PersonId
+from memory.wider_audience import require_widening_entry, widen_entry
+from sources.text import one_line
+from texts import _, gettext_noop, number_text
+
+_ADD = commit_point("archive.add")
+_DELETE = commit_point("archive.delete")
+_WIDEN = commit_point("archive.widen")
+
+_MOST, _SUGGESTED = 1_000, 100
+_SHOWN = 200  # characters of an entry in a list
+_LISTED = ("id", "agent", "label", "category", "tags", "metadata", "text", "people", "audience", "stored")
+
+_Agent = Annotated[
+    str, Field(max_length=64), Param("Limit to this agent (default: all agents)", metavar="NAME", suggests="agents")
+]
+_Which = Annotated[str, Field(min_length=1, max_length=200), Param("Label or ID of the entry", suggests="entries")]
+_Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
+_Audience = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Who can see it: public, guild:<id> or channel:<id>")
+]
+
+
+class AddEntry(Arguments):
+    text: Annotated[str, Field(min_length=1), Param("What to keep, in full sentences")]
+    label: Annotated[str, Field(max_length=100), Param("Short name for the entry", metavar="NAME")] = ""
+    category: Annotated[str, Field(max_length=200), Param("Category, such as health/teeth", metavar="PATH")] = ""
+    tag: Annotated[tuple[str, ...], Param("Tag to find it by", metavar="WORD")] = ()
+    agent: Annotated[
+        str,
+        Field(max_length=64),
+        Param("Agent that keeps it (default: the one that last answered you)", metavar="NAME", suggests="agents"),
+    ] = ""
+
+
+class EntryRow(Row):
+    id: str
+    agent: str
+    label: str
+    category: str
+    tags: tuple[str, ...]
+    importance: float
+    reinforcement: int
+    metadata: dict[str, Any]
+    text: str
+    people: tuple[str, ...]
+    audience: str
+    stored: datetime
+    changed: datetime
+    last_seen: datetime | None
+    whole: str = Field(exclude=True)
+    """All of it that can be read."""
+
+    @classmethod
+    def of(cls, entry: Entry, names: Mapping[AgentId, str]) -> "EntryRow":
+        more = {"agent": names.get(entry.agent, ""), "label": entry.label or "", "text": entry.content}
+        at = {"stored": entry.created_at, "changed": entry.updated_at}
+        return cls.from_record(entry, **more, **at, whole=whole_text(entry))
+
+    @property
+    def name(self) -> str:
+        """Its label, where it has one that can be shown."""
+        return archival.shown_name(self.label, "")
+
+    def line(self, ink: Ink) -> str:
+        text = one_line(self.text, _SHOWN)
+        return f"{ink.text(f'{self.name}: {text}' if self.name else text)}{ink.number(self.id)}"
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        return {**super().cells(ink), "label": self.name, "people": [ink.person(each) for each in self.people]}
+
+
+class Entries(Listing[EntryRow]):
+    empty: str = Field(default=gettext_noop("There are no entries that you can see here."), exclude=True)
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        rows = [{name: row.cells(ink)[name] for name in _LISTED} for row in self.rows]
+        whole = _("To see a whole entry: carina archival show ENTRY")
+        return rows_text(rows, empty=_(self.empty), width=width, brief=("text",), whole=whole)
+
+
+class WholeEntry(Result):
+    row: EntryRow
+
+    def lines(self, ink: Ink) -> list[str]:
+        row = self.row
+        named, plain = gettext_noop("{name}, stored {stored}"), gettext_noop("Stored {stored}")
+        return [row.told(ink, named if row.name else plain), ink.text(row.whole)]
+
+    def data(self) -> Any:
+        return self.row.model_dump(mode="json")
+
+    def terminal(self, ink: Ink, _width: int | None) -> str:
+        return "\n".join([*record_lines({**self.row.cells(ink), "text": ""}), "", self.row.text])
+
+
+class Added(Result):
+    row: EntryRow
+    already: bool
+    """Its words were known."""
+    not_taken: tuple[str, ...]
+    """What of the request it does not have."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        kept, named = gettext_noop("Kept by {agent}.{id}"), gettext_noop("Kept by {agent} as {name}.")
+        said = [self.row.told(ink, named if self.row.name else kept, name=ink.text(self.row.name))]
+        if self.already:
+            said.append(_("I already knew that; it is stronger now."))
+        if self.not_taken:
+            said.append(_("Not carried over: {parts}.", parts="; ".join(map(ink.text, self.not_taken))))
+        return [" ".join(said)]
+
+    def data(self) -> Any:
+        return {**self.row.model_dump(mode="json"), "already": self.already, "not_taken": list(self.not_taken)}
+
+
+class WidenedEntry(Widened):
+    entry: str
+
+
+class SeenBlock(Row):
+    """A block that an agent sees in a place, with the tokens it takes (an estimate)."""
+
+    agent: str
+    block: str
+    type: str
+    characters: int
+    most: int
+    tokens: int
+    audience: str
+    readers: str
+
+    @classmethod
+    def of(cls, rows: Rows, agent: Agent, block: Block, scope: Scope) -> "SeenBlock":
+        sizes = {
+            "characters": len(block.content),
+            "most": block.char_limit,
+            "readers": where(rows, block.audience, scope),
+        }
+        more = {"agent": agent.name, "block": block.label, "tokens": estimate_tokens(render_block(block))}
+        return cls.from_record(block, **sizes, **more)
+
+    def line(self, ink: Ink) -> str:
+        return self.told(
+            ink,
+            gettext_noop(
+                "{block} ({agent}, {type}): {characters} of {most} characters, about {tokens} tokens; for {readers}"
+            ),
+        )
+
+
+class Context(Listing[SeenBlock]):
+    empty: str = Field(default=gettext_noop("There are no blocks here."), exclude=True)
+
+    def lines(self, ink: Ink) -> list[str]:
+        lines = super().lines(ink)
+        total = sum(row.tokens for row in self.rows)
+        more = _("- about {total} tokens in total, before the conversation", total=number_text(total))
+        return [*lines, more] if self.rows else lines
+
+    terminal = Result.terminal
+
+
+@dataclass(frozen=True)
+class Archive(MemoryService):
+    titles: ClassVar = {"archival": "Manage long-term memory entries"}
+
+    @operation("archival.list", "List the newest entries you can see here", Action.READ_MEMORY)
+    @reads
+    def list_entries(self, rows: Rows, caller: Caller, limit: _Limit = 20, agent: _Agent = "") -> Entries:
+        named = agents_called(rows, agent)
+        found = [each for of in named for each in archival.latest(rows, of.id, caller.scope, limit=limit)]
+        found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
+        names = {agent.id: agent.name for agent in named}
+        return Entries(rows=tuple(EntryRow.of(entry, names) for entry in found[:limit]))
+
+    @operation("archival.show", "Show one entry in full", Action.READ_MEMORY)
+    @reads
+    def show_entry(self, rows: Rows, caller: Caller, entry: _Which, agent: _Agent = "") -> WholeEntry:
+        found = _entry(rows, agent, entry, caller.scope)
+        return WholeEntry(row=EntryRow.of(found, {each.id: each.name for each in agents.every_agent(rows)}))
+
+    @operation("archival.add", "Add an entry, used only in private conversations with you", Action.KEEP, KEEPS)
+    @writes(_ADD)
+    def add_entry(self, tx: Tx, caller: Caller, arguments: AddEntry) -> Added:
+        origin = Origin(caller.scope, caller.trust, caller.person)
+        entry = NewEntry(arguments.text, origin, arguments.label or None, arguments.category, arguments.tag)
+        now = self.clock()
+        keeper = _keeper(tx, arguments.agent, caller.person)
+        try:
+            kept = archival.insert(tx, keeper.id, entry, now)
+        except Refused as error:
+            raise Refused("This cannot be stored: {error}.", error=error) from error
+        row, left = EntryRow.of(kept, {keeper.id: keeper.name}), tuple(archival.not_taken(kept, entry))
+        return Added(row=row, already=kept.reinforcement > 0, not_taken=left)
+
+    @operation("archival.delete", "Delete an entry and the messages of yours it came from", Action.CHANGE_OWN, CHANGES)
+    @writes(_DELETE)
+    def delete_entry(self, tx: Tx, caller: Caller, entry: _Which, agent: _Agent = "") -> str:
+        """The words it came from are forgotten as far as they are the caller's."""
+        now = self.clock()
+        found = _entry(tx, agent, entry, caller.scope)
+        held = MemoryRights(found.people, found.audience, (Change.FORGET,))
+        self.require_change(caller, Change.FORGET, held)
+        asking = next((one for one in found.people if one in self.people.selves(caller.person)), caller.person)
+        return forgotten(forget_entry(tx, found, asking, now))
+
+    @operation(
+        "archival.widen", "Share an entry that contains only your own words", Action.WIDEN,
+        Options(changes=True, asks=True),
+    )  # fmt: skip
+    async def widen_entry(self, caller: Caller, entry: _Which, audience: _Audience, agent: _Agent = "") -> WidenedEntry:
+        """As it stands; the caller sees first what would be told."""
+        to = named_audience(audience)
+        person, scope = caller.person, caller.scope
+        owner = policy.may(self.people, caller.approver, Action.EDIT_ANY)
+        hand = Hand(person, self.people.selves(person), owner, scope, caller.trust, self.clock())
+
+        def look(rows: Rows) -> tuple[Entry, WidenedEntry]:
+            found = _entry(rows, agent, entry, scope)
+            require_widening_entry(rows, hand, found, to)
+            name = archival.shown_name(found.label, found.id)
+            told = WidenedEntry(
+                named=_("Entry {entry}", entry=found.label) if found.label else _("This entry"),
+                entry=name,
+                before=where(rows, found.audience, scope),
+                after=where(rows, to, scope),
+                audience=str(to),
+                text=whole_text(found),
+            )
+            return found, told
+
+        def work(tx: Tx) -> WidenedEntry:
+            found, told = look(tx)
+            caller.confirm(told.question)  # another version than was shown is asked about anew
+            widen_entry(tx, hand, found, to)
+            return told
+
+        try:
+            if not caller.sure:
+                _entry_found, told = await self.database.read(look)
+                caller.confirm(told.question)
+            return await self.database.write(_WIDEN, work)
+        except Refused as error:
+            raise Refused("This cannot be shared more widely: {error}.", error=error) from error
+
+    @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
+    @reads
+    def show_context(self, rows: Rows, caller: Caller) -> Context:
+        scope = caller.scope if caller.here is None else caller.here.scope
+        return Context(
+            rows=tuple(
+                SeenBlock.of(rows, agent, block, scope)
+                for agent in agents.agents(rows)
+                for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
+            )
+        )
+
+    @suggestions("entries")
+    async def suggest(self, caller: Caller) -> Suggestions:
+        found = await self.list_entries(caller, limit=_SUGGESTED)
+        return [(row.id, ": ".join(filter(None, (row.name, one_line(row.text, _SHOWN))))) for row in found.rows]
+
+
+def whole_text(entry: Entry) -> str:
+    """All of an entry that can be read: its words, then category, tags and metadata."""
+    more = {"category": entry.category, "tags": ", ".join(entry.tags)}
+    more |= {str(name): str(value) for name, value in entry.metadata.items()}
+    return "\n".join([entry.content, *(f"({name}: {value})" for name, value in more.items() if value)])
+
+
+def agents_called(rows: Rows, name: str) -> list[Agent]:
+    """The agent of that name, or all: also those that are archived, whose memory stays. Raises UserError."""
+    return [find_agent(rows, name)] if name else agents.every_agent(rows)
+
+
+def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
+    """Who keeps what a person adds: the agent of that name, else the one that answered them last, else the first."""
+    living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
+    if not living:
+        who = _("The agent {name}", name=name) if name else _("Every agent")
+        raise UserError("{name} is archived. At a terminal, `carina agent restore` restores it.", name=who)
+    last = turns.answered_last(rows, person)
+    return next((agent for agent in living if agent.id == last), living[0])
+
+
+def _entry(rows: Rows, agent: str, label: str, scope: Scope) -> Entry:
+    found = dict[EntryId, tuple[Agent, Entry]]()
+    for of in agents_called(rows, agent):
+        with contextlib.suppress(EntryNotFound):
+            entry = archival.read(rows, of.id, label, scope)
+            found[entry.id] = of, entry
+            if entry.id == label:
+                return entry
+    if not found:
+        raise UserError(
+            "There is no entry {label} that you can see here. The list of entries shows them.", label=repr(label)
+        )
+    if len(found) > 1:
+        which = ", ".join(_("{id} of {agent}", id=entry.id, agent=of.name) for of, entry in found.values())
+        raise UserError(
+            "Several agents have an entry {label}. Choose one by its ID: {which}.", label=repr(label), which=which
+        )
+    return next(entry for _of, entry in found.values())

@@ -1,0 +1,265 @@
+"""Blocks as wholes: made, renamed, described, resized, retyped, deleted and brought back by owner and admins."""
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, People
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.memory.block_results import ShareRow, Shares, WidenedBlock
+from bot.services.names import Named, find_living, find_named, named_audience, named_past, where
+from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.transactions import MemoryService, reads, writes
+from memory import activity
+from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
+from memory.blocks.document import person_writer
+from memory.blocks.history import Past
+from memory.blocks.lifecycle import (
+    deleted_blocks,
+    remove_block,
+    require_allowed_label,
+    set_block_settings,
+    share_block,
+    shares_of,
+    unshare_block,
+)
+from memory.blocks.revert import Hand
+from memory.blocks.rows import version_of
+from memory.blocks.schemas import TEXT, ListSchema, LogSchema, Schema, parse_schema
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.people.audience import Audience, Trust, may_write_down
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import BlockId
+from memory.wider_audience import require_widening, widen_block
+from texts import _
+
+_SHARE = commit_point("memory.share")
+_WIDEN = commit_point("memory.widen")
+
+BlockName = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks")
+]
+
+
+_SharedWith = Annotated[
+    str,
+    Field(max_length=64),
+    Param("Agent to share with (default: show who has it)", suggests="agents", positional=True),
+]
+_At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do")]
+_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="sharers")]
+_To = Annotated[
+    str,
+    Field(min_length=1, max_length=100),
+    Param("Who can see it: public, guild:<id> or channel:<id>", metavar="AUDIENCE", positional=True),
+]
+
+
+def hand_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Hand:
+    """Under whose rights a caller changes blocks by hand."""
+    owner = policy.may(people, caller.approver, Action.EDIT_ANY)
+    known = people.owner if caller.person in people.owner else (caller.person,)
+    return Hand(caller.person, known, owner, caller.scope, caller.trust, now, checkpoints)
+
+
+def _shared(rows: Rows, named: Named) -> Shares:
+    shares = tuple(ShareRow.of(each) for each in shares_of(rows, named.block))
+    return Shares(block=named.name, agent=named.agent, shares=shares)
+
+
+def _widened(rows: Rows, named: Named, to: Audience, caller: Caller) -> WidenedBlock:
+    return WidenedBlock(
+        named=_("Block {block}", block=named.name),
+        block=named.name,
+        before=where(rows, named.block.audience, caller.scope),
+        after=where(rows, to, caller.scope),
+        audience=str(to),
+        text=named.block.content,
+    )
+
+
+_ADMINISTER = commit_point("memory.administer")
+
+_Label = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK")]
+_Description = Annotated[str, Field(max_length=500), Param("What belongs in the block, for the agent")]
+_Limit = Annotated[int | None, Field(ge=1, le=100_000), Param("Maximum number of characters")]
+_Type = Annotated[
+    Literal["core", "working", "archival"] | None,
+    Param("core: always in context; working: while pinned; archival: found by search"),
+]
+
+
+class CreateBlock(Arguments):
+    label: _Label
+    description: Annotated[
+        str, Field(min_length=1, max_length=500), Param("What belongs in the block, for the agent", positional=True)
+    ]
+    agent: Annotated[str, Field(max_length=64), Param("Agent that gets it (default: the first)", suggests="agents")] = (
+        ""
+    )
+    type: _Type = None
+    limit: _Limit = None
+    permission: Annotated[Permission, Param("What the agent may do with it")] = Permission.READ_WRITE
+
+
+class ChangeBlock(Arguments):
+    label: BlockName
+    rename: Annotated[str, Field(max_length=100), Param("New name of the block", metavar="NAME")] = ""
+    description: _Description = ""
+    limit: _Limit = None
+    type: _Type = None
+    content: Annotated[
+        Literal["text", "list", "log", "fields"] | None,
+        Param("What it consists of: a text; its lines as a list or log; or fields, each line being NAME: value"),
+    ] = None
+    fields: Annotated[str, Field(max_length=1_000), Param("Names of the fields, separated by commas")] = ""
+
+
+def _schema(content: str | None, fields: str) -> Schema | None:
+    if (content == "fields") != bool(fields):
+        raise UserError("Give the names of the fields together with the content “fields”.")
+    match content:
+        case "fields":
+            names = [{"name": name.strip()} for name in fields.split(",") if name.strip()]
+            return parse_schema(json.dumps({"type": "map", "fields": names}))
+        case "list":
+            return ListSchema()
+        case "log":
+            return LogSchema()
+        case _:
+            return TEXT if content else None
+
+
+@dataclass(frozen=True)
+class BlockSettings(MemoryService):
+    titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
+
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+
+    @operation("memory.share", "Share a block with another agent", Action.SHARE, CHANGES)
+    async def share(self, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
+        return await (self._share(caller, label, agent, Permission(at)) if agent else self._shares(caller, label))
+
+    @reads
+    def _shares(self, rows: Rows, caller: Caller, label: str) -> Shares:
+        return _shared(rows, find_named(rows, caller.scope, label))
+
+    @writes(_SHARE)
+    def _share(self, tx: Tx, caller: Caller, label: str, agent: str, at: Permission) -> Shares:
+        named = find_named(tx, caller.scope, label)
+        share_block(tx, named.block, find_living(tx, agent).name, at, self.clock())
+        return _shared(tx, named)
+
+    @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, CHANGES)
+    @writes(_SHARE)
+    def unshare(self, tx: Tx, caller: Caller, label: BlockName, agent: _Agent) -> Shares:
+        named = find_named(tx, caller.scope, label)
+        unshare_block(tx, named.block, agent)
+        return _shared(tx, named)
+
+    @operation(
+        "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
+        Options(changes=True, asks=True),
+    )  # fmt: skip
+    async def widen(self, caller: Caller, label: BlockName, to: _To = "public") -> WidenedBlock:
+        """As it stands; the caller sees first what would be told."""
+        audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
+
+        def look(rows: Rows) -> tuple[BlockId, Past, WidenedBlock]:
+            named, past = named_past(rows, caller.scope, label)
+            require_widening(rows, hand, named.block, past, audience)
+            return named.block.id, past, _widened(rows, named, audience, caller)
+
+        looked_at, known, found = await self.database.read(look)
+        caller.confirm(found.question)
+
+        def work(tx: Tx) -> WidenedBlock:
+            named = find_named(tx, caller.scope, label)
+            if named.block.id != looked_at or version_of(tx, looked_at) != known.version:
+                raise UserError("The block changed in the meantime. Look at it again, then repeat the command.")
+            told = _widened(tx, named, audience, caller)
+            widen_block(tx, hand, named.block, known, audience)
+            return told
+
+        return await self.database.write(_WIDEN, work)
+
+    @suggestions("sharers", within="label")
+    async def suggest_sharers(self, caller: Caller, label: str) -> Suggestions:
+        found = await self._shares(caller, label)
+        return [each.agent for each in found.shares]
+
+    @operation("memory.create", "Create a memory block", Action.BLOCKS, KEEPS)
+    @writes(_ADMINISTER)
+    def create(self, tx: Tx, caller: Caller, arguments: CreateBlock) -> str:
+        owner, kind = find_living(tx, arguments.agent), BlockType(arguments.type or "working")
+        new = NewBlock(
+            owner.id, arguments.label, arguments.description, caller.scope.audience, caller.trust, kind,
+            arguments.permission, arguments.limit, pinned=kind is BlockType.WORKING,
+        )  # fmt: skip
+        require_allowed_label(arguments.label)
+        self._require_theirs(caller, create_block(tx, new, person_writer(caller.person), self.clock()))
+        self._note(tx, caller, arguments.label, "created")
+        return _("Created block {block}.", block=arguments.label)
+
+    @operation("memory.change", "Rename, describe, resize or retype a block", Action.BLOCKS, KEEPS)
+    @writes(_ADMINISTER)
+    def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
+        kind = None if arguments.type is None else BlockType(arguments.type)
+        schema = _schema(arguments.content, arguments.fields)
+        new = NewSettings(arguments.rename, arguments.description, arguments.limit or 0, kind, schema)
+        if new == NewSettings():
+            raise UserError("There is nothing to change.")
+        block = find_named(tx, caller.scope, arguments.label).block
+        for each in (block.type, kind or block.type):  # a core block is guarded on the way in as on the way out
+            self._require_theirs(caller, block._replace(type=each))
+        self._note(tx, caller, block.label, "changed")
+        label = set_block_settings(tx, block, new, person_writer(caller.person), self.clock()).label
+        return _("Changed block {block}.", block=label)
+
+    @operation(
+        "memory.delete", "Delete a memory block", Action.BLOCKS,
+        Options(changes=True, asks=True),
+    )  # fmt: skip
+    @writes(_ADMINISTER)
+    def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
+        named = find_named(tx, caller.scope, label)
+        self._require_theirs(caller, named.block)
+        remove_block(tx, named.block, self.clock())
+        caller.confirm(_("Delete block {label}?", label=named.block.label))  # else it is undone
+        self._note(tx, caller, named.block.label, "deleted")
+        command = caller.command("memory restore")
+        return _("Deleted block {block}. {command} brings it back.", block=named.block.label, command=command)
+
+    @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, KEEPS)
+    @writes(_ADMINISTER)
+    def restore(self, tx: Tx, caller: Caller, label: _Label) -> str:
+        found = deleted_blocks(tx, caller.scope, label)
+        if not found:
+            raise UserError("There is no deleted block {block} here.", block=repr(label))
+        owner, audience = found[0]
+        self._require_theirs(caller, restore_block(tx, owner, label, audience, self.clock()))
+        self._note(tx, caller, label, "restored")
+        return _("Block {block} is back.", block=label)
+
+    def _require_theirs(self, caller: Caller, block: Block) -> None:
+        """What others read elsewhere, and what is before a model's eyes at every turn, is the owner's to settle."""
+        if policy.may(self.people, caller.approver, Action.EDIT_ANY):
+            return
+        heard = (caller.scope,) if caller.here is None else (caller.scope, caller.here.scope)
+        if not any(may_write_down(scope, block.audience) for scope in heard):
+            raise UserError("Block {block} is also seen elsewhere. Only the owner can change it.", block=block.label)
+        if caller.trust < Trust.APPROVED and block.type is BlockType.CORE and not block.audience.startswith("person:"):
+            raise UserError("Block {block} is always in context. Only the owner can change it.", block=block.label)
+
+    def _note(self, tx: Tx, caller: Caller, label: str, change: str) -> None:
+        words, details = f"{change} the block {label} by hand", {"label": label, "change": change}
+        event = activity.NewEvent(
+            activity.Kind.BLOCK, words, caller.scope.audience, caller.trust, person=caller.person, details=details
+        )
+        activity.note(tx, event, self.clock())

@@ -1,0 +1,370 @@
+"""Memory blocks: looked at, looked back at, changed by hand.
+
+Everything is read through the caller's scope, and every change is decided again in the transaction that makes it.
+Blocks go by names that people understand: the label, and where there are several of that label, whose and where.
+"""
+
+import functools
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.memory.block_results import (
+    Blame,
+    BlockList,
+    BlockRow,
+    ChangeRow,
+    CheckRow,
+    Diff,
+    Edited,
+    History,
+    PartRow,
+    ShownBlock,
+    WentBack,
+    Writable,
+    state_of,
+)
+from bot.services.memory.block_settings import BlockName, hand_of
+from bot.services.names import (
+    Named,
+    block_name,
+    find_named,
+    named_blocks,
+    named_past,
+    version_before,
+    where,
+    writer_called,
+    writer_names,
+)
+from bot.services.registry import (
+    CHANGES,
+    CHANGES_AT_TERMINAL,
+    KEEPS,
+    Arguments,
+    Options,
+    Param,
+    Suggestions,
+    operation,
+    suggestions,
+)
+from bot.services.results import Listing
+from bot.services.transactions import MemoryService, reads, writes
+from memory.blocks import Operation, manual_edits, revert
+from memory.blocks.changes import Writer, person_writer, played
+from memory.blocks.edits import addition, end_of
+from memory.blocks.history import Past, blame
+from memory.blocks.manual_edits import field_mark
+from memory.blocks.repair import note_damage, repair_block, verify_block
+from memory.blocks.revert import Done, Edit, Hand, past_of_block
+from memory.blocks.rows import version_of
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.store.database import Rows, Tx
+from memory.store.errors import BlockChanged, BlockCorrupt
+from memory.store.faults import commit_point
+from memory.store.ids import BlockId
+from texts import _, error_text, ngettext
+
+_CHANGE = commit_point("memory.change")
+_REPAIR = commit_point("memory.repair")
+
+_FORM = Options(changes=True, keeps=True, offered=False)
+
+_Version = Annotated[int, Param("Version number, as the history shows it")]
+_FieldName = Annotated[str, Field(max_length=140), Param("Edit only this field", suggests="fields")]
+_Label = Annotated[
+    str, Field(max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks", positional=True)
+]
+_Shown = Annotated[int | None, Param("Version to show (default: the newest)")]
+_Before = Annotated[int | None, Param("Show only changes before this one")]
+_Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=TERMINAL_ONLY)]
+_Newer = Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)]
+_Text = Annotated[str, Field(min_length=1, max_length=4_000), Param("The text to add")]
+_Content = Annotated[str, Param("The new text")]
+_Redo = Annotated[bool, Param("Redo your latest undone change")]
+_Writer = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Agent, person or job whose changes to undo", suggests="writers")
+]
+_Since = Annotated[
+    str, Field(max_length=40), Param("Start from a change (12), a turn ('turn 7'), a time, or an age (8h, 2d)")
+]
+_Repair = Annotated[bool, Param("Repair damaged blocks")]
+
+
+class EditBlock(Arguments):
+    label: BlockName
+    field: _FieldName = ""
+    text: Annotated[str | None, Param("The new text", piped=True, via=TERMINAL_ONLY)] = None
+    seen: Annotated[
+        int | None,
+        Param("Version you edited; later changes by others are kept", via=TERMINAL_ONLY),
+    ] = None
+    only_at: Annotated[
+        str,
+        Field(max_length=60),
+        Param("Edit only if this is still its state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY),
+    ] = ""
+
+
+class WriteBlock(Arguments):
+    label: BlockName
+    text: Annotated[str, Param("The new text")]
+    seen: Annotated[int | None, Param("The version that the form showed")] = None
+    field: Annotated[str, Param("The mark of the field's name")] = ""
+    mark: Annotated[str, Param("The mark of what the form showed")] = ""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A new text of a block or of a field of it, for whoever saw a version or the mark of one."""
+
+    text: str
+    field: str = ""
+    mark: str = ""
+    seen: int | None = None
+
+
+@dataclass(frozen=True)
+class Blocks(MemoryService):
+    titles: ClassVar = {"memory": "Create, edit and restore memory blocks"}
+
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+
+    # ------------------------------------------------------------------ looking
+
+    @operation("memory.list", "List the memory blocks you can see here", Action.READ_MEMORY)
+    @reads
+    def list_blocks(self, rows: Rows, caller: Caller) -> BlockList:
+        return _listed(rows, caller)
+
+    @operation("memory.show", "Show a memory block, or list them all", Action.READ_MEMORY)
+    @reads
+    def show_block(
+        self, rows: Rows, caller: Caller, label: _Label = "", version: _Shown = None
+    ) -> BlockList | ShownBlock:
+        if not label:
+            return _listed(rows, caller)
+        named = find_named(rows, caller.scope, label)
+        block, now = named.block, version_of(rows, named.block.id)
+        version = now if version is None else version
+        text = block.content if version == now else past_of_block(rows, block.id).text_at(version)
+        row = _row(rows, named, caller)
+        return ShownBlock(row=row, version=version, newest=now, text=text, profile=block.profile)
+
+    @operation("memory.history", "Show who changed a block, when and how", Action.READ_MEMORY)
+    @reads
+    def show_history(
+        self, rows: Rows, caller: Caller, label: BlockName, before: _Before = None, limit: _Limit = 15
+    ) -> History:
+        named, past, names = self._past(rows, caller, label)
+        steps = [step for step in past.steps if before is None or step.change.seq < before]
+        text, changes = played(past.text, steps[:-limit]), list[ChangeRow]()
+        for step in steps[-limit:]:
+            changes.append(ChangeRow.of_step(step, text, names))
+            text = played(text, [step])
+        return History(block=named.name, versions=_(past.range), changes=tuple(changes[::-1]))
+
+    @operation("memory.diff", "Compare two versions of a block", Action.READ_MEMORY)
+    @reads
+    def compare(self, rows: Rows, caller: Caller, label: BlockName, older: _Version, newer: _Newer = None) -> Diff:
+        named, past = named_past(rows, caller.scope, label)
+        newer = past.version if newer is None else newer
+        before, after = past.text_at(older), past.text_at(newer)
+        return Diff(block=named.name, older=older, newer=newer, before=before, after=after)
+
+    @operation("memory.blame", "Show who wrote which part of a block, and when", Action.READ_MEMORY)
+    @reads
+    def show_blame(self, rows: Rows, caller: Caller, label: BlockName) -> Blame:
+        named, past, names = self._past(rows, caller, label)
+        parts = tuple(PartRow.of(piece, names) for piece in blame(past))
+        return Blame(block=named.name, versions=_(past.range), parts=parts)
+
+    # ------------------------------------------------------------------ writing
+
+    @operation("memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN, KEEPS)
+    @writes(_CHANGE)
+    def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> Edited:
+        """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
+        if arguments.text is None:
+            raise UserError("The new text is missing. An empty text empties the block.")
+        named = find_named(tx, caller.scope, arguments.label)
+        if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
+            raise BlockChanged("Block {block} was changed since, so it stays as it is.", block=named.block.label)
+        return self._edited(tx, caller, named, Written(arguments.text, arguments.field, seen=arguments.seen))
+
+    @operation("memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN, KEEPS)
+    @writes(_CHANGE)
+    def append(self, tx: Tx, caller: Caller, label: BlockName, text: _Text, field: _FieldName = "") -> Edited:
+        named = find_named(tx, caller.scope, label)
+        path = field or end_of(named.block)
+        added = addition(named.block, path, f"{text}\n", person_writer(caller.person), self.clock())
+        edit = revert.by_hand(tx, self._hand(caller), named.block, Operation.APPEND)
+        block = edit(lambda document: document.change(added))
+        return Edited(block=named.name, field=path, version=block.version, merged=False, text=block.content)
+
+    @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
+    @reads
+    def open_form(self, rows: Rows, caller: Caller, label: BlockName, field: _FieldName = "") -> Writable:
+        block = find_named(rows, caller.scope, label).block
+        revert.require_hand(self._hand(caller), block)
+        return Writable(
+            id=block.id,
+            field=field_mark(field) if field else "",
+            version=version_of(rows, block.id),
+            text=(text := manual_edits.text_of(rows, block, field)),
+            mark=field_mark(text),
+            limit=block.char_limit,
+        )
+
+    @operation("memory.write", "Store a form with a block", Action.EDIT_OWN, _FORM)
+    @writes(_CHANGE)
+    def write_block(self, tx: Tx, caller: Caller, arguments: WriteBlock) -> Edited:
+        named = find_named(tx, caller.scope, arguments.label)
+        if not arguments.field:
+            return self._edited(tx, caller, named, Written(arguments.text, seen=arguments.seen))
+        there = manual_edits.fields_by_hand(named.block)
+        found = next((each for each in there if field_mark(each) == arguments.field), None)
+        if found is None:
+            raise UserError("The block no longer has this field, so nothing was changed.")
+        return self._edited(tx, caller, named, Written(arguments.text, found, arguments.mark))
+
+    def _edited(self, tx: Tx, caller: Caller, named: Named, new: Written) -> Edited:
+        edit = revert.by_hand(tx, self._hand(caller), named.block)
+        block = manual_edits.write(edit, named.block, new.text, new.field, new.mark, new.seen)
+        merged = manual_edits.kept_more(tx, block, new.field, new.text)
+        return Edited(block=named.name, field=new.field, version=block.version, merged=merged, text=block.content)
+
+    # ------------------------------------------------------------------ going back
+
+    @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, CHANGES)
+    async def roll_back(self, caller: Caller, label: BlockName, version: _Version) -> WentBack:
+        read = functools.partial(revert.past_to_go_back, version=version)
+        return await self._gone_back(
+            caller, label, read, lambda _tx, edit, known: revert.roll_back(edit, version, known)
+        )
+
+    @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, CHANGES)
+    async def undo(self, caller: Caller, label: BlockName, redo: _Redo = False) -> WentBack:
+        writer = person_writer(caller.person)
+        step, read = revert.redo if redo else revert.undo, revert.past_to_go_back
+        return await self._gone_back(caller, label, read, lambda _tx, edit, known: step(edit, writer, known))
+
+    @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
+    async def revert_writer(self, caller: Caller, label: BlockName, writer: _Writer, since: _Since = "") -> WentBack:
+        """Since a version or a time."""
+
+        def act(tx: Tx, edit: Edit, known: Past | None) -> Done:
+            block = find_named(tx, caller.scope, label).block.id
+            past = known if known is not None and version_of(tx, block) == known.version else past_of_block(tx, block)
+            names = writer_names(tx, past, caller.scope, caller.approver, self.people)
+            whose = writer_called(names, past, writer, self.people)
+            return revert.revert(edit, past, whose, version_before(past, since, self.clock()), names[whose])
+
+        return await self._gone_back(caller, label, lambda rows, block: past_of_block(rows, block).replayed(), act)
+
+    async def _gone_back(
+        self,
+        caller: Caller,
+        label: str,
+        read: Callable[[Rows, BlockId], Past],
+        act: Callable[[Tx, Edit, Past | None], Done],
+    ) -> WentBack:
+        """Go back in a block.
+
+        A long past takes its time: it is replayed by a reader, and only what changed meanwhile makes the writer do it.
+        """
+
+        def replay(rows: Rows) -> tuple[BlockId, Past]:
+            block = find_named(rows, caller.scope, label).block.id
+            return block, read(rows, block)
+
+        def work(tx: Tx) -> WentBack:
+            named = find_named(tx, caller.scope, label)
+            known = past if named.block.id == replayed else None
+            done = act(tx, revert.by_hand(tx, self._hand(caller), named.block), known)
+            return WentBack.of(named.name, version_of(tx, named.block.id), done)
+
+        replayed, past = await self.database.read(replay)
+        return await self.database.write(_CHANGE, work)
+
+    # ------------------------------------------------------------------ maintenance
+
+    @operation("memory.verify", "Check all blocks for damage", Action.EDIT_ANY, CHANGES_AT_TERMINAL)
+    async def verify(self, _caller: Caller, repair: _Repair = False) -> AsyncIterator[Listing[CheckRow]]:
+        """Raises UserError where something stays damaged, after what was found."""
+        rows = list[CheckRow]()
+        for identifier, name in await self.database.read(_every_block):
+            problems = await self.database.read(functools.partial(_problems, identifier))
+            repaired: Sequence[str] = ()
+            if problems and repair:
+                repaired = await self._repair(identifier)
+            state = "sound" if not problems else "repaired" if repaired else "damaged"
+            rows.append(CheckRow(block=name, state=state, found=tuple(problems)))
+        yield Listing(rows=tuple(rows), empty=_("There are no blocks yet."))
+        if damaged := sum(row.state == "damaged" for row in rows):
+            found = ngettext("{count} block is damaged.", "{count} blocks are damaged.", damaged)
+            raise UserError(f"{found} {_('`carina memory verify --repair` rebuilds what it can.')}")
+
+    async def _repair(self, identifier: BlockId) -> Sequence[str]:
+        try:
+            return await self.database.write(_REPAIR, lambda tx: repair_block(tx, identifier, self.clock()))
+        except BlockCorrupt as error:
+            why, now = [error_text(error)], self.clock()
+            await self.database.write(_REPAIR, lambda tx: note_damage(tx, identifier, why, "unreadable", now))
+            return ()
+
+    # ------------------------------------------------------------------ suggestions
+
+    @suggestions("blocks")
+    @reads
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        return [each.name for each in named_blocks(rows, caller.scope)]
+
+    @suggestions("fields", within="label")
+    @reads
+    def suggest_fields(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
+        return manual_edits.fields_by_hand(find_named(rows, caller.scope, label).block)
+
+    @suggestions("writers", within="label")
+    @reads
+    def suggest_writers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
+        _named, past, names = self._past(rows, caller, label)
+        return {step.change.writer: names[step.change.writer] for step in past.steps}.items()
+
+    # ------------------------------------------------------------------ the store
+
+    def _past(self, rows: Rows, caller: Caller, label: str) -> tuple[Named, Past, dict[Writer, str]]:
+        """A block with its past, and how its writers are called for the caller."""
+        named, past = named_past(rows, caller.scope, label)
+        return named, past, writer_names(rows, past, caller.scope, caller.approver, self.people)
+
+    def _hand(self, caller: Caller) -> Hand:
+        return hand_of(self.people, caller, self.clock(), self.checkpoints)
+
+
+def _listed(rows: Rows, caller: Caller) -> BlockList:
+    return BlockList(rows=tuple(_row(rows, each, caller) for each in named_blocks(rows, caller.scope)))
+
+
+def _row(rows: Rows, named: Named, caller: Caller) -> BlockRow:
+    block = named.block
+    names = {"block": named.name, "agent": named.agent, "readers": where(rows, block.audience, caller.scope)}
+    sizes = {"size": len(block.content), "limit": block.char_limit}
+    return BlockRow.from_record(block, **names, **sizes, changed_at=block.updated_at)
+
+
+def _problems(block: BlockId, rows: Rows) -> list[str]:
+    return verify_block(rows, block)
+
+
+def _every_block(rows: Rows) -> list[tuple[BlockId, str]]:
+    """All living blocks, for maintenance; those of somebody's direct messages without their names."""
+    found = rows.all(
+        "SELECT b.id, b.label, b.audience, a.name FROM memory_blocks b LEFT JOIN agents a ON a.id = b.agent_id"
+        " WHERE b.deleted_at IS NULL ORDER BY b.n"
+    )
+    return [(BlockId(row["id"]), block_name(row["name"], row["label"], row["audience"])) for row in found]

@@ -1,0 +1,328 @@
+"""Finding what was said or stored: by words, and by conditions as people write them, scoped as a message."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import Field
+
+from bot.agents.deps import OfFolders, Understood, none_of_folders, not_understood
+from bot.agents.permissions.policy import Action
+from bot.agents.tools.search_results import (
+    NEWEST,
+    Where,
+    author_meant,
+    beside_data,
+    category_meant,
+    domains_of,
+    nothing_searched,
+    place_meant,
+    tags_meant,
+    why_data,
+    why_found,
+)
+from bot.errors import UserError
+from bot.services.caller import Caller, Via
+from bot.services.memory.archive import agents_called
+from bot.services.names import MOMENTS, moment_said
+from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Result, Row, rows_text
+from bot.services.transactions import MemoryService, reads
+from memory.knowledge.archival import shown_name
+from memory.people import quiet_hours
+from memory.people.audience import Scope
+from memory.people.identities import label_called
+from memory.queue import inbox
+from memory.search import query
+from memory.search.hybrid import search
+from memory.search.query import Domain, Hit, Query, Results
+from memory.store.database import Rows
+from memory.store.ids import PlaceId
+from scheduler.zones import zone_of
+from sources.text import one_line
+from texts import _, ngettext, ngettext_noop
+
+ME = "me"
+_EVERY: tuple[Domain, ...] = get_args(Domain)
+_OFFERED = 200  # names that can be chosen
+_SHOWN, _BESIDE = 300, 120  # characters of one hit, and of what was said before and after it
+_LONGEST_NAME = 100  # of what Discord suggests
+_TEXTS = ("text", "why", "before", "after")
+
+_Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]
+_Short = Annotated[str, Field(max_length=100)]
+_Limit = Annotated[int, Field(ge=1, le=100), Param("Maximum number to show", metavar="ROWS")]
+_Agent = Annotated[str, Field(max_length=64), Param("Only this agent's memory", metavar="NAME", suggests="agents")]
+_Category = Annotated[
+    str, Field(max_length=100), Param("Only this category and those below it", metavar="PATH", suggests="categories")
+]
+_Tags = Annotated[
+    tuple[str, ...], Param("Only entries with this tag, or with all of several", metavar="WORD", suggests="tags")
+]
+
+
+class SearchEntries(Arguments):
+    text: _Text = ""
+    category: _Category = ""
+    tag: _Tags = ()
+    limit: _Limit = 8
+    agent: _Agent = ""
+
+
+class Wanted(SearchEntries):
+    """What somebody looks for, as they write it; what is empty is no condition.
+
+    `since` is included, and so is a day that `until` names. A domain that is not named is one of the usual. Without
+    text the newest that meet the conditions are wanted.
+    """
+
+    domain: Annotated[Where | None, Param("Where to search (default: entries, messages and blocks)")] = None
+    author: Annotated[_Short, Param('Only from this author; "me" for yourself', suggests="authors")] = ""
+    role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
+    place: Annotated[_Short, Param("Only from this channel, by name or ID", suggests="places")] = ""
+    since: Annotated[
+        _Short,
+        Param("Only since then: 2026-11-01, 2026-11-01 08:00, or an age such as 8h or 2d", metavar="WHEN"),
+    ] = ""
+    until: Annotated[_Short, Param("Only until then, in the same formats; the whole day counts", metavar="WHEN")] = ""
+
+
+_SEARCHED = {
+    "archival": ngettext_noop("{count} entry", "{count} entries"),
+    "archival_blocks": ngettext_noop("{count} block", "{count} blocks"),
+    "messages": ngettext_noop("{count} message", "{count} messages"),
+    "blocks": ngettext_noop("{count} block", "{count} blocks"),
+    "activity": ngettext_noop("{count} activity note", "{count} activity notes"),
+    "files": ngettext_noop("{count} file", "{count} files"),
+    "facts": ngettext_noop("{count} fact", "{count} facts"),
+    "tasks": ngettext_noop("{count} task", "{count} tasks"),
+    "summaries": ngettext_noop("{count} summary", "{count} summaries"),
+}
+"""What was searched, by its domain."""
+
+
+class HitRow(Row):
+    """What was found, why, and what was said before and after it."""
+
+    kind: str
+    id: str
+    label: str
+    text: str
+    by: str
+    audience: str
+    when: datetime
+    why: str
+    perhaps: bool
+    """It is a guess: nothing but some nearness of meaning speaks for it."""
+    matched: dict[str, Any] = Field(exclude=True)
+    """Why it was found, for programs."""
+    before: dict[str, Any] | None
+    after: dict[str, Any] | None
+
+    @classmethod
+    def of(cls, hit: Hit) -> "HitRow":
+        names = {"label": hit.label or "", "by": hit.speaker or "", "why": why_found(hit), "matched": why_data(hit)}
+        return cls.from_record(hit, **names, before=beside_data(hit.before), after=beside_data(hit.after))
+
+    @property
+    def name(self) -> str:
+        return shown_name(self.label, "") if self.kind == "entry" else self.label
+
+    def data(self) -> dict[str, Any]:
+        return {**self.model_dump(mode="json"), **self.matched}
+
+    def line(self, ink: Ink) -> str:
+        name = f" {ink.text(one_line(self.name))}" if self.name else ""
+        by = f" {_('by {by}', by=ink.text(one_line(self.by)))}" if self.by else ""
+        why = f"; {ink.text(self.why)}" if self.why else ""
+        text = ink.text(" ".join(self.text[:_SHOWN].split()))
+        told = (("before", self.before), ("after", self.after))
+        beside = [f"-# {word}: {ink.text(one_line(_said(said), _BESIDE))}" for word, said in told if said]
+        return "\n".join([f"> {text}", *beside, f"-# {self.kind}{name}{by}, {ink.time(self.when)}{why}"])
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        names = ("kind", "id", "label", "text", "by", "audience", "when", "why", "before", "after")
+        beside = {"before": _said(self.before), "after": _said(self.after)}
+        shown = {**super().cells(ink), "label": self.name, **beside}
+        return {name: shown[name] for name in names}
+
+
+class Found(Result):
+    """The hits, and what was searched."""
+
+    hits: tuple[HitRow, ...]
+    searched: dict[str, int]
+    unmet: str
+    """Why nothing was searched, if nothing was."""
+    words_alone: str
+    """Why it went without meaning, if it did."""
+    partly: bool = False
+    """It did so for the newest texts alone."""
+    newest: bool
+    """They are a listing, without words."""
+
+    @classmethod
+    def of(cls, found: Results) -> "Found":
+        return cls(
+            hits=tuple(map(HitRow.of, found.hits)),
+            searched={str(domain): count for domain, count in found.seen.items()},
+            unmet=nothing_searched(found.unmet),
+            words_alone=found.words_alone,
+            newest=found.newest,
+        )
+
+    @property
+    def nothing(self) -> str:
+        where = ", ".join(ngettext(*_SEARCHED[domain], count) for domain, count in self.searched.items())
+        return self.unmet or _("Nothing was found. Searched: {where}.", where=where)
+
+    @property
+    def how(self) -> list[str]:
+        """That it is a listing and no search; that it went by words alone, which whoever runs me is told why."""
+        late = _("Searched the newest texts by words only.")
+        words = (late if self.partly else _("Searched by words only.")) if self.words_alone else ""
+        guess = any(hit.perhaps for hit in self.hits)
+        perhaps = _("“Perhaps” marks guesses: they contain none of the words and are only somewhat close in meaning.")
+        return list(filter(None, (NEWEST if self.newest and self.hits else "", perhaps if guess else "", words)))
+
+    def lines(self, ink: Ink) -> list[str]:
+        hits = [hit.line(ink) for hit in self.hits] or [self.nothing]
+        return [*hits, *(f"-# {ink.text(line)}" for line in self.how)]
+
+    def data(self) -> Any:
+        return {**self.model_dump(mode="json"), "hits": [hit.data() for hit in self.hits]}
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        rows, whole = (
+            [hit.cells(ink) for hit in self.hits],
+            _("Long texts are shortened here; --json shows them in full."),
+        )
+        why = [_("Why: {reason}.", reason=one_line(self.words_alone, 120))] if self.words_alone else []
+        table = rows_text(rows, empty=self.nothing, width=width, brief=_TEXTS, whole=whole)
+        return "\n".join([table, *self.how, *why])
+
+
+def _said(beside: Mapping[str, Any] | None) -> str:
+    return f"{beside['by']}: {beside['text']}" if beside else ""
+
+
+@dataclass(frozen=True)
+class Search(MemoryService):
+    """The search of one constellation. `zone` is that of people who named none."""
+
+    zone: str = "UTC"
+    understood: Callable[[str], Awaitable[Understood]] = not_understood
+    of_folders: OfFolders = none_of_folders
+
+    @operation("search", "Search the messages and memory you can see", Action.SEARCH)
+    async def search(self, caller: Caller, arguments: Wanted) -> Found:
+        """Look in what the caller may know, of an agent (its own conversations too) or of all.
+
+        A condition that names nothing is refused with what it can name.
+        """
+        asked = await self.understood(arguments.text) if arguments.text.strip() else Understood()
+
+        wanted = await self.database.read(lambda rows: self._query(rows, caller, arguments))
+        files = wanted.text.strip() and "files" in wanted.domains
+        apart = await self.of_folders(wanted.text, wanted.agent, caller.scope, wanted.path) if files else {}
+        query = replace(wanted, meaning=asked.meaning, of_folders=apart)
+
+        def look(rows: Rows) -> Results:
+            found = search(rows, query, caller.scope)
+            named = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in found.hits]
+            return replace(found, hits=named)
+
+        why = "" if apart and wanted.domains == {"files"} else asked.why
+        found = Found.of(replace(await self.database.read(look), words_alone=why))
+        return found.model_copy(update={"partly": asked.meaning is not None or bool(apart)})
+
+    @operation("archival.search", "Search the entries you can see", Action.SEARCH)
+    async def search_entries(self, caller: Caller, arguments: SearchEntries) -> Found:
+        return await self.search(caller, Wanted(domain="archival_memory", **arguments.model_dump()))
+
+    @suggestions("places")
+    @reads
+    def places(self, rows: Rows, caller: Caller) -> Suggestions:
+        known = inbox.known_places(rows, caller.scope, _OFFERED)
+        return [(each.id, each.name or each.id) for each in known]
+
+    @suggestions("authors")
+    @reads
+    def authors(self, rows: Rows, caller: Caller) -> Suggestions:
+        return _same([ME, *query.speakers(rows, caller.scope, _OFFERED)])
+
+    @suggestions("categories")
+    @reads
+    def categories(self, rows: Rows, caller: Caller) -> Suggestions:
+        return _same(query.categories(rows, frozenset(_EVERY), None, caller.scope))
+
+    @suggestions("tags")
+    @reads
+    def tags(self, rows: Rows, caller: Caller) -> Suggestions:
+        return _same(query.tags(rows, None, caller.scope))
+
+    def _query(self, rows: Rows, caller: Caller, wanted: Wanted) -> Query:
+        """What is asked of the store. Raises UserError, ToolError."""
+        domains = domains_of(wanted.domain)
+        agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
+        mine = wanted.author.strip().casefold() == ME
+        if mine and wanted.role == "assistant":
+            raise UserError("Your own messages have the role user. Omit the role, or name an agent.")
+        zone = quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
+        since, until = _times(wanted, self.clock(), zone)
+        # Discord splits at commas, and a tag can have one.
+        tags = (", ".join(wanted.tag),) if caller.via is Via.DISCORD else wanted.tag
+        return Query(
+            text=wanted.text,
+            agent=agent,
+            domains=domains,
+            talking=None if wanted.domain == "constellation_messages" else agent,
+            person=caller.person if mine else None,
+            author=None if mine else author_meant(rows, wanted.author.strip(), caller.scope),
+            role="user" if mine and "messages" in domains else wanted.role,
+            place=_place(rows, wanted.place.strip(), caller.scope),
+            since=since,
+            until=until,
+            category=category_meant(rows, wanted.category.strip(), domains, agent, caller.scope),
+            tags=tags_meant(rows, tags, domains, agent, caller.scope),
+            asker=caller.person,
+            limit=wanted.limit,
+            guesses=True,
+        )
+
+
+def _same(names: Iterable[str]) -> Suggestions:
+    """Names that need no other words; each is suggested once."""
+    return [name for name in dict.fromkeys(names) if 0 < len(name) <= _LONGEST_NAME]
+
+
+def _times(wanted: Wanted, now: datetime, zone: str) -> tuple[datetime | None, datetime | None]:
+    since = _moment(wanted.since, now, zone)
+    until = _moment(_day_after(wanted.until), now, zone)
+    if since is not None and until is not None and since >= until:
+        raise UserError(
+            "Nothing can be after {since} and before the end of {until}.", since=wanted.since, until=wanted.until
+        )
+    return since, until
+
+
+def _moment(said: str, now: datetime, zone: str) -> datetime | None:
+    if not said.strip():
+        return None
+    found = moment_said(said, now, zone_of(zone))
+    if found is None:
+        raise UserError("{said} is not a time. Use {moments}.", said=repr(said), moments=_(MOMENTS))
+    return found.astimezone(UTC)
+
+
+def _day_after(said: str) -> str:
+    """The day after a day, as that counts whole; anything else as it is."""
+    try:
+        return (date.fromisoformat(said.strip()) + timedelta(days=1)).isoformat()
+    except (ValueError, OverflowError):
+        return said
+
+
+def _place(rows: Rows, name: str, scope: Scope) -> PlaceId | None:
+    return place_meant(inbox.known_places(rows, scope), name).id if name else None

@@ -1,0 +1,433 @@
+"""Summaries for people: of a conversation, of agents, of days and weeks, as far as the caller may know them there."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+from typing import Annotated, ClassVar, Literal
+
+import structlog
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.models.catalog import OFFLINE
+from bot.services.caller import Caller
+from bot.services.names import Named, find_living, named_blocks, where
+from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Row
+from bot.services.transactions import MemoryService, reads
+from bot.upkeep.summaries import Period, last_night, night_named, night_of
+from memory import activity, agents, unattended_turns
+from memory import arrangements as arranged
+from memory.activity import Kind, NewEvent
+from memory.arrangements import Arranged
+from memory.blocks import BlockType, revert
+from memory.blocks.changes import Change, Step
+from memory.blocks.history import Past
+from memory.blocks.revert import Hand, past_of_block
+from memory.blocks.rows import version_of
+from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
+from memory.knowledge import archival, sessions, summaries
+from memory.knowledge.archival import journal
+from memory.knowledge.archival.journal import Noted
+from memory.knowledge.sessions import Session
+from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
+from memory.people.audience import Scope
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import BlockCorrupt, StoreError
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, BlockId, EntryId
+from memory.unattended_turns import NightTurn
+from sources.text import one_line
+from texts import _, error_text, gettext_noop, ngettext
+
+_NEWEST, _MOST = 3, 60
+_SESSIONS = 5  # the last ones, shown with what agents did
+_SPANS = {"day": gettext_noop("day"), "week": gettext_noop("week")}
+
+
+_Agent = Annotated[
+    str, Field(max_length=64), Param("Only this agent", metavar="AGENT", suggests="agents", positional=True)
+]
+_Of = Annotated[
+    Literal["day", "week"] | None, Param("Only days or only weeks", labels={"day": "Days", "week": "Weeks"})
+]
+_Count = Annotated[int, Field(ge=1, le=_MOST), Param("How many")]
+_UNDO = commit_point("night.undo")
+_SHOWN = 160
+_KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
+_LASTING = gettext_noop(
+    "This cannot be redone as a whole: each block has its own `/memory undo`, and removed entries stay removed."
+)
+_log = structlog.get_logger("bot.services.memory.summaries")
+_Night = Annotated[
+    str,
+    Field(max_length=10),
+    Param(
+        "Date the night began, such as 2026-11-22 (default: last night)", metavar="DATE", suggests="nights",
+        positional=True,
+    ),
+]  # fmt: skip
+_ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
+_DEEDS = {
+    "insert": gettext_noop("wrote the new entry {entry}"),
+    "change": gettext_noop("changed the entry {entry}"),
+    "delete": gettext_noop("removed the entry {entry}"),
+}
+
+
+class SummaryRow(Row):
+    """A summary: of what, whose or when, where that is known, and by which model it was written."""
+
+    of: str
+    name: str
+    heard_in: str
+    messages: int | None
+    made: datetime
+    by: str
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        by = _(", extracted by rules") if self.by == OFFLINE else ""
+        return f"{ink.text(f'{self.name} ({self.of}, {self.heard_in}{by})')}: {ink.text(self.text)}"
+
+
+class SummaryList(Listing[SummaryRow]):
+    empty: str = Field(default=gettext_noop("There are no summaries that you can see here yet."), exclude=True)
+
+
+@dataclass(frozen=True)
+class Summaries:
+    titles: ClassVar = {"summary": "Show summaries of conversations, agents, days and nights"}
+
+    database: Database
+
+    @operation("summary.show", "Show the latest summaries of all kinds", Action.READ_MEMORY, Options(default=True))
+    async def show_latest(self, caller: Caller) -> SummaryList:
+        talk = await self.summarize_conversation(caller)
+        did = await self.summarize_agents(caller)
+        days = await self.summarize_days(caller, count=_NEWEST)
+        return SummaryList(rows=(*talk.rows, *did.rows, *days.rows))
+
+    @operation("summary.conversation", "Show a summary of the earlier conversation here", Action.READ_MEMORY)
+    @reads
+    def summarize_conversation(self, rows: Rows, caller: Caller) -> SummaryList:
+        names = {agent.id: agent.name for agent in agents.agents(rows)}
+        found = summaries.of_place(rows, caller.place, caller.scope, 1)
+        return SummaryList(
+            rows=tuple(
+                _talk(one, names.get(one.agent, one.agent), where(rows, one.audience, caller.scope)) for one in found
+            )
+        )
+
+    @operation("summary.agent", "Show a summary of what agents did recently", Action.READ_MEMORY)
+    @reads
+    def summarize_agents(self, rows: Rows, caller: Caller, agent: _Agent = "") -> SummaryList:
+        name, scope = agent, caller.scope
+        known = agents.agents(rows)
+        of = find_living(rows, name).id if name.strip() else None
+        names = {agent.id: agent.name for agent in known}
+        did = [_did(each, where(rows, each.audience, scope)) for each in summaries.agent_summaries(rows, scope, of)]
+        last = sessions.recent(rows, scope, _SESSIONS, of)
+        ended = [_session(each, names.get(each.agent, each.agent), where(rows, each.audience, scope)) for each in last]
+        return SummaryList(rows=(*did, *ended))
+
+    @operation("summary.constellation", "Show summaries of recent days and weeks", Action.READ_MEMORY)
+    @reads
+    def summarize_days(self, rows: Rows, caller: Caller, of: _Of = None, count: _Count = 7) -> SummaryList:
+        found = summaries.constellation_summaries(rows, caller.scope, _MOST)
+        wanted = [each for each in found if of in (None, each.span)][:count]
+        return SummaryList(rows=tuple(_all(each, where(rows, each.audience, caller.scope)) for each in wanted))
+
+
+def _talk(found: Compaction, name: str, heard: str) -> SummaryRow:
+    told = {"made": found.created_at, "by": found.model, "text": found.summary}
+    return SummaryRow.from_record(found, of=_("this conversation"), name=name, heard_in=heard, **told)
+
+
+def _did(found: AgentSummary, heard: str) -> SummaryRow:
+    told = {"made": found.generated_at, "by": found.model, "text": found.summary}
+    return SummaryRow.from_record(found, of=_("agent"), name=found.agent_name, heard_in=heard, **told)
+
+
+def _session(found: Session, name: str, heard: str) -> SummaryRow:
+    """Put in short by rules, whatever model there is."""
+    parts = [found.what, _listed(_("Decided"), found.decisions), _listed(_("Files"), found.files)]
+    parts += [_listed(_("Commits"), found.commits), _listed(_("Open"), found.unfinished)]
+    text = " ".join(filter(None, parts))
+    of, at = _("session"), found.last_at
+    return SummaryRow(of=of, name=name, heard_in=heard, messages=None, made=at, by=OFFLINE, text=text)
+
+
+def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
+    day = f"{found.start:%Y-%m-%d}"
+    parts = [found.summary, _listed(_("Decided"), found.decisions), _listed(_("Open"), found.threads)]
+    told = {"made": found.created_at or found.end, "by": found.model, "text": " ".join(filter(None, parts))}
+    name = day if found.span == "day" else _("week of {start}", start=day)
+    return SummaryRow.from_record(found, of=_(_SPANS[found.span]), name=name, heard_in=heard, **told)
+
+
+def _listed(title: str, lines: Sequence[str]) -> str:
+    return f"{title}: {'; '.join(lines)}".rstrip(".") + "." if lines else ""
+
+
+@dataclass(frozen=True)
+class Written:
+    """What turns changed in blocks that a scope may see (`hidden`: may not) and in entries, and what they arranged."""
+
+    blocks: Sequence[tuple[Named, Past, Sequence[Change]]]
+    entries: Sequence[Noted]
+    arranged: Sequence[Arranged]
+    hidden: int = 0
+
+
+class TurnRow(Row):
+    """A turn that an agent took by itself: why, what it wrote where, and what it said; or, without one, a remark."""
+
+    at: datetime | None = None
+    group: str = ""
+    agent: str = ""
+    why: tuple[str, ...] = ()
+    wrote: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        when = "" if self.at is None else ink.time(self.at)
+        head = ink.text(f"{self.agent} ({self.group}, ") + f"{when})" if self.agent else when
+        return f"{head}: {ink.text(self.text)}" if head else ink.text(self.text)
+
+
+class UndoneRow(Row):
+    what: str
+    state: str
+    text: str
+    phrase = "{what}: {state} ({text})"
+
+
+class Undone(Listing[UndoneRow]):
+    empty: str = Field(default=gettext_noop("Nothing was written that night that can be undone."), exclude=True)
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [*super().lines(ink), *([_(_LASTING)] if self.rows else [])]
+
+
+@dataclass(frozen=True)
+class ChangeReport(MemoryService):
+    zone: str
+    checkpoints: CheckpointPolicy = DEFAULT_POLICY
+
+    @operation("summary.night", "Show what agents did on their own overnight, and why", Action.READ_MEMORY)
+    @reads
+    def report(self, rows: Rows, caller: Caller, night: _Night = "") -> Listing[TurnRow]:
+        period = self._period(night)
+        empty = _("As far as you can see here, no agent acted on its own that night.")
+        turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
+        found = written(rows, turns, caller.scope, period, {})
+        undone = unattended_turns.undone(rows, period.name, caller.scope)
+        listed = [TurnRow(at=at, text=words) for at, words in undone]
+        listed += [_turn_row(rows, turn, found) for turn in turns]
+        if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
+            listed.append(TurnRow(text=_("{more} more that you cannot see", more=more)))
+        if found.hidden:
+            listed.append(
+                TurnRow(
+                    text=_(
+                        "{hidden} that you cannot see here changed too",
+                        hidden=ngettext("{count} block", "{count} blocks", found.hidden),
+                    )
+                )
+            )
+        return Listing(rows=tuple(listed), empty=empty)
+
+    @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT, CHANGES)
+    async def undo(self, caller: Caller, night: _Night = "") -> Undone:
+        """All in one unit of work; what somebody changed since stays, and is named."""
+        period = self._period(night)
+
+        def replay(rows: Rows) -> dict[BlockId, Past]:
+            """A long past takes its time: it is replayed by a reader."""
+            turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
+            found = written(rows, turns, caller.scope, period, {})
+            return {named.block.id: past.replayed() for named, past, _changes in found.blocks}
+
+        def work(tx: Tx) -> tuple[UndoneRow, ...]:
+            turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
+            if any(turn.status in ("running", "suspended") for turn in turns):
+                raise UserError(
+                    "An agent is still working on the night of {period_name}, so nothing was undone yet.",
+                    period_name=period.name,
+                )
+            found = written(tx, turns, caller.scope, period, known)
+            done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
+            done += [_back(tx, each) for each in found.arranged]
+            done += [_item(_("more blocks"), "left", _("they cannot be seen from here"))] * bool(found.hidden)
+            self._record(tx, caller, period, done)
+            return tuple(done)
+
+        known = await self.database.read(replay)
+        done = await self.database.write(_UNDO, work)
+        back = sum(item.state != "left" for item in done)
+        who = caller.approver
+        _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))
+        return Undone(rows=done)
+
+    @suggestions("nights")
+    @reads
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        since = self.clock() - _KNOWN
+        begun = unattended_turns.begun_since(rows, since, caller.scope)
+        return dict.fromkeys(night_of(at, self.zone).name for at in begun)
+
+    def _period(self, which: str) -> Period:
+        if not which.strip():
+            return last_night(self.clock(), self.zone)
+        try:
+            return night_named(which, self.zone)
+        except ValueError as error:
+            raise UserError(
+                "{which} is not a night. Give the date on which it began, such as 2026-11-22.", which=repr(which[:40])
+            ) from error
+
+    def _block(self, tx: Tx, caller: Caller, named: Named, past: Past, changes: Sequence[Change]) -> UndoneRow:
+        hand = Hand(caller.approver.person, (), True, caller.scope, caller.trust, self.clock(), self.checkpoints)
+        what = _("block {name}", name=named.name)
+        try:
+            plan = revert.take_back(revert.by_hand(tx, hand, named.block), past, changes).plan
+        except StoreError as error:
+            return _item(what, "left", error_text(error))
+        counted = _(
+            "{removed} removed, {restored} restored",
+            removed=ngettext("{count} character", "{count} characters", plan.removed),
+            restored=plan.restored,
+        )
+        if plan.lost or plan.kept:
+            changed = [
+                _(
+                    "{lost} changed since then, and not undone",
+                    lost=ngettext("{count} place", "{count} places", len(plan.lost)),
+                )
+            ] * bool(plan.lost)
+            return _item(what, "partly", "; ".join([counted, *changed, *plan.kept]))
+        return _item(what, "undone", counted)
+
+    def _entries(self, tx: Tx, noted: Sequence[Noted]) -> list[UndoneRow]:
+        """Each entry as it was before the night, unless somebody changed it since."""
+        now = self.clock()
+        by_entry = sorted(noted, key=lambda each: (each.entry, each.id))
+        done = []
+        for entry, group in groupby(by_entry, key=lambda each: each.entry):
+            found = list(group)
+            done.append(_entry_back(tx, entry, found))
+            if done[-1].state != "left":
+                journal.mark_undone(tx, found, now)
+        return done
+
+    def _record(self, tx: Tx, caller: Caller, period: Period, done: Sequence[UndoneRow]) -> None:
+        back = sum(item.state != "left" for item in done)
+        if not back:
+            return
+        words = f"took back what was written in the night of {period.name}: {back} of {len(done)}"
+        event = NewEvent(
+            Kind.NOTABLE, words, caller.scope.audience, caller.trust, person=caller.approver.person,
+            details={unattended_turns.NIGHT_UNDONE: period.name},
+        )  # fmt: skip
+        activity.note(tx, event, self.clock())
+
+
+def written(
+    rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period, known: Mapping[BlockId, Past]
+) -> Written:
+    """What turns wrote, found by who wrote it; `known` are pasts that need not be read again."""
+    wanted = {identifier for turn in turns for identifier in turn.all}
+    if not wanted:
+        return Written((), (), ())
+    named = {each.block.id: each for each in named_blocks(rows, scope) if each.block.type is not BlockType.LOG}
+    blocks, hidden = [], 0
+    for identifier in map(BlockId, unattended_turns.changed_blocks(rows, period.start)):
+        past = known.get(identifier)
+        if past is None or past.version != version_of(rows, identifier):
+            past = _past(rows, identifier)
+        changes = [] if past is None else [step.change for step in past.steps if step.change.turn in wanted]
+        if past is not None and changes and identifier in named:
+            blocks.append((named[identifier], past, changes))
+        hidden += bool(changes) and identifier not in named
+    return Written(blocks, journal.of_turns(rows, wanted, scope), arranged.of_turns(rows, wanted, scope), hidden)
+
+
+def _past(rows: Rows, block: BlockId) -> Past | None:
+    try:
+        return past_of_block(rows, block)
+    except BlockCorrupt:  # what is damaged is told of by `memory verify`
+        return None
+
+
+def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[Noted]) -> UndoneRow:
+    first, last = noted[0], noted[-1]
+    if not journal.as_left(tx, last):
+        return _item(_("entry {entry}", entry=entry), "left", _("somebody has changed it since"))
+    if first.before is None:
+        row = tx.one("SELECT agent_id FROM archival_entries WHERE id = ?", (entry,))
+        if row is not None:
+            archival.delete(tx, AgentId(row["agent_id"]), entry, Scope(last.audience))
+        return _item(_("entry {entry}", entry=entry), "undone", _("it is gone"))
+    try:
+        archival.put_back(tx, first.before)
+    except StoreError as error:
+        return _item(_("entry {entry}", entry=entry), "left", error_text(error))
+    return _item(
+        _("entry {entry}", entry=entry),
+        "undone",
+        _("it is there again") if last.deed == "delete" else _("it is as it was"),
+    )
+
+
+def _back(tx: Tx, found: Arranged) -> UndoneRow:
+    done, words = arranged.take_back(tx, found)
+    return _item(f"{found.what} {found.id}", "undone" if done else "left", words)
+
+
+def _item(what: str, state: str, text: str) -> UndoneRow:
+    return UndoneRow(what=what, state=state, text=text)
+
+
+def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
+    why = [line[2:] for line in turn.why.splitlines() if line.startswith("- ")]
+    wrote = [line for each in found.blocks for line in _block_lines(turn, *each)]
+    wrote += [_entry_line(rows, each) for each in found.entries if each.turn in turn.all]
+    said = [one_line(text, _SHOWN) for text in turn.said]
+    parts = [_("because {reasons}", reasons="; ".join(why)) if why else "", *wrote]
+    parts += [_("said “{line}”", line=line) for line in said] + [one_line(words, _SHOWN) for words in turn.arranged]
+    parts += [] if turn.status == "done" else [_(_ENDED.get(turn.status, turn.status))]
+    parts += [] if parts[1:] else [_("wrote and said nothing")]
+    text = "; ".join(filter(None, parts))
+    return TurnRow(
+        at=turn.started_at,
+        group=turn.group_name,
+        agent=turn.agent_name,
+        why=tuple(why),
+        wrote=tuple(wrote),
+        said=tuple(said),
+        text=text,
+    )
+
+
+def _block_lines(turn: NightTurn, named: Named, past: Past, changes: Sequence[Change]) -> list[str]:
+    seqs = {change.seq for change in changes if change.turn in turn.all}
+    steps: list[Step] = [step for step in past.steps if step.change.seq in seqs]
+    if not steps:
+        return []
+    came = " … ".join(splice.insert for step in steps for splice in step.splices if splice.insert.strip())
+    gone = sum(splice.delete for step in steps for splice in step.splices)
+    counts = [ngettext("{count} change", "{count} changes", len(steps))]
+    counts += [ngettext("{count} character removed", "{count} characters removed", gone)] if gone else []
+    text = one_line(came, _SHOWN) or _("nothing new")
+    return [_("wrote in block {name} ({counts}): {text}", name=named.name, counts=", ".join(counts), text=text)]
+
+
+def _entry_line(rows: Rows, noted: Noted) -> str:
+    row = rows.one("SELECT content FROM archival_entries WHERE id = ?", (noted.entry,))
+    text = (noted.before or {}).get("content", "") if row is None else row["content"]
+    done = _(_DEEDS[noted.deed], entry=noted.entry)
+    return f"{done}: {one_line(text, _SHOWN)}" if text else done

@@ -1,0 +1,277 @@
+"""Upkeep of memory for people: what it did, having it done now, undoing it, and saying yes to what waits."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from bot.agents.budgets import Budgets
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action, Standing
+from bot.config import Config
+from bot.errors import UserError
+from bot.models.selection import ModelSelection
+from bot.secrets import Redactor
+from bot.services.caller import Caller
+from bot.services.people.approvals import Approvals
+from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Did, Ink, Listing, Row, did
+from bot.services.system.jobs import Schedule
+from bot.services.transactions import Announcing, MemoryService, reads, writes
+from bot.upkeep import consent
+from bot.upkeep.background_calls import Background, Means
+from bot.upkeep.evaluations import EvaluationJob
+from bot.upkeep.expansion import ExpansionJob
+from bot.upkeep.prompts import FOLDER
+from bot.upkeep.runs import UpkeepRun, counts_words
+from memory import agents
+from memory.knowledge import consolidation, evaluations, feedback
+from memory.knowledge.archival import Entry
+from memory.knowledge.consolidation import Item, Pass, Run, run_records
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from sources.text import one_line
+from texts import _, gettext_noop, ngettext
+
+_UNDO = commit_point("dreams.undo")
+_PERMIT = commit_point("dreams.permit")
+
+_LISTED, _SHOWN = 100, 300
+
+
+_Entry = Annotated[
+    str, Field(min_length=1, max_length=100), Param("ID of the inference, as listed", suggests="guesses")
+]
+
+
+class ReportRow(Row):
+    """A line of the report: a run, what it did with one entry, or what it left."""
+
+    what: str
+    at: datetime | None = None
+    """Of a run."""
+    agent: str = ""
+    entry: str = ""
+    into: str = ""
+    of: str = ""
+    audience: str = ""
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        return (
+            ink.text(self.text)
+            if self.at is None
+            else _("Cleanup of {at}{text}", at=ink.time(self.at), text=ink.text(self.text))
+        )
+
+    def cells(self, ink: Ink) -> dict[str, Any]:
+        return {"text": self.line(ink)}
+
+
+class Report(Listing[ReportRow]):
+    empty: str = Field(default=gettext_noop("Memory has not been cleaned up yet."), exclude=True)
+
+
+class GuessRow(Row):
+    """What was inferred about the caller, and is not used before they say yes."""
+
+    id: str
+    text: str
+    since: datetime
+    phrase = "{text}{id}"
+
+
+@dataclass(frozen=True)
+class Upkeep(MemoryService, Announcing):
+    titles: ClassVar = {"dream": "Show and control the cleanup of long-term memory"}
+
+    upkeep: UpkeepRun
+    queued: Callable[[], None]
+    """Called when something may wait in an outbox."""
+
+    def announce(self) -> None:
+        self.queued()
+
+    @operation(
+        "dream.report", "Show what the latest cleanup did", Action.READ_MEMORY,
+        Options(formerly=("summary.dream",)),
+    )  # fmt: skip
+    @reads
+    def report(self, rows: Rows, caller: Caller) -> Report:
+        owner = policy.standing(self.people, caller.approver) is Standing.OWNER
+        run = consolidation.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
+        if run is None:
+            return Report(rows=())
+        items, hidden = consolidation.reported(rows, run.id, caller.scope, _LISTED)
+        names = {each.id: each.name for each in agents.every_agent(rows)}
+        if not owner:
+            seen = (_item(run, item, names.get(item.agent, item.agent)) for item in items)
+            return Report(rows=(_head(_as_seen(run, items)), *seen))
+        since = run.at - run_records.WEEK
+        given, went = feedback.tallied(rows, list(names), since), evaluations.tallied(rows, list(names), since)
+        told = [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
+        earlier = None if items or hidden else run_records.newest_done(rows)
+        if earlier is not None and earlier.id != run.id:  # the one that can be undone is not lost from sight
+            items, hidden = consolidation.reported(rows, earlier.id, caller.scope, _LISTED)
+            told += [_head(earlier), *_lines(earlier, items, hidden, names)]
+        return Report(rows=tuple(told))
+
+    @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Options(changes=True, seconds=None))
+    async def run(self, _caller: Caller) -> str:
+        said = _((await self.upkeep.run()).words or gettext_noop("nothing is new"))
+        return f"{said[:1].upper()}{said[1:]}."
+
+    @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, CHANGES)
+    @writes(_UNDO, durable=True)
+    def undo(self, tx: Tx, _caller: Caller) -> Did:
+        undone = consolidation.undo(tx, self.clock())
+        run, gone, allowed = undone.run, undone.gone, undone.allowed
+        missing = _(" Entries of {gone} of its changes have been removed since.", gone=gone) if gone else ""
+        stays = (
+            _(" {allowed} inferred from what people said stays, because they approved it.", allowed=allowed)
+            if allowed
+            else ""
+        )
+        return did(
+            _("The cleanup of {at} is undone: {text}"),
+            at=run.at,
+            text=f"{counts_words(run)}, all as before.{missing}{stays}",
+        )
+
+    @operation("dream.waiting", "List inferences about you that await your approval", Action.READ_MEMORY)
+    @reads
+    def list_waiting(self, rows: Rows, caller: Caller) -> Listing[GuessRow]:
+        own = self.people.selves(caller.person)
+        found = run_records.pending_of_people(rows, sorted(own))
+        listed = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
+        return Listing(rows=listed, empty=_("Nothing awaits your approval."))
+
+    @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, CHANGES)
+    async def allow(self, caller: Caller, entry: _Entry) -> str:
+        found = await self._answered(caller, entry, yes=True)
+        return _("I will use it from now on: {content}", content=found.content)
+
+    @operation("dream.refuse", "Reject and forget an inference about you", Action.CHANGE_OWN, CHANGES)
+    async def refuse(self, caller: Caller, entry: _Entry) -> str:
+        await self._answered(caller, entry, yes=False)
+        return _("Forgotten. It was never used.")
+
+    @suggestions("guesses")
+    async def suggest(self, caller: Caller) -> Suggestions:
+        return [(row.id, row.text) for row in (await self.list_waiting(caller)).rows]
+
+    @writes(_PERMIT)
+    def _answered(self, tx: Tx, caller: Caller, identifier: str, *, yes: bool) -> Entry:
+        found = run_records.answer_pending(tx, identifier, sorted(self.people.selves(caller.person)), yes=yes)
+        if found is None:
+            raise UserError("Nothing of yours awaits approval under {identifier}.", identifier=repr(identifier))
+        words = (
+            _("✓ I will use it from now on: {content}", content=one_line(found.content, _SHOWN))
+            if yes
+            else _("✗ Forgotten.")
+        )
+        consent.show(tx, found, words, self.clock())
+        return found
+
+
+def open_upkeep(
+    config: Config,
+    approvals: Approvals,
+    schedule: Schedule,
+    thought_with: tuple[Budgets, ModelSelection],
+    busy: Callable[[], bool],
+) -> Upkeep:
+    """The upkeep of one constellation; its job is made known to the schedule."""
+    budgets, thinking = thought_with
+    redact = Redactor(config.secrets()).text
+    folder = config.home / FOLDER
+    background = Background(thinking.choose, budgets, approvals.clock, redact, config.limits.turn_seconds)
+    means = Means(background, config.dreams, folder)
+    upkeep = UpkeepRun(approvals.database, means, busy)
+    upkeep.add(schedule.kinds)
+    EvaluationJob(means).add(schedule.kinds)
+    ExpansionJob(means, busy).add(schedule.kinds)
+    return Upkeep(approvals.database, approvals.people, approvals.clock, upkeep, approvals.resume)
+
+
+def _head(run: Run) -> ReportRow:
+    state = {"undone": _(", undone since"), "refused": _(", rejected by its own checks")}.get(run.outcome, "")
+    return ReportRow(what="run", at=run.at, text=f"{state}: {counts_words(run)}.")
+
+
+def _as_seen(run: Run, items: list[Item]) -> Run:
+    """A run as far as these items go: what else it did is not even counted for who may not know it."""
+    done = Counter(item.action for item in items)
+    return replace(run, retired=done["merged"] + done["retired"], made=done["made"], refined=done["refined"], related=0)
+
+
+def _lines(run: Run, items: list[Item], hidden: int, names: dict[Any, str]) -> list[ReportRow]:
+    lines = [_item(run, item, names.get(item.agent, item.agent)) for item in items]
+    if hidden:
+        more = ngettext("{count} more change", "{count} more changes", hidden)
+        lines.append(ReportRow(what="hidden", text=_("{more} that you cannot see.", more=more)))
+    return [*lines, *(ReportRow(what="left", text=_("Skipped: {note}.", note=note)) for note in run.notes)]
+
+
+def _item(run: Run, item: Item, agent: str) -> ReportRow:
+    words = one_line(item.content, _SHOWN)
+    match item.action:
+        case "made" if item.waiting:
+            said = _("inferred, and waiting for the person's approval: “{words}”", words=words)
+        case "made":
+            said = _(
+                "created {entry} ({item}): “{words}”",
+                entry=item.entry,
+                item=item.category or _("no category"),
+                words=words,
+            )
+        case "merged":
+            said = _("merged into {into}: “{words}”", into=item.into, words=words)
+        case "retired" if item.of is Pass.CONTRADICTIONS:
+            said = _("retired because it is no longer true: “{words}”", words=words)
+        case "retired":
+            said = _("retired as noise: “{words}”", words=words)
+        case _ if run.outcome == "undone":
+            said = _("category and tags corrected: “{words}”", words=words)
+        case _:
+            tags = _(", tags {names}", names=", ".join(item.tags)) if item.tags else ""
+            said = _(
+                "{item} became {category}{tags}: “{words}”",
+                item=item.before["category"] or _("no category"),
+                category=item.category,
+                tags=tags,
+                words=words,
+            )
+    return ReportRow(
+        what=item.action,
+        agent=agent,
+        entry=item.entry,
+        into=item.into or "",
+        of=str(item.of),
+        audience=item.audience,
+        text=f"{agent}: {said}",
+    )
+
+
+def _signals(given: dict[feedback.Signal, int]) -> list[ReportRow]:
+    if not given:
+        return []
+    said = ", ".join(_counted(kind, count) for kind, count in sorted(given.items()))
+    return [ReportRow(what="feedback", text=_("In the week before: {said}.", said=said))]
+
+
+def _counted(kind: feedback.Signal, count: int) -> str:
+    words = kind.replace("_", " ")
+    one = count == 1 or kind in (feedback.Signal.UP, feedback.Signal.DOWN)
+    return f"{count} {words if one else f'{words}s'}"
+
+
+def _talks(went: Counter[evaluations.Quality], failed: Counter[str]) -> list[ReportRow]:
+    if not went:
+        return []
+    said = ", ".join(f"{went[each]} {each}" for each in evaluations.Quality if went[each])
+    tools = _("; tools that failed or did not help: {names}", names=", ".join(sorted(failed))) if failed else ""
+    return [ReportRow(what="talks", text=_("Conversations in that week: {said}{tools}.", said=said, tools=tools))]

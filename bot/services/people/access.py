@@ -1,0 +1,441 @@
+"""Who may talk to the agents: strangers who ask to be let in by a code; people, roles and guilds let in or shut out.
+
+A stranger who writes directly is told a code, once; nothing of what they wrote is looked at or stored, and no model is
+asked. The owner is shown a card that says who asks and from where, and decides by a button. Or they get the code from
+them by another way and enter it, which shows that this account is theirs. What is decided holds until it is taken back,
+also over restarts.
+"""
+
+import asyncio
+import re
+import secrets
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+import structlog
+from pydantic import Field
+
+from bot.agents.notices import Notices
+from bot.agents.permissions.broker import Terms
+from bot.agents.permissions.policy import Action, Approver
+from bot.config import Config
+from bot.errors import UserError
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Markdown, Notice, Row
+from bot.services.transactions import reads
+from memory.people import access
+from memory.people.access import PairingRequest, Rule
+from memory.people.audience import OWNER, person_audience
+from memory.queue import outbox
+from memory.store.clock import Clock, to_text
+from memory.store.database import Database, Rows, Tx
+from memory.store.errors import Refused, StoreError
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId, PlaceId, place_source
+from sources.base import Knock
+from texts import _, gettext_noop
+
+_KNOCK = commit_point("admission.knock")
+_RULE = commit_point("admission.rule")
+_REDEEM = commit_point("admission.redeem")
+_WITHDRAW = commit_point("admission.withdraw")
+_DECIDE = commit_point("admission.decide")
+
+_SIGNS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
+"""What codes are made of: digits and capital letters that are not mistaken for one another."""
+_LENGTH = 8  # 30**8 codes; only those in charge can try one
+_QUEUE = 100  # strangers who wait to be told a code; more are not told one
+_REMEMBERED = 1_000
+_SERVERS = 5  # that a card names
+PAIRING = "pairing"
+_OFFERS = ("let", "block", "ignore")
+_SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}")
+
+_LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
+_NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")
+_NOT_OPEN = gettext_noop("This was already decided, or the request has expired. {command} allows somebody by name.")
+_BUTTON = Options(changes=True, via=DISCORD_ONLY, offered=False)
+_log = structlog.get_logger("bot.services.people.access")
+
+
+def new_code() -> str:
+    return "".join(secrets.choice(_SIGNS) for _ in range(_LENGTH))
+
+
+def shown_code(code: str) -> str:
+    return f"{code[: _LENGTH // 2]}-{code[_LENGTH // 2 :]}"
+
+
+def read_code(typed: str) -> str:
+    """A code as it was typed: case, spaces and dashes do not matter."""
+    return re.sub(r"[\s-]", "", typed).upper()
+
+
+def configured_rules(config: Config) -> dict[str, Rule]:
+    """What the configuration says, by the subjects that commands use; a denial wins."""
+    found: dict[str, Rule] = {}
+    for rule, people in ((Rule.ALLOW, config.discord.allow), (Rule.DENY, config.discord.deny)):
+        found |= {f"discord:{person}": rule for person in people.persons}
+        found |= {f"discord:role:{role}": rule for role in people.roles}
+        found |= {f"discord:guild:{guild}": rule for guild in people.guilds}
+    return found
+
+
+_Code = Annotated[str, Field(min_length=1, max_length=40), Param("Pairing code, such as ABCD-2345")]
+_Person = Annotated[PersonId, Field(max_length=300), Param("Person, such as discord:1234")]
+_Who = Annotated[str, Field(min_length=1, max_length=300), Param("Person, role or server", suggests="decided")]
+_WHO = "discord:1234, bluesky:did:…, discord:role:1234 or discord:guild:1234"
+
+
+class Whom(Arguments):
+    who: Annotated[str, Field(max_length=300), Param(_WHO, positional=True, via=TERMINAL_ONLY)] = ""
+    person: Annotated[PersonId | None, Param("A person", via=DISCORD_ONLY)] = None
+    role: Annotated[Role | None, Param("A role on its server", via=DISCORD_ONLY)] = None
+    server: Annotated[str, Field(max_length=20), Param("A server, by its ID", via=DISCORD_ONLY)] = ""
+
+    @property
+    def subject(self) -> str:
+        """The one that was named. Raises UserError."""
+        server = f"discord:guild:{self.server}" if self.server else ""
+        named = [each for each in (self.who, self.person, self.role, server) if each]
+        if len(named) != 1:
+            raise UserError("Choose one: a person, a role or a server.")
+        _require(named[0])
+        return named[0]
+
+
+class WaitingRow(Row):
+    """A stranger who was told a code, which comes from them alone."""
+
+    person: PersonId
+    name: str
+    until: datetime
+    phrase = gettext_noop("{person} as {name}, until {until}")
+
+
+class Waiting(Listing[WaitingRow]):
+    def lines(self, ink: Ink) -> list[str]:
+        full = [
+            _("The list is full ({MOST_OPEN}). Others get no code until there is room.", MOST_OPEN=access.MOST_OPEN)
+        ]
+        return [*super().lines(ink), *(full if len(self.rows) >= access.MOST_OPEN else ())]
+
+
+class RuleRow(Row):
+    """Somebody who was let in or shut out; without a time that stands in the configuration."""
+
+    subject: str
+    rule: Rule
+    via: str
+    by: str = ""
+    at: datetime | None = None
+
+    def line(self, ink: Ink) -> str:
+        done = _("allowed") if self.rule is Rule.ALLOW else _("blocked")
+        said = (
+            _("in the configuration")
+            if self.at is None
+            else _("{via} by {by}, {at}", via=self.via, by=ink.person(self.by), at=ink.time(self.at))
+        )
+        return f"{ink.person(self.subject)}: {done} {said}"
+
+
+class Access:
+    """Lets in and shuts out, for one constellation. `resume` sees to what is to be said."""
+
+    titles: ClassVar = {
+        "pair": "Manage pairing requests from new people",
+        "people": "Decide who may talk to your agents",
+    }
+
+    def __init__(
+        self,
+        database: Database,
+        terms: Terms,
+        clock: Clock,
+        resume: Callable[[], None],
+        configured: Mapping[str, Rule],
+        notices: Notices,
+    ) -> None:
+        self.database = database
+        self._people, self._private = terms.people, terms.private
+        self._clock = clock
+        self._resume = resume
+        self._notices = notices
+        self._knocks: asyncio.Queue[Knock] = asyncio.Queue(_QUEUE)
+        self._told: dict[PersonId, datetime] = {}
+        self.configured = configured
+        """What the configuration says, by subject: shown beside what was decided since."""
+        self.rules: dict[str, Rule] = {}
+        """What was decided, by subject, as the store has it; the same object as long as the service runs."""
+
+    async def load(self) -> None:
+        """Read what was decided before, or what an erasure left of it."""
+        found = await self.database.read(access.ruled)
+        self.rules.clear()
+        self.rules |= {each.subject: each.rule for each in found}
+
+    # ------------------------------------------------------------------ strangers
+
+    def knocks(self, knock: Knock) -> None:
+        """Somebody who is not let in wrote: tell them how to be, if they were not told already."""
+        if self._told.get(knock.stranger.id, self._clock()) > self._clock() or self._knocks.full():
+            return
+        self._knocks.put_nowait(knock)
+
+    async def run(self) -> None:
+        """Tell strangers their codes until cancelled."""
+        while True:
+            knock = await self._knocks.get()
+            try:
+                await self._tell_code(knock)
+            except StoreError as error:
+                _log.error("stranger_not_told", person=knock.stranger.id, reason=str(error))
+
+    async def _tell_code(self, knocking: Knock) -> None:
+        now, stranger = self._clock(), knocking.stranger
+
+        def work(tx: Tx) -> PairingRequest | None:
+            found = access.knock(tx, stranger.id, stranger.name, new_code(), now)
+            if found is not None:
+                _say(tx, f"pair/{found.person}/{to_text(now)}", knocking.place, found.person, _asked_in(found), now)
+                self._show_owner(tx, knocking, now)
+            return found
+
+        knock = await self.database.write(_KNOCK, work)
+        if len(self._told) >= _REMEMBERED:
+            self._told.clear()
+        self._told[stranger.id] = now + access.CODE_LIFE
+        if knock is not None:
+            _log.info("stranger_asks_in", person=stranger.id, until=to_text(knock.expires_at))
+            self._resume()
+
+    def _show_owner(self, tx: Tx, knocking: Knock, now: datetime) -> None:
+        """A card for each who asks, once a day."""
+        stranger, place = knocking.stranger, self._notices.place
+        key = f"{PAIRING}/{stranger.id}/{now:%Y-%m-%d}"
+        press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS)
+        card = outbox.NewRow(
+            key,
+            place,
+            self._notices.source,
+            _card(knocking, self._notices.source),
+            OWNER,
+            person=stranger.id,
+            detail=outbox.TextDetail(press=press),
+        )
+        outbox.add(tx, card, now)
+
+    def _close_card(self, tx: Tx, person: str, words: str, now: datetime) -> None:
+        """The card says in one line what was decided last; one that was not sent yet is not sent any more."""
+        for row in outbox.of_prefix(tx, f"{PAIRING}/{person}/"):
+            if isinstance(row.detail, outbox.EditDetail) or outbox.withdraw(tx, row.id) or not row.content:
+                continue
+            text = words.format(person=_called(person, row.source))
+            detail = outbox.EditDetail(row.key)
+            shown = outbox.NewRow(f"{row.key}/{to_text(now)}", row.place, row.source, text, row.audience, detail=detail)
+            outbox.add(tx, shown, now)
+
+    # ------------------------------------------------------------------ those in charge
+
+    @operation("pair.list", "List pairing requests", Action.PEOPLE)
+    async def list_waiting(self, _caller: Caller) -> Waiting:
+        waiting = await self._waiting()
+        rows = tuple(WaitingRow(person=each.person, name=each.name, until=each.expires_at) for each in waiting)
+        return Waiting(rows=rows, empty=_("There are no pairing requests."))
+
+    @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
+    async def approve(self, caller: Caller, code: _Code) -> Notice:
+        now, wanted = self._clock(), read_code(code)
+
+        def work(tx: Tx) -> PairingRequest | None:
+            found = access.redeem(tx, wanted, caller.person, now)
+            if found is not None:
+                key = f"paired/{found.person}/{to_text(now)}"
+                _say(tx, key, self._private(found.person), found.person, _(_LET_IN), now)
+                self._close_card(tx, found.person, _("✅ {person} may talk to me."), now)
+            return found
+
+        found = await self.database.write(_REDEEM, work, durable=True)
+        if found is None:
+            raise UserError(
+                "There is no open request with this code. It was used, has expired, or was mistyped. "
+                "{command} shows the open requests. Anyone whose code has expired can write to me again "
+                "to get a new one.",
+                command=caller.command("pair list"),
+            )
+        self._hold(found.person, Rule.ALLOW, caller.approver)
+        self._resume()
+        text = _("{name} ({person}) is now allowed and has been told.")
+        return Notice(text=text, people={"person": found.person}, words={"name": found.name})
+
+    @operation("pair.let-in", "Allow somebody who asked", Action.PEOPLE, _BUTTON)
+    async def let_in(self, caller: Caller, person: _Person) -> Notice:
+        await self._decide(caller, person, Rule.ALLOW, _LET_IN, _("✅ {person} may talk to me."))
+        return Notice(text=_("{person} is now allowed and has been told."), people={"person": person})
+
+    @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
+    async def block(self, caller: Caller, person: _Person) -> Notice:
+        await self._decide(caller, person, Rule.DENY, _NOT_LET_IN, _("⛔ {person} is blocked."))
+        undo = caller.command("people forget")
+        text = _("{person} is blocked and has been told. {command} undoes this.", person="{person}", command=undo)
+        return Notice(text=text, people={"person": person})
+
+    @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
+    async def ignore(self, caller: Caller, person: _Person) -> Notice:
+        await self._decide(caller, person, None, "", _("The request of {person} is ignored."))
+        text = _("I will not answer {person}. They can ask again tomorrow.")
+        return Notice(text=text, people={"person": person})
+
+    async def _decide(self, caller: Caller, person: PersonId, rule: Rule | None, told: str, shown: str) -> None:
+        """The first answer counts. Raises Refused."""
+        now = self._clock()
+
+        def work(tx: Tx) -> None:
+            if access.asking(tx, person) is None:
+                raise Refused(_(_NOT_OPEN, command=caller.command("people allow")))
+            if rule is None:
+                access.ignore(tx, person)
+            else:
+                access.set_rule(tx, person, rule, caller.person, now)
+                _say(tx, f"paired/{person}/{to_text(now)}", self._private(person), person, _(told), now)
+            self._close_card(tx, person, shown, now)
+
+        await self.database.write(_DECIDE, work, durable=True)
+        if rule is not None:
+            self._hold(person, rule, caller.approver)
+        self._resume()
+
+    @operation("pair.revoke", "Cancel a pairing request or undo an approval", Action.PEOPLE, CHANGES)
+    async def revoke(self, caller: Caller, person: _Person) -> Notice:
+        return await self._forget(caller, person)
+
+    @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE)
+    @reads
+    def list_people(self, rows: Rows, _caller: Caller) -> Listing[RuleRow]:
+        ruled = [
+            RuleRow(subject=each.subject, rule=each.rule, via=each.via, by=each.by, at=each.at)
+            for each in access.ruled(rows)
+        ]
+        given = [
+            RuleRow(subject=subject, rule=rule, via="configuration")
+            for subject, rule in sorted(self.configured.items())
+        ]
+        return Listing(rows=(*ruled, *given), empty=_("Nobody has been allowed or blocked by name."))
+
+    @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
+    async def allow(self, caller: Caller, arguments: Whom) -> Notice:
+        subject = arguments.subject
+        if self.configured.get(subject) is Rule.DENY:
+            raise UserError(
+                "{subject} is blocked in [discord.deny] of the configuration, which takes precedence. Remove it there.",
+                subject=subject,
+            )
+        return await self._rule(caller, subject, Rule.ALLOW, _("{who} is allowed"))
+
+    @operation("people.deny", "Block a person, role or server", Action.PEOPLE, CHANGES)
+    async def deny(self, caller: Caller, arguments: Whom) -> Notice:
+        if arguments.subject in self._people.owner:
+            raise UserError("That is the owner, who cannot be blocked.")
+        done = _("{who} is blocked: I neither read nor answer what they say")
+        return await self._rule(caller, arguments.subject, Rule.DENY, done)
+
+    @operation("people.forget", "Undo an allow or block", Action.PEOPLE, CHANGES)
+    async def forget(self, caller: Caller, who: _Who) -> Notice:
+        return await self._forget(caller, who)
+
+    @suggestions("decided")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        lines: dict[str, str] = {each: f"{each} ({rule})" for each, rule in self.rules.items()}
+        return (lines | {each.person: f"{each.name} ({each.person}) waits" for each in await self._waiting()}).items()
+
+    @reads
+    def _waiting(self, rows: Rows) -> list[PairingRequest]:
+        now = self._clock()
+        return access.waiting(rows, now)
+
+    async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> Notice:
+        now = self._clock()
+        shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
+
+        def work(tx: Tx) -> None:
+            access.set_rule(tx, subject, rule, caller.person, now)
+            self._close_card(tx, subject, shown, now)
+
+        await self.database.write(_RULE, work, durable=True)
+        self._hold(subject, rule, caller.approver)
+        self._resume()
+        text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))
+        return Notice(text=text, people={"who": subject})
+
+    async def _forget(self, caller: Caller, subject: str) -> Notice:
+        _require(subject)
+        now = self._clock()
+
+        def work(tx: Tx) -> tuple[bool, bool]:
+            ruled, waited = access.drop_rule(tx, subject), access.withdraw(tx, PersonId(subject), now)
+            if ruled:
+                self._close_card(tx, subject, _("The decision about {who} is undone.", who="{person}"), now)
+            elif waited:
+                self._close_card(tx, subject, _("The request of {person} is ignored."), now)
+            return ruled, waited
+
+        ruled, waited = await self.database.write(_WITHDRAW, work, durable=True)
+        self.rules.pop(subject, None)
+        self._resume()
+        if not ruled and not waited:
+            hint = _(" It is in the configuration; change it there.") if subject in self.configured else ""
+            words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
+            raise UserError(words)
+        _log.info("admission_forgotten", subject=subject, by=caller.person, door=caller.approver.door)
+        text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is canceled.")
+        return Notice(text=text, people={"who": subject})
+
+    def _hold(self, subject: str, rule: Rule, who: Approver) -> None:
+        self.rules[subject] = rule
+        self._told.pop(PersonId(subject), None)
+        _log.info("admission_decided", subject=subject, rule=rule.value, by=who.person, door=who.door)
+
+
+def _require(subject: str) -> None:
+    if not _SUBJECT.fullmatch(subject):
+        raise UserError(
+            "{subject} is not a person, role or server. Examples: discord:1234 or bluesky:did:plc:… "
+            "for a person, discord:role:1234, discord:guild:1234",
+            subject=repr(subject),
+        )
+
+
+def _asked_in(knock: PairingRequest) -> str:
+    return _(
+        "I do not know you yet, so I have not read your message. I asked the person who runs me whether you may "
+        "talk to me, and I will let you know. If you know them, send them this code within an hour, so that they "
+        "know it is you: `{shown_code}`\nThey can enter it with `/owner pair approve`. I did not keep your "
+        "message, so please send it again then.",
+        shown_code=shown_code(knock.code),
+    )
+
+
+def _card(knocking: Knock, source: str) -> str:
+    """Who asks, and where from. Names are somebody else's words: on one line, without marks."""
+    stranger, ink = knocking.stranger, Markdown()
+    wants = _("**{who}** wants to talk to me.", who=ink.text(stranger.name))
+    account = _("Account: {account}", account=_called(stranger.id, source))
+    account += f" (`{stranger.username.replace('`', '')}`)" if stranger.username else ""
+    shared = ", ".join(map(ink.text, knocking.servers[:_SERVERS])) or _("no server with me")
+    where = _("Where: a direct message; shares {servers}", servers=shared)
+    note = _("-# I neither read nor kept what they wrote. A name proves nothing; their code does.")
+    return "\n".join((wants, account, where, note))
+
+
+def _called(person: str, source: str) -> str:
+    """An account in a place of that source; on Discord as a mention, which wakes nobody."""
+    home, _colon, number = person.partition(":")
+    return f"<@{number}>" if home == source == "discord" and number.isdecimal() else person
+
+
+def _say(tx: Tx, key: str, place: PlaceId, person: PersonId, text: str, now: datetime) -> None:
+    row = outbox.NewRow(key, place, place_source(place), text, person_audience(person), person=person)
+    outbox.add(tx, row, now)

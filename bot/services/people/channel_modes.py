@@ -1,0 +1,85 @@
+"""Which messages are answered in each channel, listed and changed where no channel of Discord is at hand."""
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.people.places import Places
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Param, Suggestions, operation, suggestions
+from bot.services.results import Listing, Notice, Row
+from bot.services.transactions import reads
+from memory.people.identities import spot_named
+from memory.queue import inbox
+from memory.store.database import Database, Rows
+from memory.store.ids import PlaceId
+from texts import _, gettext_noop
+
+_Heard = Annotated[
+    str,
+    Field(min_length=1, max_length=60),
+    Param("Channel or server, such as discord:1234", suggests="places with modes"),
+]
+_Mode = Annotated[Literal["open", "mention", "listen", "off", "configured"], Param("Mode to set")]
+_CHANNELS = ("guild", "thread")
+
+
+class ModeRow(Row):
+    """A channel or server of Discord and which messages are answered there."""
+
+    place: str
+    name: str
+    mode: str
+    at: str
+    """Where that was said: the place itself, its server, or, empty, nowhere."""
+    decided: bool
+    """By command, and not in the configuration."""
+    phrase = gettext_noop("{place} {name}: {mode}")
+
+
+@dataclass(frozen=True)
+class ChannelModes:
+    database: Database
+    places: Places
+
+    @operation("mode.list", "Show which messages I respond to in each channel", Action.STEER, AT_TERMINAL)
+    @reads
+    def list_modes(self, rows: Rows, caller: Caller) -> Listing[ModeRow]:
+        """Of channels that were heard, of their servers, and wherever else it was decided.
+
+        In which category a channel is, only Discord knows: a mode of its category is listed by itself.
+        """
+        empty = _("No channel of Discord was heard yet.")
+        return Listing(rows=tuple(self._modes(rows, caller).values()), empty=empty)
+
+    @operation("mode.set", "Set which messages I respond to in a channel or server", Action.STEER, CHANGES_AT_TERMINAL)
+    async def set_mode(self, caller: Caller, place: _Heard, mode: _Mode) -> Notice:
+        if place not in await self.database.read(lambda rows: self._modes(rows, caller)):
+            command = caller.command("mode list")
+            raise UserError(
+                "There is no channel or server {place}. {command} shows them.", place=place, command=command
+            )
+        return Notice(text=await self.places.set_mode(place, mode, caller.approver))
+
+    @suggestions("places with modes")
+    @reads
+    def suggest_modes(self, rows: Rows, caller: Caller) -> Suggestions:
+        return [(each.place, each.name or each.place) for each in self._modes(rows, caller).values()]
+
+    def _modes(self, rows: Rows, caller: Caller) -> dict[str, ModeRow]:
+        chains = dict[str, tuple[str, ...]]()
+        for place in inbox.known_places(rows, caller.scope):
+            if place.kind in _CHANNELS and place.id.startswith("discord:"):
+                around = (each.partition(":")[2] for each in sorted((*place.within, place.audience)))
+                chains[place.id] = (place.id, *(each for each in around if each.startswith("discord:")))
+        servers = {each for chain in chains.values() for each in chain}
+        named = {*servers, *self.places.configured.modes, *self.places.accounts.modes}
+        found = {}
+        for name in (*chains, *sorted(named - chains.keys())):
+            held, called = self.places.mode_of(chains.get(name, (name,))), spot_named(rows, PlaceId(name), caller.scope)
+            row = ModeRow(place=name, name=called, mode=held.value, at=held.at, decided=held.setting is not None)
+            found[name] = row
+        return found

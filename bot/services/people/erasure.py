@@ -1,0 +1,254 @@
+"""The job that erases a person everywhere: begun durably, taken up again after a crash, ended with a receipt.
+
+One erasure runs at a time. In each constellation it is one transaction (`memory.erasure.person`); then the file is
+written anew without freed pages, its log is emptied, and at last every file of the data folder is searched for words of
+the person that were taken before. Those words are in memory only, so a job taken up after a crash may have none.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from dataclasses import asdict, dataclass, field
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import structlog
+
+from bot.config.templates import beginning_texts
+from bot.errors import UserError
+from bot.storage_retry import until_stored
+from memory.erasure import stores
+from memory.erasure.person import Erased, compact, empty_log, erase_here
+from memory.people import privacy
+from memory.people.privacy import Erasure
+from memory.queue import outbox
+from memory.store import byte_search, erasure_ledger
+from memory.store.clock import Clock, to_text
+from memory.store.constellation import Constellation, Constellations
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, ErasureId, PersonId, TurnId
+
+_BEGIN = commit_point("privacy.begin")
+_ERASE = commit_point("privacy.erase")
+_IDENTITIES = commit_point("privacy.identities")
+_RECEIPT = commit_point("privacy.receipt")
+
+_LOG_SECONDS = 10.0  # to empty a log that a reader keeps; each try may wait for it as long as a write does
+_LOG_PAUSE = 0.1
+
+_log = structlog.get_logger("bot.services.people.erasure")
+
+
+Reloaded: TypeAlias = Callable[[], Awaitable[None]]
+"""Has what is kept in memory read again, when the files do not have it any more."""
+Alone: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
+"""Keeps other programs from the files, whose logs can be emptied then."""
+
+
+@dataclass
+class Eraser:
+    """Erases people from one data folder.
+
+    `settle` waits until what was heard before is stored; `moved` tells running turns to look again; `erased` is awaited
+    before the receipt, so that nothing is left in memory that stands in the files no more.
+    """
+
+    constellations: Constellations
+    folder: Path
+    clock: Clock
+    settle: Callable[[], Awaitable[None]]
+    moved: Callable[[ConstellationId, Sequence[TurnId]], None]
+    erased: Reloaded
+    unshow: Callable[[Tx, PersonId, datetime], None]
+    """Queues that what others were shown of the person's words is taken away; in the transaction of the erasure."""
+    deliver: Callable[[ConstellationId], None]
+    """Sees to what that has queued in a constellation."""
+    alone: Alone
+    _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _waiting: dict[ErasureId, list[asyncio.Future[Erasure]]] = field(default_factory=dict, init=False)
+    _beginning: set[asyncio.Task[list[asyncio.Future[Erasure]]]] = field(default_factory=set, init=False)
+    _serving: bool = field(default=False, init=False)
+
+    @classmethod
+    def at_rest(cls, constellations: Constellations, folder: Path, clock: Clock) -> "Eraser":
+        """Of a data folder that no service uses: there nothing is heard, shown, delivered or kept in memory."""
+
+        async def nothing() -> None:
+            return None
+
+        def nobody(*_: object) -> None:
+            return None
+
+        return cls(constellations, folder, clock, nothing, nobody, nothing, nobody, nobody, nullcontext)
+
+    async def erase(self, person: PersonId, asked_by: PersonId) -> Erasure:
+        """Erase a person; gives the erasure with its receipt. Who is cancelled while waiting does not stop it.
+
+        Raises UserError when it could not be ended; it is then taken up again at the next start.
+        """
+        (done,) = await self.erase_all((person,), asked_by)
+        return done
+
+    async def erase_all(self, people: Sequence[PersonId], asked_by: PersonId) -> list[Erasure]:
+        """The same for every account of one person: all of them are begun, or none is."""
+        beginning = asyncio.create_task(self._begin(people, asked_by), name="begin an erasure")
+        self._beginning.add(beginning)
+        beginning.add_done_callback(self._beginning.discard)
+        done = await asyncio.shield(beginning)
+        if not self._serving:
+            await self.take_up()
+        return [await each for each in done]
+
+    async def _begin(self, people: Sequence[PersonId], asked_by: PersonId) -> list[asyncio.Future[Erasure]]:
+        """Write them down and wake the worker; gives what is settled when each is done."""
+        registry, now = self.constellations.registry, self.clock()
+
+        def work(tx: Tx) -> list[Erasure]:
+            return [privacy.begin_erasure(tx, person, asked_by, now) for person in people]
+
+        found = []
+        for begun in await registry.write(_BEGIN, work, durable=True):
+            done: asyncio.Future[Erasure] = asyncio.get_running_loop().create_future()
+            self._waiting.setdefault(begun.id, []).append(done)
+            found.append(done)
+        self._woken.set()
+        return found
+
+    async def take_up(self) -> None:
+        """Do every erasure that was begun and is not done. What fails is logged and stays begun."""
+        for erasure in await self.constellations.registry.read(privacy.open_erasures):
+            # Whatever goes wrong stays with this erasure: neither the others nor the service end by it.
+            async with self.alone():
+                (done,) = await asyncio.gather(self._perform(erasure), return_exceptions=True)
+            if isinstance(done, BaseException):
+                _log.error("not_erased", erasure=erasure.id, exc_info=done)
+                reason = f"{type(done).__name__}: {done}"
+                done = UserError("It is not finished yet ({reason}). It continues at the next start.", reason=reason)
+            self._settle(erasure.id, done)
+
+    async def run(self) -> None:
+        self._serving = True
+        try:
+            while True:
+                await self._woken.wait()
+                self._woken.clear()
+                await until_stored("erasures", self.take_up)
+        finally:
+            self._serving = False
+            for erasure in list(self._waiting):
+                self._settle(erasure, UserError("The service is stopping. The erasure continues when it starts again."))
+
+    def _settle(self, erasure: ErasureId, result: Erasure | UserError) -> None:
+        for waiting in self._waiting.pop(erasure, []):
+            if waiting.done():
+                continue
+            if isinstance(result, UserError):
+                waiting.set_exception(result)
+                waiting.exception()  # whoever waited may be gone
+            else:
+                waiting.set_result(result)
+
+    async def _perform(self, erasure: Erasure) -> Erasure:
+        await asyncio.to_thread(erasure_ledger.note, self.folder, erasure.entry)  # for backups that are put back later
+        await self.settle()
+        person, registry = erasure.person, self.constellations.registry
+        constellations = self.constellations.all()
+        words = await self._samples(constellations, person)
+        receipt: dict[str, Any] = {
+            "stores": [await self._erase_in(constellation, erasure) for constellation in constellations]
+        }
+        receipt["stores"].append(await self._erase_identities(person))
+        await self.erased()
+        words = await self._telling(constellations, words)
+        searched = await byte_search.search_apart(self.folder, words)
+        now = self.clock()
+        receipt |= {
+            "words": len(words),
+            "files": searched.files,
+            "bytes": searched.size,
+            "left": [await self._described(left, words) for left in searched.left],
+            "replica": any(self.folder.glob(f"*{byte_search.FOLLOWED}")),
+            "copies": [{"file": copy.file, "at": copy.changed_at} for copy in searched.copies],
+        }
+        await registry.write(_RECEIPT, lambda tx: privacy.finish_erasure(tx, erasure.id, receipt, now), durable=True)
+        await _emptied(registry)
+        _log.info("erased", erasure=erasure.id, files=searched.files, left=len(searched.left))
+        return Erasure(erasure.id, person, erasure.asked_by, erasure.begun_at, to_text(now), receipt)
+
+    async def _samples(self, constellations: Iterable[Constellation], person: PersonId) -> list[str]:
+        found: list[str] = []
+        for constellation in constellations:
+            async with self.constellations.use(constellation.id) as database:
+                found += await database.read(lambda rows: byte_search.samples(rows, person))
+        return list(dict.fromkeys(found))
+
+    async def _telling(self, constellations: Iterable[Constellation], words: list[str]) -> list[str]:
+        """Without the words that stand in files of ours whoever spoke there, or in what agents begin with."""
+        begun = await asyncio.to_thread(beginning_texts)
+        others = [word for word in words if word.casefold() not in begun]
+        found = await self.constellations.registry.read(lambda rows: byte_search.telling(rows, others))
+        for constellation in constellations:
+            async with self.constellations.use(constellation.id) as database:
+                found = await database.read(partial(byte_search.telling, words=found))
+        return found
+
+    async def _erase_in(self, constellation: Constellation, erasure: Erasure) -> dict[str, Any]:
+        now = self.clock()
+
+        def work(tx: Tx) -> Erased:
+            self.unshow(tx, erasure.person, now)
+            return erase_here(tx, erasure.id, erasure.person, now)
+
+        async with self.constellations.use(constellation.id) as database:
+            erased = await database.write(_ERASE, work, durable=True)
+            self.moved(constellation.id, erased.moved)
+            if await database.read(outbox.open_places):
+                self.deliver(constellation.id)
+            await _rewritten(database)
+        file = constellation.path.relative_to(self.folder).as_posix()
+        counts = {"before": erased.before, "after": erased.after, "answers": erased.answers}
+        return {"name": constellation.name, "file": file, **counts}
+
+    async def _erase_identities(self, person: PersonId) -> dict[str, Any]:
+        registry = self.constellations.registry
+
+        def count(rows: Rows) -> dict[str, int]:
+            return {store.name: store.count(rows, person) for store in stores.GLOBAL_STORES}
+
+        def work(tx: Tx) -> tuple[dict[str, int], dict[str, int]]:
+            before = count(tx)
+            for store in stores.GLOBAL_STORES:
+                store.erase(tx, person)
+            return before, count(tx)
+
+        before, after = await registry.write(_IDENTITIES, work, durable=True)
+        await _rewritten(registry)
+        return {"name": "accounts", "file": registry.path.name, "before": before, "after": after, "answers": 0}
+
+    async def _described(self, left: byte_search.Left, words: Sequence[str]) -> dict[str, Any]:
+        """A file with words in it; of a constellation in use also the tables, as rows of others may say the same."""
+        found: dict[str, Any] = asdict(left)
+        for constellation in self.constellations.all():
+            if not left.copy and (self.folder / left.file) == constellation.path:
+                async with self.constellations.use(constellation.id) as database:
+                    found["tables"] = await database.read(lambda rows: byte_search.holding(rows, words))
+        return found
+
+
+async def _rewritten(database: Database) -> None:
+    if not await database.maintain(compact):
+        await _emptied(database)
+
+
+async def _emptied(database: Database) -> None:
+    """Empty the write-ahead log, waiting a little for readers."""
+    clock = asyncio.get_running_loop().time
+    latest = clock() + _LOG_SECONDS
+    while clock() < latest:
+        if await database.maintain(empty_log):
+            return
+        await asyncio.sleep(_LOG_PAUSE)
+    _log.warning("log_not_emptied", file=database.path.name, hint="a reader keeps it; `carina db vacuum` empties it")

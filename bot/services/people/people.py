@@ -1,0 +1,360 @@
+"""People: one with several accounts, who talked to agents and how they are, and what is known of whom.
+
+A link says who somebody is. What they may do hangs on the account still: nobody becomes the owner, an admin or approved
+by it. The owner's ids are linked by configuration. Links are made by codes that are said on both sides.
+"""
+
+from collections import defaultdict, deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Annotated, ClassVar
+
+import structlog
+from pydantic import Field
+
+from bot.agents.groups.settings import State
+from bot.agents.permissions.policy import Action, People
+from bot.errors import UserError
+from bot.runtime.intake import AudienceResolver
+from bot.services.caller import Caller
+from bot.services.people.access import new_code, read_code, shown_code
+from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Notice, Result, Row, relative
+from bot.services.transactions import MemoryService, reads
+from memory import agents
+from memory.erasure.person import is_to_part, part
+from memory.knowledge import graph
+from memory.people import identities, states
+from memory.people.audience import Scope
+from memory.people.identities import Half, Linked
+from memory.queue import messages
+from memory.store.clock import Clock, from_text
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, PersonId, TurnId, place_source
+from sources.text import one_line
+from texts import _, gettext_noop
+
+_OFFER = commit_point("identities.offer")
+_SAY = commit_point("identities.say")
+_UNLINK = commit_point("identities.unlink")
+_PART = commit_point("identities.part")
+
+_WRONG = 5  # codes that somebody may get wrong in `_WINDOW`
+_WINDOW = timedelta(minutes=10)
+_REMEMBERED = 1_000
+
+_log = structlog.get_logger("bot.services.people.people")
+
+
+_Code = Annotated[str, Field(min_length=1, max_length=40), Param("The code, such as ABCD-2345")]
+
+
+class AccountRow(Row):
+    account: str
+
+    def line(self, ink: Ink) -> str:
+        return _("the terminal") if self.account.startswith("terminal:") else ink.person(self.account)
+
+
+class AccountList(Listing[AccountRow]):
+    def lines(self, ink: Ink) -> list[str]:
+        first, *others = (row.line(ink) for row in self.rows)
+        if not others:
+            return [_("You have no linked accounts; I know you as {first}.", first=first)]
+        return [_("You are {first}, linked with:", first=first), *(f"- {each}" for each in others)]
+
+
+@dataclass
+class Accounts:
+    """Links and unlinks accounts. `people.links` is kept as the store has it.
+
+    `settle` waits until what was heard before is stored; `moved` tells running turns to look again.
+    """
+
+    titles: ClassVar = {"link": "Link your accounts on different platforms"}
+
+    constellations: Constellations
+    people: People
+    audience: AudienceResolver
+    clock: Clock
+    settle: Callable[[], Awaitable[None]]
+    moved: Callable[[ConstellationId, Sequence[TurnId]], None]
+    _wrong: dict[PersonId, deque[datetime]] = field(default_factory=lambda: defaultdict(deque), init=False)
+
+    async def load(self) -> None:
+        """Read what is linked; to be done before anything is heard, and after an erasure."""
+        found = await self.constellations.registry.read(identities.links)
+        self.people.links.clear()
+        self.people.links.update(found)
+
+    # ------------------------------------------------------------------ linking
+
+    @operation("link.start", "Get a code to enter with your other account", Action.LINK, CHANGES)
+    async def start(self, caller: Caller) -> Notice:
+        now, code = self.clock(), new_code()
+
+        def work(tx: Tx) -> bool:
+            return identities.offer(tx, caller.person, code, now)
+
+        if not await self.constellations.registry.write(_OFFER, work):
+            raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
+        return Notice(
+            text=_(
+                "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link "
+                "say` on Discord, or `carina link say` at a terminal. You will get a second code to "
+                "enter here.",
+                shown_code=shown_code(code),
+            )
+        )
+
+    @operation("link.say", "Enter the code that your other account received", Action.LINK, CHANGES)
+    async def say(self, caller: Caller, code: _Code) -> Notice:
+        now = self.clock()
+        self._require_patience(caller.person, now)
+
+        def work(tx: Tx) -> Half | Linked | None:
+            return identities.say(tx, caller.person, read_code(code), new_code(), now)
+
+        done = await self.constellations.registry.write(_SAY, work, durable=True)
+        match done:
+            case Half(other, code):
+                return Notice(
+                    text=_(
+                        "This code was given to {{other}}. If that is you, enter this one there within ten "
+                        "minutes: `{shown_code}`\nThen I treat both accounts as one person: I may use what either "
+                        "told me privately when I talk to the other privately, and `/privacy` covers both. If "
+                        "somebody else gave you the code, stop here: they are trying to learn what I know about "
+                        "you.",
+                        shown_code=shown_code(code),
+                    ),
+                    people={"other": other},
+                )
+            case Linked(other):
+                await self.load()
+                _log.info("linked", person=caller.person, other=other, door=caller.approver.door)
+                end = caller.command("link remove")
+                text = _("Done. I now treat {{person}} and {{other}} as one person. {end} ends that.", end=end)
+                return Notice(text=text, people={"person": caller.person, "other": other})
+            case _:
+                self._wrong[caller.person].append(now)
+                raise UserError(
+                    "There is no open code like that for you to enter. It was used, has expired, was "
+                    "mistyped, or was given to this same account. {command} gives you a new one.",
+                    command=caller.command("link start"),
+                )
+
+    @operation("link.list", "List your linked accounts", Action.LINK)
+    async def list_accounts(self, caller: Caller) -> AccountList:
+        return AccountList(rows=tuple(AccountRow(account=each) for each in self.people.selves(caller.person)), empty="")
+
+    @operation("link.remove", "Unlink this account", Action.LINK, CHANGES)
+    async def remove(self, caller: Caller) -> Notice:
+        person = caller.person
+        others = [each for each in self.people.links.get(person, ()) if each != person]
+        if not others:
+            hint = _(" The owner's accounts are linked by DISCORD_OWNER_ID.") if person in self.people.owner else ""
+            raise UserError("This account is not linked with another one.{hint}", hint=hint)
+        await self.constellations.registry.write(_UNLINK, lambda tx: identities.unlink(tx, person), durable=True)
+        await self.load()
+        await self.settle()
+        await self.narrow()
+        _log.info("unlinked", person=person, others=others, door=caller.approver.door)
+        text = _("{person} is unlinked. What was said while the accounts were linked stays where it was said.")
+        return Notice(text=text, people={"person": person})
+
+    async def narrow(self) -> None:
+        """Let what waits and runs use nothing together that is not one person's now; also after a death in between."""
+        for each in self.constellations.all():
+            async with self.constellations.use(each.id) as database:
+                await self.narrow_here(each.id, database)
+
+    async def narrow_here(self, constellation: ConstellationId, database: Database) -> None:
+        """The same in one constellation."""
+        if await database.read(lambda rows: is_to_part(rows, self.audience.audiences)):
+            turns = await database.write(_PART, lambda tx: part(tx, self.audience.audiences), durable=True)
+            self.moved(constellation, turns)
+
+    def _require_patience(self, person: PersonId, now: datetime) -> None:
+        if len(self._wrong) > _REMEMBERED:
+            self._wrong.clear()
+        wrong = self._wrong[person]
+        while wrong and wrong[0] <= now - _WINDOW:
+            wrong.popleft()
+        if len(wrong) >= _WRONG:
+            raise UserError(
+                "That was the wrong code {WRONG} times. Try again {relative}.",
+                WRONG=_WRONG,
+                relative=relative(wrong[0] + _WINDOW, now),
+            )
+
+
+_MOST = 500
+
+
+_About = Annotated[
+    str, Field(max_length=100), Param("Show only what is related to this name", metavar="NAME", positional=True)
+]
+_Limit = Annotated[int, Field(ge=1, le=5_000), Param("Maximum number to show, newest first")]
+
+
+class KnownRow(Row):
+    person: str
+    name: str
+    source: str
+    messages: int
+    last: datetime
+
+    phrase = gettext_noop("{name} ({who}): {messages}, last {last}")
+
+    def line(self, ink: Ink) -> str:
+        return self.told(ink, who=ink.person(self.person))
+
+
+class TripleRow(Row):
+    subject: str
+    subject_kind: str
+    relation: str
+    object: str
+    object_kind: str
+    agent: str
+    entry: str
+    says: str
+    at: datetime
+
+    phrase = gettext_noop("{subject} {relation} {object} (entry {entry})")
+
+
+class Graph(Result):
+    """What is known of whom; `total` of all that the caller may know."""
+
+    about: str
+    total: int
+    triples: tuple[TripleRow, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [each.line(ink) for each in self.triples] or [_("Nothing is known there yet.")]
+
+
+@dataclass(frozen=True)
+class KnownPeople:
+    database: Database
+    clock: Clock
+
+    @operation("people.known", "List who talked to agents, and when last", Action.PEOPLE, AT_TERMINAL)
+    @reads
+    def list_known(self, rows: Rows, caller: Caller) -> Listing[KnownRow]:
+        empty = _("Nobody has talked to your agents yet.")
+        return Listing(
+            rows=tuple(
+                KnownRow(
+                    person=row["person_id"],
+                    name=row["speaker"],
+                    source=place_source(row["person_id"]),
+                    messages=row["n"],
+                    last=from_text(row["last"]),
+                )
+                for row in messages.speakers(rows, caller.scope, _MOST)
+            ),
+            empty=empty,
+        )
+
+    @operation(
+        "graph",
+        "Show the people and things agents know about, and how they are related",
+        Action.READ_MEMORY,
+        AT_TERMINAL,
+    )
+    @reads
+    def show_graph(self, rows: Rows, caller: Caller, about: _About = "", limit: _Limit = 200) -> Graph:
+        found, total = graph.shown(rows, about, caller.scope, limit)
+        triples = tuple(
+            TripleRow.model_validate(
+                {
+                    **dict(row),
+                    "agent": row["agent"] or "",
+                    "entry": row["entry_id"],
+                    "says": row["content"],
+                    "at": from_text(row["at"]),
+                }
+            )
+            for row in found
+        )
+        return Graph(about=about, total=total, triples=triples)
+
+
+_SAY = commit_point("state.say")
+
+NOTHING = "none"
+"""Said instead of a state, it takes back what was said."""
+
+
+_State = Annotated[
+    str | None,
+    Field(max_length=60),
+    Param(
+        f'A few words; "{NOTHING}" clears it (default: show it)',
+        positional=True,
+        suggests="states",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class States(MemoryService):
+    @operation("state", "Show or set how you are; it can decide who answers you", Action.KEEP, KEEPS)
+    async def state(self, caller: Caller, state: _State = None) -> str:
+        scope = caller.scope if caller.here is None else caller.here.scope
+        word = (state or "").strip()
+        return await (self._say(caller.person, scope, word) if word else self._seen(caller.person, scope))
+
+    @suggestions("states")
+    async def suggest(self, _caller: Caller) -> Suggestions:
+        known = await self._known()
+        return (*known, NOTHING) if known else []
+
+    @reads
+    def _known(self, rows: Rows) -> list[str]:
+        found = (State.model_validate(each).said for group in agents.groups(rows) for each in group.states)
+        return sorted({said for said in found if said}, key=str.casefold)
+
+    async def _seen(self, person: PersonId, scope: Scope) -> str:
+        """What somebody said last of how they are, as far as that is known here."""
+        people = self.people.selves(person)
+        found = await self.database.read(lambda rows: states.of(rows, people, scope, self.clock()))
+        known = ", ".join(await self._known())
+        now = _('Your state is "{found}".', found=found) if found else _("You have not said how you are.")
+        return _("{now} Groups respond to these states: {known}.", now=now, known=known) if known else now
+
+    async def _say(self, person: PersonId, scope: Scope, word: str) -> str:
+        """Take a state for what holds where this scope hears it, until another is said or `none`."""
+        state = one_line(word, states.LONGEST + 1)
+        if len(state) > states.LONGEST:
+            raise UserError("Use a few words, at most {LONGEST} characters.", LONGEST=states.LONGEST)
+        state = "" if state.casefold() == NOTHING else state
+        now = self.clock()
+
+        def work(tx: Tx) -> None:
+            for each in self.people.selves(person):
+                states.put(tx, each, scope.audience, state if each == person else "", now)
+
+        await self.database.write(_SAY, work, durable=True)
+        if not state:
+            return _("Cleared. Your state no longer decides who answers you here.")
+        known = {each.casefold() for each in await self._known()}
+        heard = (
+            _("what you tell me privately")
+            if scope.audience.startswith(("person:", "owner"))
+            else _("what you say here")
+        )
+        if state.casefold() not in known:
+            return _('Saved: "{state}". No group responds to it, so the same agents answer as before.', state=state)
+        until = _('until you change it or choose "{NOTHING}", for at most a day', NOTHING=NOTHING)
+        return _(
+            'Saved: "{state}". The group that responds to it answers {heard}, {until}.',
+            state=state,
+            heard=heard,
+            until=until,
+        )

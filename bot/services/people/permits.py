@@ -1,0 +1,395 @@
+"""What agents ask to do and may do: requests answered, lasting permissions given and ended, the record read."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action
+from bot.agents.tools.base import Tool, Toolset
+from bot.agents.tools.recall import OBSERVATIONS
+from bot.errors import CallError, UserError
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.names import find_living, named_audience, where
+from bot.services.people.approvals import Approvals, UsesApprovals
+from bot.services.registry import AT_TERMINAL, CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Result, Row, rows_text
+from bot.services.transactions import reads, writes
+from memory import agents, blocks, requests
+from memory.agents import Agent
+from memory.blocks import CONSTELLATION_OWNER, BlockType
+from memory.people.audience import OWNER, Audience, Scope
+from memory.people.identities import label_called, person_called, person_named, place_named
+from memory.requests import Grant, Kind, Request, Status, Verdict, may_answer
+from memory.store.clock import from_text
+from memory.store.database import Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, GrantId, PersonId, snowflakes
+from memory.store.plurals import many
+from memory.store.row_mapper import ending
+from texts import _, gettext_noop
+
+_GIVE = commit_point("approval.give")
+_REVOKE = commit_point("approval.revoke")
+
+_MOST_HOURS = 24 * 366
+_OWNERS = Scope(OWNER)
+_BLOCK = "block:"
+
+
+_Request = Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="requests")]
+_Length = Annotated[Literal["once", "hour", "always"], Param("How long to allow the same request", via=DISCORD_ONLY)]
+_Hour = Annotated[bool, Param("Allow the same for an hour", via=TERMINAL_ONLY)]
+_Always = Annotated[bool, Param("Allow the same until you revoke it", via=TERMINAL_ONLY)]
+_Permit = Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="permits")]
+_Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", metavar="LINES")]
+
+
+class GrantPermit(Arguments):
+    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="agents")]
+    what: Annotated[
+        str, Field(min_length=1, max_length=100),
+        Param("One of its tools, or block:LABEL to let it write that block", suggests="permitted"),
+    ]  # fmt: skip
+    audience: Annotated[
+        str, Field(max_length=100),
+        Param("Where it applies: public, owner, guild:… or channel:… (default: here)", positional=True),
+    ] = ""  # fmt: skip
+    arguments: Annotated[
+        str, Field(max_length=1_000), Param("Arguments the call must have, as JSON", metavar="JSON")
+    ] = ""
+    hours: Annotated[float | None, Param("For how many hours (default: until you revoke it)", metavar="HOURS")] = None
+
+
+class RequestRow(Row):
+    """A request as it is shown to those whom it asks, without its arguments."""
+
+    id: str
+    tool: str
+    subject: str
+    reason: str
+    person: str
+    place: str
+    status: str
+    asked: datetime
+    until: datetime
+
+    @classmethod
+    def of(cls, rows: Rows, request: Request) -> "RequestRow":
+        return cls.from_record(
+            request,
+            subject=_subject(rows, request.subject),
+            reason=_(request.reason),
+            person=person_named(rows, request.person, _OWNERS) if request.person else "",
+            place=place_named(rows, request.place, _OWNERS),
+            asked=request.created_at,
+            until=request.expires_at,
+        )
+
+    phrase = gettext_noop("{tool}: {reason}; expires {until}{id}")
+
+
+class GrantRow(Row):
+    """A lasting permission: what an agent may do, for whose ears, until when, and who said so."""
+
+    id: str
+    scope: str
+    subject: str
+    agent: str
+    arguments: dict[str, Any]
+    audience: str
+    readers: str = Field(exclude=True)
+    by: str
+    person: str = Field(exclude=True)
+    name: str = Field(exclude=True)
+    until: datetime | None
+
+    @classmethod
+    def of(cls, rows: Rows, grant: Grant) -> "GrantRow":
+        return cls.from_record(
+            grant,
+            scope=grant.kind.value,
+            subject=_subject(rows, grant.subject),
+            agent=agents.agent(rows, grant.agent).name,
+            arguments=dict(grant.pattern),
+            readers=where(rows, grant.audience, _OWNERS),
+            by=person_named(rows, grant.person, _OWNERS) if grant.person else "",
+            person=grant.person or "",
+            name=person_called(rows, grant.person, _OWNERS) if grant.person else "",
+            until=grant.expires_at,
+        )
+
+    def line(self, ink: Ink) -> str:
+        until = _("until you revoke it") if self.until is None else self.told(ink, gettext_noop("until {until}"))
+        by = ink.text(self.name) or (ink.person(self.person) if self.person else _("somebody who was erased"))
+        return self.told(ink, gettext_noop("{what}, {until}, for {readers}; allowed by {by}{id}"), until=until, by=by)
+
+    @property
+    def what(self) -> str:
+        bound = ", ".join(f"{name}={value!r}" for name, value in self.arguments.items()) or _("any arguments")
+        return f"{self.agent}: {self.subject} ({bound})"
+
+
+class Permitted(Result):
+    """What waits for the caller, and what was allowed for longer, where they may see that."""
+
+    requests: tuple[RequestRow, ...]
+    grants: tuple[GrantRow, ...]
+    whole: bool = Field(exclude=True)
+
+    def lines(self, ink: Ink) -> list[str]:
+        waiting = [f"- {row.line(ink)}" for row in self.requests] or [_("Nothing.")]
+        held = [f"- {row.line(ink)}" for row in self.grants] or [_("Nothing.")]
+        whole = [_("Allowed until revoked or expired:"), *held] if self.whole else []
+        return [_("Waiting for you:"), *waiting, *whole]
+
+    def terminal(self, ink: Ink, width: int | None) -> str:
+        asked = rows_text(
+            [row.cells(ink) for row in self.requests], empty=_("Nothing is waiting for you."), width=width
+        )
+        held = rows_text(
+            [row.cells(ink) for row in self.grants], empty=_("There are no lasting permissions."), width=width
+        )
+        first = [_("Waiting for you:")] if self.requests else []
+        return "\n".join([*first, asked, *([_("Lasting permissions:")] if self.grants else []), held])
+
+
+class WholeRequest(Result):
+    """A request with all its arguments."""
+
+    id: str
+    text: str
+    arguments: str
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [ink.text(self.text), ink.text(self.arguments)]
+
+
+class Answered(Result):
+    id: str
+    text: str
+
+    def lines(self, _ink: Ink) -> list[str]:
+        return [self.text]
+
+    def data(self) -> dict[str, Any]:
+        return {"id": self.id, "counted": True, "text": self.text}
+
+    def terminal(self, _ink: Ink, _width: int | None) -> str:
+        return _("Request {id}: {text}", id=self.id, text=self.text)
+
+
+class RecordRow(Row):
+    values: dict[str, Any]
+
+    @classmethod
+    def of(cls, rows: Rows, line: Mapping[str, Any]) -> "RecordRow":
+        """With the name under which whoever did it spoke last."""
+        person = line["person_id"]
+        called = person_called(rows, PersonId(person), _OWNERS) if person else ""
+        return cls(values={**line, "called": called})
+
+    def line(self, ink: Ink) -> str:
+        return f"{self.values['event']} {ink.time(from_text(self.values['at']))}"
+
+    def cells(self, ink: Ink) -> dict[str, Any]:
+        return {**self.values, "at": ink.time(from_text(self.values["at"]))}
+
+
+class Record(Listing[RecordRow]):
+    empty: str = Field(default=gettext_noop("There have been no requests."), exclude=True)
+
+    def data(self) -> list[Any]:
+        return [row.model_dump(mode="json")["values"] for row in self.rows]
+
+
+@dataclass(frozen=True)
+class Permits(UsesApprovals):
+    """The requests and lasting permissions of one constellation; `tools` are those of an agent."""
+
+    titles: ClassVar = {"permits": "Manage agents' permissions"}
+
+    approvals: Approvals
+    tools: Callable[[Agent], Toolset]
+
+    @operation("permits.list", "List open requests and permissions", Action.ANSWER)
+    async def list_permits(self, caller: Caller) -> Permitted:
+        return await self._permitted(caller, await self.approvals.waiting(caller.approver))
+
+    @reads
+    def _permitted(self, rows: Rows, caller: Caller, waiting: Sequence[Request]) -> Permitted:
+        whole = policy.may(self.approvals.people, caller.approver, Action.PERMITS)
+        held = requests.standing_grants(rows, self.approvals.clock()) if whole else []
+        return Permitted(
+            requests=tuple(RequestRow.of(rows, each) for each in waiting),
+            grants=tuple(GrantRow.of(rows, each) for each in held),
+            whole=whole,
+        )
+
+    @operation("permits.show", "Show a request with all its arguments", Action.ANSWER)
+    async def show(self, caller: Caller, request: _Request) -> WholeRequest:
+        number = await self._request(caller, request)
+        words, shown = await self.approvals.details(number, caller.approver)
+        return WholeRequest(id=str(number), text=words, arguments=shown)
+
+    @operation("approve", "Approve a request", Action.ANSWER, Options(changes=True, formerly=("permits.approve",)))
+    async def approve(
+        self, caller: Caller, request: _Request, length: _Length = "once", hour: _Hour = False, always: _Always = False
+    ) -> Answered:
+        if hour and always:
+            raise CallError("--hour and --always: use one of them, or neither to allow it once")
+        length = "always" if always else "hour" if hour else length
+        return await self._answer(caller, request, Verdict(length))
+
+    @operation("deny", "Deny a request", Action.ANSWER, Options(changes=True, formerly=("permits.deny",)))
+    async def deny(self, caller: Caller, request: _Request) -> Answered:
+        return await self._answer(caller, request, Verdict.DENY)
+
+    @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, CHANGES)
+    @writes(_REVOKE)
+    def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
+        number = _number(tx, "permission_grants", permit, caller)
+        now, who = self.approvals.clock(), caller.approver
+        if (found := requests.revoke(tx, GrantId(number), now)) is None:
+            command = caller.command("permits list")
+            raise UserError(
+                "There is no lasting permission {number}. {command} lists them.", number=number, command=command
+            )
+        of = found.audience, who.person, found.request, found.id, found.agent, found.kind
+        requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
+        return Entry(done=_("Revoked"), row=GrantRow.of(tx, found))
+
+    @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, AT_TERMINAL)
+    @reads
+    def read_record(self, rows: Rows, _caller: Caller, limit: _Limit = 100) -> Record:
+        return Record(rows=tuple(RecordRow.of(rows, line) for line in requests.record(rows, limit)))
+
+    @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, CHANGES)
+    @writes(_GIVE, durable=True)
+    def grant(self, tx: Tx, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
+        """A tool with arguments, or writing a block; for words of one audience.
+
+        Beside the tools, `observations` is reading what other members of the agent's groups stored (`recall`).
+        """
+        heard = caller.alone if caller.here is None else caller.here
+        audience = _allowable(named_audience(arguments.audience) if arguments.audience else heard.scope.audience)
+        hours, now = arguments.hours, self.approvals.clock()
+        if hours is not None and not 0 < hours <= _MOST_HOURS:
+            raise UserError(
+                "A permission lasts more than 0 and at most {most} hours, or until you revoke it.", most=_MOST_HOURS
+            )
+        who = caller.approver
+        agent = find_living(tx, arguments.agent)
+        kind, subject, pattern = self._subject(agent, arguments)
+        until = None if hours is None else now + timedelta(hours=hours)
+        identifier = GrantId(snowflakes.next())
+        grant = Grant(identifier, kind, subject, agent.id, pattern, audience, who.person, None, now, until)
+        requests.give_grant(tx, grant)
+        detail = f"{'until revoked' if hours is None else many(hours, 'hour')}, by {who.door}, without a request"
+        of = audience, who.person, None, grant.id, agent.id, kind
+        requests.note(tx, requests.Entry("granted", now, *of, detail=detail))
+        return Entry(done=_("Allowed"), row=GrantRow.of(tx, grant))
+
+    @suggestions("requests")
+    async def suggest_requests(self, caller: Caller) -> Suggestions:
+        """What can still be answered; what was allowed and is not carried out yet cannot."""
+        found = await self.approvals.waiting(caller.approver)
+        return [(str(each.id), f"{each.tool}: {_(each.reason)}") for each in found if each.status is Status.WAITING]
+
+    @suggestions("permits")
+    @reads
+    def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
+        held = (GrantRow.of(rows, each) for each in requests.standing_grants(rows, self.approvals.clock()))
+        return [(row.id, row.what) for row in held]
+
+    @suggestions("permitted", within="agent")
+    @reads
+    def suggest_permitted(self, rows: Rows, caller: Caller, agent: str) -> Suggestions:
+        """What the agent has, or where none is named any of them: its tools, and blocks if it can write them."""
+        every = agents.agents(rows)
+        having = [(each, self.tools(each).tools) for each in every if agent.casefold() in ("", each.name.casefold())]
+        found = {tool: tool for _each, tools in having for tool in tools}
+        for each in (each for each, tools in having if "context" in tools):
+            for block in blocks.visible_blocks(rows, each.id, caller.scope, types=tuple(BlockType)):
+                found[f"{_BLOCK}{block.label}"] = f"{_BLOCK}{label_called(rows, block.label, caller.scope)}"
+        return found.items()
+
+    @reads
+    def _request(self, rows: Rows, caller: Caller, which: str) -> int:
+        return _number(rows, "permission_requests", which, caller)
+
+    async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> Answered:
+        number = await self._request(caller, request)
+        ruling = await self.approvals.answer(number, caller.approver, verdict)
+        if not ruling.counted:
+            # Whom it does not ask is not told whether there is one.
+            asked = ruling.request is not None and may_answer(ruling.request, caller.approver.identities)
+            raise UserError(ruling.words if asked else _("There is no such request for you to answer."))
+        return Answered(id=str(number), text=ruling.words)
+
+    def _subject(self, agent: Agent, wanted: GrantPermit) -> tuple[Kind, str, dict[str, Any]]:
+        pattern = _pattern(wanted.arguments)
+        if wanted.what.startswith(_BLOCK):
+            self._having(agent, "context", pattern)
+            return Kind.EDIT, f"{agent.id}/{wanted.what.removeprefix(_BLOCK)}", pattern
+        if wanted.what == OBSERVATIONS:
+            self._having(agent, "recall", pattern)
+            return Kind.TOOL, OBSERVATIONS, pattern
+        tool = self._having(agent, wanted.what, pattern)
+        return Kind.TOOL, policy.subject(tool.name, tool.caution), pattern
+
+    def _having(self, agent: Agent, tool: str, pattern: dict[str, Any]) -> Tool:
+        """The agent's tool of that name, which takes these arguments. Raises UserError."""
+        known = self.tools(agent).tools
+        if tool not in known:
+            there = ", ".join(sorted(known))
+            raise UserError(
+                "{agent} has no tool {tool}. It has: {known}.", agent=agent.name, tool=repr(tool), known=there
+            )
+        fields = known[tool].arguments.named()
+        if unknown := ", ".join(sorted(set(pattern) - set(fields))):
+            raise UserError(
+                "{tool} does not accept {unknown}. It accepts: {fields}.",
+                tool=tool,
+                unknown=unknown,
+                fields=", ".join(fields),
+            )
+        return known[tool]
+
+
+def _number(rows: Rows, table: str, which: str, caller: Caller) -> int:
+    if not (number := ending(rows, table, which)):
+        raise UserError("Use the number that {command} shows.", command=caller.command("permits list"))
+    return number
+
+
+def _subject(rows: Rows, subject: str) -> str:
+    """What a request or grant is about; a block by the name of whose it is, who need not be who asks, not by the id."""
+    of, slash, label = subject.partition("/")
+    names = {each.id: each.name for each in agents.every_agent(rows)} | {CONSTELLATION_OWNER: "everybody"}
+    name = names.get(AgentId(of)) if slash else None
+    return f"{name}/{label_called(rows, label, _OWNERS)}" if name else subject
+
+
+def _allowable(audience: Audience) -> Audience:
+    if not Scope(OWNER).may_use(audience):
+        raise UserError(
+            "What comes from somebody's direct messages can only be allowed once at a time, when the agent asks."
+        )
+    return audience
+
+
+def _pattern(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text or "{}")
+    except ValueError as error:
+        raise UserError(
+            'The arguments are not valid JSON ({error}). An example: {{"operation": "insert"}}', error=error
+        ) from None
+    if not isinstance(found, dict):
+        raise UserError(_('The arguments must be a JSON object, such as {{"operation": "insert"}}.').format())
+    return found

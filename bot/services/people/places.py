@@ -1,0 +1,476 @@
+"""How places are heard, who answers there by which model, and which sources are paused: decided by command while the
+service runs. So is the language in which somebody is answered.
+
+A decision is a row, so it lasts; it wins over what the configuration says about the same place, and the narrower place
+wins over the wider one, whoever said it. The mappings here are read by sources and router as they are at that moment.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Annotated, ClassVar, Literal, TypeAlias
+
+import structlog
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action, Approver, People
+from bot.config import Config
+from bot.errors import UserError
+from bot.models.catalog import OFFLINE
+from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
+from bot.services.names import NO_GROUP, find
+from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings
+from bot.services.people.approvals import Approvals
+from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Notice, Result, Row
+from bot.services.transactions import reads, writes
+from memory import agents, data_sources, jobs
+from memory.agents import Group
+from memory.data_sources import DataSource
+from memory.people.audience import OWNER
+from memory.queue import place_settings
+from memory.queue.place_settings import Kind, Setting
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import GroupId, PlaceId
+from sources.terminal import SOURCE
+from texts import _, gettext_noop, speak
+from texts import language as spoken
+
+_DECIDE = commit_point("steering.decide")
+
+_CONFIGURED = "configured"
+_DECIDES = Options(changes=True, via=DISCORD_ONLY)
+_log = structlog.get_logger("bot.services.people.places")
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """What holds in a place, at which of its levels that was said, and the decision where it was one."""
+
+    value: str
+    at: str = ""
+    setting: Setting | None = None
+
+
+Reach: TypeAlias = Literal["channel", "category", "server"]
+MODES = {
+    "open": gettext_noop("I answer everything"),
+    "mention": gettext_noop("I read and answer only what is addressed to me"),
+    "listen": gettext_noop("I read everything and answer only what is addressed to me"),
+    "off": gettext_noop("I read nothing"),
+}
+_REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
+_Channel = Annotated[Location | None, Param("Channel (default: this one)")]
+_Source = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as discord", suggests="sources")]
+_Mode = Annotated[
+    Literal["open", "mention", "listen", "off", "configured"] | None,
+    Param("Mode to set (default: show the current one)", needs=Action.STEER),
+]
+_Reach = Annotated[Reach, Param("Where it applies", labels=_REACHES)]
+_Group = Annotated[
+    str | None,
+    Field(min_length=1, max_length=64),
+    Param("Group to answer (default: show the current one)", suggests="routes", needs=Action.STEER),
+]
+_Level = Annotated[Literal["channel", "server"], Param("Where it applies", labels=_REACHES)]
+
+
+_Model = Annotated[
+    str | None,
+    Field(min_length=1, max_length=100),
+    Param("Model to answer (default: show the current one)", positional=True, suggests="models", needs=Action.STEER),
+]
+_Place = Annotated[str, Field(max_length=200), Param("Place, such as discord:1234", via=TERMINAL_ONLY)]
+_LANGUAGES = {"en": "English", "de": "Deutsch", "ja": "日本語", "auto": gettext_noop("As in your app")}
+_Language = Annotated[
+    Literal["en", "de", "ja", "auto"] | None,
+    Param("Language (default: show the current one)", positional=True, labels=_LANGUAGES),
+]
+
+
+class SourceRow(Row):
+    """Somewhere agents listen, and since when that is paused."""
+
+    source: str
+    paused: bool
+    since: datetime | None = None
+    by: str = ""
+    state: str = ""
+    """How a data source stands."""
+
+    def line(self, ink: Ink) -> str:
+        if self.state:
+            return ink.text(f"{self.source}: {self.state}")
+        if self.since is None:
+            return _("{source}: active", source=self.source)
+        text = gettext_noop("{source}: paused by {by} {since}; I neither read nor answer anything there")
+        return self.told(ink, text, by=ink.person(self.by))
+
+    def cells(self, ink: Ink) -> Mapping[str, str]:
+        state, _, _ = self.line(ink).removeprefix(f"{self.source}: ").partition(";")
+        return {"source": self.source, "state": state}
+
+
+class PlaceSetting(Result):
+    """What holds in a place, and who said so: at which of the place's levels, and whether by command."""
+
+    done: str = Field(exclude=True)
+    words: str
+    """With the value in braces."""
+    value: str
+    at: str = ""
+    guild: str = Field(default="", exclude=True)
+    by: str = ""
+    since: datetime | None = None
+
+    def lines(self, ink: Ink) -> list[str]:
+        level = _("this server") if self.at == self.guild else ink.place(self.at)
+        origin = _("in the configuration, for {level}", level=level) if self.at else _("by default")
+        if self.since is not None:
+            text = gettext_noop("by command of {by}, {since}, for {level}")
+            origin = self.told(ink, text, by=ink.person(self.by), level=level)
+        return [f"{self.done}{self.words.format(f'**{ink.text(self.value)}**')} ({origin})."]
+
+
+@dataclass(frozen=True)
+class Configured:
+    """How places are heard where no command decided otherwise."""
+
+    modes: Mapping[str, str] = field(default_factory=dict)
+    default: str = "mention"
+
+
+@dataclass
+class Places:
+    """The decisions of one constellation and those about the accounts. `resume` sees to what waits, everywhere;
+    `sources` are those that can be paused."""
+
+    titles: ClassVar = {
+        "mode": "Show or change which messages I respond to",
+        "source": "Manage feeds, calendars and folders, and pause sources",
+    }
+
+    database: Database
+    answering: RoutingTable
+    people: People
+    clock: Clock
+    resume: Callable[[], None]
+    sources: tuple[str, ...]
+    accounts: AccountSettings
+    configured: Configured = field(default_factory=Configured)
+    models: tuple[str, ...] = (OFFLINE,)
+    """Those that are configured, that of most agents first."""
+    _held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
+
+    async def load(self) -> None:
+        """Read what was decided; to be done before anything is heard."""
+        self._held.clear()
+        self.answering.decided.clear()
+        for setting in await self.database.read(place_settings.settings):
+            if setting.kind in OF_CONSTELLATION:
+                self._hold(setting)
+
+    def deaf(self, source: str) -> bool:
+        """Whether nothing of a source is heard or answered."""
+        return source in self.accounts.paused
+
+    def state(self, source: str) -> str:
+        """Words on a source that is paused; empty when it is not."""
+        return _("paused; `source resume` ends that") if source in self.accounts.paused else ""
+
+    # ------------------------------------------------------------------ decisions
+
+    @operation("mode.channel", "Show or set which messages I respond to in a channel", Action.HELP, _DECIDES)
+    async def mode(
+        self, caller: Caller, mode: _Mode = None, channel: _Channel = None, reach: _Reach = "channel"
+    ) -> PlaceSetting:
+        where, done = _where(caller, channel), ""
+        if where.direct:
+            raise UserError("I always answer direct messages. `/owner people` controls who may send me any.")
+        if mode is not None:
+            done = await self.set_mode(_level(where, reach), mode, caller.approver)
+        found = self.mode_of(where.names)
+        words = _("The mode here is {{}}: {SAYS}", SAYS=_(MODES[found.value]))
+        return self._shown(done, words, found, where)
+
+    def mode_of(self, chain: tuple[str, ...]) -> _Origin:
+        """What holds where these names, narrowest first, are those of a place."""
+        return self._origin("mode", chain, self.configured.modes, self.configured.default)
+
+    async def set_mode(self, subject: str, mode: str, who: Approver) -> str:
+        return await self._decide("mode", subject, None if mode == _CONFIGURED else mode, who)
+
+    @operation("route", "Show or set which group of agents answers in a channel", Action.HELP, _DECIDES)
+    async def route(
+        self, caller: Caller, group: _Group = None, channel: _Channel = None, reach: _Level = "channel"
+    ) -> PlaceSetting:
+        where, done = _where(caller, channel), ""
+        if group is not None:
+            level = where.bindings[-1] if reach == "server" else where.bindings[0]
+            value = None if group == _CONFIGURED else group
+            done = await self.bind(level, value, caller.approver)
+        chain = (*where.bindings, EVERYWHERE_ELSE)
+        found = self._origin("group", chain, self.answering.places, self.answering.default)
+        name = next((each.name for each in await self.groups() if each.id == found.value), found.value)
+        return self._shown(done, _("{} answers here"), replace(found, value=name), where)
+
+    @operation("model", "Show or set which model answers in a channel", Action.STEER, CHANGES)
+    async def model(
+        self,
+        caller: Caller,
+        model: _Model = None,
+        channel: _Channel = None,
+        place: _Place = "",
+        reach: _Level = "channel",
+    ) -> PlaceSetting:
+        given = Location(PlaceId(place), OWNER, (place,), (place,)) if place else channel
+        where, done = _where(caller, given), ""
+        if model is not None:
+            if model not in (*self.models, _CONFIGURED):
+                known = ", ".join(self.models)
+                raise UserError("The model {model} is not configured. These are: {known}.", model=model, known=known)
+            level = where.bindings[-1] if reach == "server" else where.bindings[0]
+            value = None if model == _CONFIGURED else model
+            done = await self._decide("model", level, value, caller.approver)
+        found = self._origin("model", where.bindings, {}, "")
+        usual = found.value or ", ".join(await self._models_of(where))
+        return self._shown(done, _("{} answers here"), replace(found, value=usual), where)
+
+    async def _models_of(self, where: Location) -> tuple[str, ...]:
+        """Those of the group that answers there."""
+        chain = (*where.bindings, EVERYWHERE_ELSE)
+        group = self._origin("group", chain, self.answering.places, self.answering.default).value
+
+        def read(rows: Rows) -> tuple[str, ...]:
+            members = next((each.members for each in agents.groups(rows) if each.id == group), ())
+            own = {agent.id: agent.model for agent in agents.agents(rows)}
+            speaking = (each for each in members if each.role != "observer")
+            return tuple(dict.fromkeys(each.model or own[each.agent] or self.models[0] for each in speaking))
+
+        return await self.database.read(read)
+
+    @suggestions("models")
+    async def suggest_models(self, _caller: Caller) -> Suggestions:
+        return (*self.models, _CONFIGURED)
+
+    @operation("language", "Show or set the language in which I answer your commands", Action.AGENDA, CHANGES)
+    async def language(self, caller: Caller, language: _Language = None) -> str:
+        selves = self.people.selves(caller.person)
+        if language is not None:
+            for each in selves:
+                if language != "auto":
+                    await self._decide("language", each, language, caller.approver)
+                elif each in self.accounts.languages:
+                    await self._decide("language", each, None, caller.approver)
+        chosen = self.accounts.language(caller.person)
+        speak(chosen or caller.locale or spoken())
+        told = _LANGUAGES[spoken()]
+        if chosen:
+            return _("Language: {language}.", language=told)
+        return _("Language: {language}, as in your app.", language=told)
+
+    async def bind(self, subject: str, group: str | None, who: Approver) -> str:
+        """Let a group answer in a place; None leaves it to the configuration again. Raises UserError."""
+        if group is None:
+            return await self._decide("group", subject, None, who)
+        return await self._decide("group", subject, find(await self.groups(), group, NO_GROUP).id, who)
+
+    @operation("source.list", "List sources and their status", Action.HELP)
+    @reads
+    def list_sources(self, rows: Rows, _caller: Caller) -> Listing[SourceRow]:
+        paused = ((each, self.accounts.paused.get(each)) for each in (*self.sources, SOURCE))
+        fed = data_sources.listing(rows)
+        listed = (*(_source_row(each, setting) for each, setting in paused), *map(_fed_row, fed))
+        return Listing(rows=listed, empty="")
+
+    @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
+    async def pause(self, caller: Caller, source: _Source) -> Notice:
+        if await self._enabled(source, False):
+            return Notice(text=_("Paused. Anything new is reported when you resume it."))
+        source = self._known(source)
+        if source in self.accounts.paused:
+            raise UserError("{source} is already paused.", source=source)
+        await self._decide("pause", source, "", caller.approver)
+        later = (
+            gettext_noop("I will then read the newest messages of each place.")
+            if source in self.accounts.resumed
+            else gettext_noop("I will not read what is said in the meantime.")
+        )
+        end = caller.command(f"source resume {source}" if caller.via is Via.TERMINAL else "source resume")
+        text = _(
+            "{source} is paused: I read, keep and answer nothing there until {end}, even after a "
+            "restart. {later} Commands still work, and finished answers are still sent.",
+            source=source,
+            end=end,
+            later=_(later),
+        )
+        return Notice(text=text)
+
+    @operation("source.resume", "Resume a paused source", Action.SOURCES, CHANGES)
+    async def resume_source(self, caller: Caller, source: _Source) -> Notice:
+        if await self._enabled(source, True):
+            return Notice(text=_("Resumed. It will be read within a minute."))
+        source = self._known(source)
+        if source not in self.accounts.paused:
+            raise UserError("{source} is not paused.", source=source)
+        await self._decide("pause", source, None, caller.approver)
+        self.resume()
+        read_back = self.accounts.resumed.get(source)
+        if read_back is not None:
+            read_back()
+        meanwhile = (
+            gettext_noop("I am reading the newest messages of each place.")
+            if read_back is not None
+            else gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
+        )
+        return Notice(text=_("I read and answer {source} again. {meanwhile}", source=source, meanwhile=_(meanwhile)))
+
+    @suggestions("sources")
+    @reads
+    def suggest_sources(self, rows: Rows, _caller: Caller) -> Suggestions:
+        fed = data_sources.listing(rows)
+        return (*self.sources, *(source.name for source in fed))
+
+    @writes(_DECIDE, durable=True)
+    def _enabled(self, tx: Tx, name: str, enabled: bool) -> bool:
+        """Pause or resume a data source; whether there is one of that name. Raises UserError where it is so already."""
+        now = self.clock()
+        source = data_sources.named(tx, name)
+        if source is None:
+            return False
+        if source.enabled == enabled:
+            words = _("{source} is not paused.", source=source.name) if enabled else ""
+            raise UserError(words or _("{source} is already paused.", source=source.name))
+        data_sources.enable(tx, source.id, enabled, now)
+        jobs.ask(tx, f"source:{source.id}", now)
+        return True
+
+    @suggestions("routes")
+    async def suggest_groups(self, _caller: Caller) -> Suggestions:
+        return (*(group.name for group in await self.groups()), _CONFIGURED)
+
+    @reads
+    def groups(self, rows: Rows) -> list[Group]:
+        return agents.groups(rows)
+
+    def _known(self, source: str) -> str:
+        if source == SOURCE:
+            raise UserError("The terminal cannot be paused, so that you can always reach me.")
+        if source not in self.sources:
+            known = ", ".join(self.sources) or _("none is configured")
+            raise UserError("There is no source {source} to pause: {known}.", source=repr(source), known=known)
+        return source
+
+    def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
+        """What holds in a place named by these subjects, narrowest first, and who said so."""
+        for subject in chain:
+            setting = (self._held if kind in OF_CONSTELLATION else self.accounts.held).get((kind, subject))
+            if setting is not None:
+                return _Origin(setting.value, subject, setting)
+            if subject in configured:
+                return _Origin(configured[subject], subject)
+        return _Origin(default)
+
+    def _shown(self, done: str, words: str, found: _Origin, where: Location) -> PlaceSetting:
+        held = found.setting
+        at, by, since = found.at.replace("discord:guild:", "discord:"), "", None
+        if held is not None:
+            by, since = held.by, held.at
+        done = f"{done} " if done else ""
+        return PlaceSetting(done=done, words=words, value=found.value, at=at, guild=where.guild, by=by, since=since)
+
+    async def _decide(self, kind: Kind, subject: str, value: str | None, who: Approver) -> str:
+        now = self.clock()
+        setting = Setting(kind, subject, value or "", who.person, now)
+
+        def work(tx: Tx) -> bool:
+            if value is None:
+                return place_settings.drop(tx, kind, subject)
+            place_settings.put(tx, setting)
+            return True
+
+        database = self.database if kind in OF_CONSTELLATION else self.accounts.database
+        done = await database.write(_DECIDE, work, durable=True)
+        if not done:
+            raise UserError("No command has changed this; the configuration applies there.")
+        if value is None:
+            self._forget(kind, subject)
+        else:
+            self._hold(setting)
+        _log.info("steered", kind=kind, subject=subject, value=value, by=who.person, door=who.door)
+        return _("Done.") if value is not None else _("Undone. The configuration applies there again.")
+
+    def _hold(self, setting: Setting) -> None:
+        if setting.kind not in OF_CONSTELLATION:
+            self.accounts.hold(setting)
+            return
+        self._held[setting.kind, setting.subject] = setting
+        if setting.kind == "group":
+            self.answering.decided[setting.subject] = GroupId(setting.value)
+
+    def _forget(self, kind: Kind, subject: str) -> None:
+        if kind not in OF_CONSTELLATION:
+            self.accounts.forget(kind, subject)
+            return
+        del self._held[kind, subject]
+        if kind == "group":
+            self.answering.decided.pop(subject, None)
+
+
+def _where(caller: Caller, channel: Location | None) -> Location:
+    where = channel or caller.location
+    if where is None:
+        raise UserError("Please choose a channel.")
+    return where
+
+
+def _level(where: Location, reach: Reach) -> str:
+    """The name of the channel, of what is around it, or of its server. Raises UserError."""
+    if reach == "server" and where.guild:
+        return where.guild
+    if reach == "channel":
+        return where.names[0]
+    around = [one for one in where.names[1:] if one not in (where.parent, where.guild)]
+    if not around:
+        raise UserError(_("This channel is on no server.") if reach == "server" else _("This channel has no category."))
+    return around[-1]
+
+
+def _fed_row(source: DataSource) -> SourceRow:
+    read = _("read") if source.synced_at is not None else _("not read yet")
+    state = _("could not be read: {error}", error=source.error) if source.error else read
+    return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else _("paused"))
+
+
+def _source_row(source: str, paused: Setting | None) -> SourceRow:
+    held = {} if paused is None else {"since": paused.at, "by": paused.by}
+    return SourceRow.model_validate({"source": source, "paused": paused is not None, **held})
+
+
+def _models(config: Config) -> tuple[str, ...]:
+    """Every model that the configuration names for answers."""
+    members = (member.model for group in config.groups for member in group.members)
+    named = (*config.model.fallback, *(agent.model for agent in config.agents), *members, config.budgets.cheaper_model)
+    return tuple(dict.fromkeys(filter(None, (config.model.default, *named, OFFLINE))))
+
+
+async def open_places(
+    config: Config, approvals: Approvals, answering: RoutingTable, accounts: AccountSettings, resume: Callable[[], None]
+) -> Places:
+    modes = {f"discord:{place}": mode for place, mode in config.discord.modes.items()}
+    made = Places(
+        approvals.database,
+        answering,
+        approvals.people,
+        approvals.clock,
+        resume,
+        tuple(config.sources),
+        accounts,
+        Configured(modes, config.discord.default_mode),
+        _models(config),
+    )
+    await made.load()
+    return made

@@ -1,0 +1,278 @@
+"""What every chatter may have done with what is kept about them: seen, exported, paused, erased.
+
+Each for themselves; the owner for anybody. `Choices` says whose words are withheld: nothing they say is stored or
+answered until they resume, in any constellation.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+import structlog
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action, People
+from bot.errors import UserError
+from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller
+from bot.services.people.erasure import Eraser
+from bot.services.people.people import Accounts
+from bot.services.people.privacy_results import Export, Receipt, Seen
+from bot.services.registry import CHANGES, Options, Param, operation
+from bot.services.results import Notice, Plain
+from memory.erasure import stores as persons
+from memory.people import privacy, unshown
+from memory.people.privacy import Choice
+from memory.store.clock import Clock, to_text
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import ConstellationId, PersonId
+from texts import _, gettext_noop
+
+_CHOOSE = commit_point("privacy.choose")
+_FOLLOW = commit_point("privacy.follow")
+
+_SURE = gettext_noop(
+    "Erase all of this, here and everywhere else? This cannot be undone. What you say later "
+    "is kept again unless you pause or opt out."
+)
+_SEES = Options(default=True)
+_EXPORTS = Options(changes=True, seconds=300.0, suffix="json")
+"""It is logged, and the owner's way to the direct messages of others: never by a link, or a token that only looks."""
+_ERASES = Options(changes=True, asks=True, seconds=None)
+_log = structlog.get_logger("bot.services.people.privacy")
+_Person = Annotated[
+    str,
+    Field(max_length=300),
+    Param(
+        "Person, such as discord:1234 (default: you)",
+        metavar="PERSON",
+        positional=True,
+        via=TERMINAL_ONLY,
+        needs=Action.PRIVACY_OF_OTHERS,
+    ),
+]
+_SOURCES = ("discord", "bluesky", "terminal", "api")
+
+
+class Choices:
+    """What people chose, in memory as in global.db."""
+
+    def __init__(
+        self, constellations: Constellations, clock: Clock, selves: Callable[[PersonId], tuple[PersonId, ...]]
+    ) -> None:
+        """`selves` gives every account of a person: what they chose under one of them holds for all."""
+        self._constellations = constellations
+        self._registry = constellations.registry
+        self._clock = clock
+        self._held: dict[PersonId, tuple[Choice, str]] = {}
+        self._ended: dict[PersonId, list[tuple[str, str]]] = {}
+        self.selves = selves
+        """Every account of a person: what they chose under one of them holds for all."""
+
+    async def load(self) -> None:
+        """Read what was chosen before; to be done before anything is heard."""
+        self._held, self._ended = await self._registry.read(lambda rows: (privacy.choices(rows), privacy.ended(rows)))
+
+    def withheld(self, person: PersonId | None) -> bool:
+        """Whether nothing that this person says is stored or answered."""
+        return person is not None and bool(self._held) and self.of(person) is not None
+
+    def withheld_at(self, person: PersonId | None, said: datetime) -> bool:
+        """The same, or that it was so when they said it: a platform's history may still have that."""
+        if person is None or not self._ended:
+            return self.withheld(person)
+        at = to_text(said)
+        spans = (span for each in self.selves(person) for span in self._ended.get(each, ()))
+        return self.withheld(person) or any(since <= at < until for since, until in spans)
+
+    def of(self, person: PersonId) -> tuple[Choice, str] | None:
+        found = [self._held[each] for each in self.selves(person) if each in self._held]
+        return next((each for each in found if each[0] is Choice.OPTED_OUT), found[0] if found else None)
+
+    async def choose(self, person: PersonId, choice: Choice | None) -> None:
+        """Make a choice for all accounts of a person, durably; None ends it. It stays with each that is unlinked."""
+        now, people = self._clock(), self.selves(person)
+
+        def work(tx: Tx) -> dict[PersonId, list[tuple[str, str]]]:
+            for each in people:
+                privacy.choose(tx, each, choice, now)
+            return privacy.ended(tx)
+
+        self._ended = await self._registry.write(_CHOOSE, work, durable=True)
+        for each in people:
+            if choice is None:
+                self._held.pop(each, None)
+            else:
+                self._held[each] = (choice, to_text(now))
+        await self._follow()
+
+    async def _follow(self) -> None:
+        for each in self._constellations.all():
+            async with self._constellations.use(each.id) as database:
+                await self.follow(database)
+
+    async def follow(self, database: Database) -> None:
+        """Let a constellation know whose words are not shown to others."""
+        chosen = {person: since for person, (_, since) in self._held.items()}
+        if await database.read(unshown.chosen) != chosen:
+            await database.write(_FOLLOW, lambda tx: unshown.choices(tx, chosen))
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """What everybody may have done with what is kept of them, and the owner with anybody's."""
+
+    titles: ClassVar = {"privacy": "Show, export, pause or erase the data kept about you"}
+
+    constellations: Constellations
+    people: People
+    choices: Choices
+    eraser: Eraser
+    clock: Clock
+
+    @operation("privacy.see", "Show what is kept about you", Action.PRIVACY, _SEES)
+    async def see(self, caller: Caller, person: _Person = "") -> Seen:
+        """Raises UserError where nothing is known of somebody who was named, so that a slip of the pen is seen."""
+        seen = await self._seen(_meant(caller, person), yours=not person)
+        if person and not seen.known:
+            raise UserError("Nothing about {person} is or was kept. Is the ID correct?", person=person)
+        return seen
+
+    @operation("privacy.export", "Export everything kept about you", Action.PRIVACY, _EXPORTS)
+    async def export(self, caller: Caller, person: _Person = "") -> Export:
+        whose = _meant(caller, person)
+
+        def read(rows: Rows) -> dict[str, Any]:
+            selves = self.people.selves(whose)
+            return {
+                store.name: [row for each in selves for row in store.export(rows, each)] for store in persons.STORES
+            }
+
+        found = {}
+        for each in self.constellations.all():
+            async with self.constellations.use(each.id) as database:
+                found[each.name] = await database.read(read)
+        _log.info("exported", person=whose, by=caller.person, door=caller.approver.door)
+        about = {"person": whose, "exported_at": to_text(self.clock()), **await self._global(whose)}
+        about["erasures"] = [each.data() for each in about["erasures"]]
+        return Export(everything={**about, "constellations": found, "accounts": await self._identities(whose)})
+
+    @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, CHANGES)
+    async def pause(self, caller: Caller, person: _Person = "") -> Notice:
+        text = _("Paused: from now on, nothing {who} is kept or answered. {end} ends that.")
+        return await self._choose(caller, person, Choice.PAUSED, text)
+
+    @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, CHANGES)
+    async def opt_out(self, caller: Caller, person: _Person = "") -> Notice:
+        text = _(
+            "Opted out: from now on, nothing {who} is kept or answered anywhere. {end} ends that. "
+            "What was kept before stays until it is erased with {erase}."
+        )
+        return await self._choose(caller, person, Choice.OPTED_OUT, text)
+
+    @operation("privacy.resume", "Resume keeping and answering what you say", Action.PRIVACY, CHANGES)
+    async def resume(self, caller: Caller, person: _Person = "") -> Notice:
+        held = self.choices.of(_meant(caller, person)) is not None
+        text = (
+            _("Resumed: what {who} is kept and answered again.")
+            if held
+            else _("Nothing was paused: what {who} is kept and answered.")
+        )
+        return await self._choose(caller, person, None, text)
+
+    @operation("privacy.erase", "Erase everything kept about you", Action.PRIVACY, _ERASES)
+    async def erase(self, caller: Caller, person: _Person = "") -> Receipt:
+        whose, yours = _meant(caller, person), not person
+        if not caller.sure:
+            seen = await self._seen(whose, yours=yours)
+            caller.confirm("\n".join([*seen.held(Plain("UTC", self.clock())), _(_SURE)]))
+        done = await self.eraser.erase_all(self.people.selves(whose), caller.person)
+        first, *others = [Receipt.of(each, yours=yours) for each in done]
+        return first.model_copy(update={"others": tuple(others)})
+
+    def words_withheld(self, person: PersonId) -> str:
+        """What is told to somebody who talks while nothing of theirs is heard; empty when it is heard."""
+        if not self.choices.withheld(person):
+            return ""
+        return _(WITHHELD, command="`carina privacy resume`")
+
+    async def _choose(self, caller: Caller, person: str, choice: Choice | None, text: str) -> Notice:
+        whose = _meant(caller, person)
+        await self.choices.choose(whose, choice)
+        by = caller.approver
+        _log.info("privacy_chosen", person=whose, choice=choice or "resumed", by=by.person, door=by.door)
+        of = f" {person}" if person else ""
+        words = {
+            "who": _("{person} says", person=person) if of else _("you say"),
+            "end": caller.command(f"privacy resume{of}"),
+            "erase": caller.command(f"privacy erase{of}"),
+        }
+        return Notice(text=text, words=words)
+
+    async def _seen(self, person: PersonId, *, yours: bool) -> Seen:
+        def read(rows: Rows) -> dict[str, int]:
+            found = [persons.count_all(rows, each) for each in self.people.selves(person)]
+            return {store: sum(counts[store] for counts in found) for store in found[0]}
+
+        counts = {}
+        for each in self.constellations.all():
+            async with self.constellations.use(each.id) as database:
+                counts[each.name] = await database.read(read)
+        return Seen(person=person, stores=counts, yours=yours, **await self._global(person))
+
+    async def _global(self, person: PersonId) -> dict[str, Any]:
+        registry, selves = self.constellations.registry, self.people.selves(person)
+        erasures = await registry.read(
+            lambda rows: [found for each in selves for found in privacy.erasures_of(rows, each)]
+        )
+        chosen = self.choices.of(person)
+        return {
+            "persons": list(selves),
+            "choice": chosen[0].value if chosen else "",
+            "since": chosen[1] if chosen else "",
+            "identities": len(await self._identities(person)),
+            "erasures": [Receipt.of(each) for each in erasures],
+        }
+
+    async def _identities(self, person: PersonId) -> list[dict[str, Any]]:
+        selves = self.people.selves(person)
+
+        def read(rows: Rows) -> list[dict[str, Any]]:
+            found = [row for each in selves for store in persons.GLOBAL_STORES for row in store.export(rows, each)]
+            return [row for n, row in enumerate(found) if row not in found[:n]]  # a row can be about two of them
+
+        return await self.constellations.registry.read(read)
+
+
+def named(person: str) -> PersonId:
+    """A person as the command line names them. Raises UserError."""
+    source, _colon, identifier = person.partition(":")
+    if source not in _SOURCES or not identifier or person.split() != [person]:
+        raise UserError("{person} is not a person. Name one like discord:1234 or terminal:owner.", person=repr(person))
+    return PersonId(person)
+
+
+def _meant(caller: Caller, person: str) -> PersonId:
+    return named(person) if person else caller.person
+
+
+@dataclass(frozen=True)
+class Community:
+    accounts: Accounts
+    privacy: Privacy
+
+    async def load(self) -> None:
+        """Read what was chosen and linked before; to be done before anything is heard."""
+        await self.accounts.load()
+        await self.privacy.choices.load()
+
+    @property
+    def services(self) -> tuple[object, ...]:
+        return self.accounts, self.privacy
+
+    async def follow(self, constellation: ConstellationId, database: Database) -> None:
+        """Let a constellation that is opened know what was chosen and unlinked while it was not."""
+        await self.privacy.choices.follow(database)
+        await self.accounts.narrow_here(constellation, database)

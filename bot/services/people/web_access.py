@@ -1,0 +1,325 @@
+"""Who gets into the dashboard and the API: sign-in links, sessions of browsers, tokens of programs."""
+
+import functools
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action, People
+from bot.errors import UserError
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
+from bot.services.names import find_living
+from bot.services.people.privacy import named
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row
+from memory import agents
+from memory.people import web_keys
+from memory.people.web_keys import KeyScope, Kind, Known, NewKey, WebKey
+from memory.queue import messages
+from memory.store.clock import Clock
+from memory.store.constellation import Constellations
+from memory.store.database import Database
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, PersonId
+from texts import _, gettext_noop, ngettext
+
+_ADD = commit_point("web.add_key")
+_DROP = commit_point("web.drop_key")
+_USE = commit_point("web.use_key")
+
+
+_Name = Annotated[
+    str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("Name for the token, such as the program's")
+]
+_Scope = Annotated[Literal["chat", "read", "admin"], Param("What it may do")]
+_Agent = Annotated[
+    str, Field(max_length=64), Param("Only agent that it can talk to", metavar="NAME", suggests="agents")
+]
+_Person = Annotated[
+    str,
+    Field(max_length=300),
+    Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234"),
+]
+_Token = Annotated[str, Field(min_length=1, max_length=40), Param("Name of the agent or group", suggests="tokens")]
+_Session = Annotated[str, Field(min_length=1, max_length=40), Param("Its number, or `all`", suggests="sessions")]
+
+
+def sign_in_words() -> str:
+    return _("Open this address to see the dashboard. It signs in one browser, once, within five minutes.")
+
+
+class SignInLink(Result):
+    """An address that signs in one browser: to the dashboard, or to the page of somebody."""
+
+    url: str
+    person: str = ""
+    phrase = "{url}"
+
+    def aside(self, ink: Ink) -> str:
+        if not self.person:
+            return sign_in_words()
+        return _(
+            "This address opens the page of {person}, who can see and erase there what is kept about them. Give it to "
+            "nobody else. It signs in one browser, once, within five minutes.",
+            person=ink.person(self.person),
+        )
+
+
+class NewSecret(Result):
+    name: str
+    scope: KeyScope
+    token: str
+    phrase = "{token}"
+
+    def aside(self, ink: Ink) -> str:
+        return self.told(ink, gettext_noop("This is the token {name} ({scope}). Keep it now: it is not shown again."))
+
+
+class KeyRow(Row):
+    id: str
+    name: str
+    scope: KeyScope
+    person: str
+    agent: str
+    created: datetime
+    used: datetime | None
+    expires: datetime | None
+
+    @classmethod
+    def of(cls, key: WebKey, agents: Mapping[AgentId, str]) -> "KeyRow":
+        at = {"created": key.created_at, "used": key.used_at, "expires": key.expires_at}
+        agent = agents.get(key.agent, "nobody") if key.agent else ""
+        return cls.from_record(key, **at, person=key.person or "", agent=agent)
+
+    def line(self, ink: Ink) -> str:
+        used = _("not used yet") if self.used is None else self.told(ink, gettext_noop("used {used}"))
+        used += f", {ink.person(self.person)}" if self.person else ""
+        used += self.told(ink, gettext_noop(", only for {agent}")) if self.agent else ""
+        return self.told(ink, gettext_noop("{name} ({scope}), created {created}, {last}{id}"), last=used)
+
+
+@dataclass(frozen=True)
+class WebAccess:
+    """The keys of one data folder.
+
+    `address` is where the dashboard answers, empty where it does not; `public_url` where everybody does.
+    """
+
+    titles: ClassVar = {"dashboard": "Open the dashboard and see who is signed in", "token": "Manage API tokens"}
+
+    constellations: Constellations
+    home: Database
+    """Of the constellation that the dashboard and the API are about."""
+    people: People
+    clock: Clock
+    address: Callable[[], str]
+    public_url: str
+    spoken: Callable[[PersonId], str]
+    """The language that somebody chose; empty where they chose none, and that of their browser is spoken."""
+
+    @property
+    def registry(self) -> Database:
+        return self.constellations.registry
+
+    @operation(
+        "dashboard.open", "Get a link that signs you in to the dashboard", Action.WEB,
+        Options(via=TERMINAL_ONLY, changes=True, running=True, default=True),
+    )  # fmt: skip
+    async def open_dashboard(self, _caller: Caller, person: _Person = "") -> SignInLink:
+        if not person:
+            return await self._link(None)
+        return await self._link(await self._called(person))
+
+    @operation(
+        "privacy.page", "Get a link to a page with what is kept about you", Action.PRIVACY,
+        Options(via=DISCORD_ONLY, changes=True, running=True),
+    )  # fmt: skip
+    async def open_own_page(self, caller: Caller) -> SignInLink:
+        """Seen by the caller alone; the owner's leads to the dashboard."""
+        if not self.public_url:
+            raise UserError("There is no such page here. `/privacy see` shows the same.")
+        return await self._link(None if self._is_owner(caller.person) else caller.person)
+
+    async def _link(self, person: PersonId | None) -> SignInLink:
+        """To the page of somebody; None is the owner, who sees the dashboard. Raises UserError."""
+        if not (address := self.address()):
+            raise UserError("The dashboard is off or could not start. `carina status` says why.")
+        scope = KeyScope.ADMIN if person is None else KeyScope.OWN
+        code = await self._add(NewKey(Kind.CODE, scope, "sign-in link", person))
+        return SignInLink(url=f"{address}/login?code={code}", person=person or "")
+
+    async def _called(self, said: str) -> PersonId:
+        """Who is meant: the id, or the only one who ever spoke under that name. Raises UserError."""
+        if ":" in said:
+            found = {named(said)}
+        else:
+            found = set()
+            for each in self.constellations.all():
+                async with self.constellations.use(each.id) as database:
+                    found |= await database.read(lambda rows: messages.people_called(rows, said))
+        if len(found) != 1:
+            if not found:
+                raise UserError(
+                    "Nobody called {said} has talked to me. Name a person by ID, such as discord:1234.", said=repr(said)
+                )
+            ids = ", ".join(sorted(found)[:10])
+            raise UserError("Several people are called {said}. Name one by ID: {ids}.", said=repr(said), ids=ids)
+        (person,) = found
+        if self._is_owner(person):
+            raise UserError("That is you: `carina dashboard` opens everything.")
+        return person
+
+    def _is_owner(self, person: PersonId) -> bool:
+        """By configuration alone: an account that is linked to the owner's has not all their rights."""
+        return person in self.people.owner
+
+    async def first_link(self) -> str:
+        """The address of a fresh sign-in link where there is no key at all yet; else empty."""
+        if await self.registry.read(web_keys.any_made):
+            return ""
+        return (await self._link(None)).url
+
+    @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, AT_TERMINAL)
+    async def list_sessions(self, _caller: Caller) -> Listing[KeyRow]:
+        return Listing(rows=await self._rows(Kind.SESSION), empty=_("No browser is signed in."))
+
+    @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, CHANGES_AT_TERMINAL)
+    async def sign_out(self, _caller: Caller, session: _Session) -> str:
+        wanted = [each.id for each in await self._rows(Kind.SESSION) if session in (each.id, "all")]
+        if not wanted:
+            raise UserError("There is no such session. `carina dashboard sessions` lists them.")
+        for each in wanted:
+            await self.drop(each)
+        return ngettext("Signed out {count} browser.", "Signed out {count} browsers.", len(wanted))
+
+    @operation("token.create", "Create an API token", Action.WEB, CHANGES_AT_TERMINAL)
+    async def create_token(self, _caller: Caller, name: _Name, scope: _Scope = "chat", agent: _Agent = "") -> NewSecret:
+        may = KeyScope(scope)
+        only = None
+        if agent and may is not KeyScope.CHAT:
+            raise UserError("A token for one agent must have the scope chat: other scopes can see everything.")
+        if agent:
+            only = await self.home.read(lambda rows: find_living(rows, agent).id)
+        try:
+            token = await self._add(NewKey(Kind.PROGRAM, may, name, agent=only))
+        except ValueError:
+            raise UserError("There is already a token {name}. Revoke it first.", name=name) from None
+        return NewSecret(name=name, scope=may, token=token)
+
+    @operation("token.list", "List the API tokens", Action.WEB, AT_TERMINAL)
+    async def list_tokens(self, _caller: Caller) -> Listing[KeyRow]:
+        empty = _("There are no tokens. `carina token create NAME` creates one.")
+        return Listing(rows=await self._rows(Kind.PROGRAM), empty=empty)
+
+    @operation("token.revoke", "Revoke an API token", Action.WEB, CHANGES_AT_TERMINAL)
+    async def revoke_token(self, _caller: Caller, name: _Token) -> str:
+        found = next((each for each in await self._rows(Kind.PROGRAM) if each.name == name), None)
+        if found is None or not await self.drop(found.id):
+            raise UserError("There is no token {name}. `carina token list` shows them.", name=name)
+        return _("Revoked the token {name}.", name=name)
+
+    @suggestions("tokens")
+    async def suggest_tokens(self, _caller: Caller) -> Suggestions:
+        return [each.name for each in await self._rows(Kind.PROGRAM)]
+
+    @suggestions("sessions")
+    async def suggest_sessions(self, _caller: Caller) -> Suggestions:
+        return [("all", _("All")), *((each.id, each.name) for each in await self._rows(Kind.SESSION))]
+
+    # ------------------------------------------------------------------ for the server
+
+    async def sign_in(self, code: str, browser: str) -> str | None:
+        """Use a code up for a new session; its secret, or None where the code opens nothing."""
+        now = self.clock()
+        if await self.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now)) is None:
+            return None  # a wrong code costs no write
+        return await self.registry.write(_ADD, lambda tx: web_keys.exchange(tx, code, browser, now), durable=True)
+
+    async def sign_in_as(self, person: PersonId, browser: str, *, known: bool) -> str | None:
+        """A new session of somebody whose account is proven: the owner's opens everything, that of others their page.
+
+        None for those who are not known.
+        """
+        if self._is_owner(person):
+            return await self._add(NewKey(Kind.SESSION, KeyScope.ADMIN, browser))
+        return await self._add(NewKey(Kind.SESSION, KeyScope.OWN, browser, person)) if known else None
+
+    async def holder(self, kind: Kind, secret: str) -> WebKey | None:
+        """The key with that secret; that it is used is noted once an hour."""
+        now = self.clock()
+        found = await self.registry.read(lambda rows: web_keys.find(rows, kind, secret, now))
+        if found is not None and not web_keys.is_noted(found, now):
+            key = found
+            await self.registry.write(_USE, lambda tx: web_keys.note_used(tx, key, now))
+        return found
+
+    async def drop(self, identifier: str) -> bool:
+        return await self.registry.write(_DROP, lambda tx: web_keys.drop(tx, identifier), durable=True)
+
+    async def _add(self, new: NewKey) -> str:
+        now = self.clock()
+        return await self.registry.write(_ADD, lambda tx: web_keys.add(tx, new, now), durable=True)
+
+    async def _rows(self, kind: Kind) -> tuple[KeyRow, ...]:
+        now = self.clock()
+        names = await self.home.read(lambda rows: {each.id: each.name for each in agents.every_agent(rows)})
+        found = await self.registry.read(lambda rows: web_keys.listing(rows, kind, now))
+        return tuple(KeyRow.of(each, names) for each in found)
+
+
+_BEGIN = commit_point("web.begin_request")
+_END = commit_point("web.end_request")
+_HELD, _MOST_HELD = timedelta(minutes=10), 100
+
+
+@dataclass(frozen=True)
+class OnceRequest:
+    """One of them: who asks, by the id of their token or session, under what key, for what."""
+
+    key: str
+    given: bytes
+    asks: bytes
+
+    @classmethod
+    def of(cls, key: str, given: str, asks: bytes) -> "OnceRequest":
+        return cls(key, *(hashlib.blake2b(each, digest_size=32).digest() for each in (given.encode(), asks)))
+
+
+@dataclass(frozen=True)
+class Answered:
+    """How it was answered."""
+
+    status: int
+    body: bytes
+    at: datetime
+
+
+class OnceRequests:
+    def __init__(self, registry: Database, clock: Clock) -> None:
+        self._registry, self._clock = registry, clock
+        self._held: OrderedDict[OnceRequest, Answered] = OrderedDict()
+
+    async def begin(self, request: OnceRequest) -> Known | Answered:
+        """How it stands; what is new is under way from now on."""
+        now = self._clock()
+        work = functools.partial(
+            web_keys.begin_request, key=request.key, given=request.given, request=request.asks, now=now
+        )
+        known = await self._registry.write(_BEGIN, work, durable=True)
+        held = self._held.get(request)
+        return held if known is Known.DONE and held is not None and now - held.at < _HELD else known
+
+    async def end(self, request: OnceRequest, answer: tuple[int, bytes] | None) -> None:
+        """It was answered so; None: nothing was done, and it can be sent again."""
+        done, now = answer is not None, self._clock()
+        work = functools.partial(web_keys.end_request, key=request.key, given=request.given, done=done)
+        await self._registry.write(_END, work, durable=True)
+        if answer is not None:
+            self._held[request] = Answered(*answer, now)
+        while self._held and (len(self._held) > _MOST_HELD or now - next(iter(self._held.values())).at >= _HELD):
+            self._held.popitem(last=False)

@@ -1,0 +1,1 @@
+"""The service itself: its queues, jobs, sources, backups and settings."""

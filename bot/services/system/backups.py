@@ -1,0 +1,163 @@
+"""Backups for people: making and listing them; the daily job. Putting one back needs the service to be stopped."""
+
+import asyncio
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+import structlog
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.people.erasure import Alone
+from bot.services.registry import Options, Param, operation
+from bot.services.results import Entry, Ink, Lines, Listing, Row
+from memory.store import backups
+from memory.store.backups import Backup
+from memory.store.clock import Clock, from_text
+from memory.store.constellation import Constellations
+from memory.store.database import Database
+from memory.store.errors import StoreError
+from memory.store.sqlite import Connection
+from scheduler.jobs import Firing, Kinds, Working
+from texts import _, error_text, ngettext, number_text
+
+BACKUP = "backup"
+
+_SECONDS = 3_600.0
+_log = structlog.get_logger("bot.services.system.backups")
+
+
+_To = Annotated[Path | None, Param("Folder for a copy, ideally on another disk", metavar="PATH", via=TERMINAL_ONLY)]
+
+
+class BackupRow(Row):
+    name: str
+    made: datetime | None
+    files: int = 0
+    bytes: int = 0
+    reason: str = ""
+    """Why it cannot be restored."""
+    copied_to: str = ""
+
+    @classmethod
+    def of(cls, each: Backup) -> "BackupRow":
+        return cls(name=each.name, made=from_text(each.at), files=len(each.files), bytes=each.size)
+
+    def line(self, ink: Ink) -> str:
+        if self.made is None:
+            return ink.text(f"{self.name}: {self.reason}")
+        size = _(
+            "{files}, {bytes} bytes",
+            files=ngettext("{count} file", "{count} files", self.files),
+            bytes=number_text(self.bytes),
+        )
+        copied = _("; copied to {copied_to}", copied_to=ink.text(self.copied_to)) if self.copied_to else ""
+        return f"{ink.text(self.name)}, {ink.time(self.made)}: {size}{copied}"
+
+
+@dataclass(frozen=True)
+class Backups:
+    """The backups of one data folder; the newest `keep` stay."""
+
+    titles: ClassVar = {"backup": "Back up and restore all data"}
+
+    folder: Path
+    clock: Clock
+    keep: int
+    _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
+    """Held while one is made: what is unfinished then is deleted."""
+
+    def add(self, kinds: Kinds) -> None:
+        kinds.add(Working(BACKUP, self.daily))
+
+    async def daily(self, _database: Database, _firing: Firing) -> str:
+        made = await self._make()
+        return f"{made.name}, {made.size:,} bytes, verified"
+
+    @operation(
+        "backup.create", "Create and verify a backup now", Action.BACKUP, Options(changes=True, seconds=_SECONDS)
+    )
+    async def create(self, _caller: Caller, to: _To = None) -> Entry[BackupRow]:
+        row = BackupRow.of(made := await self._make())
+        if to is not None:
+            try:
+                copy = await asyncio.to_thread(backups.copy_to, made, to)
+            except StoreError as error:
+                raise UserError(
+                    "The backup {name} was created, but not copied: {error}.", name=made.name, error=error
+                ) from error
+            row = row.model_copy(update={"copied_to": str(copy)})
+        return Entry(done=_("Created and verified"), row=row)
+
+    @operation("backup.list", "List the backups, newest first", Action.BACKUP)
+    async def list_backups(self, _caller: Caller) -> Listing[BackupRow]:
+        found = await asyncio.to_thread(backups.listing, self.folder)
+        damaged = await asyncio.to_thread(backups.damaged, self.folder)
+        broken = (BackupRow(name=name, made=None, reason=words) for name, words in damaged.items())
+        return Listing(rows=(*map(BackupRow.of, found), *broken), empty=_("There are no backups yet."))
+
+    async def _make(self) -> Backup:
+        try:
+            async with self._one:
+                made = await asyncio.to_thread(backups.create, self.folder, self.clock())
+                gone = await asyncio.to_thread(backups.rotate, self.folder, self.keep)
+                damaged = await asyncio.to_thread(backups.damaged, self.folder)
+        except StoreError as error:
+            raise UserError(error_text(error)) from error
+        for name, words in damaged.items():
+            _log.warning("backup_damaged", name=name, reason=words)
+        _log.info("backed_up", name=made.name, files=len(made.files), size=made.size, deleted=len(gone))
+        return made
+
+
+class VacuumedFile(Row):
+    file: str
+    bytes_before: int
+    bytes_after: int
+
+    def line(self, ink: Ink) -> str:
+        freed = self.bytes_before - self.bytes_after
+        done = _("{size} freed", size=_size(freed)) if freed > 0 else _("nothing to free")
+        return ink.text(f"{self.file}: {_size(self.bytes_after)}, {done}")
+
+
+@dataclass(frozen=True)
+class Databases:
+    titles: ClassVar = {"db": "Check, migrate and compact the database files"}
+
+    constellations: Constellations
+    alone: Alone = nullcontext
+
+    @operation(
+        "db.vacuum", "Free unused disk space in the database files", Action.EXAMINE,
+        Options(via=TERMINAL_ONLY, changes=True, seconds=_SECONDS),
+    )  # fmt: skip
+    async def vacuum(self, _caller: Caller) -> Lines[VacuumedFile]:
+        registry, done = self.constellations.registry, []
+        async with self.alone():
+            for constellation in self.constellations.all():
+                async with self.constellations.use(constellation.id) as database:
+                    file = database.path.relative_to(registry.path.parent)
+                    done.append(VacuumedFile(file=str(file), **await database.maintain(_vacuum)))
+            done.append(VacuumedFile(file=registry.path.name, **await registry.maintain(_vacuum)))
+        return Lines(rows=tuple(done), empty="")
+
+
+def _vacuum(raw: Connection) -> dict[str, Any]:
+    before = _pages(raw)
+    raw.execute("VACUUM")
+    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    return {"bytes_before": before, "bytes_after": _pages(raw)}
+
+
+def _pages(raw: Connection) -> int:
+    count, size = raw.execute("PRAGMA page_count").fetchone(), raw.execute("PRAGMA page_size").fetchone()
+    return int(count[0]) * int(size[0]) if count and size else 0
+
+
+def _size(count: int) -> str:
+    return f"{number_text(count / 1e6, ',.1f')} MB" if count >= 1_000_000 else f"{number_text(count / 1e3, ',.0f')} kB"

@@ -1,0 +1,145 @@
+"""The agents and groups of the configuration's file beside those of the database: what differs, and applying the file.
+
+A start creates what the database does not know and leaves the rest, so a table that was changed later is applied here.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, SecretStr
+
+from bot.agents.permissions.policy import Action
+from bot.config import Config
+from bot.config.agent_files import Exchange, read_exchange
+from bot.errors import UserError
+from bot.services.agents.agent_tables import Changed, Changes, Difference
+from bot.services.agents.agents import Agents
+from bot.services.agents.groups import Groups
+from bot.services.caller import Caller
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, operation
+from bot.services.results import Lines, Listing, Row
+from memory.store.database import Tx
+from memory.store.faults import commit_point
+from texts import _, gettext_noop
+
+_APPLY = commit_point("config.apply")
+
+
+@dataclass(frozen=True)
+class ConfigurationFile:
+    """The file as it is now, not as it was when the service started."""
+
+    titles: ClassVar = {"config": "Compare carina.toml with the database, and apply it"}
+
+    path: Path
+    agents: Agents
+    groups: Groups
+
+    @operation("config.diff", "Show how agents and groups in carina.toml differ from the database", Action.STATUS,
+               AT_TERMINAL)  # fmt: skip
+    async def diff(self, _caller: Caller) -> Lines[Difference]:
+        """Agents and groups that are not in the file are left out: it says nothing of them."""
+        same = gettext_noop("Agents and groups are as in {file}.")
+        empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
+        return Lines(rows=tuple(await self._differences(self._read())), empty=empty)
+
+    @operation(
+        "config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES_AT_TERMINAL
+    )
+    async def apply(self, _caller: Caller) -> Changes:
+        """Only those that differ, all of them or none; memory stays as it is."""
+        file = self._read()
+        differing = {(each.kind, each.name) for each in await self._differences(file)}
+        agents = [each for each in file.agents if ("agent", each.name) in differing]
+        groups = [each for each in file.groups if ("group", each.name) in differing]
+
+        def work(tx: Tx) -> tuple[Changed, ...]:
+            return (*self.agents.store(tx, agents), *self.groups.store(tx, groups))
+
+        done: tuple[Changed, ...] = ()
+        if differing:
+            done = await self.agents.approvals.database.write(_APPLY, work, durable=True)
+            await self.groups.place(groups)
+        same = gettext_noop("Nothing to apply: agents and groups are as in {file}.")
+        empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
+        return Lines(rows=done, empty=empty)
+
+    async def _differences(self, file: Exchange) -> list[Difference]:
+        return [*await self.agents.differences(file.agents), *await self.groups.differences(file.groups)]
+
+    def _read(self) -> Exchange:
+        """Raises UserError for a file that is there and cannot be used."""
+        try:
+            text = self.path.read_text("utf-8") if self.path.exists() else ""
+            return read_exchange(text, self.path.name, needed=False)
+        except (OSError, UnicodeDecodeError) as error:
+            raise UserError("{path} cannot be read: {error}.", path=self.path, error=error) from error
+
+
+_LONG = 200
+_ELSEWHERE = frozenset({"agents", "groups", "mcp"})
+"""Sections that have pages and commands of their own."""
+
+
+class SettingRow(Row):
+    name: str
+    value: str
+    origin: str
+    """"environment", "file" or "default"."""
+    secret: bool = False
+    phrase = "{name} = {value} ({origin})"
+
+
+@dataclass(frozen=True)
+class Settings:
+    config: Config
+
+    @operation("settings", "Show what is configured and where it came from", Action.EXAMINE, AT_TERMINAL)
+    async def show(self, _caller: Caller) -> Listing[SettingRow]:
+        return Listing(rows=tuple(_rows(self.config)), empty=_("Nothing is configured."))
+
+
+def _rows(config: Config) -> Iterator[SettingRow]:
+    for name in ("home", "file"):
+        yield SettingRow(name=f"files.{name}", value=str(getattr(config, name)), origin="environment or default")
+    for name in type(config).model_fields:
+        held = getattr(config, name, None)
+        if isinstance(held, BaseModel) and name not in _ELSEWHERE:
+            yield from _section(name, held)
+    for name in ("discord_token", "discord_client_secret", "bluesky_password", "embedding_key"):
+        yield _secret(f"secrets.{name}", getattr(config, name))
+    for provider, key in config.keys.items():
+        yield _secret(f"secrets.{provider}_key", key)
+
+
+def _section(name: str, held: BaseModel) -> Iterator[SettingRow]:
+    for field in type(held).model_fields:
+        value = getattr(held, field)
+        if isinstance(value, BaseModel):
+            yield from _section(f"{name}.{field}", value)
+        elif isinstance(value, SecretStr):
+            yield _secret(f"{name}.{field}", value)
+        else:
+            origin = "file or environment" if field in held.model_fields_set else "default"
+            yield SettingRow(name=f"{name}.{field}", value=_words(value), origin=origin)
+
+
+def _secret(name: str, value: SecretStr | None) -> SettingRow:
+    return SettingRow(name=name, value=_("set") if value else _("not set"), origin="environment or .env", secret=True)
+
+
+def _words(value: Any) -> str:
+    match value:
+        case bool():
+            return _("yes") if value else _("no")
+        case None | "":
+            return _("not set")
+        case Mapping():
+            text = ", ".join(f"{key}: {_words(each)}" for key, each in value.items())
+        case tuple() | frozenset() | list():
+            text = ", ".join(map(_words, value))
+        case _:
+            text = str(value)
+    return text[:_LONG] or _("none")

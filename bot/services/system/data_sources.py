@@ -1,0 +1,191 @@
+"""Data sources for people: feeds, calendars and folders that agents are told of."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, ClassVar
+
+from pydantic import AfterValidator, Field
+
+from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
+from bot.agents.deps import OwnersSide
+from bot.agents.permissions.policy import Action
+from bot.errors import CallError, UserError
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.names import NO_FEED, find, find_agent, find_living
+from bot.services.people.approvals import Approvals
+from bot.services.registry import CHANGES, Arguments, Options, Param, operation
+from bot.services.results import Entry, Ink, Row
+from bot.services.system.jobs import Schedule
+from bot.services.transactions import Announcing, reads, writes
+from memory import agents, data_sources, jobs
+from memory.data_sources import DataSource, SourceType, Subscription
+from memory.people.audience import OWNER
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
+from sources.web.fetch import Reader, WebRefused, checked_url
+from texts import _, error_text, gettext_noop, ngettext
+
+_ADD = commit_point("data_sources.add")
+_CHANGE = commit_point("data_sources.change")
+_REMOVE = commit_point("data_sources.remove")
+
+_Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
+_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell", suggests="agents")]
+_Unsubscribed = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to stop notifying", suggests="agents")]
+
+
+def _known_fields(template: str) -> str:
+    unknown = [each for each in re.findall(r"\{\w*\}", template) if each not in FIELDS]
+    if unknown:
+        raise ValueError(f"It can have {', '.join(FIELDS)}, but not {unknown[0]}")
+    return template
+
+
+_Template = Annotated[
+    str,
+    Field(max_length=2_000),
+    AfterValidator(_known_fields),
+    Param("Message to the agent, with {source}, {count} and {items} (default: standard wording)", metavar="TEXT"),
+]
+
+
+class AddSource(Arguments):
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$"), Param("Name for the source, such as news")]
+    feed: Annotated[str, Field(max_length=2_000), Param("URL of an RSS or Atom feed", metavar="URL")] = ""
+    calendar: Annotated[str, Field(max_length=2_000), Param("URL of a calendar in iCalendar format", metavar="URL")] = (
+        ""
+    )
+    folder: Annotated[Path | None, Param("Folder of this computer to watch", via=TERMINAL_ONLY)] = None
+    agent: Annotated[
+        str, Field(max_length=64), Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")
+    ] = ""
+    every: Annotated[int, Field(ge=5, le=10_080), Param("Minutes between checks", metavar="MINUTES")] = 30
+    template: _Template = ""
+
+
+class SourceInfo(Row):
+    name: str
+    type: str
+    address: str
+    every_minutes: int
+    paused: bool
+    read: datetime | None
+    failures: int
+    error: str
+    agents: tuple[str, ...]
+
+    def line(self, ink: Ink) -> str:
+        parts = [
+            self.told(ink, "{name} ({type}, {address})"),
+            _("paused") if self.paused else ngettext("every minute", "every {count} minutes", self.every_minutes),
+            self.told(ink, gettext_noop("notifies {agents}")) if self.agents else _("notifies nobody"),
+            self.told(ink, gettext_noop("last read {read}")) if self.read else _("not read yet"),
+        ]
+        failed = ngettext("failed {count} time in a row", "failed {count} times in a row", self.failures)
+        return ", ".join([*parts, *([f"{failed}: {ink.text(self.error)}"] if self.error else [])])
+
+
+@dataclass(frozen=True)
+class SourceSettings(Announcing):
+    """Feeds, calendars and folders; front ends such as Discord are in `bot.services.people.places`."""
+
+    titles: ClassVar = {"source": "Manage sources: where agents listen, and what they are told of"}
+
+    database: Database
+    clock: Clock
+    schedule: Schedule
+    reader: Reader
+
+    def announce(self) -> None:
+        self.schedule.changed()
+
+    @operation("source.add", "Tell an agent what is new in a feed, a calendar or a folder", Action.SOURCES, CHANGES)
+    async def add(self, _caller: Caller, arguments: AddSource) -> Entry[SourceInfo]:
+        """What is there at first is not news."""
+        return await self._add(arguments, *await self._address(arguments))
+
+    @writes(_ADD, durable=True)
+    def _add(self, tx: Tx, arguments: AddSource, kind: SourceType, address: str) -> Entry[SourceInfo]:
+        now, source = self.clock(), data_sources.new(arguments.name, kind, address, arguments.every, OWNER)
+        data_sources.add(tx, source, now)
+        agent = find_living(tx, arguments.agent)
+        data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), now)
+        plan(tx, source, now)
+        return Entry(done=_("Added"), row=_info(tx, source))
+
+    @operation("source.show", "Show a feed, a calendar or a watched folder", Action.SOURCES)
+    @reads
+    def show(self, rows: Rows, _caller: Caller, source: _Name) -> Entry[SourceInfo]:
+        return Entry(done=_("Source"), row=_info(rows, _named(rows, source)))
+
+    @operation("source.subscribe", "Tell another agent about a source, or change the wording", Action.SOURCES, CHANGES)
+    @writes(_CHANGE, durable=True)
+    def subscribe(
+        self, tx: Tx, _caller: Caller, source: _Name, agent: _Agent, template: _Template = ""
+    ) -> Entry[SourceInfo]:
+        found, told = _named(tx, source), find_agent(tx, agent)
+        data_sources.subscribe(tx, Subscription(told.id, found.id, template), self.clock())
+        return Entry(done=_("Changed"), row=_info(tx, found))
+
+    @operation("source.unsubscribe", "Stop telling an agent about a source", Action.SOURCES, CHANGES)
+    @writes(_CHANGE, durable=True)
+    def unsubscribe(self, tx: Tx, _caller: Caller, source: _Name, agent: _Unsubscribed) -> Entry[SourceInfo]:
+        found, told = _named(tx, source), find_agent(tx, agent)
+        if not data_sources.unsubscribe(tx, told.id, found.id):
+            raise UserError("{agent} is not notified about {source}.", agent=told.name, source=found.name)
+        return Entry(done=_("Changed"), row=_info(tx, found))
+
+    @operation(
+        "source.remove", "Remove a feed, a calendar or a watched folder", Action.SOURCES,
+        Options(changes=True, asks=True),
+    )  # fmt: skip
+    @writes(_REMOVE, durable=True)
+    def remove(self, tx: Tx, caller: Caller, source: _Name) -> str:
+        found = _named(tx, source)
+        caller.confirm(_("Remove the source {source}?", source=found.name))
+        jobs.drop(tx, job_id(found.id))
+        data_sources.remove(tx, found.id)
+        return _("Removed {name}.", name=found.name)
+
+    async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
+        """What kind of source it is and where. Raises CallError, UserError."""
+        if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
+            raise CallError("Choose one thing to follow: a feed, a calendar or a folder.")
+        if arguments.folder is not None:
+            folder = arguments.folder.resolve()
+            if not folder.is_dir():
+                raise UserError("{path} is not a folder.", path=folder)
+            return "folder", str(folder)
+        url = arguments.feed or arguments.calendar
+        try:
+            await self.reader.require_public(url)
+            return ("feed" if arguments.feed else "calendar"), checked_url(url).geturl()
+        except WebRefused as error:
+            raise UserError(error_text(error)) from error
+
+
+def open_data_sources(
+    approvals: Approvals, schedule: Schedule, side: OwnersSide, private_hosts: Sequence[str]
+) -> SourceSettings:
+    """Have sources looked at by the schedule, and their news told where the owner is told things."""
+    terms = approvals.broker.terms
+    owners = terms.people.owner
+    owner: PersonId = next((each for each in owners if terms.private(each) == side.place), owners[0])
+    reader = Reader(private_hosts=private_hosts)
+    DataSources(reader, owner, side.place).add(schedule.kinds)
+    return SourceSettings(approvals.database, approvals.clock, schedule, reader)
+
+
+def _named(rows: Rows, name: str) -> DataSource:
+    return find(data_sources.listing(rows), name, NO_FEED)
+
+
+def _info(rows: Rows, source: DataSource) -> SourceInfo:
+    names = {each.id: each.name for each in agents.every_agent(rows)}
+    told = tuple(names.get(each.agent, "") for each in data_sources.subscriptions(rows, source.id))
+    return SourceInfo.from_record(source, paused=not source.enabled, read=source.synced_at, agents=told)

@@ -1,0 +1,212 @@
+"""What front ends share with the services: how each of them is doing, and what it stored for itself."""
+
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+import structlog
+
+from bot.agents.additions import TypingPeople
+from bot.errors import UserError
+from bot.services.names import find_agent, find_group
+from bot.services.people.approvals import Approvals, UsesApprovals
+from bot.services.people.places import Places
+from bot.services.transactions import reads
+from bot.storage_retry import until_stored
+from memory import agents
+from memory.agents import Group
+from memory.people import access
+from memory.queue import gaps, inbox
+from memory.queue.gaps import Gap, Span
+from memory.queue.messages import Message, newest_heard
+from memory.store.clock import Clock
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Rows
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, ConstellationId, GroupId, PersonId, PlaceId
+from sources.base import Notification, Place
+from texts import _
+
+_NOTE = commit_point("gaps.note")
+_TRY = commit_point("gaps.try")
+_FILL = commit_point("gaps.fill")
+_CLOSE = commit_point("gaps.close")
+
+_AT_ONCE = 20
+
+_log = structlog.get_logger("bot.services.system.front_ends")
+
+
+class Gaps:
+    """The gaps of one source's places in one constellation; `settle` waits until what was heard is stored."""
+
+    def __init__(
+        self,
+        source: str,
+        database: Database,
+        clock: Clock,
+        settle: Callable[[], Awaitable[None]],
+    ) -> None:
+        self._source = source
+        self._database = database
+        self._clock = clock
+        self._settle = settle
+
+    async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
+        """Remember what is still to be read; returns when that is durable, however long the database refuses."""
+        now = self._clock()
+        first = now if at_once else now + gaps.FIRST_WAIT
+        if not spans:
+            return
+
+        async def store() -> None:
+            await self._database.write(_NOTE, lambda tx: gaps.note(tx, spans, reason, now, first), durable=True)
+
+        await until_stored("gaps", store)
+        if not at_once:
+            _log.warning("gap_noted", places=[span.place for span in spans], reason=reason)
+
+    async def due(self) -> list[Gap]:
+        now = self._clock()
+        return await self._database.read(lambda rows: gaps.due(rows, self._source, now, _AT_ONCE))
+
+    async def wait(self) -> float | None:
+        """Seconds until one is to be read; None while there is none."""
+        found = await self._database.read(lambda rows: gaps.next_try(rows, self._source))
+        return None if found is None else max((found - self._clock()).total_seconds(), 0)
+
+    async def failed(self, span: Span, reason: str) -> None:
+        """It could not be read this time either."""
+        now = self._clock()
+        await self._database.write(_TRY, lambda tx: gaps.failed(tx, span, reason, now))
+
+    async def fill(self, span: Span) -> None:
+        """It was read; noted when what was heard is stored, else it is read once more."""
+        await self._settle()
+        await self._database.write(_FILL, lambda tx: gaps.fill(tx, span))
+
+    async def close(self, span: Span, reason: str) -> None:
+        """It cannot be read for good: that is logged once, and shown for a while."""
+        now = self._clock()
+        new = await self._database.write(_CLOSE, lambda tx: gaps.close(tx, span, reason, now), durable=True)
+        if new:
+            _log.warning("gap_closed", place=span.place, reason=reason)
+
+    async def never_wrote(self, persons: Iterable[PersonId]) -> dict[PersonId, datetime | None]:
+        """Those of whose direct messages none was ever heard, and since when they are let in."""
+
+        def read(rows: Rows) -> dict[PersonId, datetime | None]:
+            since = {each.subject: each.at for each in access.ruled(rows) if each.rule is access.Rule.ALLOW}
+            return {person: since.get(person) for person in gaps.never_wrote(rows, persons)}
+
+        return await self._database.read(read)
+
+
+@dataclass(frozen=True)
+class Addressee:
+    """Who is talked to: the name as it is written, and the group that answers."""
+
+    name: str
+    group: GroupId
+
+
+@dataclass(frozen=True)
+class Talking(UsesApprovals):
+    """In one constellation; `receive` takes what is said as if it had been heard."""
+
+    approvals: Approvals
+    places: Places
+    receive: Callable[[Notification], None]
+
+    @reads
+    def agent(self, rows: Rows, name: str, place: Place) -> Addressee:
+        """An agent by name, in the group that answers in the place if it is in it, else in its first one.
+
+        Raises UserError.
+        """
+        found = find_agent(rows, name)
+        if found.status != "active":
+            raise UserError("{name} is {status}, so it does not answer.", name=found.name, status=_(found.status))
+        here = self.places.answering(place, "")
+        groups = [each for each in agents.groups_of(rows, found.id) if _speaks(each, found.id)]
+        if not groups:
+            raise UserError(
+                "{name} is in no group. At a terminal, `carina group add member` adds it to one.", name=found.name
+            )
+        return Addressee(found.name, next((each for each in groups if each.id == here), groups[0]).id)
+
+    @reads
+    def group(self, rows: Rows, name: str) -> Addressee:
+        """A group by name. Raises UserError."""
+        found = find_group(rows, name)
+        if not agents.answering(rows, found):
+            raise UserError("Everyone in {name} is archived, so nobody answers.", name=found.name)
+        return Addressee(found.name, found.id)
+
+    def say(self, notification: Notification, to: Addressee) -> None:
+        """Have somebody's words answered by who is named. Its text begins with that name, as if it were written."""
+        self.receive(replace(notification, text=f"{to.name}: {notification.text}", to=to.group))
+
+
+def _speaks(group: Group, agent: AgentId) -> bool:
+    return any(member.agent == agent and member.role != "observer" for member in group.members)
+
+
+@dataclass(frozen=True)
+class FrontEndStates:
+    """How the front ends of the service are doing; each adds its own when it is connected."""
+
+    words: dict[str, Callable[[], str]] = field(default_factory=dict)
+    """For a person, by the name of each."""
+    ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    """Whether people are heard there."""
+    beside: dict[str, Callable[[], bool]] = field(default_factory=dict)
+    """Whether what else runs does its work, without which people are heard."""
+
+
+@dataclass(frozen=True)
+class FrontEnds:
+    """What front ends ask of one constellation, and what they stored of all."""
+
+    here: ConstellationId
+    database: Database
+    marks: Constellations
+    clock: Clock
+    typing: TypingPeople
+    connected: FrontEndStates
+    of: dict[PlaceId, ConstellationId] = field(default_factory=dict)
+    """In which constellation a place was heard last."""
+
+    @reads
+    def agent_names(self, rows: Rows) -> list[str]:
+        return [agent.name for agent in agents.agents(rows)]
+
+    async def cursors(self, source: str) -> dict[PlaceId, str]:
+        """How far each place of a source was read, in whatever constellation; the furthest where it was in several."""
+        found: dict[PlaceId, str] = {}
+        for identifier in self._hearing(source):
+            async with self.marks.use(identifier) as database:
+                read = await database.read(lambda rows: inbox.cursors(rows, source))
+            for place, position in read.items():
+                if (len(position), position) > (len(found.get(place, "")), found.get(place, "")):
+                    found[place], self.of[place] = position, identifier
+        return found
+
+    async def recent(self, place: PlaceId, limit: int) -> list[Message]:
+        """What was heard last in a place, for comparing it with the place's history after a time away."""
+        if place not in self.of:
+            return await self.database.read(lambda rows: newest_heard(rows, place, limit))
+        async with self.marks.use(self.of[place]) as database:
+            return await database.read(lambda rows: newest_heard(rows, place, limit))
+
+    def _hearing(self, source: str) -> list[ConstellationId]:
+        """The constellations in which something of a source may have been heard; this one first."""
+        others = {each.constellation for each in self.marks.assigned() if each.place.startswith(f"{source}:")}
+        return [self.here, *sorted(others - {self.here})]
+
+    async def mark(self, name: str) -> str | None:
+        """A mark that a front end stored for itself."""
+        return await self.marks.position(name)
+
+    async def set_mark(self, name: str, mark: str) -> None:
+        await self.marks.note_position(name, mark)

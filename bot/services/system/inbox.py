@@ -1,0 +1,380 @@
+"""What arrived and what became of it: shown to those in charge, and tried again at their word."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Annotated, ClassVar, TypeAlias
+
+from pydantic import Field
+
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.memory.context_preview import Section, sections
+from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Result, Row, record_lines, relative
+from bot.services.transactions import Announcing, MemoryService, reads, writes
+from memory.people.audience import Audience, Scope
+from memory.people.identities import spot_named
+from memory.queue import inbox, messages, metrics, outbox
+from memory.queue.inbox import InRow, Status
+from memory.queue.outbox import EditDetail, TextDetail
+from memory.store.clock import Clock, from_text, to_text
+from memory.store.database import Database, Rows, Tx
+from memory.store.database import Row as StoredRow
+from memory.store.errors import Refused
+from memory.store.faults import commit_point
+from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
+from memory.store.row_mapper import ending
+from sources.bluesky.keys import NAME as BLUESKY
+from sources.text import one_line
+from texts import _, gettext_noop, ngettext, number_text
+
+_REVIVE = commit_point("inbox.revive")
+_SUGGESTED = 100
+_STATES = {
+    Status.RECEIVED: gettext_noop("waiting"),
+    Status.CLAIMED: gettext_noop("being answered"),
+    Status.DONE: gettext_noop("done"),
+    Status.DEAD: gettext_noop("failed"),
+}
+
+Wake: TypeAlias = Callable[[PlaceId, GroupId], None]
+
+
+_OnlyDead = Annotated[bool, Param("Show only failed messages")]
+_Limit = Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, newest first", metavar="ROWS")]
+_Before = Annotated[int | None, Field(ge=1), Param("Show only those before this number", via=TERMINAL_ONLY)]
+_Row = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="inbox")]
+_Dead = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="dead")]
+_RETRY = commit_point("unanswered.retry")
+_OWN_SUGGESTED = 25
+_SHOWN = 80  # characters of a message
+_NONE = gettext_noop("You have no failed message with this number.")
+_Message = Annotated[str, Field(min_length=1, max_length=30), Param("Number from my apology", suggests="unanswered")]
+_HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
+_Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
+
+
+def shown_error(error: str, audience: Audience, scope: Scope) -> str:
+    """An error as far as somebody may read it: what follows its kind may quote what was said."""
+    return error if scope.may_use(audience) else error.partition(":")[0]
+
+
+class InboxRow(Row):
+    """Something that arrived, without its words."""
+
+    id: int
+    source: str
+    kind: str
+    place: str
+    place_name: str = Field(exclude=True)
+    status: Status
+    attempts: int
+    last_error: str
+    received_at: datetime
+    again_at: datetime | None
+
+    @classmethod
+    def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
+        error = shown_error(row.last_error, row.audience, scope)
+        more = {"place_name": spot_named(rows, row.place, scope), "again_at": row.next_attempt_at}
+        return cls.from_record(row, last_error=error, **more)
+
+    def line(self, ink: Ink) -> str:
+        what, where = self.kind.capitalize(), ink.text(self.place_name) or ink.place(self.place)
+        head = self.told(ink, gettext_noop("{what} in {where}, {received_at}"), what=what, where=where)
+        error = f": {ink.text(self.last_error)}" if self.last_error else ""
+        return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
+
+
+class WholeRow(Result):
+    row: InboxRow
+    text: str
+    turn: TurnId | None
+
+    def lines(self, ink: Ink) -> list[str]:
+        return [self.row.line(ink), ink.text(self.text)]
+
+    def data(self) -> dict[str, object]:
+        return {**self.row.model_dump(mode="json"), "text": self.text, "turn": self.turn}
+
+    def terminal(self, ink: Ink, _width: int | None) -> str:
+        return "\n".join(record_lines({**self.row.cells(ink), "text": self.text, "turn": self.turn}))
+
+
+@dataclass(frozen=True)
+class Inbox:
+    """The inbox of one constellation. `wake` is told of a conversation in which something waits again."""
+
+    titles: ClassVar = {"inbox": "Show incoming messages and retry failed ones"}
+
+    database: Database
+    wake: Wake
+    clock: Clock
+
+    @operation("inbox.list", "List recent messages and their status", Action.INBOX)
+    async def list_rows(
+        self, caller: Caller, dead: _OnlyDead = False, limit: _Limit = 20, before: _Before = None
+    ) -> Listing[InboxRow]:
+        found = await self._listed(caller, dead, limit, before)
+        return Listing(
+            rows=tuple(found),
+            empty=_("There are no failed messages.") if dead else _("Nothing has arrived yet."),
+        )
+
+    @operation("inbox.show", "Show a message and its status", Action.INBOX)
+    @reads
+    def show(self, rows: Rows, caller: Caller, row: _Row) -> WholeRow:
+        found = find_message(rows, row, caller)
+        held = messages.by_ids(rows, [found.message] if found.message else [], caller.scope)
+        text = held[0].text if held else _("(you cannot read it, or it is gone)")
+        return WholeRow(row=InboxRow.of(rows, found, caller.scope), text=text, turn=found.turn)
+
+    @operation("inbox.retry", "Retry a failed message", Action.INBOX, CHANGES)
+    async def retry(self, caller: Caller, row: _Dead) -> Entry[InboxRow]:
+        which = (await self.database.read(lambda rows: find_message(rows, row, caller))).id
+        revived = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
+        if revived is None:
+            command = caller.command("inbox list")
+            raise UserError("Message {which} has not failed. {command} shows which have.", which=which, command=command)
+        if revived.group is not None:
+            self.wake(revived.place, revived.group)
+        shown = await self.database.read(lambda rows: InboxRow.of(rows, revived, caller.scope))
+        return Entry(done=_("Retrying"), row=shown)
+
+    @suggestions("inbox")
+    async def suggest(self, caller: Caller) -> Suggestions:
+        found = await self._listed(caller)
+        return [(str(row.id), f"{self._named(row)}: {_(_STATES[row.status])}") for row in found]
+
+    @suggestions("dead")
+    async def suggest_dead(self, caller: Caller) -> Suggestions:
+        found = await self._listed(caller, dead=True)
+        return [(str(row.id), f"{self._named(row)}: {row.last_error}") for row in found]
+
+    def _named(self, row: InboxRow) -> str:
+        ago = relative(row.received_at, self.clock())
+        return _("{what} in {where}, {ago}", what=row.kind.capitalize(), where=row.place_name or row.place, ago=ago)
+
+    @reads
+    def _listed(
+        self, rows: Rows, caller: Caller, dead: bool = False, limit: int = _SUGGESTED, before: int | None = None
+    ) -> list[InboxRow]:
+        wanted = Status.DEAD if dead else None
+        return [InboxRow.of(rows, row, caller.scope) for row in inbox.listing(rows, wanted, limit, before)]
+
+
+def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
+    """The one of that number. Raises UserError."""
+    if (row := inbox.get(rows, InboxId(ending(rows, "inbox", which)))) is None:
+        command = caller.command("inbox list")
+        raise UserError("There is no message {which}. {command} shows them.", which=which[:40], command=command)
+    return row
+
+
+@dataclass(frozen=True)
+class Unanswered(MemoryService, Announcing):
+    """What one constellation gave up on. `queued` sees to what waits for an answer."""
+
+    queued: Callable[[], None]
+
+    def announce(self) -> None:
+        self.queued()
+
+    @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
+    @writes(_RETRY, durable=True)
+    def retry(self, tx: Tx, caller: Caller, message: _Message) -> str:
+        row = self._found(tx, caller, message)
+        if row.status is not Status.DEAD:
+            return _("I am already working on it.") if row.status is not Status.DONE else _("That has been answered.")
+        said = None if row.message is None else messages.of_id(tx, row.message)
+        if said is not None and said.deleted_at is not None:
+            raise Refused("The message was deleted, so there is nothing to answer.")
+        if inbox.revive(tx, row.id) is None:
+            raise Refused("I can no longer answer that.")
+        self._show(tx, row)
+        return _("I am trying again now.")
+
+    @suggestions("unanswered")
+    @reads
+    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
+        found = inbox.given_up(rows, self.people.selves(caller.person), _OWN_SUGGESTED)
+        said = messages.by_ids(rows, (row.message for row in found if row.message is not None), caller.scope)
+        words = {each.id: one_line(each.text, _SHOWN) for each in said}
+        return [(str(row.id), words[row.message]) for row in found if row.message in words]
+
+    def _found(self, rows: Rows, caller: Caller, which: str) -> InRow:
+        """The message that is meant. Raises Refused; in the same words, whether there is none or it is another's."""
+        row = inbox.get(rows, InboxId(ending(rows, "inbox", which)))
+        theirs = row is not None and row.person in self.people.selves(caller.person)
+        if row is None or not (theirs or policy.may(self.people, caller.approver, Action.INBOX)):
+            raise Refused(_(_NONE))
+        return row
+
+    def _show(self, tx: Tx, row: InRow) -> None:
+        """Take the buttons away from what was said when it was given up; on Bluesky there are none."""
+        for told in outbox.of_prefix(tx, f"given_up/{row.id}/"):
+            pressed = isinstance(told.detail, TextDetail) and told.detail.press is not None
+            if pressed and told.source != BLUESKY and not outbox.withdraw(tx, told.id) and told.content:
+                detail = EditDetail(told.key)
+                new = outbox.NewRow(
+                    f"{told.key}/shown", told.place, told.source, told.content, told.audience, detail=detail
+                )
+                outbox.add(tx, new, self.clock())
+
+
+class DayRow(Row):
+    """A day (UTC): what was heard, what was answered, and what it cost where the price is known."""
+
+    day: str
+    heard: int
+    answered: int
+    cost_usd: float
+
+    def line(self, ink: Ink) -> str:
+        text = gettext_noop("{day}: {heard} received, {answered} answered, ${cost}")
+        return self.told(ink, text, cost=number_text(self.cost_usd, ".2f"))
+
+
+class StageRow(Row):
+    """One stage: what it was, when it began and ended, and what is known of it."""
+
+    kind: str
+    """"queue", "model", "approval", "tool", "commit" or "delivery"."""
+    name: str
+    agent: str = ""
+    """Whose step it was."""
+    at: datetime
+    ended: datetime
+    detail: str = ""
+    """Words of the stage, as far as the caller may read them: a tool's arguments and result."""
+    reasoning: str = ""
+    """What the model thought, where its provider shows that."""
+    context: tuple[Section, ...] = ()
+    """What the model was shown, by size."""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost_usd: float | None = None
+
+    @property
+    def milliseconds(self) -> int:
+        return max(0, round((self.ended - self.at) / timedelta(milliseconds=1)))
+
+    def line(self, ink: Ink) -> str:
+        counted = gettext_noop("{name}: {milliseconds}, {tokens_in} tokens in, {tokens_out} out")
+        return self.told(ink, "{name}: {milliseconds}" if self.tokens_in is None else counted)
+
+
+class Trace(Result):
+    row: InboxRow
+    text: str
+    answer: str
+    agent: str
+    state: str
+    turn: TurnId | None
+    stages: tuple[StageRow, ...]
+
+    def lines(self, ink: Ink) -> list[str]:
+        told = [self.row.line(ink), ink.text(self.text), *(f"- {each.line(ink)}" for each in self.stages)]
+        return [*told, ink.text(self.answer)] if self.answer else told
+
+
+@dataclass(frozen=True)
+class Traces:
+    database: Database
+    clock: Clock
+
+    @operation("inbox.days", "Show the number of messages per day", Action.INBOX, AT_TERMINAL)
+    @reads
+    def show_days(self, rows: Rows, _caller: Caller, days: _Days = 7) -> Listing[DayRow]:
+        today = self.clock().date()
+        every = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
+        heard, answered, cost = metrics.by_day(rows, every[0])
+        found = [
+            DayRow(day=day, heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
+            for day in every
+        ]
+        return Listing(rows=tuple(found), empty="")
+
+    @operation("inbox.trace", "Trace a message step by step", Action.INBOX, AT_TERMINAL)
+    @reads
+    def trace(self, rows: Rows, caller: Caller, row: _Row) -> Trace:
+        return _trace(rows, find_message(rows, row, caller), caller.scope, self.clock())
+
+
+def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
+    held = messages.by_ids(rows, [row.message] if row.message else [], scope)
+    turn = None if row.turn is None else rows.one("SELECT * FROM turns WHERE id = ?", (row.turn,))
+    stages, answer, agent, state = [], "", "", str(row.status)
+    if turn is None:
+        stages.append(StageRow(kind="queue", name=_("Waits"), at=row.received_at, ended=now))
+    else:
+        begun = from_text(turn["started_at"])
+        stages.append(StageRow(kind="queue", name=_("Queued"), at=row.received_at, ended=max(begun, row.received_at)))
+        stages += turn_stages(rows, TurnId(turn["id"]), now, scope)
+        said = [each for each in messages.of_batch(rows, TurnId(row.turn or 0), scope) if each.role == "assistant"]
+        answer = "\n\n".join(each.text for each in said if each.text)
+        named = rows.one("SELECT name FROM agents WHERE id = ?", (turn["agent_id"],))
+        agent, state = (named["name"] if named else ""), turn["status"]
+    text = held[0].text if held else _(_HIDDEN)
+    shown = InboxRow.of(rows, row, scope)
+    return Trace(row=shown, text=text, answer=answer, agent=agent, state=state, turn=row.turn, stages=tuple(stages))
+
+
+def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
+    """What was done in a turn and in its members' parts, in order, and how its answers were delivered."""
+    sql = """SELECT t.id, t.started_at, t.ended_at, coalesce(a.name, '') AS agent FROM turns t
+             LEFT JOIN agents a ON a.id = t.agent_id WHERE t.id = ? OR t.parent_id = ? ORDER BY t.id"""
+    whole, *parts = rows.all(sql, (turn, turn))
+    found = [stage for each in (whole, *parts) for stage in _steps(rows, each, now, scope)]
+    found.sort(key=lambda stage: stage.ended)
+    ended = from_text(whole["ended_at"]) if whole["ended_at"] else now
+    last = max((stage.ended for stage in found), default=from_text(whole["started_at"]))
+    stored = StageRow(kind="commit", name=_("Stored"), at=min(last, ended), ended=ended)
+    return [*found, stored, *_deliveries(rows, turn, now, scope)]
+
+
+def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[StageRow]:
+    """Model calls, approvals and tool calls in order; a call lasts from what was before it to when it was written."""
+    tools = rows.all("SELECT * FROM activity_events WHERE turn_id = ? AND event_type = 'tool_executed'", (turn["id"],))
+    batch, thoughts = messages.of_batch(rows, turn["id"], scope), messages.thoughts(rows, turn["id"], scope)
+    found = list[StageRow]()
+    for row in rows.all("SELECT * FROM model_usage WHERE turn_id = ?", (turn["id"],)):
+        at = from_text(row["at"])
+        more = {"tokens_in": row["input_tokens"], "tokens_out": row["output_tokens"], "cost_usd": row["cost_usd"]}
+        read = row["cache_read_tokens"]
+        cached = ngettext("{count} token from the cache", "{count} tokens from the cache", read) if read else ""
+        if (thought := thoughts.get(row["at"])) is not None:
+            more |= {"reasoning": thought.reasoning, "context": sections(thought.sizes, row["input_tokens"])}
+        found.append(StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more))
+    for row in rows.all("SELECT * FROM permission_requests WHERE turn_id = ?", (turn["id"],)):
+        until = row["decided_at"] or (to_text(now) if row["status"] == "waiting" else row["expires_at"])
+        name = _("Approval: {state}", state=_(row["status"]))
+        found.append(StageRow(kind="approval", name=name, at=from_text(row["created_at"]), ended=from_text(until)))
+    for row in tools:
+        at = from_text(row["at"])
+        details = json.loads(row["details"])
+        held = [each.tool_args or each.text for each in batch if details.get("call", "") == each.tool_call_id]
+        detail = "\n\n".join(filter(None, held)) if held else _(_HIDDEN)
+        found.append(StageRow(kind="tool", name=str(details["tool"]), at=at, ended=at, detail=detail))
+    stages, before = list[StageRow](), from_text(turn["started_at"])
+    for stage in sorted(found, key=lambda each: each.ended):
+        begun = stage.at if stage.kind == "approval" else min(before, stage.at)
+        stages.append(stage.model_copy(update={"at": begun, "agent": turn["agent"]}))
+        before = stage.ended
+    return stages
+
+
+def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
+    sql = "SELECT * FROM outbox WHERE turn_id = ? AND kind = 'text' ORDER BY id"
+    found = []
+    for row in rows.all(sql, (turn,)):
+        ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
+        at = from_text(row["created_at"])
+        name = _("Delivery by {source}: {status}", source=row["source"], status=row["status"])
+        detail = shown_error(row["last_error"] or "", row["audience"], scope)
+        found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=detail))
+    return found

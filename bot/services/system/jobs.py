@@ -1,0 +1,223 @@
+"""Scheduled jobs: kept while the service runs; listed, run now, paused and resumed by command."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+import structlog
+from pydantic import Field
+
+from bot.agents.events import ToolCallCompleted, TurnEvent
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.registry import CHANGES, Param, Suggestions, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Row, relative
+from bot.services.transactions import Announcing, reads, writes
+from memory import jobs
+from memory.jobs import Job, NewJob, Status
+from memory.store.clock import Clock
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import code
+from scheduler import triggers
+from scheduler.jobs import Kinds
+from scheduler.triggers import Trigger
+from texts import _, gettext_noop
+
+_CHANGE = commit_point("job.change")
+_STANDING = commit_point("job.standing")
+
+_LISTED = 200
+_STATES = {
+    "active": gettext_noop("active"),
+    "paused": gettext_noop("paused"),
+    "running": gettext_noop("running"),
+    "done": gettext_noop("done"),
+    "failed": gettext_noop("failed"),
+}
+_OUTCOMES = {
+    "run": gettext_noop("done"),
+    "late": gettext_noop("done late"),
+    "skipped": gettext_noop("skipped"),
+    "failed": gettext_noop("failed"),
+}
+_log = structlog.get_logger("bot.services.system.jobs")
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A job of Carina's own, which is there in every constellation; its id is its kind."""
+
+    kind: str
+    trigger: Trigger
+
+
+_Done = Annotated[bool, Param("Include finished jobs")]
+_Job = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the job, as listed", suggests="jobs")]
+
+
+_TITLES = {
+    "backup": gettext_noop("Back up everything"),
+    "dream": gettext_noop("Tidy long-term memory"),
+    "event": gettext_noop("Announce an event"),
+    "feedback.sessions": gettext_noop("Learn from finished conversations"),
+    "reminder": gettext_noop("Remind somebody"),
+    "sleeptime": gettext_noop("Check on groups while nobody is talking"),
+    "summary.agents": gettext_noop("Summarize conversations"),
+    "summary.constellation": gettext_noop("Summarize the day"),
+    "upkeep.jobs": gettext_noop("Clear out jobs that ended long ago"),
+    "upkeep.search": gettext_noop("Optimize the search index"),
+    "upkeep.working": gettext_noop("Delete expired working memory"),
+}
+
+
+def _short(job: str) -> str:
+    """Its name with the end of the number of what it is for: as it is typed."""
+    name, _colon, number = job.partition(":")
+    return f"{name}:{code(number)}" if number.isdecimal() else job
+
+
+def _title(job: str) -> str:
+    """What it does, for people."""
+    name, _colon, number = job.partition(":")
+    return _(_TITLES[name]) if name in _TITLES else name if number.isdecimal() else job
+
+
+class JobRow(Row):
+    id: str
+    when: str
+    """Its rule as it was given, for programs."""
+    plan: str = Field(exclude=True)
+    """The same for people."""
+    state: str
+    next: datetime | None
+    last: datetime | None
+    outcome: str
+    text: str
+
+    @classmethod
+    def of(cls, job: Job) -> "JobRow":
+        trigger = triggers.load(job.trigger)
+        more = {
+            "when": triggers.rule_text(trigger),
+            "plan": triggers.words(trigger),
+            "state": _state(job),
+            "next": _next(job),
+        }
+        last = {"last": job.last_run_at, "outcome": job.last_outcome, "text": _(job.last_detail)}
+        return cls.from_record(job, **more, **last)
+
+    def line(self, ink: Ink) -> str:
+        outcome = _(_OUTCOMES.get(self.outcome, self.outcome))
+        last = self.told(ink, gettext_noop("; last run {last}, {outcome}"), outcome=outcome) if self.last else ""
+        detail = ink.text(f": {self.text}") if self.last and self.text else ""
+        following = self.told(ink, gettext_noop("next run {next}")) if self.next else _("no next run")
+        state, plan = _(_STATES[self.state]), ink.text(self.plan)
+        name = f"{_title(self.id)}{' ' + _short(self.id) if ink.number(self.id) else ''}"
+        return f"{ink.text(name)} ({state}): {plan}; {following}{last}{detail}"
+
+    def cells(self, ink: Ink) -> Mapping[str, Any]:
+        told = {"when": self.plan, "state": _(_STATES[self.state]), "outcome": _(_OUTCOMES.get(self.outcome, ""))}
+        return {**super().cells(ink), "id": _short(self.id), "job": _title(self.id), **told}
+
+
+def _ahead(row: JobRow, now: datetime) -> str:
+    """When a job is next, for one of which there are several."""
+    return relative(row.next, now) if row.next and ":" in row.id else ""
+
+
+@dataclass(frozen=True)
+class Schedule(Announcing):
+    """The jobs of one constellation. What is known how to be done is added to `kinds`."""
+
+    titles: ClassVar = {"jobs": "Show and control scheduled jobs"}
+
+    database: Database
+    clock: Clock
+    changed: Callable[[], None]
+    """A job was made or moved: look at it now."""
+    queued: Callable[[], None]
+    """Something was queued to be said by a command: have it said."""
+    kinds: Kinds = field(default_factory=Kinds)
+    standing: Sequence[Standing] = ()
+    plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
+    """Keeps the jobs that agents have by their settings."""
+
+    def announce(self) -> None:
+        self.changed()
+
+    @writes(_STANDING)
+    def prepare(self, tx: Tx) -> None:
+        """Keep Carina's own jobs; one whose time was changed is planned anew, one that is paused stays so."""
+        now = self.clock()
+        for each in self.standing:
+            first = triggers.require(each.trigger, now)
+            jobs.ensure(tx, NewJob(each.kind, each.kind, triggers.dump(each.trigger), first), now)
+        self.plan(tx, now)
+
+    def watch(self, event: TurnEvent) -> None:
+        """An agent's tool may have made or moved a job."""
+        if isinstance(event, ToolCallCompleted) and event.ok:
+            self.changed()
+
+    @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS)
+    @reads
+    def list_jobs(self, rows: Rows, _caller: Caller, done: _Done = False) -> Listing[JobRow]:
+        found = jobs.listing(rows, _LISTED, done=done)
+        return Listing(
+            rows=tuple(map(JobRow.of, found)),
+            empty=_("Nothing is scheduled yet. Jobs are set up when the service first runs."),
+        )
+
+    @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, CHANGES)
+    async def run_now(self, caller: Caller, job: _Job) -> str:
+        found = await self._change(job, caller, "run", lambda tx, found: jobs.ask(tx, found.id, self.clock()))
+        title = _title(found.id)
+        return _("“{job}” will run now, or when the service starts. Its schedule stays the same.", job=title)
+
+    @operation("jobs.pause", "Pause a job until you resume it", Action.JOBS, CHANGES)
+    async def pause(self, caller: Caller, job: _Job) -> str:
+        found = await self._change(job, caller, "pause", lambda tx, found: jobs.pause(tx, found.id))
+        return _("“{job}” is paused until you resume it.", job=_title(found.id))
+
+    @operation("jobs.resume", "Resume a paused job", Action.JOBS, CHANGES)
+    async def resume(self, caller: Caller, job: _Job) -> Entry[JobRow]:
+        """Run it by itself again; what was due meanwhile is not made up for."""
+
+        def work(tx: Tx, found: Job) -> bool:
+            trigger, now = triggers.load(found.trigger), self.clock()
+            after = triggers.next_run(trigger, now)
+            return jobs.resume(tx, found.id, found.next_at if after is None else after)
+
+        found = await self._change(job, caller, "resume", work)
+        return Entry(done=_("Resumed"), row=JobRow.of(found))
+
+    @suggestions("jobs")
+    @reads
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        found = jobs.listing(rows, _LISTED)
+        now = self.clock()
+        return [(row.id, ", ".join(filter(None, (_title(row.id), _ahead(row, now))))) for row in map(JobRow.of, found)]
+
+    @writes(_CHANGE)
+    def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
+        alike = [each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job]
+        if (found := jobs.get(tx, job) or (alike[0] if len(alike) == 1 else None)) is None:
+            command = caller.command("jobs list")
+            raise UserError("There is no job {job}. {command} shows them.", job=repr(job), command=command)
+        if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(tx, found):
+            told = {"job": _title(found.id), "state": _(_STATES[_state(found)])}
+            raise UserError("“{job}” is {state}, so nothing was changed.", **told)
+        _log.info("job_changed", job=found.id, act=act, by=caller.person, door=caller.approver.door)
+        return jobs.get(tx, found.id) or found
+
+
+def _state(job: Job) -> str:
+    return "running" if job.holder else str(job.status)
+
+
+def _next(job: Job) -> datetime | None:
+    """When it runs next: as planned, or, after a try that failed, the next try. The end of a lease is no such time."""
+    return job.next_at if job.holder or job.held_until is None else job.held_until

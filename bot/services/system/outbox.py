@@ -1,0 +1,148 @@
+"""What could not be delivered: shown to the owner, sent again at their word, or dropped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.errors import UserError
+from bot.services.caller import Caller
+from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
+from bot.services.results import Ink, Listing, Result, Row
+from bot.services.system.inbox import shown_error
+from bot.services.transactions import Announcing, reads, writes
+from memory.people.audience import OWNER, Scope
+from memory.people.identities import place_named
+from memory.queue import outbox
+from memory.queue.outbox import OutRow, Status, Undelivered
+from memory.store.database import Database, Rows, Tx
+from memory.store.faults import commit_point
+from memory.store.ids import OutboxId
+from memory.store.row_mapper import ending
+from texts import _, gettext_noop, ngettext
+
+_RETRY = commit_point("undelivered.retry")
+_DROP = commit_point("undelivered.drop")
+
+_MOST = 1_000
+_SUGGESTED = 100
+_SHOWN = 200  # characters of what a row says
+_KINDS = {"turn": "answer", "tool": "message", "notice": "notice"}
+"""What a row is, by the beginning of its key; anything else is a word of the service to somebody."""
+
+MAY_REPEAT = gettext_noop(
+    "It is not known whether this was delivered. I look for it there first; if that is not "
+    "possible, I send it again, and it may appear twice."
+)
+
+
+_Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
+_Row = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="undelivered")]
+
+
+class UndeliveredRow(Row):
+    """One thing that could not be delivered, with the later pieces of the same answer."""
+
+    id: str
+    status: str
+    what: str
+    place: str
+    made: datetime
+    pieces: int
+    reason: str
+    text: str
+
+    def line(self, ink: Ink) -> str:
+        more = ", " + ngettext("{count} piece", "{count} pieces", self.pieces) if self.pieces > 1 else ""
+        head = f"{self.what.capitalize()} in {ink.text(self.place)}{more}, {self.status}: {ink.text(self.reason)}"
+        return f"{head}{ink.number(self.id)}\n> {ink.text(self.text)}"
+
+
+class Changed(Result):
+    row: UndeliveredRow
+    words: str = Field(exclude=True)
+
+    phrase = gettext_noop("Message {id} {words}")
+
+    def told(self, ink: Ink, text: str = "", **more: str) -> str:
+        """By the number of its row."""
+        return super().told(ink, text, id=self.row.id, **more)
+
+
+@dataclass(frozen=True)
+class Outbox(Announcing):
+    """What one constellation could not deliver. `deliver` sees to what waits to be sent."""
+
+    titles: ClassVar = {"outbox": "Manage undelivered messages"}
+
+    database: Database
+    deliver: Callable[[], None]
+
+    def announce(self) -> None:
+        self.deliver()
+
+    @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX)
+    @reads
+    def list_rows(self, rows: Rows, _caller: Caller, limit: _Limit = 20) -> Listing[UndeliveredRow]:
+        found = _rows(rows, limit)
+        return Listing(rows=tuple(found), empty=_("Everything was delivered."))
+
+    @operation("outbox.retry", "Send a message again", Action.OUTBOX, Options(changes=True, asks=True))
+    @writes(_RETRY, durable=True)
+    def retry(self, tx: Tx, caller: Caller, row: _Row) -> Changed:
+        """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
+        found = _found(tx, row, caller)
+        if found.row.status is Status.UNKNOWN:
+            caller.confirm(_(MAY_REPEAT))
+        shown = _line(tx, found)
+        outbox.retry(tx, found)
+        return Changed(row=shown, words=_("will be sent again by the running service or at its next start."))
+
+    @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, CHANGES)
+    @writes(_DROP)
+    def drop(self, tx: Tx, caller: Caller, row: _Row) -> Changed:
+        found = _found(tx, row, caller)
+        shown = _line(tx, found)
+        outbox.drop(tx, found)
+        return Changed(row=shown, words=_("is discarded."))
+
+    @suggestions("undelivered")
+    @reads
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        found = _rows(rows, _SUGGESTED)
+        return [(row.id, f"{row.what} in {row.place}: {row.text}") for row in found]
+
+
+def _rows(rows: Rows, limit: int) -> list[UndeliveredRow]:
+    return [_line(rows, each) for each in outbox.list_undelivered(rows, limit)]
+
+
+def _found(rows: Rows, which: str, caller: Caller) -> Undelivered:
+    if (found := outbox.undelivered(rows, OutboxId(ending(rows, "outbox", which)))) is None:
+        command = caller.command("outbox list")
+        raise UserError("There is no undelivered message {which}. {command} shows them.", which=which, command=command)
+    return found
+
+
+def _line(rows: Rows, found: Undelivered) -> UndeliveredRow:
+    row = found.row
+    return UndeliveredRow(
+        id=str(row.id),
+        status=row.status.value,
+        what=_KINDS.get(row.key.partition("/")[0], "service"),
+        place=place_named(rows, row.place, Scope(OWNER)),
+        made=row.created_at,
+        pieces=1 + len(found.held),
+        reason=shown_error(row.last_error, row.audience, Scope(OWNER)),
+        text=_text(row),
+    )
+
+
+def _text(row: OutRow) -> str:
+    if not Scope(OWNER).may_use(row.audience):
+        return _("(the owner cannot read it)")
+    words = " ".join(row.content.split())
+    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
