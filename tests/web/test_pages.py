@@ -7,6 +7,9 @@ import re
 from pathlib import Path
 from urllib.parse import quote
 
+import pytest
+
+from bot.interfaces.web import logs
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, markdown, number
 from bot.services.system.demo import CONFIGURATION, write_demo
@@ -190,11 +193,13 @@ async def test_costs_are_told_by_purpose_and_with_what_was_cached(tmp_path: Path
         assert page.partition('<div class="grid two">')[2].count("<section") == 4, "two columns of two"
 
 
-async def test_logs_are_filtered_by_turn_and_component(tmp_path: Path) -> None:
+async def test_logs_are_filtered_by_turn_and_component(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with site(tmp_path) as s:
         await s.sign_in()
+        monkeypatch.setattr(logs.recent, "formatter", None)
         for name, turn, words in (("bot.agents", 71, "first words"), ("bot.runtime", 72, "second words")):
-            logging.getLogger(name).warning({"event": words, "turn": turn})  # as structlog hands it over
+            given = {"event": words, "turn": turn}  # as structlog hands it over, whatever level the log has
+            logs.recent.emit(logging.makeLogRecord({"name": name, "levelname": "WARNING", "msg": given}))
         for query, seen, hidden in (
             ("turn=71", "first words", "second words"),
             ("component=bot.runtime", "second words", "first words"),

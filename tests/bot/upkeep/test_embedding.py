@@ -119,7 +119,7 @@ async def test_nothing_is_embedded_while_something_is_written_and_then_all_at_on
     tmp_path: Path, server: EmbeddingServer
 ) -> None:
     async with running(tmp_path, **remote(server)) as (made, file):
-        made.settle = 0.3
+        made.settle = 1.0
         await said(file, "a")
         await all_done(made, file, 1)
         before = len(server.asked)
