@@ -206,6 +206,4 @@ def _faults(scenario: Scenario, played: Played, how: str) -> list[str]:
     wrong = list(played.wrong)
     if found := (reached & EXEMPT.keys()) - BY_CLOCK:
         wrong.append(f"reaches {sorted(found)}, which is said to be out of reach")
-    if found := {one.partition(":")[0] for one in played.reached} & scenario.never:
-        wrong.append(f"reaches {sorted(found)}")
     return [f"\n{scenario.name}, {how}:", *wrong] if wrong else []

@@ -83,8 +83,6 @@ class Scenario:
     notices: int = 0
     variables: dict[str, str] = field(default_factory=dict)
     """For the process, beside what every case gives it."""
-    never: frozenset[str] = frozenset()
-    """Points that must not be reached."""
     each: frozenset[str] = frozenset()
     """Points of `points` at which it is killed each time that they are reached, not only the first."""
     question: Question | None = None
@@ -123,8 +121,7 @@ MAIN = (
     _make(
         "webhook_streamed",
         rule=written_slowly(LONG, 0.05, 30),
-        points=frozenset({"outbox.preview"}),
-        never=frozenset({"discord.send", "discord.edit"}),
+        points=frozenset({"outbox.preview", "discord.send", "discord.edit", "discord.withdraw", "outbox.preview_gone"}),
         toml=NAMED,
         speaker="Carina",
     ),
