@@ -123,16 +123,16 @@ class App:
 
 @asynccontextmanager
 async def build(
-    config: Config, clock: Clock = utc_now, *, fronts: bool = True, restarts: bool = False
+    config: Config, clock: Clock = utc_now, *, fronts: bool = True, dashboard: bool = True, restarts: bool = False
 ) -> AsyncIterator[App]:
     """Make the service for a configuration, holding its data folder until the context ends.
 
-    Without `fronts` only the terminal is there: for a chat without a running service. `restarts`: whoever runs this
-    begins anew when the owner wants it.
+    Without `fronts` and `dashboard` only the terminal is there: for a chat without a running service. `restarts`:
+    whoever runs this begins anew when the owner wants it.
     """
     async with AsyncExitStack() as stack:
         endpoints: dict[str, Endpoint] = {}
-        web = WebParts.open(config, clock)
+        web = WebParts.open(config, clock, wanted=dashboard)
         shared = open_shared(config, clock, endpoints, Restart(possible=restarts), lambda: web.listening.address)
         served = await stack.enter_async_context(shared)
         services = await stack.enter_async_context(served.use(served.shared.configured))

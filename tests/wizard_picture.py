@@ -17,7 +17,7 @@ _ANSWERS = (
     ("Bluesky handle", ""),
     ("Search by meaning", ""),
     ("Dashboard", ""),
-    ("Start Carina with the system", ""),
+    ("Start Carina automatically", ""),
 )
 _MORE = {"LOGNAME": "robin", "EMBEDDING_MODEL": "packaged"}
 _STEP, _HIGH, _WIDE = 1.2, 20, 8.4  # seconds between answers, and pixels of a line and of a character

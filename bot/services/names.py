@@ -66,7 +66,7 @@ def find_group(rows: Rows, name: str) -> Group:
     return find(agents.groups(rows), name, NO_GROUP)
 
 
-_SHOWN = 25  # names in an error
+_LISTED = 25  # names in an error
 MOMENTS = gettext_noop("a day such as 2026-11-22, a time such as 2026-11-22 03:00, or an age such as 8h, 2d or 30m")
 """What `moment_said` takes."""
 _AGO = re.compile(r"(\d{1,5})\s*(m|h|d)")
@@ -143,7 +143,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     found = found or [each for each in every if each.block.id == name]
     if len(found) == 1:
         return found[0]
-    there = ", ".join(each.name for each in (found or every)[:_SHOWN]) or _("none")
+    there = ", ".join(each.name for each in (found or every)[:_LISTED]) or _("none")
     if found:
         raise UserError("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there)
     words = _("There is no block {name} that you can see here. There are: {there}.", name=repr(name[:80]), there=there)

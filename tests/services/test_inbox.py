@@ -13,7 +13,7 @@ from bot.services.results import Markdown
 from bot.services.system.backups import Databases
 from bot.services.system.inbox import Inbox, Wake
 from memory.store.clock import utc_now
-from memory.store.ids import GroupId, PlaceId
+from memory.store.ids import GroupId, PlaceId, code
 from sources.terminal import PERSON
 from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, direct, said, says
 from tests.bot.stage import Service, Setting, running
@@ -65,8 +65,8 @@ async def test_a_dead_row_is_tried_again_and_its_conversation_woken(tmp_path: Pa
         assert (again["status"], again["attempts"]) == ("received", 0)
         await service.settled()
         assert service.platform.texts() == [GIVEN_UP, "Now."]
-        with pytest.raises(UserError, match="has not failed"):
-            await call(service, "inbox.retry", row=str(row["id"]))
+        with pytest.raises(UserError, match=f"Message {code(row['id'])} has not failed"):
+            await call(service, "inbox.retry", row=code(row["id"]))
         with pytest.raises(UserError, match="There is no message 7"):
             await call(service, "inbox.retry", row="7")
 

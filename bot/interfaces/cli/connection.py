@@ -93,11 +93,8 @@ async def connect(config: Config, constellation: str = "", *, dashboard: bool = 
 @asynccontextmanager
 async def _own_service(config: Config, *, dashboard: bool) -> AsyncIterator[Any]:
     """A service in this process, without front ends, that ends with the context."""
-    if not dashboard:
-        alone = config.web.model_copy(update={"server": config.web.server.model_copy(update={"listen": ""})})
-        config = config.model_copy(update={"web": alone})
     building = importlib.import_module("bot.app")  # loads the whole service
-    async with building.build(config, fronts=False) as app, asyncio.TaskGroup() as tasks:
+    async with building.build(config, fronts=False, dashboard=dashboard) as app, asyncio.TaskGroup() as tasks:
         ended = asyncio.Event()
 
         async def until_ended() -> None:

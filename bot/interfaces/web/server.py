@@ -30,6 +30,7 @@ from memory.store.ids import PersonId
 from sources.api import ApiEndpoint, ApiSource
 from sources.base import Front
 from sources.terminal import PERSON, local_name
+from texts import _, gettext_noop
 
 
 @dataclass
@@ -52,19 +53,22 @@ class Pulse:
 
 
 _AGAIN_SECONDS = 30.0
+_OFF = "off ([web.server] listen is empty)"
+_NOT_WANTED = gettext_noop("off: only a chat is running; `carina run` starts it")
 _log = structlog.stdlib.get_logger("carina.web")
 
 
 @dataclass
 class Listening:
-    """Where the server answers at the moment; `problem` says why it does not."""
+    """Where the server is to answer, and where it does at the moment; `problem` says why it does not."""
 
+    wanted: str
     address: str = ""
     problem: str = ""
     up: asyncio.Event = field(default_factory=asyncio.Event)
 
     def words(self) -> str:
-        return self.address or self.problem or "starting"
+        return self.address or (_(self.problem) if self.problem else "starting")
 
 
 @dataclass(frozen=True)
@@ -76,8 +80,9 @@ class WebParts:
     listening: Listening
 
     @classmethod
-    def open(cls, config: Config, clock: Clock) -> "WebParts":
-        listening = Listening(problem="" if config.web.server.listen else "off ([web.server] listen is empty)")
+    def open(cls, config: Config, clock: Clock, *, wanted: bool) -> "WebParts":
+        listen = config.web.server.listen
+        listening = Listening(listen, problem="" if listen else _OFF) if wanted else Listening("", problem=_NOT_WANTED)
         source = ApiSource(PERSON, config.constellation.owner or local_name(), clock)
         return cls(Front(source, ApiEndpoint()), source, listening)
 
@@ -100,8 +105,8 @@ class WebServer:
 
     async def run(self) -> None:
         """Serve until cancelled; without an address, wait."""
-        listen, listening = self.config.web.server.listen, self.parts.listening
-        while listen:
+        listening = self.parts.listening
+        while listen := listening.wanted:
             try:
                 bound = bind(listen)
             except OSError as error:

@@ -39,14 +39,14 @@ _SHAPE = re.compile(r"[^\W_][\w .'-]*")
 _log = structlog.get_logger("bot.services.agents.constellations")
 
 _Name = Annotated[
-    str, Field(min_length=1, max_length=100), Param("Name of the agent or group", suggests="constellations")
+    str, Field(min_length=1, max_length=100), Param("Name of the constellation", suggests="constellations")
 ]
 _Place = Annotated[
     str,
     Field(min_length=1, max_length=320),
     Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned"),
 ]
-_NewName = Annotated[str, Field(max_length=100), Param("Name of the agent or group")]
+_NewName = Annotated[str, Field(max_length=100), Param("Name of the constellation")]
 _Which = Annotated[
     str,
     Field(max_length=100),

@@ -14,7 +14,6 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_living
 from bot.services.registry import AT_TERMINAL, Param, Suggestions, operation, suggestions
-from bot.services.registry import Options as Options
 from bot.services.results import Ink, Result, Row
 from bot.services.transactions import reads
 from memory.agents import Agent

@@ -65,7 +65,6 @@ _READERS = "Who may see its content: owner, public, guild:discord:1234 or channe
 
 
 _Audience = Annotated[str, Field(max_length=100), Param(_READERS)]
-_Audience_ = Annotated[str, Field(min_length=1, max_length=100), Param(_READERS)]
 
 
 class FolderRow(Row):
@@ -196,7 +195,7 @@ class Folders:
 
     @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes(_CHANGE)
-    def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience_) -> Did:
+    def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience) -> Did:
         folder, heard = folders.named(tx, name, _SCOPE), _audience(audience)
         folders.set_audience(tx, folder.id, heard)
         text = _("{folder} is now for {readers} instead of {before}.")

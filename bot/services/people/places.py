@@ -236,7 +236,7 @@ class Places:
             value = None if model == _CONFIGURED else model
             done = await self._decide("model", level, value, caller.approver)
         found = self._origin("model", where.bindings, {}, "")
-        usual = found.value or ", ".join(await self._models_of(where))
+        usual = found.value or ", ".join(await self._models_of(where)) or _("nobody")
         return self._shown(done, _("{} answers here"), replace(found, value=usual), where)
 
     async def _models_of(self, where: Location) -> tuple[str, ...]:
@@ -247,7 +247,7 @@ class Places:
         def read(rows: Rows) -> tuple[str, ...]:
             members = next((each.members for each in agents.groups(rows) if each.id == group), ())
             own = {agent.id: agent.model for agent in agents.agents(rows)}
-            speaking = (each for each in members if each.role != "observer")
+            speaking = (each for each in members if each.role != "observer" and each.agent in own)
             return tuple(dict.fromkeys(each.model or own[each.agent] or self.models[0] for each in speaking))
 
         return await self.database.read(read)

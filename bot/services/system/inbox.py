@@ -139,7 +139,7 @@ class Inbox:
         revived = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
         if revived is None:
             command = caller.command("inbox list")
-            raise UserError("Message {which} has not failed. {command} shows which have.", which=which, command=command)
+            raise UserError("Message {which} has not failed. {command} shows which have.", which=row, command=command)
         if revived.group is not None:
             self.wake(revived.place, revived.group)
         shown = await self.database.read(lambda rows: InboxRow.of(rows, revived, caller.scope))

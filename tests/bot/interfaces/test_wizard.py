@@ -24,7 +24,7 @@ QUESTIONS = (
     "Bluesky",
     "Search by meaning",
     "Dashboard in your browser",
-    "Start Carina with the system",
+    "Start Carina automatically",
 )
 
 

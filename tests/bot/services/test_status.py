@@ -5,6 +5,7 @@ from pathlib import Path
 
 from bot.app import build
 from bot.config import load_config
+from bot.interfaces.cli.connection import connect
 from bot.models.base import Trouble
 from bot.models.health import ModelHealth, State
 from bot.services.results import Markdown, Plain
@@ -40,6 +41,14 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
         "agent Carina: answers with openai:a",
         "0 waiting for an answer, 0 to be sent, 0 failed",
     ]
+
+
+async def test_a_chat_alone_says_that_it_serves_no_dashboard(tmp_path: Path) -> None:
+    async with connect(
+        load_config({"CARINA_HOME": str(tmp_path / "data"), "EMBEDDING_MODEL": "none"}, tmp_path)
+    ) as line:
+        told = (await line.data("status"))["fronts"]["dashboard"]
+    assert told == "off: only a chat is running; `carina run` starts it"
 
 
 def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:

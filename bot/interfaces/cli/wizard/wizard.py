@@ -60,7 +60,7 @@ class Wizard:
         await self._bluesky()
         await self._ask("embedder", _("Search by meaning: packaged or none"), "packaged", choices=("packaged", "none"))
         await self._ask("web", _("Dashboard in your browser: on or off"), "on", choices=("on", "off"))
-        starts = await self._read(_("Start Carina with the system? (y/n)"), "n")
+        starts = await self._read(_("Start Carina automatically? (y/n)"), "n")
         return self.given, starts.casefold() in _YES
 
     async def _model(self) -> None:
