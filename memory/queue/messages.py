@@ -257,12 +257,11 @@ def said_in(
     """The newest `limit` messages that were said in a place, oldest first, archived ones too: those with these words,
     or those about the message of an id, with what was said next."""
     condition, parameters = scope.sql("audience")
-    pattern = "".join(f"\\{each}" if each in "\\%_" else each for each in words)
     sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role IN ('user', 'assistant') AND content <> ''
-              AND content LIKE ? ESCAPE '\\' AND {condition} AND (? IS NULL OR id <= ifnull((SELECT id FROM messages
-                WHERE place_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET {_AFTER}), id))
+              AND instr(lower(content), lower(?)) AND {condition} AND (? IS NULL OR id <= ifnull((
+                SELECT id FROM messages WHERE place_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET {_AFTER}), id))
               ORDER BY id DESC LIMIT ?"""
-    given = place, f"%{pattern}%", *parameters, around, place, around, limit
+    given = place, words, *parameters, around, place, around, limit
     return [to_message(row) for row in reversed(rows.all(sql, given))]
 
 

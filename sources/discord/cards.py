@@ -43,19 +43,16 @@ _SNOOZES = {
     "until=morning": gettext_noop("Tomorrow morning"),
 }
 _LOOKS = {
-    "let": ("Allow", discord.ButtonStyle.success),
-    "block": ("Deny", discord.ButtonStyle.danger),
-    "ignore": ("Ignore", discord.ButtonStyle.secondary),
-    "allow": ("Use it", discord.ButtonStyle.success),
-    "refuse": ("Forget it", discord.ButtonStyle.danger),
-    "snooze": ("Snooze", discord.ButtonStyle.secondary),
-    "done": ("Done", discord.ButtonStyle.success),
-    "retry": ("Try again", discord.ButtonStyle.primary),
-    "once": ("Allow once", discord.ButtonStyle.success),
-    "hour": ("For 1 hour", discord.ButtonStyle.primary),
-    "always": ("Always for this", discord.ButtonStyle.secondary),
-    "deny": ("Deny", discord.ButtonStyle.danger),
-    "details": ("Details", discord.ButtonStyle.secondary),
+    "let": (gettext_noop("Allow"), discord.ButtonStyle.success),
+    "block": (gettext_noop("Deny"), discord.ButtonStyle.danger),
+    "ignore": (gettext_noop("Ignore"), discord.ButtonStyle.secondary),
+    "allow": (gettext_noop("Use it"), discord.ButtonStyle.success),
+    "refuse": (gettext_noop("Forget it"), discord.ButtonStyle.danger),
+    "done": (gettext_noop("Done"), discord.ButtonStyle.success),
+    "retry": (gettext_noop("Try again"), discord.ButtonStyle.primary),
+    "once": (gettext_noop("Allow once"), discord.ButtonStyle.success),
+    "deny": (gettext_noop("Deny"), discord.ButtonStyle.danger),
+    "details": (gettext_noop("Details"), discord.ButtonStyle.secondary),
 }
 
 
@@ -66,7 +63,7 @@ def custom_id(offer: str, request: Pressed, kind: str = "permit", of: str = "") 
 
 def button(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> discord.ui.Button[Any]:
     label, style = _LOOKS[offer]
-    return discord.ui.Button(label=label, style=style, custom_id=custom_id(offer, request, kind, of))
+    return discord.ui.Button(label=_(label), style=style, custom_id=custom_id(offer, request, kind, of))
 
 
 def _menu(kind: str, title: str, offers: Mapping[str, str], buttons: Buttons) -> discord.ui.Select[Any]:

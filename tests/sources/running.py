@@ -87,7 +87,6 @@ class Ear:
     stored: dict[PlaceId, list[Known]] = field(default_factory=dict)
     heard: list[Notification] = field(default_factory=list)
     ready: asyncio.Event = field(default_factory=asyncio.Event)
-    missing: set[str] = field(default_factory=set)
     commands: Commands = field(default_factory=no_commands)
     withheld: set[PersonId] = field(default_factory=set)
     """Those who chose that nothing they say is heard."""

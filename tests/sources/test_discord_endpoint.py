@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import discord
 import pytest
 
 from memory.store.ids import OutboxId, PersonId, PlaceId, RequestId, TurnId, snowflakes
@@ -20,6 +21,7 @@ from sources.base import (
     HistoryUnreadable,
     OutFile,
 )
+from sources.discord.cards import items_of
 from sources.discord.endpoint import EDIT_EVERY
 from sources.discord.places import direct_place, person_id, place_id
 from sources.recent import Pace
@@ -28,6 +30,7 @@ from tests.wire.discord.channels import GuildChannel
 from tests.wire.discord.messages import parts
 from tests.wire.discord.person import Person
 from tests.wire.discord.server import DiscordServer
+from texts import speaking
 
 
 def delivery(place: PlaceId, text: str, **more: Any) -> Delivery:
@@ -242,6 +245,13 @@ async def test_a_card_shows_exactly_what_will_run(server: DiscordServer, general
     assert (card.content, card.text, len(card.attachments)) == ("", asked, 1)
     assert [part["type"] for part in parts(general.from_bot[0].components)] == [17, 10], "it is one afterwards"
     assert found == {said.id: sent}
+
+
+def test_the_buttons_of_a_card_are_in_the_language_of_the_service() -> None:
+    with speaking("de"):
+        once, deny, details = items_of(Buttons(RequestId(1), ("once", "deny")))
+    labels = [each.label for each in (once, deny, details) if isinstance(each, discord.ui.Button)]
+    assert labels == ["Einmal erlauben", "Ablehnen", "Einzelheiten"]
 
 
 async def test_a_notice_is_a_container_and_wakes_who_is_named(server: DiscordServer, general: GuildChannel) -> None:

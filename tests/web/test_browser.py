@@ -187,6 +187,13 @@ async def test_a_page_says_that_the_service_went_away_and_what_was_written_is_no
             await page.evaluate("([key, draft]) => sessionStorage.setItem(key, draft)", [FORM, left])
             await page.goto(here)
             assert await page.input_value("textarea") == "I love the hills"
+            csrf = await page.get_attribute("body", "data-csrf")
+            sent = json.dumps([["csrf", csrf], ["file", "{}"], ["replace", "true"]])
+            key = "form /commands/group.import 0"
+            await page.evaluate("([key, draft]) => sessionStorage.setItem(key, draft)", [key, sent])
+            await page.goto(f"{s.address}/commands/group.import")
+            assert await page.input_value("[name=file]") == "{}"
+            assert await page.is_checked("[name=replace]")
             await page.evaluate("([key, draft]) => sessionStorage.setItem(key, draft)", ["form elsewhere 0", left])
             await page.click("text=Sign out")
             await page.wait_for_url("**/logout")

@@ -260,12 +260,20 @@ async def test_a_chat_is_searched_and_its_messages_have_links(tmp_path: Path) ->
         assert "the dentist is on Elm Street" in found
         assert "100% of it" not in found
         assert "the dentist" not in (await s.get("/chat/Carina?text=0%25 of")).text, "a sign of its own, no pattern"
-        assert "No message of this chat has these words." in (await s.get("/chat/Carina?text=bakery")).text
+        assert "No message in this chat contains these words." in (await s.get("/chat/Carina?text=bakery")).text
+        assert (await s.get(f"/chat/Carina?text={'x' * 51_000}")).status_code == 200
         link = re.search(r'href="(/chat/Carina\?at=(\d+)#m\d+)"', found)
         assert link is not None
         around = (await s.get(link[1])).text
         assert f'id="m{link[2]}"' in around
         assert "100% of it" in around
+
+
+async def test_what_cannot_be_undone_has_a_red_button(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for operation, kind in (("privacy.erase", "danger"), ("memory.delete", "danger"), ("facts.add", "primary")):
+            assert f'<button class="{kind}">Run</button>' in (await s.get(f"/commands/{operation}")).text
 
 
 async def test_the_overview_says_how_a_model_is_configured(tmp_path: Path) -> None:
@@ -450,6 +458,7 @@ async def test_pages_speak_the_language_of_the_browser(tmp_path: Path) -> None:
             ("de-AT,de;q=0.9,en;q=0.8", "de", "Nichts braucht dich"),
             ("fr,en;q=0.3,ja;q=0.5", "ja", "対応が必要なものはありません"),
             ("fr", "en", "Nothing needs your attention"),
+            ("fr,de;q=0", "en", "Nothing needs your attention"),
         ):
             page = (await s.get("/", headers={"Accept-Language": wanted})).text
             assert f'<html lang="{code}">' in page

@@ -88,7 +88,7 @@ def preferred_language(wanted: str) -> str:
     """The best of the languages that a browser names which texts are in; else English."""
     named = re.findall(r"(?:^|,)\s*([a-z]{2,3})\b[^,;]*(?:;\s*q=(\d(?:\.\d+)?))?", wanted.lower())
     known = [(float(weight or 1), code) for code, weight in named if code in ("en", *LANGUAGES)]
-    return max(known, key=lambda each: each[0], default=(0, "en"))[1]
+    return max((each for each in known if each[0]), key=lambda each: each[0], default=(0, "en"))[1]
 
 
 def is_known_host(host: str, public_url: str) -> bool:

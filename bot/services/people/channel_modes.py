@@ -52,7 +52,7 @@ class ChannelModes:
 
         In which category a channel is, only Discord knows: a mode of its category is listed by itself.
         """
-        empty = _("No channel of Discord was heard yet.")
+        empty = _("No messages from Discord channels yet.")
         return Listing(rows=tuple(self._modes(rows, caller).values()), empty=empty)
 
     @operation("mode.set", "Set which messages I respond to in a channel or server", Action.STEER, CHANGES_AT_TERMINAL)

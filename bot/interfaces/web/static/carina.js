@@ -54,7 +54,7 @@
     sessionStorage.removeItem(kept(form));
     form.addEventListener("submit", () => sessionStorage.setItem(kept(form), JSON.stringify([...new FormData(form)])));
     if (!draft.some(([name, value]) => name === "csrf" && value === document.body.dataset.csrf)) return; // somebody else's
-    draft.forEach(([name, value]) => { const field = form.elements[name]; if (field && "value" in field) field.value = value; });
+    draft.forEach(([name, value]) => { const field = form.elements[name]; if (field?.type === "checkbox") field.checked = true; else if (field && "value" in field) field.value = value; });
     $("#restored").hidden = false;
   });
   all("textarea[data-limit]").forEach((area) => area.addEventListener("input", () => {
