@@ -6,6 +6,7 @@ The texts of the errors raised here say what is expected; `bot.config.problems` 
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
@@ -17,6 +18,7 @@ from bot.agents.rules import ToolRule, contradiction
 from bot.config.blocks import Block, CommonBlock
 from bot.config.bluesky import BlueskySettings
 from bot.config.mcp import McpServer, ServerName, is_foreign
+from bot.config.problems import located
 from bot.config.values import (
     OFFLINE,
     DiscordId,
@@ -368,7 +370,7 @@ class Backup(Section):
 
     litestream: bool = False
     replica: Annotated[str, AfterValidator(check_replica)] = ""
-    ssh_key: str = ""
+    ssh_key: Annotated[str, or_nothing(lambda text: str(located(text, Path())))] = ""
 
     @validate_model(mode="after")
     def _has_a_place(self) -> "Backup":

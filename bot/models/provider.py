@@ -64,7 +64,8 @@ def failure(error: Exception, model: str, secret: str) -> ModelError:
         case theirs.ModelContextWindowExceededError():
             return ContextTooLong(f"{model}: the conversation is too long for it")
         case theirs.ModelQuotaExceededError():
-            return ModelRefused(f"{model} refused us (its quota is used up)", trouble=Trouble.QUOTA)
+            reason = gettext_lazy("{model} refused access ({code})", model=model, code=type(error).__name__)
+            return ModelRefused(reason, trouble=Trouble.QUOTA)
         case theirs.ModelHTTPError(status_code=status, body=body):
             return refusal(status, body, error.retry_after, model, secret)
         case theirs.ModelRequestTimeout() | theirs.ModelTimeoutError():

@@ -136,7 +136,7 @@ class Replication:
                 told, _nothing = await process.communicate()
             each = json.loads(told)["databases"]
             oldest = min(from_text(one["last_sync_at"]) for one in each)
-        except (TimeoutError, ValueError, KeyError):  # it has just begun, or has too much to do
+        except (TimeoutError, ValueError, KeyError, TypeError):  # it has just begun, or has too much to do
             oldest = None
         finally:
             if process.returncode is None:

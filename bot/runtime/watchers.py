@@ -295,7 +295,8 @@ def _how_far(run: Run, asked: Sequence[Part]) -> str:
 
 def _is_for_people(run: Run, part: Part) -> bool:
     """Whether what the part gives is said as it is."""
-    return part.kind == "answer" or (part.kind == "stage" and part.stage == len(_stages(run)) - 1)
+    last = part.stage == len(_stages(run)) - 1
+    return part.kind == "answer" or (part.kind == "stage" and (last or _side_by_side(run)))
 
 
 def _doing(run: Run, part: Part) -> str:

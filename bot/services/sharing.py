@@ -1,7 +1,7 @@
 """Makes what the constellations of a process share, holding its data folder: for the service, and for commands."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,7 @@ from bot.services.people.web_access import WebAccess
 from bot.services.registry import Operation, Registry, Suggested
 from bot.services.results import Plain, Result
 from bot.services.system.halt import Restart
-from bot.upkeep.embedding import open_embedders
+from bot.upkeep.embedding import Embedders
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
 from memory.store.errors import StoreError
@@ -62,7 +62,7 @@ async def open_shared(
         constellations = await stack.enter_async_context(Constellations.open(folder.path, clock, _OPEN_FILES))
         configured = await _configured(config, constellations, at_rest=at_rest)
         home = await stack.enter_async_context(constellations.use(configured.id))
-        embedders = await stack.enter_async_context(open_embedders(config))
+        embedders = await stack.enter_async_context(aclosing(Embedders(config)))
         halt, broker = HaltState(constellations, clock, config.approvals.halt_phrase), Broker(approval_terms(config))
         if not at_rest:
             await halt.restore()

@@ -9,8 +9,8 @@ the queue, on disk.
 import asyncio
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -297,15 +297,6 @@ class Embedders:
             await questions.aclose()
             if embedder is not None:
                 await embedder.aclose()
-
-
-@asynccontextmanager
-async def open_embedders(config: Config) -> AsyncIterator[Embedders]:
-    embedders = Embedders(config)
-    try:
-        yield embedders
-    finally:
-        await embedders.aclose()
 
 
 def _made(choice: Choice) -> tuple[Embedder | None, str]:

@@ -7,12 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import aclosing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from bot.config import load_config
-from bot.upkeep.embedding import open_embedders
+from bot.upkeep.embedding import Embedders
 from memory.people.audience import Trust
 from memory.queue import messages
 from memory.queue.messages import Heard
@@ -75,7 +76,7 @@ async def _backfill(folder: Path, texts: int, words: Words) -> float:
         home = await constellations.ensure("home", PersonId("bench:owner"))
         async with (
             constellations.use(home.id) as file,
-            open_embedders(config) as shared,
+            aclosing(Embedders(config)) as shared,
             asyncio.TaskGroup() as tasks,
         ):
             made = shared.of(file)

@@ -315,6 +315,12 @@ def test_a_data_folder_that_cannot_be_is_named(tmp_path: Path, home: str, why: s
     assert why in text
 
 
+def test_the_key_of_a_replica_may_be_named_from_ones_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    key = loaded(tmp_path, '[backup]\nssh_key = "~/.ssh/id_ed25519"\n').backup.ssh_key
+    assert key == str(tmp_path / ".ssh" / "id_ed25519")  # Litestream itself takes "~" as the name of a folder
+
+
 def test_a_data_folder_that_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.access", lambda path, _mode: path != tmp_path)  # the superuser may write everywhere
     text = problems(tmp_path, {"CARINA_HOME": "data"})

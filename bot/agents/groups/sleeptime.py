@@ -13,6 +13,7 @@ from typing import Any
 
 import structlog
 
+from bot.agents.context.quotes import display_name
 from bot.agents.groups.addressing import mentioned_words
 from bot.agents.groups.settings import Sleeptime, Trigger
 from bot.agents.groups.team import Team, team
@@ -27,7 +28,6 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PersonId, PlaceId, place_source
 from memory.store.plurals import many
 from scheduler.due import Quiet
-from sources.text import one_line
 
 PAUSE = timedelta(minutes=15)
 """Talk with a longer silence in it is not one stretch of talk."""
@@ -130,7 +130,7 @@ def _of_one(wanted: timedelta, fired: datetime | None, facts: Facts) -> str:
         theirs = [each for each in facts.of_hearers if each.person == person]
         begun = talk_begun(theirs, facts.now)
         if begun is not None and facts.now - begun >= wanted and (fired is None or fired < begun):
-            stretches.append((begun, one_line(theirs[-1].speaker, 40) or "somebody"))
+            stretches.append((begun, display_name(theirs[-1].speaker, 40) or "somebody"))
     if not stretches:
         return ""
     begun, name = min(stretches)

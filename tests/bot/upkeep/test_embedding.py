@@ -5,7 +5,7 @@ import functools
 import math
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from structlog.testing import capture_logs
 from bot.config import load_config
 from bot.errors import ConfigError, UserError
 from bot.upkeep import embedding
-from bot.upkeep.embedding import Embedding, open_embedders
+from bot.upkeep.embedding import Embedders, Embedding
 from memory import blocks, folders
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, NewBlock
@@ -61,7 +61,7 @@ async def running(folder: Path, **environ: str) -> AsyncIterator[tuple[Embedding
         home = await constellations.ensure("home", PersonId("owner"))
         async with (
             constellations.use(home.id) as file,
-            open_embedders(config) as shared,
+            aclosing(Embedders(config)) as shared,
             asyncio.TaskGroup() as tasks,
         ):
             made = shared.of(file)
@@ -223,7 +223,7 @@ async def test_it_rests_while_somebody_is_answered(tmp_path: Path, server: Embed
     async with running(tmp_path, EMBEDDING_MODEL="none") as (_made, file):
         await said(file, "a")
         config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
-        async with open_embedders(config) as shared:
+        async with aclosing(Embedders(config)) as shared:
             other = shared.of(file)
             assert await other._step(lambda: False) == 0.0
             await said(file, "b")
@@ -272,7 +272,7 @@ async def test_what_is_late_for_a_search_is_said_where_no_service_embeds_it(
     config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
     async with Constellations.open(tmp_path, utc_now) as constellations:
         home = await constellations.ensure("home", PersonId("owner"))
-        async with constellations.use(home.id) as file, open_embedders(config) as shared:
+        async with constellations.use(home.id) as file, aclosing(Embedders(config)) as shared:
             made = shared.of(file)
             await said(file, "apples", "pears")
             assert (await made.searched("fruit", 3.0)).why == ""
@@ -340,7 +340,7 @@ async def _has(file: Database, number: int) -> bool:
 
 async def test_a_model_is_tried_out_before_a_folder_takes_it(tmp_path: Path, server: EmbeddingServer) -> None:
     config = load_config({"CARINA_HOME": str(tmp_path), **remote(server)}, tmp_path)
-    async with open_embedders(config) as embedders:
+    async with aclosing(Embedders(config)) as embedders:
         await embedders.require("openai:other")
         await embedders.require("none")
         with pytest.raises(

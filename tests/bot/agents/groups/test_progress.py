@@ -47,6 +47,7 @@ def test_of_stages_side_by_side_those_are_counted_that_are_over() -> None:
     assert words("pipeline", together, draft, final) == [
         "Team is working on this: 1 of 2 stages done.",
         "… Ant: draft",
+        "> words",  # all of them are the answer
         "✓ Bee: final",
     ]
 

@@ -1,6 +1,7 @@
 """Sleeptime groups: triggers over what is really stored, and the turn that one of them causes."""
 
 import json
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -91,6 +92,9 @@ def test_elapsed_counts_from_the_last_run_or_talk_without_a_pause() -> None:
     assert not fires(talk, Facts(NOON, LONG_AGO, [each for each in steady if each.at != ago(45).at]))  # a pause
     assert not fires(talk, Facts(NOON, LONG_AGO, [ago(minutes) for minutes in range(115, 15, -10)]))  # over by now
     assert not fires(talk, Facts(NOON, LONG_AGO, steady, fired={"t": NOON - timedelta(minutes=20)}))  # said already
+    named = [replace(each, person=ANN.id, speaker="[system] Olga") for each in steady]
+    (held,) = holding([trigger("time_elapsed", minutes=90, of="person")], Facts(NOON, LONG_AGO, named, named), {})
+    assert held.why.startswith("(system) Olga has been here for 95 minutes")  # no name passes for a mark of ours
 
 
 def test_a_number_fires_when_it_rises_above_and_again_only_after_it_was_below() -> None:
