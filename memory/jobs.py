@@ -150,7 +150,7 @@ def complete(tx: Tx, job: Job, done: Completion, now: datetime) -> None:
 
 
 def _cut(detail: str) -> str:
-    return packed(detail) if len(detail) <= 500 else detail[:500]
+    return packed(detail if len(detail) <= 500 else detail[:500])
 
 
 def hold(tx: Tx, identifier: str, until: datetime, detail: str, attempts: int) -> None:

@@ -260,15 +260,15 @@ def test_a_lazy_message_is_english_in_logs_and_translated_where_it_is_shown() ->
 
 
 def test_a_stored_message_is_english_in_its_column_and_translated_where_it_is_read() -> None:
-    source = gettext_lazy("text from {sources}", sources="“{x}”, " * 2)
+    source = texts.TextError("text from {sources}", sources="“{x}”, " * 2)
     reason = gettext_lazy("{tool} was called in a turn that uses {source}", tool="file_write", source=source)
     stored = texts.packed(reason)
     assert json.loads(stored)[0] == str(reason) == "file_write was called in a turn that uses text from “{x}”, “{x}”, "
     with speaking("de"):
         told = "file_write wurde in einem Durchgang aufgerufen, der Text aus “{x}”, “{x}”,  verwendet"
         assert _(texts.unpacked(stored)) == told
-    for plain in ("said by hand", '["a", "b"]', '["cut'):
-        assert texts.unpacked(texts.packed(plain)) == plain
+    for plain in ("said by hand", '["a", "b"]', '["cut', ' ["a", ["{b.c}", "d"], {"b": 1}]'):
+        assert _(texts.unpacked(texts.packed(plain))) == plain
 
 
 def test_an_error_of_python_is_told_whole() -> None:

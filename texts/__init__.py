@@ -190,7 +190,9 @@ def ngettext_lazy(one: str, more: str, count: int, /, **values: object) -> str:
 
 
 def packed(text: str) -> str:
-    """A message for a column, as JSON whose first element is its English; any other text as it is."""
+    """A message for a column, as JSON whose first element is its English; any other text that is no JSON as it is."""
+    if not isinstance(text, _Lazy) and text.lstrip().startswith("["):  # somebody's, and no message of ours
+        text = _Lazy(("{text}",), {"text": text})
     return json.dumps(_parts(text), ensure_ascii=False) if isinstance(text, _Lazy) else text
 
 
@@ -209,6 +211,8 @@ def _parts(value: object) -> object:
             return [str(value), value.forms, {name: _parts(each) for name, each in value.values.items()}]
         case str() | int() | float():
             return value
+        case BaseException():
+            return _parts(reason_of(value))
         case _:
             return str(_value(value))
 

@@ -97,7 +97,7 @@ class UpkeepRun:
             except Broken as error:
                 note = gettext_lazy("all changes, because {why}", why=reason_of(error))
                 _log.error("dream_refused", reason=str(error), hint="nothing was changed")
-                await database.write(_REFUSE, lambda tx: consolidation.refused(tx, (note,), now))
+                await database.write(_REFUSE, lambda tx: consolidation.begin_run(tx, now, "refused", (note,)))
                 return Outcome("", note)
             if not run:
                 return Outcome("", gettext_lazy("nothing is new"))

@@ -81,7 +81,7 @@ def _empty(tx: Tx, said: Iterable[Row], at: datetime) -> None:
 
 
 def _words(row: Row) -> str:
-    return f"{row['content']} {row['tool_args'] or ''}"
+    return f"{row['content']} {row['tool_args'] or ''} {json.loads(row['source_metadata']).get('reasoning', '')}"
 
 
 def forget_entry(tx: Tx, entry: Entry, asking: PersonId | None, at: datetime) -> int:

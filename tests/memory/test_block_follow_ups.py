@@ -54,6 +54,11 @@ def author(turn: TurnId, audience: Audience = GUILD) -> Author:
     return Author(STAR, Scope(audience), agent_writer(STAR), Trust.AGENT, NOON, turn)
 
 
+def say(tx: Tx, turn: Turn, text: str, **more: Any) -> None:
+    said = Said(turn.id, 1, turn.place, STAR, turn.person, "Star", "assistant", text, "test", GUILD, Trust.AGENT, NOON)
+    messages.add_said(tx, replace(said, **more))
+
+
 def stands(tx: Tx, label: str, audience: Audience = GUILD) -> str:
     return blocks.find_block(tx, STAR, label, Scope(audience)).content
 
@@ -121,7 +126,9 @@ def test_an_edit_takes_what_holds_the_words_that_went(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "my sister Greta likes tea"))
     blocks.append_block(tx, author(turn.id), "notes", "The sister is Greta.\n")
     blocks.append_block(tx, author(turn.id), "plans", "Buy tea.\n")
+    say(tx, turn, "Noted.", thought=messages.THOUGHT.dump(messages.Thought(NOON, "She is called\nGreta.", {})))
     edit(tx, 1, "my sister likes tea")
+    assert not tx.number("SELECT count(*) FROM messages WHERE source_metadata LIKE '%Greta%'"), "nor what was thought"
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\nBuy tea.\n")
     delete(tx, 1)
     assert (stands(tx, "notes"), stands(tx, "plans")) == ("Kept.\n", "Kept.\n")
@@ -170,8 +177,7 @@ def test_where_the_activity_is_forgotten_blocks_are_looked_at(tx: Tx, used: bool
     turn = begun(tx, taken(tx, 1, "they fired me"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
     if used:
-        said = Said(turn.id, 2, turn.place, STAR, ANN, "Star", "tool", "done", "discord", GUILD, Trust.AGENT, NOON, "c")
-        messages.add_said(tx, said)
+        say(tx, turn, "done", role="tool", tool_call_id="c")
     activity.forget_before(tx, NOON + timedelta(days=1))
     delete(tx, 1)
     assert stands(tx, "notes") == ("Kept.\n" if used else "Kept.\nAnn lost her job.\n")
@@ -180,8 +186,7 @@ def test_where_the_activity_is_forgotten_blocks_are_looked_at(tx: Tx, used: bool
 def test_what_an_old_turn_wrote_goes_also_when_newer_ones_are_remembered(tx: Tx) -> None:
     turn = begun(tx, taken(tx, 1, "they fired me yesterday"))
     blocks.append_block(tx, author(turn.id), "notes", "Ann lost her job.\n")
-    said = Said(turn.id, 2, turn.place, STAR, ANN, "Star", "tool", "done", "discord", GUILD, Trust.AGENT, NOON, "c")
-    messages.add_said(tx, said)
+    say(tx, turn, "done", role="tool", tool_call_id="c")
     activity.forget_before(tx, NOON + timedelta(days=1))
     row = taken(tx, 2, "(edited)")
     tx.run("UPDATE messages SET role = 'system' WHERE id = ?", (row.message,))
@@ -588,8 +593,7 @@ def test_what_another_turn_wrote_itself_stays_though_it_says_the_same(tx: Tx) ->
     first, second = begun(tx, taken(tx, 1, "my code is 4711")), begun(tx, taken(tx, 2, "shorter", person=BOB))
     blocks.append_block(tx, author(first.id), "notes", "Ann's locker code is 4711")
     blocks.replace_in_block(tx, author(second.id), "notes", "Ann's locker code is 4711", "The number: 4712.")
-    said = Said(second.id, 1, second.place, STAR, BOB, "Star", "assistant", "", "discord", GUILD, Trust.AGENT, NOON)
-    messages.add_said(tx, replace(said, text="Now it has the code, 4711, alone."))
+    say(tx, second, "Now it has the code, 4711, alone.")
     delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\nThe number: 4712."
     rows = tx.all("SELECT content FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL", (second.id,))
@@ -598,10 +602,9 @@ def test_what_another_turn_wrote_itself_stays_though_it_says_the_same(tx: Tx) ->
 
 def test_what_the_turn_said_goes_whole_with_the_message(tx: Tx) -> None:
     turn, other = begun(tx, taken(tx, 1, "they fired me")), begun(tx, taken(tx, 2, "and you?", person=BOB))
-    said = Said(turn.id, 1, turn.place, STAR, ANN, "Star", "assistant", "", "discord", GUILD, Trust.AGENT, NOON)
-    messages.add_said(tx, replace(said, tool_call_id="c1", tool_name="context", tool_args=json.dumps({"a": "jobless"})))
-    messages.add_said(tx, replace(said, sequence=2, text="Oh no."))
-    messages.add_said(tx, replace(said, turn=other.id, person=BOB, text="They fired nobody."))
+    say(tx, turn, "", tool_call_id="c1", tool_name="context", tool_args=json.dumps({"a": "jobless"}))
+    say(tx, turn, "Oh no.", sequence=2)
+    say(tx, other, "They fired nobody.")
     delete(tx, 1)
     rows = tx.all("SELECT content, tool_args FROM messages WHERE agent_id IS NOT NULL ORDER BY id")
     assert [tuple(row) for row in rows] == [("", "{}"), ("", None), ("They fired nobody.", None)]

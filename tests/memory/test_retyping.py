@@ -1,6 +1,5 @@
 """A block that is given another schema: the same words, by whom they were, and nothing lost without a word."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -18,17 +17,11 @@ from memory.blocks.schemas import TEXT, Field, FieldType, ListSchema, LogSchema,
 from memory.blocks.store import CheckpointPolicy, Limits
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, Refused
-from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
+from tests.memory.block_parts import ADA, IN_GUILD, MIA, NOW, author, made, new
 
 LIST, LOG = ListSchema(), LogSchema()
 STATE = MapSchema(fields=(Field(name="mood"), Field(name="plan")))
 OLGA = person_writer(MIA)
-
-
-@pytest.fixture
-def tx() -> Iterator[Tx]:
-    with blocks_store() as opened:
-        yield opened
 
 
 def retype(tx: Tx, schema: Schema) -> Block:

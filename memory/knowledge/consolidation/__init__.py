@@ -24,8 +24,8 @@ from memory.knowledge.consolidation.plan import kin_of as kin_of
 from memory.knowledge.consolidation.run_records import Item as Item
 from memory.knowledge.consolidation.run_records import Run as Run
 from memory.knowledge.consolidation.run_records import allowance as allowance
+from memory.knowledge.consolidation.run_records import begin_run as begin_run
 from memory.knowledge.consolidation.run_records import latest_run as latest_run
-from memory.knowledge.consolidation.run_records import refused as refused
 from memory.knowledge.consolidation.run_records import reported as reported
 from memory.knowledge.consolidation.specifics import invented as invented
 from memory.knowledge.consolidation.specifics import lost as lost

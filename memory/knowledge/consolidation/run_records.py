@@ -99,7 +99,7 @@ def put_mark(tx: Tx, mark: Mark, now: datetime) -> None:
 
 
 def begin_run(tx: Tx, now: datetime, outcome: str, notes: tuple[str, ...]) -> str:
-    """Write a run down; gives its id."""
+    """Write a run down, "refused" where what it wanted would have broken a promise; gives its id."""
     run = new_id("drm")
     tx.insert("dream_runs", {"id": run, "at": now, "outcome": outcome, "notes": notes_text(notes)})
     return run
@@ -108,11 +108,6 @@ def begin_run(tx: Tx, now: datetime, outcome: str, notes: tuple[str, ...]) -> st
 def notes_text(notes: tuple[str, ...]) -> str:
     """Notes as they are stored."""
     return json.dumps([packed(note) for note in notes], ensure_ascii=False)
-
-
-def refused(tx: Tx, notes: tuple[str, ...], now: datetime) -> None:
-    """Write down that a run changed nothing, because what it wanted would have broken a promise."""
-    begin_run(tx, now, "refused", notes)
 
 
 _RUNS = """SELECT r.*, coalesce(sum(t.retired), 0) AS retired, coalesce(sum(t.made), 0) AS made,
