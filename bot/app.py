@@ -29,7 +29,7 @@ from memory.store.database import Database
 from memory.store.faults import commit_point
 from sources.base import Endpoint, Front
 from sources.terminal import PERSON
-from texts import speak
+from texts import gettext_noop, speak
 
 _TELL = commit_point("task.failed")
 _END_SECONDS = 6.0  # for all that is under way together; then all is closed, and a container is killed after ten
@@ -88,7 +88,7 @@ class App:
             "MCP servers": served.shared.mcp.run,
             "dashboard": self.web.run,
             "traces": self.telemetry.run,
-            "continuous backup": served.shared.replication.run,
+            gettext_noop("continuous backup"): served.shared.replication.run,
             "model libraries": self._load_models,
         }
 
@@ -109,7 +109,7 @@ class App:
             **{name: handler for front in self.fronts for name, handler in front.handlers.items()},
         }
 
-    async def _tell(self, name: str, error: str) -> None:
+    async def _tell(self, name: str, error: Exception) -> None:
         """Tell the owner that something keeps failing; once a day of each."""
         shared, runtime = self.served.shared, self.services.runtime
         now = shared.clock()
@@ -141,7 +141,7 @@ async def build(
         endpoints.update({front.source.name: front.endpoint for front in connected})
         ready = served.shared.fronts.ready
         ready.update({front.source.name: functools.partial(_hears, front) for front in connected})
-        served.shared.fronts.words["dashboard"] = web.listening.words
+        served.shared.fronts.words[gettext_noop("dashboard")] = web.listening.words
         if (replication := served.shared.replication).replica is not None:
             served.shared.fronts.words["continuous backup"] = replication.words
             served.shared.fronts.beside["continuous backup"] = lambda: not replication.failing

@@ -14,9 +14,9 @@ from pathlib import Path
 from bot.config import Config
 from bot.config.loader import environment
 from bot.secrets import Redactor
+from memory.store.backups import BackupFailed
 from memory.store.clock import Clock, from_text
 from memory.store.constellation import Constellations
-from memory.store.errors import StoreError
 from memory.store.folder import DataFolder
 from memory.store.replica import Replica, program
 from texts import _, error_text
@@ -45,16 +45,22 @@ class Replication:
     constellations: Constellations
     clock: Clock
     redact: Callable[[str], str] = Redactor(()).text
-    failing: bool = field(default=False, init=False)
-    _state: str = field(default="", init=False)
+    _failed: BackupFailed | None = field(default=None, init=False)
+    _synced: datetime | None = field(default=None, init=False)
     _used: int = field(default=0, init=False)  # by those who need the files alone
     _free: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _turning: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)  # it begins or ends
     _process: Process | None = field(default=None, init=False)
     _held: int = field(default=-1, init=False)  # the end of a pipe that it ends with
 
+    @property
+    def failing(self) -> bool:
+        return self._failed is not None
+
     def words(self) -> str:
-        return self._state or _("starting")
+        if self._failed is not None:
+            return _("failing: {why}", why=error_text(self._failed))
+        return _("synced at {at}", at=f"{self._synced:%H:%M:%S} UTC") if self._synced else _("starting")
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
@@ -68,7 +74,7 @@ class Replication:
             self._free.set()
 
     async def run(self) -> None:
-        """Follow the databases until cancelled. Raises StoreError where it cannot."""
+        """Follow the databases until cancelled. Raises BackupFailed where it cannot."""
         if self.replica is None:
             return
         while True:
@@ -77,8 +83,8 @@ class Replication:
                 await self._free.wait()
             try:
                 await self._follow(self.replica)
-            except StoreError as error:
-                self._state, self.failing = _("failing: {why}", why=error_text(error)), True
+            except BackupFailed as error:
+                self._failed = error
                 raise
 
     async def _follow(self, replica: Replica) -> None:
@@ -99,7 +105,7 @@ class Replication:
                 await self._end()
                 said = self.redact(_last_words(log))
         if databases == self._databases() and not self._used:
-            raise StoreError("Litestream ended: {said}", said=said or _("without a word"))
+            raise BackupFailed("Litestream ended: {said}", said=said or _("without a word"))
 
     async def _begin(self, replica: Replica, log: Path) -> Process:
         """Start it so that it ends with this process, however that ends: what it runs reads a pipe to its end."""
@@ -123,7 +129,7 @@ class Replication:
             os.close(reading)
 
     async def _look(self, replica: Replica, begun: datetime, socket: Path) -> None:
-        """See how far it is. Raises StoreError where it is too far behind."""
+        """See how far it is. Raises BackupFailed where it is too far behind."""
         process = await asyncio.create_subprocess_exec(
             *(program(), "list", "-json", "-socket", str(socket)),
             stdin=DEVNULL,
@@ -144,9 +150,10 @@ class Replication:
                 await process.wait()
         behind = self.clock() - (oldest or begun)
         if behind > _LATE:
-            raise StoreError("the replica is {seconds} seconds behind", seconds=round(behind.total_seconds()))
-        self._state = _("followed at {at}", at=f"{oldest:%H:%M:%S} UTC") if oldest else ""
-        self.failing = self.failing and oldest is None
+            raise BackupFailed("the replica is {seconds} seconds behind", seconds=round(behind.total_seconds()))
+        self._synced = oldest
+        if oldest is not None:
+            self._failed = None
 
     def _databases(self) -> list[Path]:
         return [self.constellations.registry.path, *(each.path for each in self.constellations.all())]
@@ -154,7 +161,7 @@ class Replication:
     async def _end(self) -> None:
         """Let it copy what it has, and end."""
         async with self._turning:
-            process, self._process, self._state = self._process, None, ""
+            process, self._process, self._synced = self._process, None, None
             if process is None:
                 return
             os.close(self._held)

@@ -17,8 +17,9 @@ import structlog
 
 from bot.errors import ConfigError
 from bot.storage_retry import Unstored, until_stored
+from memory.store.backups import BackupFailed
 from sources.base import SourceRefused, raise_if_cancelled
-from texts import _
+from texts import _, error_text
 
 FATAL = (ConfigError, SourceRefused)
 """What ends the process: the owner has to change something before it can go on."""
@@ -31,7 +32,7 @@ _TELL_SECONDS = 10.0
 _log = structlog.get_logger("bot.supervision")
 
 Work: TypeAlias = Callable[[], Awaitable[None]]
-TellOwner: TypeAlias = Callable[[str, str], Awaitable[None]]
+TellOwner: TypeAlias = Callable[[str, Exception], Awaitable[None]]
 """Tells the owner that the work of that name failed, and with what; once for the same name and day."""
 
 
@@ -67,7 +68,9 @@ class Supervisor:
                 raise
             except Exception as error:
                 failures = 1 if time.monotonic() - begun >= HEALTHY_SECONDS else failures + 1
-                _log.exception("task_failed", task=name, failures=failures, again_in=pause_after(failures))
+                # A failed backup says in its own words what to do: a traceback would hide it.
+                why = {"reason": str(error)} if isinstance(error, BackupFailed) else {"exc_info": error}
+                _log.error("task_failed", task=name, failures=failures, again_in=pause_after(failures), **why)
                 raise_if_cancelled()
                 await self._rest(name, error, failures)
 
@@ -84,7 +87,7 @@ class Supervisor:
         """Telling is work like any other: that it fails must not end what it is about."""
         try:
             async with asyncio.timeout(_TELL_SECONDS):
-                await self._tell(name, type(error).__name__)
+                await self._tell(name, error)
         except Exception:
             _log.exception("owner_not_told", task=name)
 
@@ -102,11 +105,17 @@ def pause_after(failures: int) -> float:
     return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE)
 
 
-def failure_words(name: str, error: str) -> str:
-    """What the owner is told; only the kind of the error, since its words may quote what was said."""
+def failure_words(name: str, error: Exception) -> str:
+    """What the owner is told; of an unknown error only its kind, since its words may quote what was said."""
+    if isinstance(error, BackupFailed):
+        return _(
+            "The {name} is failing: {why}. I will keep trying at growing intervals.",
+            name=_(name),
+            why=error_text(error),
+        )
     return _(
         "Part of me keeps failing: {name} ({error}). I will keep trying at growing intervals; "
         "everything else goes on. The log has the details. If this continues, please report it.",
         name=name,
-        error=error,
+        error=type(error).__name__,
     )

@@ -143,7 +143,7 @@ class ServiceStatus(Result):
         )
         before = (
             *([self.unstored] if self.unstored else []),
-            *(f"{name}: {words}" for name, words in self.fronts.items()),
+            *(f"{_(name)}: {words}" for name, words in self.fronts.items()),
             *(
                 _("{part}: not configured (set {setting})", part=_(part), setting=_(setting))
                 for part, setting in self.not_configured.items()

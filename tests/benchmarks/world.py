@@ -191,7 +191,7 @@ def open_gate(constellations: Constellations) -> Gate:
     )
 
 
-async def _untold(_name: str, _error: str) -> None:
+async def _untold(_name: str, _error: Exception) -> None:
     """Nobody is told here; the log is enough."""
 
 

@@ -261,8 +261,8 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
     events: list[TurnEvent] = []
     troubles: list[str] = []
 
-    async def tell(name: str, error: str) -> None:
-        troubles.append(f"{name}: {error}")
+    async def tell(name: str, error: Exception) -> None:
+        troubles.append(f"{name}: {type(error).__name__}")
 
     async with AsyncExitStack() as stack:
         logs = stack.enter_context(capture_logs())

