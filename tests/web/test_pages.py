@@ -188,7 +188,7 @@ async def test_costs_are_told_by_purpose_and_with_what_was_cached(tmp_path: Path
         )
         assert 0 < found["answers"]["cached_tokens"] < found["answers"]["input_tokens"]
         page = (await s.get("/costs")).text
-        assert re.search(r"tokens in, [1-9]\d % cached", page)
+        assert re.search(r"tokens in, [1-9]\d% cached", page)
         assert "upkeep of memory" in page
         assert page.partition('<div class="grid two">')[2].count("<section") == 4, "two columns of two"
 
