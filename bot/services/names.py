@@ -113,7 +113,7 @@ def named_audience(text: str) -> Audience:
     shared = kind in ("guild", "channel")
     which = f"discord:{which}" if which.isdecimal() else which
     if shared and not _SHARED[kind].fullmatch(which):
-        raise UserError("{text} is nowhere. Write it like {kind}:discord:1234.", text=repr(text.strip()), kind=kind)
+        raise UserError("{text} is not a {kind}. Write it as {kind}:discord:1234.", text=repr(text.strip()), kind=kind)
     try:
         return parse_audience(f"{kind}:{which}" if shared else text.strip())
     except ValueError as error:

@@ -209,9 +209,9 @@ class Folders:
     def _set_model(self, tx: Tx, name: str, model: str) -> Did:
         folder = folders.named(tx, name, _SCOPE)
         folders.set_embedding_model(tx, folder.id, model)
-        words = _("{folder} is searched by words alone now.")
+        words = _("{folder} is now searched by words only.")
         if model != NONE:
-            words = _("{folder} is embedded by {embedder} now. Until that is done, it is searched by words.")
+            words = _("{folder} now uses {embedder}. Until its files are embedded, search uses words only.")
         return did(words, folder=name, embedder=model or _DEFAULT, before=folder.embedding_model or _DEFAULT)
 
     async def _model(self, embedder: str) -> str:

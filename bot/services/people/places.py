@@ -231,7 +231,7 @@ class Places:
         if model is not None:
             if model not in (*self.models, _CONFIGURED):
                 known = ", ".join(self.models)
-                raise UserError("The model {model} is not configured. These are: {known}.", model=model, known=known)
+                raise UserError("The model {model} is not configured. Choose from {known}.", model=model, known=known)
             level = where.bindings[-1] if reach == "server" else where.bindings[0]
             value = None if model == _CONFIGURED else model
             done = await self._decide("model", level, value, caller.approver)

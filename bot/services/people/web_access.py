@@ -46,9 +46,7 @@ _Person = Annotated[
     Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234"),
 ]
 _Token = Annotated[str, Field(min_length=1, max_length=40), Param("Name of the token", suggests="tokens")]
-_Session = Annotated[
-    str, Field(min_length=1, max_length=40), Param("Number of the session, or `all`", suggests="sessions")
-]
+_Session = Annotated[str, Field(min_length=1, max_length=40), Param("Session number, or `all`", suggests="sessions")]
 
 
 def sign_in_words() -> str:

@@ -60,7 +60,7 @@ async def test_a_place_is_answered_by_the_model_that_was_chosen_for_it_or_for_wh
             await service.heard(said("hello", number, place))
             return service.setting.asked[-1].model
 
-        with pytest.raises(UserError, match=r"gpt-9 is not configured. These are: offline, openai:gpt-5"):
+        with pytest.raises(UserError, match=r"gpt-9 is not configured. Choose from offline, openai:gpt-5"):
             await chosen("gpt-9", hall.id)
         usual = await answered(hall, 1)
         assert "**openai:gpt-5** answers here (by command" in await chosen("openai:gpt-5", hall.id)
