@@ -222,7 +222,7 @@ def _called_by_label(rows: Rows, block: Block) -> list[str]:
     if groups:
         reasons.append(gettext_lazy("the configuration of {names} names it", names=", ".join(groups)))
     if seed:
-        words = gettext_lazy("the configuration of {name} makes it again wherever it is missing", name=seed["name"])
+        words = gettext_lazy("the configuration of {name} creates it again wherever it is missing", name=seed["name"])
         reasons.append(words)
     if common and block.owner == CONSTELLATION_OWNER:
         reasons.append(gettext_lazy("carina.toml sets it up for all agents"))
@@ -322,7 +322,7 @@ def set_block_settings(tx: Tx, block: Block, new: NewSettings, writer: Writer, n
 def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime) -> Block:
     """Give a block another schema, where its content fits word for word. Raises Refused with what would be lost."""
     if block.type is BlockType.LOG:
-        raise Refused("block {label} is a log that Carina maintains: it stays one", label=block.label)
+        raise Refused("block {label} is a log that Carina maintains: its type cannot be changed", label=block.label)
     if schema.type == block.schema.type:
         raise Refused("block {label} is a {type} already", label=block.label, type=schema.type)
     opened = open_block(tx, block.id, writer, now)

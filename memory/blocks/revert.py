@@ -123,7 +123,7 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
 
 def _not_theirs(block: Block) -> str:
     if block.type is BlockType.LOG:
-        return gettext_lazy("block {block} is a log: its entries stay as they are", block=block.label)
+        return gettext_lazy("block {block} is a log: its entries cannot be changed", block=block.label)
     return gettext_lazy("block {block} is not about you: only the owner can change it by hand", block=block.label)
 
 

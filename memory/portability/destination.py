@@ -154,8 +154,8 @@ def _require_names(tx: Tx) -> list[str]:
     )
     if agent is not None and agent["itself"] and agent["archived"]:
         raise NameTaken(
-            "the agent {name} of the file is here and archived; nothing was imported. `carina agent restore {name}` "
-            "brings it back as it is here",
+            "the agent {name} in the file is archived here; nothing was imported. `carina agent restore {name}` "
+            "restores the one here",
             name=agent["name"],
         )
     if agent is not None and agent["itself"]:

@@ -163,11 +163,11 @@ async def test_a_block_that_every_turn_makes_again_is_neither_deleted_nor_rename
     await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET config = ? WHERE id = ?", (seeds, ADA.id)))
     await settings.create(OLGA, CreateBlock(label="human", description="Who speaks"))
     if again:
-        with pytest.raises(Refused, match="cannot be deleted: the configuration of Ada makes it again") as refused:
+        with pytest.raises(Refused, match="cannot be deleted: the configuration of Ada creates it again") as refused:
             await settings.delete(replace(OLGA, sure=True), label="human")
         with speaking("de"):
             assert "die Konfiguration von Ada legt ihn wieder an" in error_text(refused.value)
-        with pytest.raises(Refused, match="cannot be renamed: the configuration of Ada makes it again"):
+        with pytest.raises(Refused, match="cannot be renamed: the configuration of Ada creates it again"):
             await settings.change(OLGA, ChangeBlock(label="human", rename="people"))
         await settings.change(OLGA, ChangeBlock(label="human", description="Whoever speaks", limit=90))
         await database.write(_SEED, lambda tx: tx.run("UPDATE agents SET status = 'archived' WHERE id = ?", (ADA.id,)))
@@ -181,7 +181,7 @@ async def test_a_log_of_ones_own_is_appended_by_people(database: Database, block
         await database.write(_SEED, partial(create_block, new=new, writer=SYSTEM, now=NOW))
     await blocks.append(OLGA, label="days", text="It rained.")
     assert "It rained." in await text_of(blocks, "days")
-    with pytest.raises(BlockRefused, match="its entries stay"):
+    with pytest.raises(BlockRefused, match="its entries cannot be changed"):
         await blocks.append(OLGA, label="tool_log", text="x")
 
 

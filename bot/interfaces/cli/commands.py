@@ -183,7 +183,7 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
     return click.Command(
         name, callback=run, params=parameters, help="\n\n".join([_stopped(_(entry["summary"])), *told]),
         short_help=_stopped(_(entry["summary"])), hidden="renamed" in entry,
-        deprecated="renamed" in entry and _("Now `carina {name}`.", name=entry["name"].replace(".", " ")),
+        deprecated="renamed" in entry and _("Use `carina {name}` instead.", name=entry["name"].replace(".", " ")),
     )  # fmt: skip
 
 

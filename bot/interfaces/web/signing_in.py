@@ -67,7 +67,7 @@ async def from_discord(ctx: Context) -> Response:
         log.info("discord_sign_in_refused", client=client)
     except discord.SignInFailed as failed:
         log.warning("discord_sign_in_failed", reason=str(failed))
-        page = _page(ctx, refused=_("Discord could not be asked who you are. Try again later."), status=502)
+        page = _page(ctx, refused=_("Carina could not ask Discord who you are. Try again later."), status=502)
     if person is not None:
         secret = await ctx.web.access.sign_in_as(person, _browser(ctx), known=await _is_known(ctx, person))
         page = (

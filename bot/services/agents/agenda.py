@@ -47,7 +47,8 @@ _Where = Annotated[
 _REMINDERS = {"here": gettext_noop("Where I set them"), "privately": gettext_noop("In direct messages")}
 _Reminder = Annotated[_Named, Param("Number or words from it", suggests="reminders")]
 _Until = Annotated[
-    DayPart | None, Param("Or until when", labels={"evening": "This evening", "morning": "Tomorrow morning"})
+    DayPart | None,
+    Param("Part of the day to snooze until", labels={"evening": "This evening", "morning": "Tomorrow morning"}),
 ]
 _Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days ahead")]
 _Event = Annotated[_Named, Param("Number or title of the event", suggests="events")]

@@ -307,8 +307,7 @@ class Widened(Result):
     named: str = Field(exclude=True)
     """What it is, as a sentence begins with it."""
     phrase = gettext_noop(
-        "{named} was visible in {before} and is now also visible in {after}, as it is now. Its "
-        "earlier versions are not."
+        "{named} was visible in {before}. Its current version is now also visible in {after}; earlier versions are not."
     )
 
     @property

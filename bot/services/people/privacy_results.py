@@ -198,7 +198,7 @@ class Receipt(Result):
             self._searched(),
             *(each.line(ink) for each in self.left),
             *(each.line(ink) for each in self.copies),
-            *([_("- The continuous backup loses it within a day.")] if self.replica else []),
+            *([_("- It is gone from the continuous backup within a day.")] if self.replica else []),
         ]
 
     def _searched(self) -> str:

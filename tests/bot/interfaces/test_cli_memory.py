@@ -123,8 +123,8 @@ def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) 
     assert entry_of(folder)["audience"] == "owner"
     done = carina(folder, "archival", "widen", "key", "public", "--yes")
     assert done.stdout == (
-        "Entry key was visible in the owner's places and is now also visible in all places, as "
-        "it is now. Its earlier versions are not.\n"
+        "Entry key was visible in the owner's places. Its current version is now also visible in all places; "
+        "earlier versions are not.\n"
     )
     assert entry_of(folder)["audience"] == "public"
     for arguments, words in (
