@@ -15,6 +15,7 @@ from tests.benchmarks.report import Report, as_data, machine, show
 BENCHMARKS = {
     "mention": "mentions",
     "turn": "turns",
+    "growth": "growth",
     "edit": "edits",
     "flow": "flow",
     "constellations": "constellations",
@@ -48,6 +49,8 @@ def main() -> None:
         report = module.run(options)
         show(console, report)
         found[name] = as_data(report)
+        for picture, drawn in report.pictures.items() if chosen.plots else ():
+            (chosen.plots / f"{picture}.svg").write_text(drawn, "utf-8")
     if chosen.json:
         sys.stdout.write(json.dumps({"machine": shape, "benchmarks": found}, indent=1) + "\n")
 
@@ -59,6 +62,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (3)")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, to try it out")
     parser.add_argument("--locomo", type=Path, help="path of locomo-dev.json, for the retrieval benchmark")
+    parser.add_argument("--plots", type=Path, metavar="FOLDER", help="where plots are written, as SVG")
     return parser.parse_args()
 
 

@@ -81,6 +81,8 @@ class Report:
     measures: list[Measure] = field(default_factory=list)
     details: list[Detail] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    pictures: dict[str, str] = field(default_factory=dict)
+    """Plots as SVG, by the name of their file."""
 
 
 def percentile(values: Sequence[float], share: float) -> float:

@@ -85,7 +85,7 @@ def timed_writes(spans: Spans) -> Iterator[None]:
 
     Reads are "read", with ":read" for what runs on the reader's thread.
     """
-    commit, units, write, read = database._commit, database._run_units, Database.write, Database.read
+    commit, units, submit, read = database._commit, database._run_units, Database.submit, Database.read
 
     def timed_commit(raw: Any, batch: Any) -> Any:
         return _timed(spans, commit, f"{batch[0].point.name}:commit")(raw, batch)
@@ -93,12 +93,10 @@ def timed_writes(spans: Spans) -> Iterator[None]:
     def timed_units(raw: Any, batch: Any) -> Any:
         return _timed(spans, units, f"{batch[0].point.name}:units")(raw, batch)
 
-    async def timed_write(self: Database, point: Point, work: Any, *, durable: bool = False) -> Any:
-        begin = time.perf_counter()
-        try:
-            return await write(self, point, work, durable=durable)
-        finally:
-            spans.add(point.name, begin)
+    def timed_submit(self: Database, point: Point, work: Any, *, durable: bool = False) -> Any:
+        begin, done = time.perf_counter(), submit(self, point, work, durable=durable)
+        done.add_done_callback(lambda _: spans.add(point.name, begin))
+        return done
 
     async def timed_read(self: Database, work: Any) -> Any:
         begin = time.perf_counter()
@@ -110,6 +108,6 @@ def timed_writes(spans: Spans) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(patch.object(database, "_commit", timed_commit))
         stack.enter_context(patch.object(database, "_run_units", timed_units))
-        stack.enter_context(patch.object(Database, "write", timed_write))
+        stack.enter_context(patch.object(Database, "submit", timed_submit))
         stack.enter_context(patch.object(Database, "read", timed_read))
         yield

@@ -99,7 +99,7 @@ def _watched(spans: Spans) -> Iterator[None]:
         yield
 
 
-async def _turns(world: World, spans: Spans, words: Words, count: int) -> None:
+async def take_turns(world: World, spans: Spans, words: Words, count: int) -> None:
     for number in range(count):
         busy = time.process_time()
         heard = said(0, number % 10, words.sentence(), snowflakes.next())
@@ -128,11 +128,11 @@ async def _round(folder: Path, options: Options) -> tuple[Spans, Spans]:
 
         await world.runtime.database.write(_FILL, fill)
         with timed_writes(plain):
-            await _turns(world, plain, words, _WARM)
+            await take_turns(world, plain, words, _WARM)
             plain.forget()
-            await _turns(world, plain, words, options.scaled(300))
+            await take_turns(world, plain, words, options.scaled(300))
         with _watched(spans):
-            await _turns(world, spans, words, options.scaled(300))
+            await take_turns(world, spans, words, options.scaled(300))
     return plain, spans
 
 
