@@ -44,7 +44,7 @@ def on_page_markdown(markdown: str, **_more: Any) -> str:
 
 def _tools() -> Iterator[str]:
     yield "# Tools\n\nWhat agents can call, in the words that the models read. `tools` of an agent in"
-    yield "[carina.toml](configuration.md#agents) names those that it has; [MCP servers](mcp.md) add others."
+    yield "[carina.toml](settings.md#agents) names those that it has; [MCP servers](mcp.md) add others."
     for name, kind in sorted(_classes().items()):
         told = spec_of(name, kind.description, kind.arguments, ())
         yield f"\n## {name}\n\n{told.description}\n"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.interfaces.cli.long_running import commands
-from docs import architecture_picture
+from docs import architecture_picture, settings_reference
 from tests.processes import run
 
 ROOT = Path(__file__).parent.parent
@@ -77,3 +77,8 @@ def test_every_link_in_the_documentation_leads_somewhere() -> None:
 def test_the_picture_of_the_architecture_is_drawn_from_the_code() -> None:
     drawn = architecture_picture.draw(architecture_picture.essential(architecture_picture.imports()))
     assert architecture_picture.PICTURE.read_text("utf-8") == drawn, "draw it again: make generate"
+
+
+def test_the_reference_of_settings_is_current_and_explains_each() -> None:
+    written = settings_reference.REFERENCE.read_text("utf-8")
+    assert written == settings_reference.reference_text(), "write it again: make generate"

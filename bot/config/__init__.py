@@ -2,7 +2,7 @@
 
 This package is the only one that reads the environment or the file. Secrets come from the environment or `.env`, never
 from TOML. Every problem is reported at once, by the name of its key, with what was found and what is expected; a
-secret's value is never shown. Every setting is explained in docs/configuration.md.
+secret's value is never shown. Every setting is explained in docs/settings.md.
 """
 
 from bot.config.loader import Config, load_config, load_here
