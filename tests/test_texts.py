@@ -30,7 +30,7 @@ from sources.base import DeliveryFailed
 from sources.discord.client import CatalogTranslator, mark
 from sources.discord.settings import DiscordSettings
 from sources.text import times_of
-from tests.services.calling import registry
+from tests.bot.services.calling import registry
 from texts import _, gettext_lazy, language_of, ngettext, showing_times, speaking
 
 MESSAGES = [each for each in text_catalog.template() if each.id]

@@ -65,10 +65,10 @@ from tests.bot.parts import (
     said,
     thread_in_public,
 )
+from tests.bot.services.calling import somebody
 from tests.bot.stage import QUIET, Service, Setting, running, until
 from tests.obedient_model import ORDERS, QUESTIONS, WORDS, obey
 from tests.service.test_access import CODE
-from tests.services.calling import somebody
 
 ATTIC = private("attic")
 DEN = private("den", inside="attic")

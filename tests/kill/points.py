@@ -8,8 +8,9 @@ from memory.store.faults import faults
 
 PACKAGES = ("memory", "sources", "scheduler", "bot")
 
+# Paths of tests begin at tests/.
 EXEMPT = {
-    # Tools that leave the process are there only by configuration or with a folder; `tests/service/test_folders.py`
+    # Tools that leave the process are there only by configuration or with a folder; `service/memory/test_folders.py`
     # kills a turn at both.
     "turn.tool_begin": "only a tool that leaves the process begins by a step of its own",
     "tool.outside": "the files of a folder that was attached, the web where it is switched on, and halting",
@@ -24,7 +25,7 @@ EXEMPT = {
     # Owners' commands, not messages.
     "inbox.revive": "`carina inbox retry`",
     "unanswered.retry": "`/my retry`, `carina retry` and the button under what was given up",
-    # `tests/service/test_undelivered.py` kills the command at its write, and the service while it sends again.
+    # `tests/service/delivery/test_undelivered.py` kills the command at its write, and the service while it sends again.
     "undelivered.retry": "`/owner outbox retry` and `carina outbox retry`",
     "undelivered.drop": "`/owner outbox drop` and `carina outbox drop`",
     # By `carina mcp`; what is lost is shown at the terminal by the next chat.
@@ -45,7 +46,7 @@ EXEMPT = {
     "why.correct": "the form of *Correct* under `/why`",
     "why.narrow": "*Only in DM* under `/why`",
     # A stranger's message is told a code and no more, which costs no turn; `tests/service/test_access.py` kills there.
-    # Beside everything, after the start; what is lost is still a gap, as `tests/service/test_missed_messages.py` shows.
+    # Beside everything, after the start; what is lost is still a gap: `service/discord/test_missed_messages.py`.
     "discord.open_unread": "opens the direct messages of somebody who never wrote",
     "gaps.note": "remembers what is to be read; in each place the inbox knows what it has",
     "gaps.try": "a place could not be read once more",
@@ -56,7 +57,7 @@ EXEMPT = {
     "admission.redeem": "`/owner pair approve` and `carina pair approve`",
     "admission.rule": "`/owner people allow|deny` and `carina people`",
     "admission.withdraw": "`/owner people forget`, `/owner pair revoke` and `carina people forget`",
-    # Nothing of a message waits for its vectors; `tests/service/test_embedding.py` kills the service at the write.
+    # Nothing of a message waits for its vectors; `service/memory/test_embedding.py` kills the service at the write.
     "embedding.request": "asks a server for vectors",
     "embedding.choose": "the first thing that embedding does with a file",
     "embedding.store": "keeps vectors; what is lost is still queued",
@@ -79,17 +80,17 @@ EXEMPT = {
     "turn.spare": "at a halt, and at the end of the service when its time is up",
     "background.release": "after such a call that came to nothing",
     "summaries.model": "asks for a summary of an agent or of a day",
-    # No message waits for these either; `tests/service/test_summaries.py` kills the service at them and at the call.
+    # No message waits for these either; `service/memory/test_summaries.py` kills the service at them and at the call.
     "summaries.agent": "keeps what an agent did lately",
     "summaries.day": "keeps what happened on a day or in a week",
-    # By those in charge, in one transaction; `tests/service/test_summaries.py` kills the service there too.
+    # By those in charge, in one transaction; `service/memory/test_summaries.py` kills the service there too.
     "night.undo": "`/admin summary undo-night` and `carina summary undo-night`",
-    # Upkeep while nobody talks: `tests/service/test_upkeep.py` kills the service at the call, the writes of jobs and a
+    # Upkeep while nobody talks: `service/memory/test_upkeep.py` kills the service at the call, the writes of jobs and a
     # run, `tests/bot/upkeep/test_upkeep_kills.py` the program at a run, its undoing, its refusal and what people
     # decide, and a run and its undoing at every statement.
     "dreams.model": "asks what to make of entries",
     "dreams.store": "does what was thought out",
-    "expansion.keep": "keeps what a model made of something saved; killed in `tests/service/test_upkeep.py`",
+    "expansion.keep": "keeps what a model made of something saved; killed in `service/memory/test_upkeep.py`",
     "evaluations.keep": "keeps how a talk went; one that was lost is judged again",
     "dreams.refuse": "notes that a run's own checks refused it",
     "dreams.retain": "forgets what was retired ninety days ago",
@@ -130,7 +131,7 @@ EXEMPT = {
     "folders.change": "`carina folder attach`, `detach` and `audience`",
     "folders.store": "`carina folder upload`",
     "folders.remove": "`carina folder remove`",
-    "filing.write": "a tool that agents have only with a folder; `tests/service/test_folders.py` kills there",
+    "filing.write": "a tool that agents have only with a folder; `service/memory/test_folders.py` kills there",
     "folders.file": "a step of `carina folder index`, and of a search in a local folder",
     "folders.end": "the last step of `carina folder index`, and of a search in a local folder",
     # Blocks changed by hand; each is one transaction, and `tests/bot/interfaces/test_cli_memory.py` kills the program
@@ -141,7 +142,7 @@ EXEMPT = {
     "memory.share": "`/admin memory share`, `unshare` and `carina memory`",
     "damage.tell": "a notice to the owner, queued once by its key",
     "memory.repair": "`carina memory verify --repair`",
-    # A person's commands, not messages; `tests/service/test_privacy.py` kills an erasure at its points.
+    # A person's commands, not messages; `service/memory/test_privacy.py` kills an erasure at its points.
     "privacy.choose": "`/privacy pause`, `optout` and `resume`, and `carina privacy`",
     "privacy.begin": "`/privacy erase` and `carina privacy erase`",
     "privacy.erase": "a step of an erasure",

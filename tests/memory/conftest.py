@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from memory.store.database import Tx
-from tests.memory.block_parts import blocks_store
-from tests.memory.search_world import World, opened
+from tests.memory.blocks.block_parts import blocks_store
+from tests.memory.search.search_world import World, opened
 
 
 @pytest.fixture

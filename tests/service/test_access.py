@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import as_seen, refused, rows, started
+from tests.service.approvals.approvals import as_seen, refused, rows, started
 from tests.service.live_service import Live, live_service, until
-from tests.service.test_privacy import holding
+from tests.service.memory.test_privacy import holding
 from tests.wire.discord import Message, Person
 from tests.wire.model import Answer
 

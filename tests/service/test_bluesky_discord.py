@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.service.approvals import QUESTION, final
+from tests.service.approvals.approvals import QUESTION, final
 from tests.service.live_service import NO_MERGING, live_service, until
 from tests.wire.bluesky import BlueskyServer
 from tests.wire.model import Answer, Call, Calls

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import refused, rows, started
+from tests.service.approvals.approvals import refused, rows, started
 from tests.service.live_service import first_of, live_service, one_day, until
 from tests.wire.discord.using import Impossible
 from tests.wire.model import Answer

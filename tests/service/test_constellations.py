@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.service.approvals import ASKS_FIRST, WAITS, final, keep
+from tests.service.approvals.approvals import ASKS_FIRST, WAITS, final, keep
 from tests.service.live_service import Live, live_service
 from tests.wire.discord import GuildChannel
 from tests.wire.model import Answer, Calls, text_of

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tests.service.approvals import refused, started
+from tests.service.approvals.approvals import refused, started
 from tests.wire.model import Answer, Call, Calls
 
 AGENTS = """

@@ -3,7 +3,17 @@
 import json
 from pathlib import Path
 
-from tests.service.approvals import DONE, asking_service, finished, keep, refused, rows, started, times_kept, waiting
+from tests.service.approvals.approvals import (
+    DONE,
+    asking_service,
+    finished,
+    keep,
+    refused,
+    rows,
+    started,
+    times_kept,
+    waiting,
+)
 from tests.wire.model import Answer, Calls
 
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.service.approvals import refused, rows, started
+from tests.service.approvals.approvals import refused, rows, started
 from tests.service.live_service import Live, live_service
+from tests.service.memory.test_privacy import holding
 from tests.service.test_access import CODE
-from tests.service.test_privacy import holding
 from tests.wire.discord import Answered, Channel, Person
 from tests.wire.model import Answer, Call, Calls
 

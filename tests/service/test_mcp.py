@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.mcp.stage import KEY, Small
-from tests.service.approvals import (
+from tests.service.approvals.approvals import (
     LABELS,
     WAITS,
     card_of,

@@ -14,7 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp_types import TextContent
 
 from tests.processes import ROOT
-from tests.service.approvals import rows, started
+from tests.service.approvals.approvals import rows, started
 from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.model import Answer, Slow
 

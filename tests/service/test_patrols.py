@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.service.approvals import pause_jobs, rows
+from tests.service.approvals.approvals import pause_jobs, rows
 from tests.service.live_service import NO_MERGING, Live, first_of, live_service, until
 from tests.wire.model import Answer, Call, Calls, Request
 

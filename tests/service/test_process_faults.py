@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.processes import START_SECONDS
-from tests.service.approvals import started
+from tests.service.approvals.approvals import started
 from tests.service.live_service import Live, answered_within, live_service, until
 from tests.service.program import STOP_SECONDS
 from tests.wire.model import Answer, Hang, Slow

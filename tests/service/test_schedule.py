@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory.people.audience import Trust
-from tests.service.approvals import pause_jobs, rows, started
+from tests.service.approvals.approvals import pause_jobs, rows, started
 from tests.service.live_service import Live, first_of, live_service
 from tests.wire import PATIENCE
 

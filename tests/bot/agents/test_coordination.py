@@ -21,7 +21,7 @@ from memory.people.audience import OWNER, Scope, Trust
 from memory.queue import messages
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId
-from tests.bot.agents.test_context import newest
+from tests.bot.agents.context.test_context import newest
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -37,8 +37,8 @@ from tests.bot.parts import (
     said,
     says,
 )
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
-from tests.services.calling import registry, somebody
 
 PORT, YARD = channel("42"), channel("yard")
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)

@@ -15,7 +15,7 @@ from memory.knowledge.facts import Category, Fact, Source, Statement
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, SessionId
-from tests.bot.agents.test_context import newest
+from tests.bot.agents.context.test_context import newest
 from tests.bot.parts import (
     ANN,
     BOB,

@@ -25,7 +25,7 @@ from memory.store.ids import PlaceId
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
 from sources.terminal import PERSON
-from tests.bot.agents.test_working_memory import keep
+from tests.bot.agents.context.test_working_memory import keep
 from tests.bot.parts import HALL, NOON, OLGA, MovableClock, ScriptedModel, call, results, said, says
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
 from tests.scheduler.parts import alike

@@ -11,7 +11,7 @@ from memory.knowledge.sessions import Session
 from memory.people.audience import Trust
 from memory.queue.steps import Answered, CallDone, CallStarted, Joined, Step, StepBody, ToolCall, WorkState
 from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
-from tests.bot.agents.test_context import newest
+from tests.bot.agents.context.test_context import newest
 from tests.bot.agents.test_turn import crashed
 from tests.bot.parts import HALL, NOON, HeldReply, ScriptedModel, call, deleted, edited, said, says
 from tests.bot.runtime.test_conversation import Bell

@@ -17,7 +17,7 @@ from bot.runtime.conversation import GIVEN_UP
 from memory.queue.inbox import Status
 from memory.store.database import Tx
 from sources.base import Place
-from tests.bot.agents.test_context import newest
+from tests.bot.agents.context.test_context import newest
 from tests.bot.parts import (
     ANN,
     HALL,

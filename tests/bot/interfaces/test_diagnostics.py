@@ -26,7 +26,7 @@ from memory.store.distances import Distances
 from memory.store.folder import DataFolder
 from sources.diagnostics import Finding, State
 from tests.bot.parts import NOON
-from tests.memory.embedding_server import serving
+from tests.memory.search.embedding_server import serving
 
 SOUND: dict[str, Any] = {
     **dict.fromkeys(("halted", "unstored"), ""),

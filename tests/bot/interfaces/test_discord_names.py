@@ -16,7 +16,7 @@ from memory.people.audience import PUBLIC, Scope, Trust
 from memory.store.ids import PersonId, PlaceId
 from sources.discord.client import CatalogTranslator
 from sources.discord.settings import DiscordSettings
-from tests.services.calling import registry
+from tests.bot.services.calling import registry
 
 
 def every() -> Registry:

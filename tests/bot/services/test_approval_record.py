@@ -14,8 +14,8 @@ from memory.store.database import Tx
 from memory.store.sqlite import driver
 from tests.bot.parts import ANN, said
 from tests.bot.requests import answer, ringing, waiting
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import running
-from tests.services.calling import registry, somebody
 
 
 async def test_the_record_stays(tmp_path: Path) -> None:

@@ -40,8 +40,8 @@ from tests.bot.parts import (
     says,
 )
 from tests.bot.requests import OWNER, STRANGER, Bell, RingArguments, answer, ring, ringing, strokes, waiting
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, private_place, running
-from tests.services.calling import registry, somebody
 
 EVA = person("Eva")
 

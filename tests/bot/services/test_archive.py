@@ -25,7 +25,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PlaceId, TurnId
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
-from tests.services.calling import registry
+from tests.bot.services.calling import registry
 
 SETUP = commit_point("test_archive.setup")
 ADA, BEE = (Agent(AgentId(f"agt_{name.lower()}"), name, "", "", "", ()) for name in ("Ada", "Bee"))

@@ -24,7 +24,7 @@ from memory.store.faults import Point, commit_point
 from memory.store.ids import AgentId
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
-from tests.services.calling import registry
+from tests.bot.services.calling import registry
 
 T = TypeVar("T")
 SETUP = commit_point("test_blocks.setup")

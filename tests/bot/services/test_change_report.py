@@ -26,7 +26,7 @@ from memory.store.database import Database, Tx
 from memory.store.ids import AgentId, PlaceId
 from tests.bot.nights import Living, Teller, living, setting
 from tests.bot.parts import ANN, BOB, NOON, OLGA, call, channel, deleted, direct, says
-from tests.services.calling import registry, somebody
+from tests.bot.services.calling import registry, somebody
 
 NIGHT = """
 [[agents]]

@@ -13,8 +13,8 @@ from bot.services.system.halt import Halt
 from memory.people.audience import Trust
 from memory.store.sqlite import connect
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, Platform, ScriptedModel, person, said, says
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running, until
-from tests.services.calling import registry, somebody
 
 OWNER = owner_at_terminal()
 

@@ -22,8 +22,8 @@ from sources.base import DeliveryFailed
 from sources.terminal import PERSON
 from tests.bot.parts import ANN, OLGA, MovableClock, ScriptedModel, direct, said, says
 from tests.bot.runtime.test_delivery import Post
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
-from tests.services.calling import registry, somebody
 
 OWNER = somebody(OLGA.id, Trust.OWNER)
 

@@ -19,8 +19,8 @@ from memory.store.ids import GroupId, PersonId
 from sources.base import Place
 from sources.terminal import PERSON
 from tests.bot.parts import channel, private, said
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, running
-from tests.services.calling import registry, somebody
 
 
 def places_of(service: Service) -> Places:

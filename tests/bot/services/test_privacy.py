@@ -35,9 +35,9 @@ from memory.store.ids import ConstellationId, ErasureId, PersonId
 from memory.store.sqlite import connect
 from sources.base import BlockSpec, Kind, Notification, Quoted
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts
+from tests.bot.services.calling import NOW, registry, somebody
 from tests.bot.stage import SETUP, Service, Setting, running
 from tests.bot.terminals import carina
-from tests.services.calling import NOW, registry, somebody
 from texts import ngettext
 
 WORD = "quetzalcoatl"

@@ -10,11 +10,11 @@ from bot.errors import UserError
 from bot.services.memory.facts import Projects
 from bot.services.registry import Registry
 from memory.people.audience import Trust
-from tests.bot.agents.test_context import newest
+from tests.bot.agents.context.test_context import newest
 from tests.bot.agents.test_facts import shown
 from tests.bot.parts import ANN, BOB, ScriptedModel, call, deleted, direct, results, said, says
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
-from tests.services.calling import registry, somebody
 
 ISSUE = "No test for the empty list"
 DONE = call("projects", "d", operation="done", text="A game of snake", tech="Three.js")

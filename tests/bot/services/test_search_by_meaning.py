@@ -19,7 +19,7 @@ from bot.services.registry import Registry
 from memory.search.embedding import missing
 from tests.bot.requests import status
 from tests.bot.stage import until
-from tests.memory.embedding_server import serving
+from tests.memory.search.embedding_server import serving
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason="the packaged embedder is not installed")
 KEPT = "remember that my doctor is in Elm Street"

@@ -17,7 +17,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
-from tests.services.calling import registry
+from tests.bot.services.calling import registry
 
 SETUP = commit_point("test_search_texts.setup")
 STORK, CRANE, FLAMINGO = "The stork is back.", "鶴が湖に戻ってきました", "A flamingo 🦩 on the lawn"

@@ -13,8 +13,8 @@ from bot.services.system.inbox import Unanswered
 from memory.store.ids import PersonId
 from sources.base import ANSWERED, Place, Speaker
 from tests.bot.parts import ANN, BOB, HALL, OLGA, SOURCE, ScriptedModel, deleted, direct, said, says
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
-from tests.services.calling import registry, somebody
 
 
 def offered(service: Service) -> Registry:

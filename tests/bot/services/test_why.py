@@ -22,8 +22,8 @@ from memory.store.digests import text_mark
 from memory.store.ids import AgentId, MessageId, PersonId
 from sources.base import Place, PlaceKind, Speaker
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, ScriptedModel, call, deleted, direct, results, said, says
+from tests.bot.services.calling import registry
 from tests.bot.stage import Service, Setting, running
-from tests.services.calling import registry
 
 QUAGGA = "Ann keeps a quagga in the barn."
 

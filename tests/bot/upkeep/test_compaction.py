@@ -24,7 +24,7 @@ from memory.people.audience import Scope, Trust
 from memory.queue.messages import Message
 from memory.store.database import Rows
 from memory.store.ids import MessageId, TurnId
-from tests.bot.agents.test_context import kinds
+from tests.bot.agents.context.test_context import kinds
 from tests.bot.parts import ANN, BOB, HALL, NOON, ScriptedModel, call, deleted, direct, edited, said, says, texts
 from tests.bot.stage import Service, Setting, running
 

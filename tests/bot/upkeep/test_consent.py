@@ -21,8 +21,8 @@ from memory.store.database import Tx
 from memory.store.ids import PlaceId
 from scheduler.jobs import Done, Firing
 from tests.bot.parts import ANN, deleted, said
+from tests.bot.services.calling import somebody
 from tests.bot.upkeep.test_upkeep import OLGA_HERSELF, Ground, answers, ground
-from tests.services.calling import somebody
 
 WORDS = "Ann takes her pills at eight."
 WISH = {"content": WORDS, "strength": "strong", "sources": ["m1"], "sensitive": True}

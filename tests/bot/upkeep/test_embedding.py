@@ -33,9 +33,9 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
-from tests.memory.embedding_server import EmbeddingServer, giving, numbers, openai, saying, serving
 from tests.memory.parts import GUILD, NOON, STAR
-from tests.memory.vector_parts import say
+from tests.memory.search.embedding_server import EmbeddingServer, giving, numbers, openai, saying, serving
+from tests.memory.search.vector_parts import say
 
 _SAY = commit_point("test.embedding_say")
 KEY = "canary-7f3b9c2e5d81"

@@ -16,8 +16,8 @@ from memory.knowledge.sessions import GAP
 from memory.people.audience import Scope
 from scheduler.jobs import Firing
 from tests.bot.parts import ANN, BOB, HALL, call, deleted, direct, said, says
+from tests.bot.services.calling import somebody
 from tests.bot.upkeep.test_upkeep import Ground, answers, ground, told
-from tests.services.calling import somebody
 
 ALONE = direct(ANN, "guild")
 

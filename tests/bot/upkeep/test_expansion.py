@@ -30,7 +30,7 @@ from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
-from tests.bot.agents.test_tools import Scene, only
+from tests.bot.agents.tools.test_tools import Scene, only
 from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, direct, guild, says
 from tests.bot.stage import Service, Setting, running
 from tests.scheduler.parts import alike

@@ -10,9 +10,9 @@ from memory.knowledge import archival, feedback
 from memory.people.audience import Audience, Scope, person_audience
 from sources.base import Kind
 from tests.bot.parts import ANN, BOB, HALL, ScriptedModel, call, channel, deleted, direct, said, says
+from tests.bot.services.calling import somebody
 from tests.bot.stage import Service, Setting, running
 from tests.bot.upkeep.test_upkeep import GUILD, Ground, answers, ground, told
-from tests.services.calling import somebody
 
 ANNS = direct(ANN, "guild")
 

@@ -7,7 +7,7 @@ from bot.upkeep.idle import IdleMonitor
 from memory.knowledge import sessions
 from memory.knowledge.sessions import Session
 from memory.people.audience import OWNER, Scope
-from tests.bot.agents.test_context import newest
+from tests.bot.agents.context.test_context import newest
 from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, channel, deleted, direct, edited, said, says
 from tests.bot.stage import Service, Setting, running
 

@@ -31,8 +31,8 @@ from memory.store.database import Tx
 from memory.store.ids import AgentId, EntryId, new_id
 from scheduler.jobs import Firing
 from tests.bot.parts import ANN, BOB, OLGA, HeldReply, ScriptedModel, guild, said, says
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
-from tests.services.calling import registry, somebody
 
 MODEL = "scripted:one"
 GUILD = guild("guild")

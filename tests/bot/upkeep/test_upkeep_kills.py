@@ -18,7 +18,7 @@ from memory.store.database import Rows, Tx, as_dict
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
 from tests.bot.terminals import carina
-from tests.memory.killed_upkeep import GUILD
+from tests.memory.knowledge.killed_upkeep import GUILD
 from tests.memory.parts import ANN, NOON, STAR
 
 ROOT = Path(__file__).parents[3]
@@ -67,7 +67,7 @@ def filled(path: Path) -> None:
 def test_a_run_and_its_undoing_that_die_at_any_statement_have_not_happened(tmp_path: Path, step: int) -> None:
     filled(tmp_path / "carina.db")
     before = content(tmp_path / "carina.db")
-    command = [sys.executable, "-m", "tests.memory.killed_upkeep", str(tmp_path), str(step)]
+    command = [sys.executable, "-m", "tests.memory.knowledge.killed_upkeep", str(tmp_path), str(step)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     statements = {name: int(count) for name, count in (line.split() for line in done.stdout.splitlines())}

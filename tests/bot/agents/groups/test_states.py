@@ -18,8 +18,8 @@ from sources.base import Place
 from tests.bot.agents.groups.parts import Cast
 from tests.bot.agents.groups.parts import agents as tables
 from tests.bot.parts import ANN, BOB, HALL, NOON, direct, said
+from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
-from tests.services.calling import registry, somebody
 
 TIRED = '{ block = "current_state", field = "energy", below = 2 }'
 TOML = (

@@ -1,0 +1,150 @@
+"""Events: when they happen, and that they are announced once each time, where their person may hear it."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from bot.agents.agenda import calendar
+from bot.agents.agenda.calendar import EventJob, Plan
+from bot.agents.agenda.reminders import said_alone
+from memory import jobs
+from memory.agenda import calendar as appointments
+from memory.people import quiet_hours
+from memory.people.audience import Scope
+from memory.people.quiet_hours import Times
+from memory.queue import outbox
+from memory.store.database import Tx
+from memory.store.errors import Refused
+from memory.store.ids import ConstellationId, PlaceId
+from scheduler import triggers
+from scheduler.jobs import Firing
+from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx, wanted
+
+__all__ = ["tx"]
+
+
+def kept(tx: Tx, when: str, minutes: int = 15, ends: str = "") -> appointments.Event:
+    given = Plan(replace(wanted(when), text="dinner"), ends, minutes)
+    return calendar.plan(tx, given, (ANN,), "UTC", NOW)
+
+
+def fired(tx: Tx, event: appointments.Event, now: datetime | None = None) -> Firing:
+    job = jobs.get(tx, appointments.job_id(event.id))
+    assert job is not None
+    assert job.next_at is not None
+    return Firing(job, ConstellationId("con_1"), job.next_at, now or job.next_at)
+
+
+@pytest.mark.parametrize(("when", "minutes"), [("every day at 12:05", 15), ("every day at 12:05", 2_000)])
+def test_the_first_of_many_that_begins_sooner_than_it_is_announced_is_announced_at_once(
+    tx: Tx, when: str, minutes: int
+) -> None:
+    event = kept(tx, when, minutes)
+    firing = fired(tx, event)
+    assert firing.due == NOW + timedelta(seconds=1)
+    EventJob(says()).announce(tx, firing)
+    assert out(tx)[0][1] == "📅 Mon 2026-03-02 12:05: dinner"
+    after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
+    assert after is not None
+    EventJob(says()).announce(tx, replace(firing, due=after, now=after))
+    expected = after + timedelta(minutes=minutes)
+    assert out(tx)[1][1] == f"📅 {expected:%a %Y-%m-%d %H:%M}: dinner"
+    assert expected.minute == 5
+
+
+def test_quiet_hours_hold_it_back(tx: Tx) -> None:
+    quiet_hours.put(tx, (ANN,), Times("UTC", "17:00", "18:30"), NOW)
+    firing = fired(tx, kept(tx, "today at 18:00"))
+    done = EventJob(says()).announce(tx, firing)
+    assert done.again == datetime(2026, 3, 2, 18, 30, tzinfo=UTC)
+    assert out(tx) == []
+    EventJob(says()).announce(tx, replace(firing, now=done.again))
+    assert len(out(tx)) == 1
+
+
+def test_on_bluesky_an_event_is_written_down_and_nobody_reminded(tx: Tx) -> None:
+    there = replace(wanted("today at 18:00"), place=PlaceId("bluesky:at://did:plc:7/post/1"))
+    with pytest.raises(Refused, match="Ask me on Discord"):
+        calendar.plan(tx, Plan(there), (ANN,), "UTC", NOW)
+    event = calendar.plan(tx, Plan(there, minutes=-1), (ANN,), "UTC", NOW)
+    assert jobs.get(tx, appointments.job_id(event.id)) is None
+
+
+def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx) -> None:
+    event = kept(tx, "today at 18:00")
+    firing = fired(tx, event)
+    assert EventJob(says(opted_out=True)).announce(tx, firing).detail == "the person opted out"
+    assert EventJob(says()).announce(tx, firing).detail == "no longer wanted"
+    assert out(tx) == []
+    assert jobs.get(tx, appointments.job_id(event.id)) is None
+
+
+def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -> None:
+    event = calendar.plan(tx, Plan(wanted("today at 18:00", HALL, Scope(GUILD))), (ANN,), "UTC", NOW)
+    EventJob(says()).announce(tx, fired(tx, event))
+    (row,) = outbox.of_prefix(tx, "event/")
+    outbox.mark_closed(tx, row.id, outbox.Status.FAILED, "the channel does not exist any more")
+    assert said_alone(tx, row, NOW)
+    first, alone = out(tx)
+    assert first[0] == HALL
+    assert alone == (
+        DIRECT, "📅 Mon 2026-03-02 18:00: call mum (I can no longer reach the place where you set this)", ALONE.audience
+    )  # fmt: skip
+    (kept,) = outbox.of_prefix(tx, f"{row.key}/")
+    assert not said_alone(tx, kept, NOW), "what fails there too is the owner's to hear of"
+
+
+def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None:
+    kept(tx, "every day at 20:00")
+    kept(tx, "today at 18:00")
+    shared = Plan(replace(wanted("tomorrow at 9", HALL, Scope(GUILD)), text="breakfast"))
+    calendar.plan(tx, shared, (ANN,), "UTC", NOW)
+    alone = calendar.coming(appointments.listing(tx, ALONE, (ANN,)), NOW)
+    assert [f"{at:%d %H:%M}" for at, _event in alone] == ["02 18:00", "02 20:00"]
+    assert [each.title for each in appointments.listing(tx, Scope(GUILD), (ANN,))] == ["breakfast"]
+    assert calendar.coming(appointments.listing(tx, Scope(GUILD), (ANN,)), NOW + timedelta(days=3)) == []
+
+
+@pytest.mark.parametrize(
+    ("when", "ends", "day", "hour"),
+    [
+        ("tomorrow at 10:00", "tomorrow at 11:00", 3, 11),
+        ("tomorrow at 10:00", "11:00", 3, 11),
+        ("wednesday at 15:00", "wednesday at 16:00", 4, 16),
+        ("wednesday at 15:00", "thursday at 9:00", 5, 9),
+        ("tomorrow at 22:00", "at 1:00", 4, 1),
+        ("tomorrow at 22:00", "in 3 hours", 4, 1),
+    ],
+)
+def test_an_end_that_names_a_day_means_that_day(tx: Tx, when: str, ends: str, day: int, hour: int) -> None:
+    assert kept(tx, when, ends=ends).ends_at == datetime(2026, 3, day, hour, tzinfo=UTC)
+
+
+def test_an_event_does_not_end_before_it_begins(tx: Tx) -> None:
+    with pytest.raises(Refused, match="end before it starts"):
+        kept(tx, "2026-03-05 18:00", ends="2026-03-05 17:00")
+    with pytest.raises(Refused, match="end before it starts"):
+        kept(tx, "tomorrow at 10:00", ends="tomorrow at 9:00")
+    with pytest.raises(Refused, match="end before it starts"):
+        kept(tx, "friday at 10:00", ends="thursday at 11:00")
+
+
+def test_an_event_ends_after_it_begins(tx: Tx) -> None:
+    event = kept(tx, "today at 18:00", ends="at 19:30")
+    assert event.ends_at == datetime(2026, 3, 2, 19, 30, tzinfo=UTC)
+    with pytest.raises(Refused, match="do not understand"):
+        kept(tx, "today at 18:00", ends="later")
+
+
+def test_a_list_shows_when_events_end_and_how_they_repeat_on_the_clocks_of_their_person(tx: Tx) -> None:
+    quiet_hours.put(tx, (ANN,), Times("Europe/Vienna", "", ""), NOW)
+    evening = kept(tx, "every monday at 18:00", ends="at 19:30")
+    night = kept(tx, "today at 23:00", ends="tomorrow at 02:00")
+    plain = kept(tx, "today at 20:00")
+    coming = calendar.coming([evening, night, plain], NOW, 1)
+    assert calendar.lines(coming, "Europe/Vienna") == [
+        f"- Mon 2026-03-02 18:00–19:30 dinner (every Monday) `{evening.id}`",
+        f"- Mon 2026-03-02 20:00 dinner `{plain.id}`",
+        f"- Mon 2026-03-02 23:00 to Tue 2026-03-03 02:00 dinner `{night.id}`",
+    ]

@@ -1,0 +1,147 @@
+"""Who may do what, by table; and that the documents say the same."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from bot.agents.permissions import policy
+from bot.agents.permissions.policy import (
+    Action,
+    Approver,
+    Caution,
+    Change,
+    MemoryRights,
+    People,
+    Standing,
+    role_identity,
+)
+from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
+from memory.queue.turns import Turn
+from memory.requests import Kind, Need
+from memory.store.ids import AgentId, GroupId, PersonId, PlaceId, TurnId
+
+OWNER_ID, ADMIN, ANN = PersonId("discord:1"), PersonId("discord:2"), PersonId("discord:3")
+PEOPLE = People((OWNER_ID, PersonId("terminal:owner")), (ADMIN, role_identity(10, 7)), quorum=2)
+NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
+TURN = Turn(
+    id=TurnId(1),
+    agent=AgentId("a"),
+    group=GroupId("g"),
+    place=PlaceId("discord:5"),
+    person=ANN,
+    scope=Scope(person_audience(ANN)),
+    trust=Trust.APPROVED,
+    blocks=(),
+    restarts=0,
+    started_at=NOON,
+)
+
+
+@pytest.mark.parametrize(
+    ("who", "standing"),
+    [
+        (Approver(OWNER_ID), Standing.OWNER),
+        (Approver(PersonId("terminal:owner")), Standing.OWNER),
+        (Approver(ADMIN), Standing.ADMIN),
+        (Approver(ANN, roles=frozenset({role_identity(10, 7)})), Standing.ADMIN),
+        (Approver(ANN, roles=frozenset({role_identity(11, 7)})), Standing.PERSON),
+        (Approver(ANN, roles=frozenset({role_identity(10, 8)})), Standing.PERSON),
+        (Approver(ANN, name=OWNER_ID), Standing.PERSON),  # a name is nobody
+        (Approver(PersonId(""), roles=frozenset({""})), Standing.PERSON),
+    ],
+)
+def test_standing_comes_from_ids_and_the_roles_of_this_guild(who: Approver, standing: Standing) -> None:
+    assert policy.standing(PEOPLE, who) is standing
+
+
+def test_who_is_more_may_do_all_that_who_is_less_may() -> None:
+    ranks = [Approver(OWNER_ID), Approver(ADMIN), Approver(ANN)]
+    for action in Action:
+        allowed = [policy.may(PEOPLE, who, action) for who in ranks]
+        assert allowed == sorted(allowed, reverse=True)
+        assert allowed[0]
+
+
+def test_without_configuration_nobody_is_in_charge() -> None:
+    assert not policy.may(People(()), Approver(PersonId("")), Action.PERMITS)
+
+
+def test_the_documents_show_the_table() -> None:
+    rows = "\n".join(f"| {action.value} | {action.least.value} |" for action in Action)
+    shown = Path(__file__).parents[4].joinpath("docs/permissions.md").read_text("utf-8")
+    assert rows in shown, f"docs/permissions.md should hold:\n{rows}"
+
+
+@pytest.mark.parametrize(
+    ("need", "expected"),
+    [
+        (Need(Kind.TOOL, "bell", ""), ((*PEOPLE.owner, *PEOPLE.admins), 2)),
+        (Need(Kind.EDIT, "block", "", asks=ANN), ((ANN,), 1)),
+        (Need(Kind.EDIT, "block", "", asks=ADMIN), ((*PEOPLE.owner, *PEOPLE.admins), 2)),  # it was not their turn
+        (Need(Kind.SOURCE, "place", "", asks=ANN), ((ANN,), 1)),
+        (Need(Kind.SOURCE, "place", "", asks=None), ((), 1)),
+    ],
+)
+def test_who_is_asked(need: Need, expected: tuple[tuple[str, ...], int]) -> None:
+    assert policy.approvers(PEOPLE, need, TURN) == expected
+
+
+def test_a_turn_of_nobody_asks_nobody_in_person() -> None:
+    turn = replace(TURN, person=None, scope=Scope(OWNER))
+    assert policy.approvers(PEOPLE, Need(Kind.SOURCE, "place", ""), turn)[0] == ()
+    assert policy.approvers(PEOPLE, Need(Kind.EDIT, "block", ""), turn)[0] == PEOPLE.in_charge
+
+
+@pytest.mark.parametrize("trust", list(Trust))
+def test_less_trust_than_a_tool_takes_asks_and_never_refuses(trust: Trust) -> None:
+    need = policy.call_needs(replace(TURN, trust=trust), "bell", frozenset(), Caution(trusted=Trust.AGENT))
+    assert (need is None) is (trust >= Trust.AGENT)
+
+
+def test_a_rule_asks_whoever_it_is() -> None:
+    need = policy.call_needs(replace(TURN, trust=Trust.OWNER), "bell", frozenset({"bell"}), Caution(once_only=True))
+    assert need is not None
+    assert need.once_only
+
+
+EVERY = tuple(Change)
+
+
+@pytest.mark.parametrize(
+    ("who", "held", "allowed"),
+    [
+        (ANN, MemoryRights((ANN,), PUBLIC, EVERY), {Change.FORGET, Change.CORRECT, Change.NARROW}),
+        (ANN, MemoryRights((ANN, ADMIN), PUBLIC, EVERY), {Change.FORGET}),
+        (ANN, MemoryRights((ADMIN,), PUBLIC, EVERY), set()),
+        (ANN, MemoryRights((), PUBLIC, EVERY), set()),
+        (ANN, MemoryRights((ANN,), PUBLIC, ()), set()),
+        (ADMIN, MemoryRights((ANN,), PUBLIC, EVERY), set()),  # nobody but the owner is in charge of others' words
+        (OWNER_ID, MemoryRights((ANN,), PUBLIC, EVERY), {Change.FORGET, Change.CORRECT}),
+        (OWNER_ID, MemoryRights((ANN,), person_audience(ANN), EVERY), set()),
+        (OWNER_ID, MemoryRights((), OWNER, EVERY), {Change.FORGET, Change.CORRECT}),
+        (OWNER_ID, MemoryRights(PEOPLE.owner, OWNER, EVERY), {Change.FORGET, Change.CORRECT, Change.NARROW}),
+        (
+            OWNER_ID,
+            MemoryRights((PEOPLE.owner[1],), PUBLIC, (Change.FORGET, Change.NARROW)),
+            {Change.FORGET, Change.NARROW},
+        ),
+    ],
+)
+def test_who_may_change_a_memory(who: PersonId, held: MemoryRights, allowed: set[Change]) -> None:
+    assert {each for each in Change if not policy.change_refusal(PEOPLE, Approver(who), each, held)} == allowed
+
+
+def test_a_person_is_all_accounts_that_are_linked_and_the_owner_all_that_are_configured() -> None:
+    eva, bob, terminal = PersonId("discord:4"), PersonId("discord:5"), PersonId("terminal:owner")
+    people = replace(PEOPLE, links={})
+    assert people.selves(ANN) == (ANN,)
+    assert set(people.selves(terminal)) == {terminal, OWNER_ID}
+    people.links.update({ANN: frozenset({ANN, eva}), eva: frozenset({ANN, eva})})
+    assert people.selves(eva) == (eva, ANN)
+    people.links.update({OWNER_ID: frozenset({OWNER_ID, bob}), bob: frozenset({OWNER_ID, bob})})
+    for each in (bob, terminal, OWNER_ID):
+        assert people.selves(each)[0] == each
+        assert set(people.selves(each)) == {bob, terminal, OWNER_ID}
+    assert policy.standing(people, Approver(bob)) is Standing.PERSON, "a link gives no rights"

@@ -1,0 +1,253 @@
+"""`search` and `carina search`: which conversations are whose, what is shown of a hit, and where it is looked."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.deps import Understood
+from bot.agents.permissions.policy import People
+from bot.agents.tools.search_results import GUESSES
+from bot.models.base import Answer
+from bot.services.caller import owner_at_terminal
+from bot.services.memory.search import Found, Search
+from bot.services.results import Markdown
+from memory.people import quiet_hours
+from memory.search.embedding import to_vector
+from memory.search.similarity import Meaning
+from memory.store.database import Tx
+from sources.terminal import PERSON
+from tests.bot.agents.groups.parts import Cast
+from tests.bot.parts import BOB, call, channel, private, results, said, says
+from tests.bot.services.calling import registry
+from tests.bot.stage import Service, Setting, running
+from tests.memory.search.search_world import MODEL, embed
+
+TABLES = "".join(
+    f'[[agents]]\nname = "{name}"\nsystem_prompt = "You are {name}."\nblocks = []\ntools = ["recall", "search"]\n'
+    for name in ("Ant", "Bee")
+)
+TWO = f'{TABLES}[[groups]]\nname = "Pair"\nmembers = ["Ant", "Bee"]\n'
+PORT = channel("port")
+
+
+def looking(tool: str, **arguments: Any) -> Answer:
+    return says("", call(tool, **arguments))
+
+
+def desk(service: Service) -> Search:
+    """As the owner's command line has it, who hears what is said in guilds."""
+    return Search(service.database, People((PERSON,)), service.clock)
+
+
+async def found(of: Search, text: str, **conditions: Any) -> Found:
+    """What the owner finds."""
+    result = await registry(of).call("search", owner_at_terminal(), {"text": text, **conditions})
+    assert isinstance(result, Found)
+    return result
+
+
+def on_discord(result: Found) -> str:
+    return "\n".join(result.lines(Markdown()))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "finds"),
+    [
+        ("search", {"query": "ferry", "domain": "conversations"}, False),
+        ("search", {"query": "", "domain": "conversations"}, False),
+        ("recall", {"operation": "query", "query": "ferry"}, False),
+        ("search", {"query": "ferry", "domain": "constellation_messages"}, True),
+        ("search", {"query": "ferry"}, True),
+    ],
+)
+async def test_an_agent_s_conversations_are_those_it_took_part_in(
+    tmp_path: Path, tool: str, arguments: dict[str, str], finds: bool
+) -> None:
+    model = Cast(Ant=["The ferry leaves at noon.", looking(tool, **arguments), "Done."])
+    async with running(tmp_path, Setting(model, toml=TWO)) as service:
+        await service.heard(said("Bee: the red ferry was late", 1, speaker=BOB))
+        await service.heard(said("Bee: the red ferry was late", 2, PORT, speaker=BOB))
+        await service.heard(said("Ant: when is the last boat?", 3))
+        await service.heard(said("Ant: look it up", 4))
+        ((told, ok),) = results(model.requests[-1])[-1:]
+        assert ok
+        assert ("the red ferry was late" in told) is finds
+        if tool == "recall" or arguments["query"] == "":
+            assert "leaves at noon" in told or "last boat" in told
+
+
+# ------------------------------------------------------------------------------------------------------ why, and beside
+
+
+async def _talk(service: Service) -> None:
+    for number, text in enumerate(("I was at the harbour.", "The red ferry was late.", "It rained all day."), 1):
+        service.model.replies.append(says("I see."))
+        await service.heard(said(text, number))
+
+
+async def test_nothing_is_shown_beside_a_hit_that_those_who_hear_may_not_know(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        owner = desk(service)
+        secret = private("hall")  # the same place, made private for a while
+        for number, text, place in ((1, "the safe is open", secret), (2, "a red ferry", channel("hall"))):
+            service.model.replies.append(says("Yes."))
+            await service.heard(said(text, number, place))
+        service.model.replies.extend([looking("search", query="ferry"), says("Done.")])
+        await service.heard(said("where?", 3))
+        ((told, _ok),) = results(service.model.requests[-1])[-1:]
+        assert "a red ferry" in told
+        assert "safe" not in told
+        (hit, *_) = (await found(owner, "ferry")).data()["hits"]
+        assert (hit["matched"], hit["why"], hit["distance"], hit["named"]) == (["ferry"], "has ferry", None, False)
+        assert hit["before"]["by"] == "Carina"
+        assert hit["after"]["text"] == "Yes."
+
+
+async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mind_by_itself(tmp_path: Path) -> None:
+    about = Meaning(MODEL, to_vector((1.0, 0.0)))
+
+    async def meaning(_text: str) -> Meaning:
+        return about
+
+    async def understood(_text: str) -> Understood:
+        return Understood(about)
+
+    async with running(tmp_path, Setting(meaning=meaning)) as service:
+        service.model.replies.extend(
+            [looking("recall", operation="insert", content="Minka purrs", category="animals"), says("Kept.")]
+        )
+        await service.heard(said("note it", 1))
+        await service.write(lambda tx: embed(tx, {"Minka": (0.25, 0.968), "": (0.0, 1.0)}))
+        for tool, arguments in (
+            ("search", {"query": "pets", "domain": "archival_memory"}),
+            ("recall", {"operation": "query", "query": "pets", "category": "animals"}),
+        ):
+            service.model.replies.extend([looking(tool, **arguments), says("No.")])
+            await service.heard(said("pets?", len(service.model.requests) + 10))
+            assert "Minka" not in service.model.requests[-2].messages[-1].text, "it is not recalled"
+            ((told, _ok),) = results(service.model.requests[-1])[-1:]
+            assert told.startswith(f"{GUESSES}\n- ent_")
+            assert "Minka purrs" in told
+        people = replace(desk(service), understood=understood)
+        shown = await found(people, "pets", domain="archival_memory")
+        (hit,) = shown.data()["hits"]
+        assert hit["perhaps"]
+        for text in (on_discord(shown), shown.terminal(Markdown(), None)):
+            assert "perhaps; distance 0.75" in text
+            assert "“Perhaps” marks guesses" in text
+
+
+@pytest.mark.parametrize(
+    ("domain", "searched"),
+    [
+        ("archival_memory", {"archival", "archival_blocks"}),
+        ("constellation_messages", {"messages"}),
+        ("all", {"archival", "messages", "blocks", "activity", "facts", "tasks", "summaries", "files"}),
+        (None, {"archival", "messages", "blocks"}),
+    ],
+)
+async def test_agents_and_people_name_what_they_search_alike(
+    tmp_path: Path, domain: str | None, searched: set[str]
+) -> None:
+    async with running(tmp_path) as service:
+        named = {} if domain is None else {"domain": domain}
+        assert set((await found(desk(service), "mango", **named)).searched) == searched
+        service.model.replies.extend([looking("search", query="mango", **named), says("No.")])
+        await service.heard(said("look", 1))
+        ((told, _ok),) = results(service.model.requests[-1])[-1:]
+        where = told.removeprefix("Nothing was found. Searched: ").removesuffix(".").split(", ")
+        assert {each.split()[1] for each in where} == searched - {"files"}, "the agent has no folder"
+
+
+# ------------------------------------------------------------------------------------------ where, and what is left out
+
+
+@pytest.mark.parametrize(
+    ("conditions", "finds"),
+    [
+        ({"tags": ["sea"]}, {"entry"}),
+        ({"category": "places", "tags": ["SEA"]}, {"entry"}),
+        ({"role": "user"}, {"hall", "port"}),
+        ({"role": "assistant"}, {"answer"}),
+        ({"place": "#port"}, {"port"}),
+        ({"place": "port", "role": "assistant"}, set()),
+        ({"author": "me"}, {"hall"}),
+    ],
+)
+async def test_a_search_keeps_to_its_conditions(tmp_path: Path, conditions: dict[str, Any], finds: set[str]) -> None:
+    async with running(tmp_path) as service:
+        service.model.replies.append(says("I see."))
+        await service.heard(said("the ferry of the port", 1, PORT, speaker=BOB))
+        keep = call(
+            "recall", operation="insert", content="the ferry of the entry", tags=["sea"], category="places/north"
+        )
+        service.model.replies.extend([says("", keep), says("I know the ferry of the answer.")])
+        await service.heard(said("the ferry of the hall", 2))
+        service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
+        await service.heard(said("look", 3))
+        ((told, ok),) = results(service.model.requests[-1])[-1:]
+        assert ok
+        hits = [line for line in told.splitlines() if line.startswith("- ")]
+        assert {
+            name for name in ("entry", "hall", "port", "answer") if any(f"the {name}" in hit for hit in hits)
+        } == finds
+
+
+async def test_a_place_that_may_not_be_known_and_conditions_that_nothing_has_are_said(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("the ferry", 1, channel("abroad", of="elsewhere"), speaker=BOB))
+        for conditions, words in (
+            ({"place": "abroad"}, "No place 'abroad' is known that may be spoken of here."),
+            ({"domain": "tasks", "role": "user"}, "Nothing was searched: role is of messages alone."),
+            ({"author": "Zoe"}, "Nobody called 'Zoe' said anything that you may know here; there are: "),
+            ({"category": "boats"}, "There is no category 'boats' that you may know here; there are: none."),
+            ({"tags": ["sea"]}, "There is no tag 'sea' that you may know here; there are: none."),
+            ({"domain": "facts", "author": "me"}, "Nothing was found. Searched: 0 facts."),
+            ({"domain": "files"}, "You have no folder of files."),
+            ({"author": "me", "role": "assistant"}, "author 'me' is a person: leave role out"),
+        ):
+            service.model.replies.extend([looking("search", query="ferry", **conditions), says("Done.")])
+            await service.heard(said("look", len(service.model.requests) + 5))
+            assert words in results(service.model.requests[-1])[-1][0]
+
+
+@pytest.mark.parametrize(
+    ("zone", "conditions", "there"),
+    [
+        ("UTC", {"since": "2026-11-22"}, True),
+        ("UTC", {"since": "2026-11-23"}, False),
+        ("Pacific/Auckland", {"since": "2026-11-23"}, True),  # thirteen hours on: it is one in the morning there
+        ("UTC", {"until": "2026-11-22"}, True),
+        ("UTC", {"until": "2026-11-22 12:00"}, False),
+        ("Pacific/Auckland", {"until": "2026-11-22"}, False),
+        ("Pacific/Auckland", {"until": "2026-11-22T12:01Z"}, True),
+        ("UTC", {"since": "5m", "until": "2026-11-22"}, True),
+    ],
+)
+async def test_a_day_is_one_on_the_clocks_of_who_asks_and_counts_whole(
+    tmp_path: Path, zone: str, conditions: dict[str, Any], there: bool
+) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("the red ferry", 1))
+        elsewhere = replace(desk(service), zone=zone)
+        assert bool((await found(elsewhere, "ferry", **conditions)).hits) is there
+
+        def moved(tx: Tx) -> None:
+            quiet_hours.put(tx, (PERSON,), quiet_hours.Times(zone=zone), service.clock())
+
+        await service.write(moved)
+        own = await found(desk(service), "ferry", **conditions)
+        assert bool(own.hits) is there, "by the zone that they named"
+
+
+async def test_a_condition_that_what_is_asked_cannot_meet_is_said_to_people_too(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await _talk(service)
+        told = await found(desk(service), "ferry", domain="facts", role="user")
+        assert on_discord(told).startswith("Nothing was searched: role is of messages alone.")
+        said_by_me = await found(desk(service), "ferry", domain="summaries", author="me")
+        assert on_discord(said_by_me).startswith("Nothing was searched: author 'me' is of messages, entries, ")
+        mine = await found(desk(service), "", domain="blocks", author="me")
+        assert list(mine.searched) == ["blocks"], "what is about them"

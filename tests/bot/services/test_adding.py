@@ -1,0 +1,211 @@
+"""CONTRIBUTING.md, "How to add a command", followed: one method is a command everywhere."""
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
+
+import click
+import discord
+import pytest
+from discord import app_commands
+from pydantic import SecretStr
+
+from bot.agents.permissions.policy import Action
+from bot.errors import CallError, UserError
+from bot.interfaces import socket
+from bot.interfaces.cli import generate, main, streams
+from bot.interfaces.cli.commands import Commands
+from bot.interfaces.discord import commands as slash
+from bot.services.caller import Caller, Location, Via
+from bot.services.registry import Arguments, Options, Param, Registry, Role, operation
+from bot.services.results import Sentence
+from memory.store.ids import PersonId
+from sources.discord.settings import DiscordSettings
+from tests.bot.services.calling import registry, somebody
+
+ROOT = Path(__file__).parents[3]
+
+
+class Greet(Arguments):
+    name: Annotated[str, Param("Whom to greet")]
+    twice: Annotated[bool, Param("Greet twice")] = False
+
+
+class Clean(Arguments):
+    folder: Annotated[Path, Param("Where", via=frozenset({Via.TERMINAL}))] = Path()
+    tags: Annotated[tuple[str, ...], Param("A word", flag="--tag")] = ()
+
+
+class Give(Arguments):
+    to: Annotated[PersonId, Param("Whom")]
+    color: Annotated[Literal["red", "dark_blue"], Param("Which", labels={"red": "Red, the best"})] = "red"
+    role: Annotated[Role | None, Param("All of these too")] = None
+    channel: Annotated[Location | None, Param("Where")] = None
+    secretly: Annotated[bool, Param("Tell nobody", needs=Action.HALT)] = False
+
+
+class Greetings:
+    """The noun of the new command."""
+
+    titles: ClassVar = {"greetings": "Greet people"}
+
+    @operation("greetings.say", "Greet somebody", Action.HELP)
+    async def say(self, _caller: Caller, arguments: Greet) -> Sentence:
+        return Sentence(text=f"Hello {arguments.name}!" * (2 if arguments.twice else 1))
+
+
+class Folders:
+    """Another, which asks."""
+
+    titles: ClassVar = {"cards": "Manage cards"}
+
+    @operation("cards.give", "Give a card", Action.HELP, Options(via=frozenset({Via.DISCORD})))
+    async def give(self, caller: Caller, arguments: Give) -> Sentence:
+        at = "" if caller.location is None else caller.location.place
+        return Sentence(text=f"{arguments.color} for {arguments.to} {arguments.role} in {arguments.channel} ({at})")
+
+    @operation("cards.clean", "Remove cards", Action.HELP, Options(changes=True, asks=True))
+    async def clean(self, caller: Caller, arguments: Clean) -> Sentence:
+        caller.confirm(f"Remove {arguments.tags}?")
+        return Sentence(text=f"{arguments.folder.name}: {','.join(arguments.tags)}")
+
+
+@pytest.fixture
+def added(monkeypatch: pytest.MonkeyPatch) -> Registry:
+    """The service is there, and what is generated was written anew."""
+    monkeypatch.setattr(generate, "LOCAL", ())
+    monkeypatch.setattr(generate, "services", lambda: (Greetings,))
+    monkeypatch.setattr(generate, "titles", lambda: Greetings.titles)
+    return registry(Greetings())
+
+
+def test_the_command_line_and_the_reference_have_it(added: Registry) -> None:
+    entry = generate.found()["operations"][0]
+    assert (entry["name"], [each["name"] for each in entry["parameters"]]) == ("greetings.say", ["name", "twice"])
+    assert (
+        "| `carina greetings say NAME` | Greet somebody | terminal, `/greetings say` | anybody |"
+        in generate.reference_text()
+    )
+    asked: list[Any] = []
+    made = Commands(generate.found(), lambda told, given, view: asked.append((told["name"], given, view)))
+    made.main(["greetings", "say", "Ann", "--twice", "--json"], "carina", standalone_mode=False)
+    ((name, given, view),) = asked
+    assert (name, given, view["as_json"]) == ("greetings.say", {"name": "Ann", "twice": True}, True)
+    with pytest.raises(click.MissingParameter):
+        made.main(["greetings", "say"], "carina", standalone_mode=False)
+
+
+async def test_the_socket_does_it_and_says_what_is_wrong(added: Registry) -> None:
+    handler = socket.handlers(added)["greetings.say"]
+    assert [each async for each in handler(arguments={"name": "Ann"}, view={})] == [{"text": "Hello Ann!"}]
+    told = [each async for each in handler(arguments={"name": "Ann"}, view={"as_json": True})]
+    assert told == [{"text": '{\n  "text": "Hello Ann!"\n}'}]
+    wrong = [each async for each in handler(arguments={}, view={})]
+    assert wrong == [{"error": "NAME: field required", "code": 2}]
+
+
+class Cards:
+    """A noun whose group itself shows something."""
+
+    titles: ClassVar = {"cards": "Manage cards"}
+
+    @operation("cards.show", "Show cards", Action.HELP, Options(default=True))
+    async def show(self, _caller: Caller, arguments: Clean) -> Sentence:
+        return Sentence(text=",".join(arguments.tags))
+
+    @operation("cards.greet", "Greet somebody", Action.HELP, Options(formerly=("cards.hail", "hail")))
+    async def greet(self, _caller: Caller, arguments: Greet) -> Sentence:
+        return Sentence(text=arguments.name)
+
+
+@pytest.mark.parametrize(
+    ("words", "done"),
+    [
+        (["cards"], ("cards.show", {})),
+        (["cards", "show"], ("cards.show", {})),
+        (["cards", "--tag", "x"], ("cards.show", {"tags": ("x",)})),
+        (["cards", "greet", "Ann"], ("cards.greet", {"name": "Ann"})),
+        (["cards", "hail", "Ann"], ("cards.greet", {"name": "Ann"})),
+        (["hail", "Ann"], ("cards.greet", {"name": "Ann"})),
+    ],
+)
+def test_a_group_does_its_default_and_old_names_work(
+    monkeypatch: pytest.MonkeyPatch, words: list[str], done: tuple[str, dict[str, Any]]
+) -> None:
+    monkeypatch.setattr(generate, "services", lambda: (Cards,))
+    monkeypatch.setattr(generate, "titles", lambda: Cards.titles)
+    asked: list[Any] = []
+    made = Commands(generate.found(), lambda told, given, _view: asked.append((told["name"], given)))
+    made.main(words, "carina", standalone_mode=False)
+    assert asked == [done]
+    with pytest.raises(click.UsageError, match="There is no command 'lift'"):
+        made.main(["cards", "lift"], "carina", standalone_mode=False)
+    assert "| `carina cards [show]` | Show cards |" in generate.reference_text()
+
+
+async def test_discord_has_it(added: Registry) -> None:
+    async with discord.Client(intents=discord.Intents.none()) as client:
+        tree = app_commands.CommandTree(client)
+        slash.Commands(added, Greetings.titles, DiscordSettings(SecretStr("token"), None)).install(tree)
+        (group,) = tree.get_commands()
+        shown = group.to_dict(tree)
+        assert (shown["name"], shown["description"]) == ("greetings", "Greet people")
+        (command,) = shown["options"]
+        assert [(each["name"], each["required"]) for each in command["options"]] == [("name", True), ("twice", False)]
+
+
+def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, attended: bool) -> list[dict[str, Any]]:
+    """What is sent when the service asks, and somebody at the terminal says yes."""
+    sent: list[dict[str, Any]] = []
+
+    def replies(_entry: Any, given: dict[str, Any], view: dict[str, Any]) -> list[dict[str, Any]]:
+        sent.append({**given, "sure": view["sure"]})
+        return [{"text": "done"}] if view["sure"] else [{"confirm": "Remove them?"}]
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr(generate, "LOCAL", ())
+    monkeypatch.setattr(generate, "services", lambda: (Folders,))
+    monkeypatch.setattr(generate, "titles", lambda: Folders.titles)
+    monkeypatch.setattr(main, "manifest", generate.found)
+    monkeypatch.setattr(main, "_replies", replies)
+    monkeypatch.setattr(streams, "attended", lambda: attended)
+    monkeypatch.setattr(click, "confirm", lambda _question: True)
+    sent.append({"code": main.run(["cards", "clean", *words])})
+    return sent
+
+
+def test_the_command_line_asks_whether_it_is_meant(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given = {"folder": str(tmp_path / "a"), "tags": ("x", "y")}
+    words = ["--folder", "a", "--tag", "x", "--tag", "y"]
+    told = asking(tmp_path, monkeypatch, words, attended=True)
+    assert told == [{**given, "sure": False}, {**given, "sure": True}, {"code": 0}]
+    assert asking(tmp_path, monkeypatch, ["--yes"], attended=False) == [{"sure": True}, {"code": 0}]
+    assert asking(tmp_path, monkeypatch, [], attended=False) == [{"sure": False}, {"code": 2}]
+
+
+async def test_discord_offers_its_own_lists_and_labels_of_choices() -> None:
+    async with discord.Client(intents=discord.Intents.none()) as client:
+        tree = app_commands.CommandTree(client)
+        slash.Commands(registry(Folders()), Folders.titles, DiscordSettings(SecretStr("token"), None)).install(tree)
+        above = tree.get_command("admin")
+        assert isinstance(above, app_commands.Group), "who gives something secretly is an admin"
+        (group,) = above.to_dict(tree)["options"]
+        (give,) = group["options"]
+    kinds = discord.AppCommandOptionType
+    wanted = [("to", kinds.user), ("color", kinds.string), ("role", kinds.role), ("channel", kinds.channel)]
+    assert [(each["name"], each["type"]) for each in give["options"][:4]] == [(name, of.value) for name, of in wanted]
+    choices = [(each["name"], each["value"]) for each in give["options"][1]["choices"]]
+    assert choices == [("Red, the best", "red"), ("Dark blue", "dark_blue")]
+
+
+async def test_an_argument_can_take_a_right_and_is_given_only_where_it_is_offered() -> None:
+    stands, given = registry(Folders()), {"to": "discord:2"}
+    assert (await stands.call("cards.give", somebody(PersonId("discord:1")), given)).data()["text"].startswith("red")
+    with pytest.raises(UserError, match="Only an admin may halt"):
+        await stands.call("cards.give", somebody(PersonId("discord:1")), {**given, "secretly": True})
+    with pytest.raises(CallError, match="folder: not available here"):
+        await stands.call("cards.clean", somebody(PersonId("discord:1")), {"folder": "/etc"})
+
+
+def test_the_guide_is_short() -> None:
+    guide = (ROOT / "CONTRIBUTING.md").read_text("utf-8").partition("## How to add a command\n")[2].strip()
+    assert len(guide.splitlines()) <= 10

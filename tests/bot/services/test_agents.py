@@ -1,0 +1,148 @@
+"""Agents, groups, jobs and permits by command: what is shown to whom, through the registry of a whole service."""
+
+import functools
+import tomllib
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.app import App, build
+from bot.config import load_config
+from bot.errors import CallError, UserError
+from bot.services.caller import Caller, owner_at_terminal
+from bot.services.results import Markdown
+from memory import jobs
+from memory.store.clock import utc_now
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
+from scheduler import triggers
+from tests.bot.services.calling import somebody
+
+NOTE = commit_point("test_agents.note")
+ANN, EVA, OLGA = (somebody(PersonId(f"discord:{number}")) for number in (11, 12, 13))
+PROMPT = "You keep the recipe of the pie."
+TOML = f"""
+[discord.admins]
+persons = ["12"]
+[[agents]]
+name = "Star"
+description = "Shines"
+system_prompt = "{PROMPT}"
+[[groups]]
+name = "Main"
+members = ["Star"]
+default = true
+"""
+
+
+@pytest.fixture
+async def app(tmp_path: Path) -> AsyncIterator[App]:
+    (tmp_path / "carina.toml").write_text(TOML, "utf-8")
+    environment = {"CARINA_HOME": str(tmp_path / "data"), "DISCORD_TOKEN": "x", "DISCORD_OWNER_ID": "13"}
+    async with build(load_config(environment, tmp_path), fronts=False) as made:
+        yield made
+
+
+async def told(app: App, name: str, caller: Caller, /, **given: Any) -> tuple[str, Any]:
+    """What a call gives to a person on Discord, the file included, and to a program."""
+    found = await app.services.registry.call(name, caller, given)
+    return "\n".join([*found.lines(Markdown()), found.document]), found.data()
+
+
+async def test_everybody_sees_who_there_is_and_only_those_in_charge_how_they_are_set_up(app: App) -> None:
+    words, (row,) = await told(app, "agent.list", ANN)
+    assert words == "- Star: Shines\n"
+    assert (row["model"], row["file"]) == ("", "")
+    _, (row,) = await told(app, "agent.list", EVA)
+    assert (row["model"], row["file"]) == ("offline", "as in carina.toml")
+    assert (await told(app, "group.list", ANN))[0] == "- Main (round\\_robin): Star\n"
+    assert (await told(app, "group.list", EVA))[1][0]["answers_in"] == "everywhere else"
+
+
+async def test_prompts_are_taken_away_by_the_owner_alone(app: App) -> None:
+    for name, given in (("agent.show", {"agent": "star"}), ("group.show", {"group": "main"})):
+        with pytest.raises(UserError, match="Only an admin may"):
+            await app.services.registry.call(name, ANN, given)
+    words, data = await told(app, "agent.show", EVA, agent="star")
+    assert "- Groups: Main" in words
+    assert PROMPT not in words + str(data)
+    assert PROMPT in (await told(app, "agent.show", OLGA, agent="star"))[0]
+    for name in ("agent.export", "group.export"):
+        with pytest.raises(UserError, match="Only the owner may export agents"):
+            await app.services.registry.call(name, EVA, {})
+    words, data = await told(app, "agent.export", OLGA)
+    head, toml = words.split("\n", 1)
+    assert "`carina agent import`" in head.replace("\\", "")
+    assert tomllib.loads(toml)["agents"][0]["system_prompt"] == data["agents"][0]["system_prompt"] == PROMPT
+
+
+async def test_agents_are_made_at_the_terminal_alone(app: App) -> None:
+    given = {"name": "Nova", "settings": ["model=offline"]}
+    with pytest.raises(CallError, match="There is no operation"):
+        await app.services.registry.call("agent.create", OLGA, given)
+    assert (await told(app, "agent.create", owner_at_terminal(), **given))[1] == [
+        {"kind": "agent", "name": "Nova", "did": "created"}
+    ]
+    for name, values in (("agent.create", {}), ("agent.edit", {"agent": "Nova"}), ("group.create", {"name": "Day"})):
+        with pytest.raises(CallError, match=r"give a name|say what"):
+            await app.services.registry.call(name, owner_at_terminal(), values)
+
+
+async def test_who_sleeps_is_suggested_for_waking(app: App) -> None:
+    registry = app.services.registry
+    assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == [("Star", "Star")]
+    assert (await told(app, "agent.hibernate", EVA, agent="star"))[0].startswith("agent Star: hibernated")
+    assert list(await registry.suggest("agent.hibernate", "agent", EVA, {})) == []
+    assert list(await registry.suggest("agent.wake", "agent", EVA, {})) == [("Star", "Star")]
+    with pytest.raises(UserError, match="Only an admin may"):
+        await registry.suggest("agent.wake", "agent", ANN, {})
+
+
+async def test_jobs_are_told_on_the_readers_clock_without_crontab_lines(app: App) -> None:
+    await app.services.schedule.prepare()
+    words, rows = await told(app, "jobs.list", EVA)
+    assert any(row["when"].startswith("20 4 * * *") for row in rows), "programs get the rule"
+    assert "* * *" not in words.replace("\\", "")
+    assert "- Back up everything (active): every day at 04:20" in words
+    assert "“Back up everything” is paused" in (await told(app, "jobs.pause", EVA, job="backup"))[0]
+    words, row = await told(app, "jobs.resume", EVA, job="backup")
+    assert (words.startswith("Resumed: Back up everything (active): every day at 04:20"), row["state"]) == (
+        True,
+        "active",
+    )
+    first, second = (f"reminder:{number}00123456" for number in (1, 2))
+    for job in (first, second):
+        new = jobs.NewJob(job, "reminder", triggers.dump(triggers.Every(timedelta(days=1), utc_now())), utc_now())
+        await app.services.database.write(NOTE, functools.partial(jobs.put, new=new, now=utc_now()))
+    with pytest.raises(UserError, match="There is no job 'reminder:123456'"):  # there are two
+        await app.services.registry.call("jobs.pause", EVA, {"job": "reminder:123456"})
+    await app.services.database.write(NOTE, lambda tx: jobs.drop(tx, second))
+    await told(app, "jobs.pause", EVA, job="reminder:123456")
+    words, row = await told(app, "jobs.resume", EVA, job="reminder:123456")
+    assert (row["id"], row["state"]) == (first, "active")
+    with pytest.raises(UserError, match="There is no job 'tea'"):
+        await app.services.registry.call("jobs.run", EVA, {"job": "tea"})
+
+
+async def test_who_is_asked_now_and_then_sees_no_lasting_permissions(app: App) -> None:
+    given = {"agent": "star", "what": "recall", "audience": "public"}
+    with pytest.raises(UserError, match="Only the owner may give a lasting permission"):
+        await app.services.registry.call("permits.grant", EVA, given)
+    words, grant = await told(app, "permits.grant", OLGA, **given)
+    assert (grant["subject"], grant["audience"], grant["id"] in words) == ("recall", "public", False)
+    assert (", for all places; allowed by " in words, "all places" in str(grant)) == (True, False)
+    assert (await told(app, "permits.list", ANN))[1] == {"requests": [], "grants": []}
+    assert [row["id"] for row in (await told(app, "permits.list", EVA))[1]["grants"]] == [grant["id"]]
+    assert [value for value, _words in await app.services.registry.suggest("permits.revoke", "permit", EVA, {})] == [
+        grant["id"]
+    ]
+    assert (await told(app, "permits.revoke", EVA, permit=grant["id"]))[0].startswith("Revoked: Star: recall")
+    events = (await told(app, "permits.audit", owner_at_terminal()))[1]
+    assert [(line["event"], len(line["at"])) for line in events] == [("revoked", 24), ("granted", 24)]
+    offered = await app.services.registry.suggest("permits.grant", "what", OLGA, {"agent": "star"})
+    assert offered
+    for what, _shown in offered:
+        await told(app, "permits.grant", OLGA, agent="star", what=what, audience="owner", hours=1)

@@ -1,0 +1,67 @@
+"""Adding feeds and calendars: what cannot be read, or told, is refused when it is added."""
+
+from collections.abc import AsyncIterator, Collection, Iterable
+from pathlib import Path
+
+import pytest
+
+from bot.errors import CallError, UserError
+from bot.services.caller import owner_at_terminal
+from bot.services.registry import Registry
+from bot.services.system.data_sources import SourceSettings
+from bot.services.system.jobs import Schedule
+from memory import agents, data_sources, jobs
+from memory.agents import Agent
+from memory.store.database import Database
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId
+from memory.store.migrations import Kind, prepare
+from sources.web.fetch import Reader
+from tests.bot.services.calling import NOW, registry
+
+OLGA = owner_at_terminal()
+IRIS = Agent(AgentId("agt_1"), "Iris", "", "offline", "x", ())
+FEED = "https://example.org/feed.xml"
+_SEED = commit_point("test.sources")
+
+
+async def resolve(host: str, _port: int) -> Iterable[str]:
+    return ["93.184.216.34" if host == "example.org" else "127.0.0.1"]
+
+
+def sources(database: Database, private_hosts: Collection[str] = ()) -> Registry:
+    schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
+    reader = Reader(resolving=resolve, private_hosts=private_hosts)
+    return registry(SourceSettings(database, lambda: NOW, schedule, reader))
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    async with Database.open(tmp_path / "carina.db") as opened:
+        await opened.write(_SEED, lambda tx: agents.seed_agent(tx, IRIS, NOW))
+        yield opened
+
+
+@pytest.mark.parametrize("kind", ["feed", "calendar"])
+@pytest.mark.parametrize("url", ["http://127.0.0.1:8480/feed", "http://localhost/feed", "http://inside.example/feed"])
+async def test_an_address_of_this_computer_is_refused_unless_the_owner_named_its_host(
+    database: Database, kind: str, url: str
+) -> None:
+    with pytest.raises(UserError, match="on this computer or in a private network"):
+        await sources(database).call("source.add", OLGA, {"name": "own", kind: url})
+    assert await database.read(data_sources.listing) == []
+    assert await database.read(lambda rows: jobs.listing(rows, -1)) == []
+    named = sources(database, ["127.0.0.1", "localhost", "inside.example"])
+    await named.call("source.add", OLGA, {"name": "own", kind: url})
+    assert [each.address for each in await database.read(data_sources.listing)] == [url]
+
+
+@pytest.mark.parametrize("field", ["{title}", "{}", "{items2}"])
+async def test_a_template_with_a_field_that_there_is_not_is_refused(database: Database, field: str) -> None:
+    called, template = sources(database), f"New in {{source}}: {field}"
+    with pytest.raises(CallError, match=r"template: .*not \{"):
+        await called.call("source.add", OLGA, {"name": "news", "feed": FEED, "template": template})
+    await called.call("source.add", OLGA, {"name": "news", "feed": FEED, "template": "{count} of {source}: {items}"})
+    with pytest.raises(CallError, match=r"template: .*not \{"):
+        await called.call("source.subscribe", OLGA, {"source": "news", "agent": "Iris", "template": template})

@@ -1,0 +1,94 @@
+"""What a command loads, and what that costs: one that a running service answers needs the socket and nothing else."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from memory.store.folder import DataFolder
+
+ROOT = Path(__file__).parents[3]
+HEAVY = ("discord", "pydantic_ai", "pydantic", "numpy", "aiohttp", "loro", "rich", "structlog", "asyncio")
+OURS = (
+    "bot.services",
+    "bot.services",
+    "bot.app",
+    "bot.config",
+    "bot.interfaces.discord",
+    "bot.models",
+    "sources",
+    "scheduler",
+)
+VERSION_SECONDS, SECONDS = 0.15, 0.35
+SLACK = 2.0
+"""A machine that is busy takes longer for the same work."""
+
+
+@pytest.fixture
+def answering(tmp_path: Path) -> Iterator[DataFolder]:
+    """A data folder that is held, with a socket that answers every request in the same words."""
+    folder = DataFolder(tmp_path / "data")
+    folder.prepare()
+    with folder.lock(), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listening:
+        listening.bind(str(folder.control_socket))
+        listening.listen()
+        threading.Thread(target=answer, args=(listening,), daemon=True).start()
+        yield folder
+
+
+def answer(listening: socket.socket) -> None:
+    connection, _ = listening.accept()
+    with connection:
+        request = json.loads(connection.makefile("rb").readline())
+        for reply in ({"data": {"text": f"did {request['op']}"}}, {"done": True}):
+            connection.sendall(json.dumps(reply).encode() + b"\n")
+
+
+def loaded(folder: Path, *words: str) -> tuple[str, set[str], float]:
+    """What a command printed, which modules it loaded, and how many seconds of CPU it took."""
+    code = (
+        "import sys, resource; from bot.interfaces.cli.main import run; code = run(sys.argv[1:]); "
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_utime, *sys.modules, file=sys.stderr); sys.exit(code)"
+    )
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(ROOT), "CARINA_HOME": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words],
+        env=environment, cwd=folder.parent, capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    seconds, *modules = done.stderr.split()
+    return done.stdout, set(modules), float(seconds)
+
+
+@pytest.mark.parametrize(
+    ("words", "limit"),
+    [
+        (["--version"], VERSION_SECONDS),
+        (["--help"], SECONDS),
+        (["facts", "--help"], SECONDS),
+        (["remind", "me", "--help"], SECONDS),
+    ],
+)
+def test_help_loads_the_parser_alone(tmp_path: Path, words: list[str], limit: float) -> None:
+    out, modules, seconds = loaded(tmp_path / "data", *words)
+    assert out
+    assert wrong(modules) == set()
+    assert seconds < limit * SLACK
+
+
+@pytest.mark.skipif(not hasattr(socket, "AF_UNIX"), reason="a socket of the operating system's")
+@pytest.mark.parametrize("words", ["remind list", "tasks list", "facts list --json", "facts forget 1"])
+def test_a_command_that_a_service_answers_loads_the_socket_alone(answering: DataFolder, words: str) -> None:
+    out, modules, seconds = loaded(answering.path, *words.split())
+    assert out == f"did {'.'.join(words.split()[:2])}\n"
+    assert wrong(modules) == set()
+    assert seconds < SECONDS * SLACK
+
+
+def wrong(modules: set[str]) -> set[str]:
+    return {each for each in modules if each.split(".")[0] in HEAVY or each.startswith(OURS)}

@@ -1,0 +1,331 @@
+"""Every operation that is registered, and the registry: who may call, what is refused, how results read."""
+
+import dataclasses
+from collections.abc import AsyncIterator
+from datetime import datetime, timedelta
+from typing import Annotated, Any
+
+import discord
+import pytest
+from discord import app_commands
+from pydantic import Field, SecretStr
+
+from bot.agents.permissions.policy import Action, Standing
+from bot.errors import CallError, UserError
+from bot.interfaces.cli import generate
+from bot.interfaces.discord.commands import Commands
+from bot.interfaces.discord.steps import one_taken, steps_of
+from bot.services import services, titles
+from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
+from bot.services.registry import Arguments, Options, Param, operation, operations_of, parameters, sources_of
+from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence
+from bot.services.slash_names import BUTTONS, HEADINGS
+from memory.store.errors import Refused
+from memory.store.ids import PersonId
+from sources.discord.settings import DiscordSettings
+from tests.bot.services.calling import NOW, registry, somebody
+
+ANN = PersonId("discord:1")
+OPERATIONS = operations_of(services())
+
+
+def ann() -> Caller:
+    return somebody(ANN)
+
+
+# ------------------------------------------------------------------------------------- every registered operation
+
+
+def test_headings_and_buttons_are_of_operations_on_discord_and_a_button_needs_nothing_else() -> None:
+    offered = {name: each for name, each in OPERATIONS.items() if Via.DISCORD in each.via}
+    assert not (HEADINGS.keys() | BUTTONS.keys()) - offered.keys()
+    assert [name for name in BUTTONS if one_taken(offered[name]) is None] == []
+    assert [name for name in offered if name.endswith(".list") and name not in HEADINGS] == ["permits.list"]
+    lists = (each for each in offered.values() if each.offered)
+    reached = {step.name for each in lists for step in steps_of(OPERATIONS, each)}
+    assert reached == BUTTONS.keys(), "what a list offers"
+
+
+def test_an_operation_says_what_it_does_as_a_sentence_without_its_stop() -> None:
+    for name, declared in OPERATIONS.items():
+        assert declared.summary[0].isupper(), name
+        assert not declared.summary.endswith("."), name
+        assert len(declared.summary) <= 100, f"{name}: Discord takes no more"
+        assert declared.changes or not declared.keeps, name
+
+
+def test_every_argument_can_be_offered_by_every_interface() -> None:
+    suggested = sources_of(services())
+    for name, declared in OPERATIONS.items():
+        for each in declared.parameters:
+            assert 0 < len(each.help) <= 100, (name, each.name)
+            assert not each.help.endswith("."), (name, each.name)
+            assert each.kind != "path" or each.via == (Via.TERMINAL,), (name, each.name)
+            assert set(each.via) >= {via.value for via in declared.via} or not each.required, (name, each.name)
+            assert each.suggests == "" or each.suggests in suggested, (name, each.name)
+
+
+async def test_discord_takes_the_commands() -> None:
+    """One option over a limit, and Discord takes none of the commands."""
+    async with discord.Client(intents=discord.Intents.none()) as client:
+        tree = app_commands.CommandTree(client)
+        made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
+        offered = [each for each in OPERATIONS.values() if Via.DISCORD in each.via]
+        shown = [made.command(declared.words[-1], declared).to_dict(tree) for declared in offered]
+    for command in shown:
+        assert len(command["name"]) <= 32
+        assert len(command["options"]) <= 25, command["name"]
+        for each in command["options"]:
+            assert len(each["name"]) <= 32, command["name"]
+            assert len(each.get("choices") or ()) <= 25, (command["name"], each["name"])
+            assert (each.get("max_length") or 1) <= 6_000, (command["name"], each["name"])
+            assert (each.get("min_length") or 0) <= 6_000, (command["name"], each["name"])
+
+
+def test_every_group_says_what_it_is_for() -> None:
+    for declared in OPERATIONS.values():
+        for depth in range(1, len(declared.words) if declared.offered else 0):
+            assert ".".join(declared.words[:depth]) in titles()
+
+
+async def test_nobody_calls_what_they_may_not() -> None:
+    class Never:
+        pass
+
+    stands = registry(Never())
+    for name, declared in OPERATIONS.items():
+        stands.operations = {name: declared}
+        if declared.needs.least is not Standing.PERSON and Via.DISCORD in declared.via:
+            with pytest.raises(UserError, match="Only"):
+                await stands.call(name, ann(), {})
+        stands.operations = {name: dataclasses.replace(declared, via=frozenset({Via.WEB}))}
+        with pytest.raises(CallError, match="There is no operation"):
+            await stands.call(name, ann(), {})
+
+
+def test_what_is_generated_is_up_to_date() -> None:
+    assert generate.MANIFEST.read_text("utf-8") == generate.manifest_text(), "run `make generate`"
+    assert generate.REFERENCE.read_text("utf-8") == generate.reference_text(), "run `make generate`"
+
+
+# ---------------------------------------------------------------------------------------------------- the registry
+
+
+class Say(Arguments):
+    words: Annotated[str, Field(min_length=1, max_length=20), Param("What to say", suggests="words")]
+    times: Annotated[int, Field(ge=1, le=3), Param("How often", short="-t")] = 1
+
+
+class Echo:
+    """Says what it is told."""
+
+    @operation("echo.say", "Say something", Action.KEEP, Options(changes=True, keeps=True))
+    async def say(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=" ".join([arguments.words] * arguments.times))
+
+    @operation("echo.refuse", "Refuse", Action.HELP)
+    async def refuse(self, _caller: Caller, arguments: Say) -> Sentence:
+        raise Refused(f"{arguments.words} is refused.")
+
+    @operation("echo.halt", "Halt", Action.HALT)
+    async def halt(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=arguments.words)
+
+    @operation("echo.count", "Count", Action.HELP, Options(via=frozenset({Via.TERMINAL})))
+    async def count(self, _caller: Caller, arguments: Say) -> AsyncIterator[Sentence]:
+        for number in range(arguments.times):
+            yield Sentence(text=str(number))
+
+
+async def test_a_call_gives_the_result_of_the_method_without_secrets() -> None:
+    result = await registry(Echo()).call("echo.say", ann(), {"words": "use key-123", "times": 2})
+    assert result.lines(Markdown()) == ["use \\*\\*\\* use \\*\\*\\*"]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "words: field required"),
+        ({"words": "x" * 21}, "words: string should have at most 20 characters"),
+        ({"words": "x", "times": 4}, "times: input should be less than or equal to 3"),
+        ({"words": "x", "other": 1}, "other: extra inputs are not permitted"),
+    ],
+)
+async def test_a_wrong_argument_is_named(given: dict[str, Any], words: str) -> None:
+    with pytest.raises(CallError, match=words):
+        await registry(Echo()).call("echo.say", ann(), given)
+
+
+async def test_what_a_service_refuses_is_said_to_the_caller() -> None:
+    with pytest.raises(UserError, match=r"X is refused\."):
+        await registry(Echo()).call("echo.refuse", ann(), {"words": "x"})
+
+
+async def test_only_who_may_is_served() -> None:
+    with pytest.raises(UserError, match="Only an admin may halt everything"):
+        await registry(Echo()).call("echo.halt", ann(), {"words": "x"})
+    assert await registry(Echo()).call("echo.halt", owner_at_terminal(), {"words": "x"}) == Sentence(text="x")
+    with pytest.raises(CallError, match=r"There is no operation 'echo\.count' here"):
+        await registry(Echo()).call("echo.count", ann(), {"words": "x"})
+
+
+async def test_what_an_interface_does_not_offer_cannot_be_given_through_it() -> None:
+    given = {"words": "x", "path": "/etc/passwd"}
+    with pytest.raises(CallError, match="path: not available here"):
+        await registry(Files()).call("files.read", ann(), given)
+    assert await registry(Files()).call("files.read", owner_at_terminal(), given) == Sentence(text="Read /etc/passwd")
+
+
+async def test_who_only_looks_at_a_setting_writes_nothing_down() -> None:
+    stands = registry(Files(), withheld=True)
+    assert await stands.call("files.name", ann(), {}) == Sentence(text="It has no name")
+    with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
+        await stands.call("files.name", ann(), {"name": "x"})
+
+
+async def test_of_whom_nothing_is_kept_nothing_is_written_down() -> None:
+    stands = registry(Echo(), withheld=True)
+    with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
+        await stands.call("echo.say", ann(), {"words": "x"})
+    with pytest.raises(UserError, match="is refused"):
+        await stands.call("echo.refuse", ann(), {"words": "x"})
+
+
+class ReadFile(Arguments):
+    words: Annotated[str, Param("What to read")]
+    path: Annotated[str, Param("Where it is", via=frozenset({Via.TERMINAL}))] = ""
+
+
+class NameFile(Arguments):
+    name: Annotated[str, Param("Name of the agent or group")] = ""
+
+
+class Files:
+    """Asks before it removes."""
+
+    @operation("files.read", "Read a file", Action.HELP)
+    async def read(self, _caller: Caller, arguments: ReadFile) -> Sentence:
+        return Sentence(text=f"Read {arguments.path}")
+
+    @operation("files.name", "Show or set the name of a file", Action.KEEP, Options(changes=True, keeps=True))
+    async def name(self, _caller: Caller, arguments: NameFile) -> Sentence:
+        return Sentence(text=f"It is called {arguments.name}" if arguments.name else "It has no name")
+
+    @operation("files.remove", "Remove a file", Action.HELP, Options(changes=True, asks=True))
+    async def remove(self, caller: Caller, arguments: Say) -> Sentence:
+        caller.confirm(f"Remove {arguments.words}?")
+        return Sentence(text=f"Removed {arguments.words}")
+
+    @operation("files.send", "Send a file", Action.HELP, Options(changes=True, asks=True))
+    async def send(self, caller: Caller, arguments: Say) -> Sentence:
+        if arguments.times > 1:
+            caller.confirm("It may arrive twice.")
+        return Sentence(text=f"Sent {arguments.words}")
+
+
+@pytest.mark.parametrize(("name", "question"), [("remove", r"Remove x\?"), ("send", r"It may arrive twice\.")])
+async def test_nothing_is_done_before_the_caller_is_sure(name: str, question: str) -> None:
+    stands, given = registry(Files()), {"words": "x", "times": 2}
+    with pytest.raises(Unconfirmed, match=question):
+        await stands.call(f"files.{name}", ann(), given)
+    done = await stands.call(f"files.{name}", dataclasses.replace(ann(), sure=True), given)
+    assert "x" in done.lines(Markdown())[0]
+    assert await stands.call("files.send", ann(), {"words": "x"}) == Sentence(text="Sent x")
+
+
+async def test_a_yes_holds_for_the_question_that_was_asked() -> None:
+    stands, given = registry(Files()), {"words": "x"}
+    with pytest.raises(Unconfirmed, match="Remove x"):
+        await stands.call("files.remove", dataclasses.replace(ann(), sure=True, shown="Remove y?"), given)
+    done = await stands.call("files.remove", dataclasses.replace(ann(), sure=True, shown="Remove x?"), given)
+    assert done == Sentence(text="Removed x")
+
+
+def test_two_operations_do_not_share_a_name() -> None:
+    class Second:
+        @operation("echo.say", "Say something else", Action.HELP)
+        async def say(self, _caller: Caller, arguments: Say) -> Sentence:
+            return Sentence(text=arguments.words)
+
+    with pytest.raises(ValueError, match="two operations are called echo"):
+        operations_of([Echo, Second])
+
+
+class Bare:
+    """Without a group."""
+
+    @operation("show", "Show something", Action.HELP, Options(default=True))
+    async def show(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=arguments.words)
+
+
+class Both:
+    """A group with two defaults."""
+
+    @operation("cards.show", "Show something", Action.HELP, Options(default=True))
+    async def show(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=arguments.words)
+
+    @operation("cards.list", "List something", Action.HELP, Options(default=True))
+    async def listed(self, _caller: Caller, arguments: Say) -> Sentence:
+        return Sentence(text=arguments.words)
+
+
+@pytest.mark.parametrize("service", [Bare, Both])
+def test_a_default_belongs_to_a_group_that_has_no_other(service: type) -> None:
+    with pytest.raises(ValueError, match="a default belongs to a group, which has one"):
+        operations_of([service])
+
+
+def test_an_argument_without_words_cannot_be_declared() -> None:
+    class Bare(Arguments):
+        words: str
+
+    with pytest.raises(TypeError, match="has no Param"):
+        parameters(Bare)
+
+
+# ------------------------------------------------------------------------------------------------------- renderings
+
+
+class Shown(Row):
+    id: str
+    text: str
+    at: datetime
+
+    def line(self, ink: Any) -> str:
+        return f"{ink.text(self.text)} {ink.time(self.at)}{ink.number(self.id)}"
+
+
+def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:
+    row = Shown(id="123456789012345678", text="*stars* <@1> https://a.b/c_d_e", at=NOW + timedelta(hours=2))
+    found = Listing(rows=(row,), empty="Nothing.")
+    stamp = int(row.at.timestamp())
+    assert found.lines(Markdown()) == [f"- \\*stars\\* \\<@1\\> https://a.b/c_d_e <t:{stamp}:f> (<t:{stamp}:R>)"]
+    plain = Plain("Europe/Vienna", NOW)
+    assert found.terminal(plain, None).split("\n") == [
+        "id\ttext\tat",
+        f"{row.id}\t{row.text}\t2026-03-02 15:00 (in 2 hours)",
+    ]
+    assert found.terminal(plain, 200).split("\n")[0].split() == ["id", "text", "at"]
+    assert Listing[Shown](rows=(), empty="Nothing.").terminal(plain, None) == "Nothing."
+    assert found.data() == [{"id": row.id, "text": row.text, "at": "2026-03-02T14:00:00.000Z"}]
+
+
+def test_people_and_places_read_as_each_interface_shows_them() -> None:
+    told = Notice(
+        text="{who} may use `/help` in {where}: {said}",
+        people={"who": "discord:7"},
+        places={"where": "discord:9"},
+        words={"said": "*stars* {who}"},
+    )
+    assert told.lines(Markdown()) == ["<@7> may use `/help` in <#9>: \\*stars\\* {who}"]
+    assert told.lines(Plain("UTC", NOW)) == ["discord:7 may use `/help` in discord:9: *stars* {who}"]
+    assert told.data() == {"text": "discord:7 may use `/help` in discord:9: *stars* {who}"}
+    named = {"discord:role:3": "<@&3>", "discord:guild:4": "the server `4`", "bluesky:did:plc:x": "`bluesky:did:plc:x`"}
+    assert {subject: Markdown().person(subject) for subject in named} == named
+
+
+def test_code_stays_code_on_discord_and_what_only_looks_like_it_does_not() -> None:
+    shown = {"use `/x_y` *now*": "use `/x_y` \\*now\\*", "``<@1>`": "\\`\\`\\<@1\\>\\`", "a ` b": "a \\` b"}
+    assert {text: Markdown().text(text) for text in shown} == shown

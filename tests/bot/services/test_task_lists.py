@@ -1,0 +1,180 @@
+"""Tasks in steps: under each other, moved, and made again from templates; everybody has their own."""
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bot.agents.permissions.policy import People
+from bot.errors import UserError
+from bot.services.agents.task_lists import TaskLists
+from bot.services.caller import Caller, owner_at_terminal
+from bot.services.results import Plain, Result
+from memory.agenda import tasks
+from memory.agenda.tasks import NewTask
+from memory.erasure import stores
+from memory.people.audience import Audience, Scope, Trust, person_audience
+from memory.store.database import Database
+from memory.store.faults import commit_point
+from memory.store.ids import PersonId
+from memory.store.migrations import Kind, prepare
+from sources.terminal import PERSON
+from tests.bot.services.calling import NOW, registry, somebody
+
+OLGA, ANN = owner_at_terminal(), somebody(PersonId("discord:ann"))
+INK = Plain("UTC", NOW)
+
+
+class Desk:
+    """Calls operations as an interface does."""
+
+    def __init__(self, database: Database) -> None:
+        self._registry = registry(TaskLists(database, People((PERSON,)), lambda: NOW, "UTC"))
+
+    async def __call__(self, operation: str, caller: Caller = OLGA, /, **given: Any) -> Result:
+        (found,) = [each async for each in self._registry.results(operation, caller, given)]
+        return found
+
+    async def tree(self, caller: Caller = OLGA) -> list[str]:
+        listed = (await self("tasks.list", caller)).terminal(INK, 80)
+        return [line.partition(" #")[0] for line in listed.splitlines()]
+
+
+@pytest.fixture
+async def database(tmp_path: Path) -> AsyncIterator[Database]:
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    async with Database.open(tmp_path / "carina.db") as opened:
+        yield opened
+
+
+@pytest.fixture
+async def desk(database: Database) -> Desk:
+    found = Desk(database)
+    await found("tasks.add", title="move house")
+    await found("tasks.add", title="pack books", under="move house")
+    await found("tasks.add", title="buy boxes", under="pack books", priority="high")
+    await found("tasks.add", title="call the landlord")
+    return found
+
+
+@pytest.mark.parametrize("under", ["move house", "pack books", "buy boxes"])
+async def test_a_task_cannot_stand_under_itself(desk: Desk, under: str) -> None:
+    before = await desk.tree()
+    with pytest.raises(UserError, match="circular"):
+        await desk("tasks.move", task="move house", under=under)
+    assert await desk.tree() == before
+
+
+async def test_a_template_makes_the_same_tasks_again(desk: Desk) -> None:
+    await desk("tasks.done", task="buy boxes")  # a step that is done belongs to it nevertheless
+    saved = await desk("tasks.template.save", name="Moving", task="move house")
+    assert saved.lines(INK) == ["Saved move house as the template Moving."]
+    await desk("tasks.done", task="move house")
+    assert (await desk("tasks.template.list")).lines(INK) == ["- Moving: move house (2 steps)"]
+    await desk("tasks.template.use", name="moving", title="move the office", under="call the landlord")
+    assert await desk.tree() == [
+        "- call the landlord", "  - move the office", "    - pack books", "      - buy boxes (high priority)",
+    ]  # fmt: skip
+    await desk("tasks.template.save", name="moving", task="call the landlord")
+    assert (await desk("tasks.template.list")).lines(INK) == ["- moving: call the landlord (3 steps)"]
+    await desk("tasks.template.remove", name="Moving")
+    assert (await desk("tasks.template.list")).data() == []
+    with pytest.raises(UserError, match="no task template"):
+        await desk("tasks.template.use", name="Moving")
+
+
+async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Desk, database: Database) -> None:
+    await desk("tasks.template.save", name="Moving", task="move house")
+    await desk("tasks.add", ANN, title="dance")
+    assert [row["text"] for row in (await desk("tasks.list", ANN)).data()] == ["dance"]
+    assert (await desk("tasks.template.list", ANN)).data() == []
+    for name, given in (
+        ("tasks.move", {"task": "dance", "under": "move house"}),
+        ("tasks.move", {"task": "move house"}),
+    ):
+        with pytest.raises(UserError):
+            await desk(name, ANN, **given)
+    with pytest.raises(UserError):
+        await desk("tasks.template.use", ANN, name="Moving")
+    await desk("tasks.template.save", ANN, name="Dancing", task="dance")
+    assert [row["name"] for row in (await desk("tasks.template.list", ANN)).data()] == ["Dancing"]
+    held = await database.read(lambda rows: stores.count_all(rows, ANN.person))
+    assert (held["tasks"], held["knowledge"]) == (1, 1)  # what erases somebody erases both
+
+
+async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by_nobody_else(
+    desk: Desk, database: Database
+) -> None:
+    guild = Audience("guild:home")
+    scope = Scope(person_audience(ANN.person), frozenset({guild}))
+    ann = replace(ANN, scope=scope, alone=replace(ANN.alone, scope=scope))
+    new = NewTask("see somebody", ANN.person, guild, Trust.STRANGER)
+    task = await database.write(commit_point("tests.task_lists"), lambda tx: tasks.add(tx, new, NOW))
+
+    async def seen_there() -> list[str]:
+        return [
+            each.title for each in await database.read(lambda rows: tasks.listing(rows, Scope(guild), (ANN.person,)))
+        ]
+
+    await desk("tasks.change", ann, task=str(task.id), priority="high")
+    assert await seen_there() == ["see somebody"]
+    await desk("tasks.change", ann, task=str(task.id), title="see the therapist")
+    assert await seen_there() == []
+    assert await desk.tree(ann) == ["- see the therapist (high priority)"]
+
+
+async def test_a_task_says_how_far_it_is_when_it_is_due_and_what_it_waits_for(desk: Desk) -> None:
+    field = ("room=kitchen", "cost = 20")
+    await desk("tasks.add", title="paint", after="buy boxes", due="tomorrow at 9", field=field)
+    changed = await desk(
+        "tasks.change", task="call the landlord", state="in_progress", priority="low", notes="ring twice"
+    )
+    assert changed.lines(INK)[0].startswith("Changed: call the landlord (in progress; low priority)")
+    due = f"due {INK.time(NOW.replace(hour=9, minute=0) + timedelta(days=1))}"
+    shown = await desk.tree()
+    assert [shown[0], shown[-1]] == [
+        f"- paint ({due}; waits for buy boxes; room: kitchen; cost: 20)",
+        "- call the landlord (in progress; low priority)",
+    ]
+    await desk("tasks.done", task="buy boxes")
+    await desk("tasks.change", task="paint", due="none", field=("room=",), title="paint the hall")
+    assert "- paint the hall (cost: 20)" in await desk.tree()
+    await desk("tasks.change", task="buy boxes", state="open")
+    assert "- paint the hall (waits for buy boxes; cost: 20)" in await desk.tree()
+    await desk("tasks.change", task="paint the hall", after="none")
+    assert "- paint the hall (cost: 20)" in await desk.tree()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"task": "call the landlord", "after": "call the landlord"},
+        {"task": "buy boxes", "after": "call the landlord"},
+        {"task": "buy boxes", "after": "move house"},
+    ],
+)
+async def test_nothing_waits_for_itself_however_far_around(desk: Desk, given: dict[str, str]) -> None:
+    await desk("tasks.change", task="call the landlord", after="move house")
+    before = await desk.tree()
+    with pytest.raises(UserError, match="circular"):
+        await desk("tasks.change", **given)
+    with pytest.raises(UserError, match="circular"):
+        await desk("tasks.move", task="call the landlord", under="buy boxes")
+    assert await desk.tree() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "Say what to change"),
+        ({"field": ("room",)}, "Write it as NAME=VALUE"),
+        ({"field": ("x" * 41 + "=1",)}, "at most 20 fields"),
+        ({"due": "every day at 9"}, "cannot repeat"),
+    ],
+)
+async def test_what_cannot_be_changed_is_refused(desk: Desk, given: dict[str, Any], words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        await desk("tasks.change", task="pack books", **given)

@@ -1,0 +1,291 @@
+"""Blocks over a real database: what is stored, and what survives damage."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.blocks import (
+    Block,
+    NewBlock,
+    Permission,
+    append_block,
+    create_block,
+    delete_block,
+    find_block,
+    replace_in_block,
+    visible_blocks,
+    write_block,
+)
+from memory.blocks.document import SYSTEM, agent_writer, job_writer, person_writer
+from memory.blocks.logs import TOOLS, Logged, append_log
+from memory.blocks.repair import damage_since, repair_block, verify_block
+from memory.blocks.store import CheckpointPolicy, open_block
+from memory.people.audience import Trust
+from memory.store.database import Database, Tx
+from memory.store.errors import BlockCorrupt, BlockTooLong
+from memory.store.faults import commit_point
+from memory.store.ids import TurnId
+from memory.store.migrations import Kind, prepare
+from tests.memory.blocks.block_parts import (
+    ADA,
+    DM,
+    GUILD,
+    IN_GUILD,
+    MIA,
+    NOW,
+    author,
+    blocks_store,
+    made,
+    new,
+)
+from tests.memory.parts import kept_of
+
+POINT = commit_point("test.blocks")
+
+
+# ---------------------------------------------------------------- storage and damage
+
+
+def counts(tx: Tx) -> tuple[list[int], list[int]]:
+    """The checkpoints' and the updates' numbers."""
+    checkpoints = tx.all("SELECT up_to_seq FROM memory_block_checkpoints ORDER BY 1")
+    return [row[0] for row in checkpoints], [
+        row[0] for row in tx.all("SELECT seq FROM memory_block_updates ORDER BY 1")
+    ]
+
+
+def test_checkpoints_come_by_count_and_only_what_the_oldest_covers_is_dropped(tx: Tx) -> None:
+    block = made(tx)
+    for _ in range(3):
+        append_block(tx, author(), "notes", "a")
+    assert counts(tx) == ([3], [1, 2, 3])
+    for _ in range(8):
+        append_block(tx, author(), "notes", "b")
+    assert counts(tx) == ([6, 9], [7, 8, 9, 10, 11])
+    assert verify_block(tx, block.id) == []
+
+
+def test_checkpoints_come_by_size_and_by_age(tx: Tx) -> None:
+    made(tx)
+    append_block(tx, author(policy=CheckpointPolicy(size=500)), "notes", "x" * 600)
+    assert counts(tx)[0] == [1]
+    append_block(tx, author(policy=CheckpointPolicy()), "notes", "y")
+    append_block(tx, author(policy=CheckpointPolicy(), now=NOW + timedelta(hours=1)), "notes", "z")
+    assert counts(tx)[0] == [1, 3]
+    with pytest.raises(ValueError, match="keep >= 2"):
+        CheckpointPolicy(keep=1)
+
+
+def filled(tx: Tx, edits: int) -> Block:
+    block = made(tx)
+    for number in range(edits):
+        block = append_block(tx, author(), "notes", f"{number} ")
+    return block
+
+
+SET_UPDATE = "UPDATE memory_block_updates SET update_blob = ? WHERE seq = ?"
+SET_CHECKPOINT = "UPDATE memory_block_checkpoints SET snapshot = ? WHERE up_to_seq = ?"
+
+
+def test_a_bad_checkpoint_is_quarantined_and_rebuilt_without_loss(tx: Tx) -> None:
+    block = filled(tx, 7)
+    assert tx.run(SET_CHECKPOINT, (b"noise", 6))
+    assert verify_block(tx, block.id) == ["checkpoint 6 does not match its checksum"]
+    assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 5 6 on"
+    row = tx.one("SELECT kind, seq, reason, audience FROM memory_block_quarantine")
+    assert row is not None
+    assert (row["kind"], row["seq"], row["audience"]) == ("checkpoint", 6, GUILD)
+    assert row["reason"] == "checkpoint 6 does not match its checksum"
+    assert verify_block(tx, block.id) == []
+    writers = [change.writer for change in open_block(tx, block.id, SYSTEM, NOW).document.changes()]
+    assert writers == ["agent:agt_ada"] * 8
+
+
+def test_text_of_a_lost_update_comes_back_from_the_row_as_a_change_by_the_system(tx: Tx) -> None:
+    block = filled(tx, 5)
+    assert tx.run(SET_UPDATE, (b"noise", 4))
+    repairs = repair_block(tx, block.id, NOW)
+    assert repairs == (
+        "update 4 does not match its checksum",
+        "update 5 builds on update 4, which is lost",
+        "changes 4 to 5 are lost",
+    )
+    assert [row["seq"] for row in tx.all("SELECT seq FROM memory_block_quarantine ORDER BY seq")] == [4, 5]
+    assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 on"
+    changes = open_block(tx, block.id, SYSTEM, NOW).document.changes()
+    assert [(change.writer, change.seq) for change in changes][3:] == [("system", 6), ("agent:agt_ada", 7)]
+    assert verify_block(tx, block.id) == []
+    assert repair_block(tx, block.id, NOW) == ()
+
+
+def test_an_update_row_that_vanished_is_noticed(tx: Tx) -> None:
+    block = filled(tx, 5)
+    tx.run("DELETE FROM memory_block_updates WHERE seq = 5")
+    assert verify_block(tx, block.id) == ["update 5 is missing"]
+    assert append_block(tx, author(), "notes", "on").content == "0 1 2 3 4 on"
+
+
+def test_after_a_lossy_repair_no_number_of_an_operation_is_given_twice(tx: Tx) -> None:
+    block = filled(tx, 2)
+    before = {row["peer"] for row in tx.all("SELECT peer FROM memory_block_writers")}
+    assert tx.run(SET_UPDATE, (b"noise", 2))
+    append_block(tx, author(), "notes", "on")
+    after = {row["peer"] for row in tx.all("SELECT peer FROM memory_block_writers")}
+    assert not before & after
+    assert verify_block(tx, block.id) == []
+
+
+def test_when_nothing_is_sound_the_block_is_begun_anew_from_its_last_text(tx: Tx) -> None:
+    block = filled(tx, 2)
+    assert tx.run(SET_UPDATE, (b"noise", 1))
+    assert verify_block(tx, block.id) == ["update 1 does not match its checksum"]
+    assert append_block(tx, author(), "notes", "on").content == "0 1 on"
+    assert verify_block(tx, block.id) == []
+    (damage,) = damage_since(tx, NOW)
+    assert damage.findings == (
+        "no stored change could be read: it was begun anew from its last text, and its history is lost",
+    )
+    assert len(tx.all("SELECT 1 FROM memory_block_quarantine")) == 2
+    assert append_block(tx, author(), "notes", "!").content == "0 1 on!"
+
+
+def test_a_log_of_which_nothing_is_sound_goes_on_with_what_it_said(tx: Tx) -> None:
+    """The end of a turn writes to it: no damage there may keep an agent from answering."""
+    logged = Logged(ADA, GUILD, TurnId(3))
+    append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}], NOW)
+    tx.run("UPDATE memory_block_updates SET update_blob = zeroblob(20)")
+    append_log(tx, TOOLS, logged, [{"tool": "recall", "operation": "read", "worked": True}], NOW)
+    (found,) = tx.all("SELECT id, content FROM memory_blocks")
+    assert "search" in found["content"]
+    assert "recall" in found["content"]
+    assert verify_block(tx, found["id"]) == []
+
+
+def test_a_block_of_another_kind_with_the_name_of_a_log_ends_no_turn(tx: Tx) -> None:
+    create_block(tx, NewBlock(ADA, TOOLS, "Tools", GUILD, Trust.OWNER, content="hammer"), SYSTEM, NOW)
+    logged = Logged(ADA, GUILD, TurnId(3))
+    assert append_log(tx, TOOLS, logged, [{"tool": "search", "operation": None, "worked": True}], NOW) is None
+    (found,) = tx.all("SELECT content FROM memory_blocks")
+    assert found["content"] == "hammer"
+
+
+def test_verifying_compares_the_row_with_the_document(tx: Tx) -> None:
+    block = filled(tx, 3)
+    tx.run("UPDATE memory_blocks SET content = 'else'")
+    tx.run("UPDATE memory_block_checkpoints SET frontier = x'00'")
+    assert verify_block(tx, block.id) == [
+        "checkpoint 3 is of another version",
+        "the text in the row (4 characters) is not the document's (6)",
+    ]
+    assert verify_block(tx, type(block.id)("blk_none")) == ["there is no block blk_none"]
+
+
+Edit = tuple[int, str, int, int, str]
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=12)
+EDITS = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(["append", "replace", "write"]), st.integers(), st.integers(), TEXTS),
+    max_size=14,
+)
+WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"))
+
+
+def apply(tx: Tx, model: str, edit: Edit) -> str:
+    """One edit on the block and on a plain string."""
+    writer, kind, one, other, text = edit
+    who = author(writer=WRITERS[writer])
+    if kind == "append":
+        append_block(tx, who, "notes", text)
+        return model + text
+    start, end = sorted((one % (len(model) + 1), other % (len(model) + 1)))
+    if kind == "write":
+        whole = model[:start] + text + model[end:]
+        write_block(tx, who, "notes", whole)
+        return whole
+    part = model[start:end]
+    if part:
+        replace_in_block(tx, who, "notes", part, text)
+        return model.replace(part, text)
+    return model
+
+
+@given(edits=EDITS)
+def test_any_edits_by_several_writers_equal_a_plain_string(edits: list[Edit]) -> None:
+    with blocks_store() as tx:
+        block, model = made(tx), ""
+        for edit in edits:
+            model = apply(tx, model, edit)
+            assert find_block(tx, ADA, "notes", IN_GUILD).content == model
+            assert open_block(tx, block.id, SYSTEM, NOW).document.text() == model
+        assert verify_block(tx, block.id) == []
+        numbers = [change.seq for change in open_block(tx, block.id, SYSTEM, NOW).document.changes()]
+        assert numbers == list(range(1, len(numbers) + 1))
+
+
+@given(data=st.data())
+def test_damage_to_any_blob_never_empties_a_block_silently(data: st.DataObject) -> None:
+    with blocks_store() as tx:
+        block = filled(tx, data.draw(st.integers(1, 12)))
+        updates = tx.all("SELECT seq FROM memory_block_updates")
+        checkpoints = tx.all("SELECT up_to_seq AS seq FROM memory_block_checkpoints")
+        for statement, rows in ((SET_UPDATE, updates), (SET_CHECKPOINT, checkpoints)):
+            for row in rows:
+                if data.draw(st.booleans()):
+                    tx.run(statement, (data.draw(st.binary(max_size=400)), row["seq"]))
+        try:
+            assert append_block(tx, author(), "notes", "on").content == block.content + "on"
+        except BlockCorrupt:
+            assert find_block(tx, ADA, "notes", IN_GUILD).content == block.content
+            assert verify_block(tx, block.id)
+        else:
+            assert open_block(tx, block.id, SYSTEM, NOW).document.text() == block.content + "on"
+            assert repair_block(tx, block.id, NOW) == ()
+
+
+# ---------------------------------------------------------------- people, and the database's own writer
+
+
+def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) -> None:
+    made(tx, new("mia", about=MIA, content="likes tea", permission=Permission.ADMIN))
+    made(tx, new("whispers", DM, content="secret"))
+    made(tx, new("other", content="stays"))
+    for _ in range(3):
+        append_block(tx, author(), "mia", ".")
+    tx.run(
+        "INSERT INTO memory_block_quarantine SELECT block_id, 1, 'update', x'00', '', audience, '' "
+        "FROM memory_block_checkpoints"
+    )
+    delete_block(tx, author(), "mia")
+    rows = kept_of("blocks").export(tx, MIA)
+    assert [row["table"].removeprefix("memory_") for row in rows].count("blocks") == 2
+    assert {row["table"] for row in rows} == {
+        f"memory_block{rest}" for rest in ("s", "_updates", "_checkpoints", "_quarantine")
+    }
+    assert "likes tea..." in [row.get("content") for row in rows]
+    assert kept_of("blocks").count(tx, MIA) == len(rows) == kept_of("blocks").erase(tx, MIA)
+    assert kept_of("blocks").count(tx, MIA) == 0
+    assert [block.label for block in visible_blocks(tx, ADA, IN_GUILD)] == ["other"]
+    assert (
+        tx.all("SELECT 1 FROM memory_block_writers w LEFT JOIN memory_blocks b ON b.id = w.block_id WHERE b.id IS NULL")
+        == []
+    )
+
+
+async def test_a_refused_edit_rolls_back_alone_beside_others_in_one_commit(tmp_path: Path) -> None:
+    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
+    async with Database.open(tmp_path / "carina.db") as opened:
+        await opened.write(POINT, lambda tx: made(tx, new(char_limit=5)))
+        edits: list[Callable[[Tx], Block]] = [
+            lambda tx: append_block(tx, author(), "notes", "abc"),
+            lambda tx: append_block(tx, author(), "notes", "too long"),
+            lambda tx: append_block(tx, author(), "notes", "de"),
+        ]
+        first, second, third = [opened.submit(POINT, edit) for edit in edits]
+        assert (await first).content == "abc"
+        with pytest.raises(BlockTooLong):
+            await second
+        assert (await third).content == "abcde"
+        assert (await opened.read(lambda rows: find_block(rows, ADA, "notes", IN_GUILD))).content == "abcde"

@@ -1,0 +1,479 @@
+"""Blocks of fields, lists, logs and sections: what fits, what is refused, what merges."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory.blocks import (
+    BlockType,
+    Permission,
+    add_item,
+    append_block,
+    containers,
+    find_block,
+    remove_item,
+    replace_in_block,
+    set_field,
+    set_item,
+    set_viewport,
+    write_block,
+)
+from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Stamp, agent_writer, job_writer, person_writer, seal
+from memory.blocks.repair import verify_block
+from memory.blocks.schemas import (
+    CompositeSchema,
+    Field,
+    FieldType,
+    ListSchema,
+    LogSchema,
+    MapSchema,
+    Schema,
+    Section,
+    TextSchema,
+    dump_schema,
+    lines_of,
+    outline,
+    parse_schema,
+    view,
+)
+from memory.blocks.store import open_block
+from memory.blocks.targets import target_of
+from memory.store.database import Tx
+from memory.store.errors import BlockRefused, BlockTooLong, Refused
+from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
+
+MOOD = MapSchema(
+    fields=(
+        Field(name="mood", default="calm"),
+        Field(name="energy", type=FieldType.NUMBER, required=True, default=5),
+        Field(name="rested", type=FieldType.BOOLEAN),
+        Field(name="goals", type=FieldType.LIST),
+        Field(name="since", type=FieldType.TIMESTAMP),
+        Field(name="talks", type=FieldType.COUNTER),
+        Field(name="source", read_only=True, default="diary"),
+    )
+)
+TASKS = ListSchema(fields=(Field(name="title", required=True), Field(name="done", type=FieldType.BOOLEAN)), max_items=3)
+BOOK = CompositeSchema(
+    sections=(
+        Section(name="notes"),
+        Section(name="state", schema=MOOD),
+        Section(name="tasks", schema=TASKS),
+        Section(name="diagnostics", read_only=True),
+    )
+)
+SCHEMAS = {"map": MOOD, "list": ListSchema(), "tasks": TASKS, "log": LogSchema(), "book": BOOK, "text": TextSchema()}
+
+
+def content(tx: Tx, label: str = "notes") -> str:
+    """What the row says; the document must say the same, also when it is loaded anew."""
+    block = find_block(tx, ADA, label, IN_GUILD)
+    assert open_block(tx, block.id, SYSTEM, NOW).document.text() == block.content
+    assert verify_block(tx, block.id) == []
+    return block.content
+
+
+# ---------------------------------------------------------------- fields
+
+
+def test_fields_begin_with_their_defaults_and_take_values_of_their_type(tx: Tx) -> None:
+    block = made(tx, new(schema=MOOD, values={"goals": ["walk", "read"]}))
+    assert block.schema == MOOD
+    assert block.content == (
+        "mood: calm\nenergy: 5\nrested:\ngoals:\n1. walk\n2. read\nsince:\ntalks: 0\nsource: diary\n"
+    )
+    for path, value in (
+        ("mood", "cheerful"),
+        ("energy", 7.5),
+        ("rested", True),
+        ("goals", ["read", "swim"]),
+        ("since", "2026-11-22T13:30:00+02:00"),
+        ("talks", 3),
+    ):
+        set_field(tx, author(), "notes", path, value)
+    add_item(tx, author(), "notes", "goals", "sleep")
+    add_item(tx, author(), "notes", "talks", 2)
+    assert content(tx) == (
+        "mood: cheerful\nenergy: 7.5\nrested: yes\ngoals:\n1. read\n2. swim\n3. sleep\n"
+        "since: 2026-11-22 11:30 UTC\ntalks: 5\nsource: diary\n"
+    )
+    set_field(tx, author(), "notes", "rested", None)
+    set_field(tx, author(), "notes", "mood", "")
+    assert content(tx).startswith("mood:\nenergy: 7.5\nrested:\n")
+    assert len(tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH 'swim'")) == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "words"),
+    [
+        ("energy", "7", "field energy is a number, and '7' is not"),
+        ("energy", True, "field energy is a number, and True is not"),
+        ("energy", None, "field energy is required: it needs a number"),
+        ("energy", 2**53 + 1, "field energy holds numbers up to 9,007,199,254,740,992"),
+        ("energy", -(2**70), "field energy holds numbers up to"),
+        ("energy", float("nan"), "field energy holds numbers up to"),
+        ("energy", float("inf"), "field energy holds numbers up to"),
+        ("rested", 1, "field rested is a boolean, and 1 is not"),
+        ("rested", "yes", "field rested is a boolean"),
+        ("mood", 4, "field mood is a text, and 4 is not"),
+        ("mood", "a\x00", "field mood has a NUL character"),
+        ("mood", "\udc00", "field mood has a NUL character or half of a surrogate pair"),
+        ("goals", "walk", "field goals is a list"),
+        ("goals", [1], "an item of goals is a text, and 1 is not"),
+        ("goals", ["x"] * 10_001, "goals holds at most 10,000 items, not 10,001"),
+        ("since", "tomorrow", "field since is a time with its zone"),
+        ("since", "2026-11-22T13:30:00", "field since is a time with its zone"),
+        ("since", "2026-11-22 13:30", "field since is a time with its zone, such as 2026-11-22T12:00:00Z or 2026-"),
+        ("since", "2026-11-22 13:30 CET", "field since is a time with its zone"),
+        ("since", "2026-11-22T13:30:00+02:00 UTC", "field since is a time with its zone"),
+        ("since", "UTC", "field since is a time with its zone"),
+        ("since", 5, "field since is a timestamp, and 5 is not"),
+        ("talks", "many", "field talks is a counter"),
+        ("talks", 2**60, "field talks holds numbers up to"),
+        ("source", "me", "source of block notes is read-only"),
+        ("colour", "red", r"there is no field 'colour'; the fields are: mood \(text\), energy \(number, required\)"),
+        ("", "x", "block notes has fields: .*; name the field or section"),
+        ("mood.deep", "x", "there is no field 'mood.deep'"),
+        ("x" * 300, "x", "there is no field"),
+        ("recovered", "x", "there is no field 'recovered'"),
+    ],
+)
+def test_a_value_that_does_not_fit_is_refused_by_the_name_of_its_field(
+    tx: Tx, path: str, value: Any, words: str
+) -> None:
+    made(tx, new(schema=MOOD))
+    before = content(tx)
+    with pytest.raises((Refused, BlockRefused), match=words):
+        set_field(tx, author(), "notes", path, value)
+    assert content(tx) == before
+
+
+def test_a_counter_is_never_counted_past_what_is_exact(tx: Tx) -> None:
+    made(tx, new(schema=MOOD))
+    add_item(tx, author(), "notes", "talks", 2**53)
+    with pytest.raises(Refused, match="field talks holds numbers up to"):
+        add_item(tx, author(), "notes", "talks", 1)
+    assert "talks: 9007199254740992\n" in content(tx)
+
+
+def test_the_system_keeps_what_is_read_only_to_others(tx: Tx) -> None:
+    made(tx, new(schema=BOOK))
+    with pytest.raises(BlockRefused, match="diagnostics of block notes is read-only"):
+        append_block(tx, author(), "notes", "fine", "diagnostics")
+    with pytest.raises(BlockRefused, match=r"state\.source of block notes is read-only"):
+        set_field(tx, author(), "notes", "state.source", "me")
+    append_block(tx, author(writer=SYSTEM), "notes", "fine", "diagnostics")
+    assert content(tx).endswith("## diagnostics (read only)\nfine\n")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({}, "field name is required"),
+        ({"name": " "}, "field name is required"),
+        ({"name": "Ada", "age": 3}, "has no field 'age'; its fields: name"),
+        ({"name": 3}, "field name is a text"),
+    ],
+)
+def test_a_block_begins_only_with_values_that_fit(tx: Tx, values: dict[str, Any], words: str) -> None:
+    schema = MapSchema(fields=(Field(name="name", required=True),))
+    with pytest.raises(Refused, match=words):
+        made(tx, new(schema=schema, values=values))
+
+
+def test_what_a_block_begins_with_obeys_its_limit_and_its_kind(tx: Tx) -> None:
+    with pytest.raises(BlockTooLong):
+        made(tx, new(schema=MOOD, values={"mood": "x" * 5_000}))
+    with pytest.raises(Refused, match="give their values, not a text"):
+        made(tx, new("other", schema=MOOD, content="text"))
+    with pytest.raises(Refused, match="it has no fields mood"):
+        made(tx, new("another", values={"mood": "x"}))
+    with pytest.raises(Refused, match="there is no section 'elsewhere'; there are: notes, state, tasks, diagnostics"):
+        made(tx, new("book", schema=BOOK, values={"elsewhere": "x"}))
+
+
+# ---------------------------------------------------------------- lists and logs
+
+
+def test_items_are_added_set_and_removed_by_their_numbers(tx: Tx) -> None:
+    made(tx, new(schema=TASKS))
+    for title in ("sweep", "mop", "dust"):
+        add_item(tx, author(), "notes", "", {"title": title})
+    with pytest.raises(Refused, match="the list holds 3 of 3 items: remove one first"):
+        add_item(tx, author(), "notes", "", {"title": "more"})
+    set_item(tx, author(), "notes", "", 2, {"title": "mop", "done": True})
+    remove_item(tx, author(), "notes", "", 1)
+    assert content(tx) == "1. title: mop; done: yes\n2. title: dust\n"
+    for number in (0, 3, -1, 2**80):
+        with pytest.raises(Refused, match="the list has 2, counted from 1"):
+            remove_item(tx, author(), "notes", "", number)
+
+
+def test_a_list_never_holds_more_than_ten_thousand_items(tx: Tx) -> None:
+    with pytest.raises(ValueError, match="10000"):
+        ListSchema(max_items=10_001)
+    with pytest.raises(Refused, match="the list holds 10,000 of 10,000 items"):
+        made(tx, new(schema=ListSchema(), char_limit=10**6, values={"items": ["x"] * 10_001}))
+
+
+def test_a_log_keeps_its_newest_entries_and_shows_the_last_of_them(tx: Tx) -> None:
+    made(tx, new(schema=LogSchema(display_limit=2, max_entries=4)))
+    for word in ("one", "two", "three", "four", "five\nlines"):
+        add_item(tx, author(), "notes", "", word)
+    block = find_block(tx, ADA, "notes", IN_GUILD)
+    assert content(tx).splitlines() == [
+        f"- [2026-11-22 12:00] {word}" for word in ("two", "three", "four", "five lines")
+    ]
+    assert block.shown.splitlines() == ["(2 older entries: search finds them)", *block.content.splitlines()[2:]]
+    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
+        remove_item(tx, author(), "notes", "", 1)
+    with pytest.raises(BlockRefused, match="entries of a log cannot be changed"):
+        set_item(tx, author(), "notes", "", 1, "x")
+
+
+def test_a_log_of_its_own_takes_entries_of_its_agent_and_keeps_them(tx: Tx) -> None:
+    made(tx, new(type=BlockType.LOG, permission=Permission.ADMIN, schema=LogSchema(fields=(Field(name="event"),))))
+    assert "it rained" in append_block(tx, author(), "notes", "it rained").content
+    assert "it snowed" in add_item(tx, author(), "notes", "", {"event": "it snowed"}).content
+    with pytest.raises(BlockRefused, match="append here: no overwrite"):
+        write_block(tx, author(), "notes", "nothing")
+
+
+# ---------------------------------------------------------------- texts in parts, and wrong doors
+
+
+def test_sections_are_addressed_by_their_names(tx: Tx) -> None:
+    made(tx, new(schema=BOOK, values={"notes": "one", "state": {"mood": "low"}, "tasks": [{"title": "sweep"}]}))
+    append_block(tx, author(), "notes", " two", "notes")
+    replace_in_block(tx, author(), "notes", "one", "1", "notes")
+    set_field(tx, author(), "notes", "state.energy", 3)
+    append_block(tx, author(), "notes", "er", "state.mood")
+    add_item(tx, author(), "notes", "tasks", {"title": "mop"})
+    assert content(tx) == (
+        "## notes\n1 two\n## state\nmood: lower\nenergy: 3\nrested:\ngoals:\nsince:\ntalks: 0\nsource: diary\n"
+        "## tasks\n1. title: sweep\n2. title: mop\n## diagnostics (read only)\n"
+    )
+
+
+def test_the_wrong_door_is_refused_with_the_right_one(tx: Tx) -> None:
+    made(tx, new(schema=BOOK))
+    made(tx, new("plain", content="text"))
+    with pytest.raises(Refused, match=r"has sections: notes .*; name the field or section"):
+        append_block(tx, author(), "notes", "x")
+    with pytest.raises(Refused, match="has sections"):
+        replace_in_block(tx, author(), "notes", "x", "y")
+    with pytest.raises(Refused, match="is one text, without fields"):
+        set_field(tx, author(), "plain", "mood", "x")
+    with pytest.raises(Refused, match="this is a number, not a text"):
+        append_block(tx, author(), "notes", "x", "state.energy")
+    with pytest.raises(Refused, match="this is a text, which has no items"):
+        add_item(tx, author(), "notes", "notes", "x")
+    with pytest.raises(Refused, match="'q' does not occur there"):
+        replace_in_block(tx, author(), "notes", "q", "x", "notes")
+
+
+def test_adding_takes_the_right_to_append_and_setting_the_right_to_overwrite(tx: Tx) -> None:
+    made(tx, new(schema=BOOK, permission=Permission.APPEND))
+    add_item(tx, author(), "notes", "tasks", {"title": "sweep"})
+    add_item(tx, author(), "notes", "state.talks", 1)
+    append_block(tx, author(), "notes", "x", "notes")
+    for change in (
+        lambda: set_field(tx, author(), "notes", "state.mood", "x"),
+        lambda: set_item(tx, author(), "notes", "tasks", 1, {"title": "mop"}),
+        lambda: remove_item(tx, author(), "notes", "tasks", 1),
+        lambda: replace_in_block(tx, author(), "notes", "x", "y", "notes"),
+    ):
+        _refused(change)
+
+
+def _refused(change: Any) -> None:
+    with pytest.raises(BlockRefused, match="no overwrite"):
+        change()
+
+
+# ---------------------------------------------------------------- the viewport
+
+
+def test_a_viewport_shows_some_lines_and_says_which(tx: Tx) -> None:
+    made(tx, new(content="".join(f"{n}\n" for n in range(1, 8))))
+    assert set_viewport(tx, author(), "notes", 3, 2).shown == "(lines 3 to 4 of 7)\n3\n4\n"
+    assert find_block(tx, ADA, "notes", IN_GUILD).shown == "(lines 3 to 4 of 7)\n3\n4\n"
+    assert append_block(tx, author(), "notes", "8\n").shown == "(lines 3 to 4 of 8)\n3\n4\n"
+    for first, lines in ((0, 2), (9, 1), (1, -1)):
+        with pytest.raises(Refused, match="the block has 8 lines"):
+            set_viewport(tx, author(), "notes", first, lines)
+    assert set_viewport(tx, author(), "notes", 0, 0).shown == "".join(f"{n}\n" for n in range(1, 9))
+
+
+def test_a_viewport_beyond_the_end_shows_the_last_lines() -> None:
+    assert lines_of("a\nb\nc\n", 9, 2) == "(lines 2 to 3 of 3)\nb\nc\n"
+    assert lines_of("a\nb", 5, 2) == "a\nb"
+
+
+# ---------------------------------------------------------------- schemas as such
+
+
+@pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
+def test_a_schema_comes_back_from_its_text(schema: Schema) -> None:
+    assert parse_schema(dump_schema(schema)) == schema
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"type":"tree"}',
+        "{}",
+        "no",
+        '{"type":"map","fields":[]}',
+        '{"type":"map","fields":[{"name":"a"},{"name":"a"}]}',
+        '{"type":"map","fields":[{"name":"<b>"}]}',
+        '{"type":"map","fields":[{"name":"a.b"}]}',
+        '{"type":"map","fields":[{"name":"a","type":"number","default":"x"}]}',
+        '{"type":"composite","sections":[{"name":"a","schema":{"type":"log"}}]}',
+        '{"type":"list","max_items":0}',
+    ],
+)
+def test_what_is_no_schema_is_refused(text: str) -> None:
+    with pytest.raises(Refused, match="not a block schema"):
+        parse_schema(text)
+
+
+def test_schemas_are_told_in_words() -> None:
+    assert outline(TextSchema()) == ""
+    assert outline(TASKS) == "a list of at most 3 items of title (text, required), done (boolean)"
+    assert outline(BOOK).startswith("sections: notes (text); state (fields: mood (text), energy (number, required), ")
+    assert view(MOOD, "x") == "x"
+
+
+# ---------------------------------------------------------------- damage
+
+
+def test_what_a_damaged_structured_block_said_is_kept_until_it_is_taken_away(tx: Tx) -> None:
+    block = made(tx, new(schema=MOOD))
+    set_field(tx, author(), "notes", "mood", "cheerful")
+    tx.run("UPDATE memory_block_updates SET update_blob = x'00' WHERE seq = 2")
+    changed = set_field(tx, author(), "notes", "energy", 9)
+    assert changed.content.startswith("mood: calm\nenergy: 9\n")
+    assert "recovered, as it stood before a damage: set the fields again\nmood: cheerful\n" in changed.content
+    assert content(tx) == changed.content
+    set_field(tx, author(), "notes", "recovered", "")
+    assert "recovered" not in content(tx)
+    assert block.id == changed.id
+
+
+# ---------------------------------------------------------------- any edits
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=10)
+SHORT = st.sampled_from(["walk", "read", "swim", "日記", "a\nb"])
+ACTS = st.one_of(
+    st.tuples(st.just("mood"), TEXTS),
+    st.tuples(st.just("append"), TEXTS),
+    st.tuples(st.just("energy"), st.one_of(st.integers(-(2**53), 2**53), st.floats(-1e9, 1e9))),
+    st.tuples(st.just("rested"), st.sampled_from([True, False, None])),
+    st.tuples(st.just("goals"), st.lists(SHORT, max_size=4)),
+    st.tuples(st.just("add"), SHORT),
+    st.tuples(st.just("put"), SHORT),
+    st.tuples(st.just("drop"), st.integers(1, 3)),
+    st.tuples(st.just("count"), st.integers(-5, 5)),
+)
+WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"))
+Act = tuple[str, Any]
+
+
+def change_of(act: Act, length: int) -> tuple[str, Any]:
+    """An act as (function's name, its arguments after the label), where the list of goals is so long."""
+    what, value = act
+    match what:
+        case "append":
+            return "append_block", ("mood", value)
+        case "add":
+            return "add_item", ("goals", value)
+        case "put":
+            return ("set_item", ("goals", length, value)) if length else ("add_item", ("goals", value))
+        case "drop":
+            return ("remove_item", ("goals", min(value, length))) if length else ("add_item", ("talks", 1))
+        case "count":
+            return "add_item", ("talks", value)
+        case _:
+            return "set_field", (what, value)
+
+
+DOORS: dict[str, Any] = {each.__name__: each for each in (add_item, set_item, remove_item, set_field)}
+DOORS["append_block"] = lambda tx, who, label, path, text: append_block(tx, who, label, text, path)
+
+
+def apply(model: dict[str, Any], name: str, arguments: Any) -> None:
+    """The same change on plain data."""
+    path = arguments[0]
+    match name:
+        case "append_block":
+            model["mood"] += arguments[1]
+        case "add_item" if path == "talks":
+            model["talks"] += arguments[1]
+        case "add_item":
+            model["goals"].append(arguments[1])
+        case "set_item":
+            model["goals"][arguments[1] - 1] = arguments[2]
+        case "remove_item":
+            del model["goals"][arguments[1] - 1]
+        case _:
+            model[path] = list(arguments[1]) if path == "goals" else arguments[1]
+
+
+@given(acts=st.lists(st.tuples(st.integers(0, 2), ACTS), max_size=12))
+def test_any_edits_by_several_writers_equal_plain_data(acts: list[tuple[int, Act]]) -> None:
+    with blocks_store() as tx:
+        block = made(tx, new(schema=MOOD, char_limit=10**6))
+        model: dict[str, Any] = {"mood": "calm", "energy": 5, "rested": None, "goals": [], "talks": 0}
+        for writer, act in acts:
+            name, arguments = change_of(act, len(model["goals"]))
+            DOORS[name](tx, author(writer=WRITERS[writer]), "notes", *arguments)
+            apply(model, name, arguments)
+        document = open_block(tx, block.id, SYSTEM, NOW).document
+        kept: dict[str, Any] = {}
+        document.change(lambda loro: kept.update(containers.values(loro, MOOD)))
+        assert {key: kept[key] or (0 if key == "talks" else kept[key]) for key in model} == (
+            model | {"mood": model["mood"] or None}
+        )
+        assert content(tx) == document.text()
+
+
+def apart_edit(document: BlockDocument, act: Act) -> None:
+    """An act on a document that others change at the same time."""
+    found: list[Any] = []
+    document.change(lambda loro: found.append(containers.values(loro, MOOD)))
+    name, (path, *rest) = change_of(act, len(found[0]["goals"]))
+    target = target_of(MOOD, path)
+    change: Any = {
+        "append_block": containers.add_text,
+        "add_item": containers.add_item,
+        "set_item": containers.set_item,
+        "remove_item": containers.remove_item,
+        "set_field": containers.set_value,
+    }[name]
+    document.change(lambda loro: change(loro, target, *rest))
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), ACTS), max_size=14), st.randoms(use_true_random=False))
+def test_edits_made_apart_merge_to_the_same_in_any_order(acts: list[tuple[int, Act]], chance: Any) -> None:
+    base = BlockDocument(peer=1)
+    base.change(lambda loro: containers.begin(loro, MOOD, {}))
+    base.commit(Stamp(SYSTEM, None, 1, NOW))
+    start = seal(BlobKind.CHECKPOINT, 1, base.snapshot())
+    apart = [BlockDocument.load(start, [], peer) for peer in (2, 3, 4)]
+    deltas = []
+    for number, (who, act) in enumerate(acts, 2):
+        apart_edit(apart[who], act)
+        data = apart[who].commit(Stamp(WRITERS[who], None, number, NOW))
+        if data:
+            deltas.append((who, seal(BlobKind.UPDATE, number, data)))
+    texts = set()
+    for _ in range(3):
+        queues = [[blob for who, blob in deltas if who == each] for each in range(3)]
+        order = []
+        while any(queues):
+            order.append(chance.choice([queue for queue in queues if queue]).pop(0))
+        texts.add(BlockDocument.load(start, order).text())
+    assert len(texts) == 1

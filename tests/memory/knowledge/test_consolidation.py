@@ -1,0 +1,355 @@
+"""Upkeep of entries by plans: candidates, what may be done and what never is, and undoing it; real SQLite."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memory.erasure import retraction
+from memory.knowledge import archival, consolidation, graph
+from memory.knowledge.archival import Entry, NewEntry, Origin
+from memory.knowledge.consolidation import Broken, Linked, Mark, Merge, Part, Pass, Plan, Refine, Retire
+from memory.knowledge.graph import Entity, Kind, Triple
+from memory.people.audience import Audience, Scope, Trust, person_audience
+from memory.store.database import Tx, as_dict
+from memory.store.errors import Refused
+from memory.store.ids import MessageId, PersonId
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store, taken
+from tests.memory.search.test_vectors import opened
+from tests.memory.search.vector_parts import embed_all
+
+PART = Part(STAR, GUILD, Trust.APPROVED)
+LATER = NOON + timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Of:
+    """Whose an entry is and who may know it."""
+
+    person: PersonId | None = ANN
+    audience: Audience = GUILD
+    trust: Trust = Trust.APPROVED
+    message: MessageId | None = None
+    importance: float = 0.5
+    category: str = ""
+
+
+HERS = Of()
+
+
+def kept(tx: Tx, text: str, of: Of = HERS, at: datetime = NOON) -> Entry:
+    origin = Origin(Scope(of.audience), of.trust, of.person, of.message)
+    return archival.insert(tx, STAR, NewEntry(text, origin, importance=of.importance, category=of.category), at)
+
+
+def several(tx: Tx, count: int, of: Of = HERS) -> list[Entry]:
+    return [kept(tx, f"thing number {number} lies in drawer {number * 7}", of) for number in range(count)]
+
+
+def merge(*sources: Entry, content: str = "") -> Merge:
+    return Merge(Pass.CONSOLIDATION, sources, content or sources[-1].content, "", ())
+
+
+def retire(entries: Sequence[Entry]) -> Plan:
+    return Plan(tuple(Retire(Pass.CONSOLIDATION, entry) for entry in entries))
+
+
+def state(tx: Tx) -> list[dict[str, object]]:
+    return [dict(as_dict(row)) for row in tx.all("SELECT * FROM archival_entries ORDER BY n")]
+
+
+def standing(tx: Tx) -> set[str]:
+    return {entry.content for entry in archival.latest(tx, STAR, Scope(GUILD), limit=100_000)}
+
+
+def unharmed(tx: Tx, plan: Plan, why: str) -> None:
+    """The plan is refused as a whole, and nothing has changed."""
+    before = state(tx)
+    tx.run("SAVEPOINT unit")
+    with pytest.raises(Broken, match=why):
+        consolidation.apply(tx, plan, LATER)
+    tx.run("ROLLBACK TO unit")
+    tx.run("RELEASE unit")
+    assert state(tx) == before
+    assert tx.all("SELECT * FROM dream_runs") == []
+
+
+def test_a_merge_keeps_the_oldest_day_the_most_weight_and_everybody_it_came_from(tx: Tx) -> None:
+    first = kept(tx, "Ann takes the tram 71", Of(message=MessageId(1)), NOON - timedelta(days=9))
+    second = kept(tx, "Ann goes by tram 71", Of(message=MessageId(2), importance=0.7))
+    kept(tx, "Ann goes by tram 71", Of(message=MessageId(3)))  # reinforces it
+    second = archival.read(tx, STAR, second.id, Scope(GUILD))
+    run = consolidation.apply(tx, Plan((merge(first, second, content="Ann goes by tram 71."),)), LATER)
+    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    assert (made.content, made.created_at, made.importance) == ("Ann goes by tram 71.", first.created_at, 0.7)
+    assert (made.reinforcement, made.messages, made.people) == (2, (1, 2, 3), (ANN,))
+    rows = tx.all("SELECT superseded_by, archived_at FROM archival_entries WHERE id IN (?, ?)", (first.id, second.id))
+    assert [(row["superseded_by"], row["archived_at"] is not None) for row in rows] == [(made.id, True)] * 2
+    assert archival.read(tx, STAR, first.id, Scope(GUILD)).id == made.id, "who asks for the old one is given the new"
+    items, hidden = consolidation.reported(tx, run, Scope(GUILD), 10)
+    assert ([item.action for item in items], hidden) == (["made", "merged", "merged"], 0)
+
+
+def triple(subject: str, relation: str, other: str) -> Triple:
+    return Triple(Entity(subject, Kind.PERSON), relation, Entity(other, Kind.THING))
+
+
+def known(tx: Tx) -> list[str]:
+    return [each.triple.object.name for each in graph.linked(tx, STAR, "Ann", Scope(GUILD), LATER)]
+
+
+def test_a_merge_takes_along_what_its_sources_say_of_whom_and_undoing_gives_it_back(tx: Tx) -> None:
+    first, second = kept(tx, "Ann takes the tram 71 to Graz"), kept(tx, "Ann goes by tram 71 to Graz")
+    graph.put(tx, "drm_0", first, [triple("Ann", "goes by", "tram 71"), triple("Ann", "takes", "tram 71")], NOON)
+    said = Linked(Pass.ENTITIES, second, (triple("ann", "goes by", "Tram 71"), triple("Ann", "goes to", "Graz")))
+    consolidation.apply(tx, Plan((merge(first, second), said)), LATER)
+    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    assert sorted(known(tx)) == ["Graz", "Tram 71", "tram 71"], "each relation once, also what was read in the same run"
+    assert {row["entry_id"] for row in tx.all("SELECT entry_id FROM graph_triples")} == {first.id, second.id, made.id}
+    consolidation.undo(tx, LATER)
+    assert sorted(known(tx)) == ["tram 71", "tram 71"], "as before the run"
+
+
+def test_a_merge_takes_nothing_along_that_its_own_words_do_not_say(tx: Tx) -> None:
+    first, second = kept(tx, "Ann takes the tram 71 home"), kept(tx, "Ann goes by tram 71")
+    graph.put(tx, "drm_0", first, [triple("Ann", "takes", "tram 71"), triple("Ann", "goes to", "home")], NOON)
+    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    assert known(tx) == ["tram 71"]
+
+
+def test_at_most_five_percent_but_three_go_in_a_run_and_ten_percent_in_a_week() -> None:
+    tx = store()
+    entries = several(tx, 100)
+    assert consolidation.allowance(tx, STAR, NOON) == 5
+    unharmed(tx, retire(entries[:6]), "loss bound")
+    consolidation.apply(tx, retire(entries[:5]), NOON)
+    consolidation.apply(tx, retire(entries[5:9]), NOON + timedelta(days=1))
+    assert consolidation.allowance(tx, STAR, NOON + timedelta(days=2)) == 0, "9 of what is 91 now: 10 % are gone"
+    assert consolidation.allowance(tx, STAR, NOON + timedelta(days=8)) == 4
+    few = store()
+    several(few, 4)
+    assert consolidation.allowance(few, STAR, NOON) == 3
+
+
+@pytest.mark.parametrize("strong", ["reinforced", "important"])
+def test_what_was_said_often_or_is_important_never_goes(tx: Tx, strong: str) -> None:
+    entry = kept(tx, "Ann is allergic to nuts", Of(importance=0.8 if strong == "important" else 0.5))
+    for _ in range(5 if strong == "reinforced" else 0):
+        entry = kept(tx, "Ann is allergic to nuts")
+    unharmed(tx, retire([entry]), "important")
+    assert entry.id not in {each.id for each in consolidation.choose(tx, STAR, Pass.DUPLICATES).new.get(PART, ())}
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ("Ann goes by tram.", "number"),
+        ("Ann goes by tram 72.", "number"),
+        ("She goes by tram 71.", "number"),
+        ("Ann goes by tram 71 to Graz.", "no entry says"),
+    ],
+)
+def test_specifics_survive_a_merge_and_none_is_invented(tx: Tx, content: str, why: str) -> None:
+    sources = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    unharmed(tx, Plan((merge(*sources, content=content),)), why)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [Of(person=BOB), Of(audience=person_audience(ANN)), Of(trust=Trust.STRANGER), Of(category="anti-patterns/talk")],
+)
+def test_people_audiences_trust_and_kinds_are_never_joined(tx: Tx, other: Of) -> None:
+    first, second = kept(tx, "goes by tram 71"), kept(tx, "comes by tram 71", other)
+    unharmed(tx, Plan((merge(first, second),)), "joined")
+    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {}
+
+
+def test_what_changed_meanwhile_is_left_and_said(tx: Tx) -> None:
+    first, second, third = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71"), kept(tx, "hm")
+    archival.append(tx, STAR, first.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
+    archival.delete(tx, STAR, third.id, Scope(GUILD))
+    run = consolidation.apply(tx, Plan((merge(first, second), Retire(Pass.CONSOLIDATION, third))), LATER)
+    found = consolidation.latest_run(tx)
+    assert found is not None
+    assert (found.id, found.retired + found.made + found.refined, found.notes) == (
+        run,
+        0,
+        ("2 changes, because their entries had changed since",),
+    )
+
+
+def test_nothing_new_is_nothing_to_look_at_and_leaves_no_run(tx: Tx) -> None:
+    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).new == {}
+    assert consolidation.apply(tx, Plan(), NOON) == ""
+    kept(tx, "Ann goes by tram 71")
+    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
+    marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
+    assert consolidation.apply(tx, Plan(marks=marks), NOON) == ""
+    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).new == {}
+    assert consolidation.choose(tx, STAR, Pass.CONSOLIDATION).new, "each pass has a mark of its own"
+    assert tx.all("SELECT * FROM dream_runs") == []
+
+
+def test_an_old_entry_comes_back_into_view_when_a_like_one_is_new(tx: Tx) -> None:
+    several(tx, 50)
+    old = kept(tx, "Ann likes black tea with a little milk in the morning")
+    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
+    marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
+    consolidation.apply(tx, Plan(marks=marks), NOON)
+    new = kept(tx, "In the morning Ann likes black tea with milk")
+    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {PART: [(old, new)]}
+
+
+def test_without_a_word_in_common_vectors_say_what_is_near(tmp_path: Path) -> None:
+    tx = opened(tmp_path)
+    first, second = kept(tx, "near tea"), kept(tx, "near coffee and a much longer sentence about it")
+    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {}
+    embed_all(tx)
+    tx.run(
+        "UPDATE vectors SET vector = (SELECT vector FROM vectors LIMIT 1), bits = (SELECT bits FROM vectors LIMIT 1)"
+    )
+    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {PART: [(first, second)]}
+
+
+def test_undoing_puts_everything_back_exactly_and_is_not_done_again(tx: Tx) -> None:
+    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    noise, plain = kept(tx, "hm"), kept(tx, "likes cake", Of(category="food"))
+    before = state(tx)
+    refine = Refine(Pass.CONSOLIDATION, plain, "food/sweet", ("cake",))
+    plan = Plan(
+        (merge(first, second, content="Ann takes, goes by, the tram 71"), Retire(Pass.CONSOLIDATION, noise), refine)
+    )
+    consolidation.apply(tx, plan, LATER)
+    assert state(tx) != before
+    assert standing(tx) == {"Ann takes, goes by, the tram 71", "likes cake"}
+    done = consolidation.undo(tx, LATER)
+    undone, missing = done.run, done.gone
+    assert (state(tx), missing, undone.retired) == (before, 0, 3)
+    assert consolidation.allowance(tx, STAR, LATER) == 3, "what came back does not count"
+    with pytest.raises(Refused, match="no run to undo"):
+        consolidation.undo(tx, LATER)
+    kept(tx, "Ann goes on by tram 71")
+    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).clusters == {}, "what somebody took back is left alone"
+
+
+def test_undoing_is_refused_as_a_whole_when_something_was_changed_since(tx: Tx) -> None:
+    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    archival.append(tx, STAR, made.id, "and walks", Origin(Scope(GUILD), Trust.APPROVED, ANN), LATER)
+    before = state(tx)
+    with pytest.raises(Refused, match="1 of the 3 entries"):
+        consolidation.undo(tx, LATER)
+    assert state(tx) == before
+
+
+def test_who_deletes_a_message_takes_back_what_was_merged_of_it_and_no_more(tx: Tx) -> None:
+    one, two = taken(tx, 1, "by tram 71"), taken(tx, 2, "tram 71 every day")
+    first = kept(tx, "Ann takes the tram 71", Of(message=one.message))
+    second = kept(tx, "Ann goes by tram 71", Of(message=two.message))
+    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    assert one.message is not None
+    retraction.forget_derived(tx, one.message, LATER)
+    assert standing(tx) == {second.content}
+    assert tx.all("SELECT 1 FROM archival_entries WHERE superseded_by IS NOT NULL") == []
+    assert consolidation.undo(tx, LATER).gone == 2, "what is gone stays gone, and that is said"
+    assert standing(tx) == {second.content}
+
+
+def test_who_forgets_a_merged_entry_forgets_all_that_it_was_made_of(tx: Tx) -> None:
+    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    archival.delete(tx, STAR, first.id, Scope(GUILD))
+    assert state(tx) == []
+
+
+def test_keeping_a_merged_entry_to_fewer_keeps_what_it_was_made_of_to_them(tx: Tx) -> None:
+    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    consolidation.apply(tx, Plan((merge(first, second),)), LATER)
+    (made,) = archival.latest(tx, STAR, Scope(GUILD))
+    retraction.narrow_entry(tx, made, person_audience(ANN))
+    assert {row["audience"] for row in state(tx)} == {person_audience(ANN)}
+
+
+def test_a_part_never_sees_another_and_each_has_its_mark(tx: Tx) -> None:
+    secret = Of(audience=person_audience(ANN))
+    kept(tx, "Ann takes the tram 71")
+    kept(tx, "Ann takes the tram 71 too", secret)
+    kept(tx, "Ann takes the tram 71 as well", secret)
+    choice = consolidation.choose(tx, STAR, Pass.CONSOLIDATION)
+    assert {part.audience: len(new) for part, new in choice.new.items()} == {GUILD: 1, person_audience(ANN): 2}
+    assert [part.audience for part in choice.clusters] == [person_audience(ANN)]
+    mark = next(Mark(Pass.CONSOLIDATION, part, at) for part, at in choice.position.items() if part.audience == GUILD)
+    consolidation.apply(tx, Plan(marks=(mark,)), NOON)
+    left = consolidation.choose(tx, STAR, Pass.CONSOLIDATION).new
+    assert [part.audience for part in left] == [person_audience(ANN)]
+
+
+def test_more_than_a_run_looks_at_waits_for_the_next(tx: Tx) -> None:
+    several(tx, 450)
+    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
+    assert (len(choice.new[PART]), choice.more) == (400, True)
+    marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
+    consolidation.apply(tx, Plan(marks=marks), NOON)
+    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
+    assert (len(choice.new[PART]), choice.more) == (50, False)
+
+
+def test_what_was_put_off_is_looked_at_again(tx: Tx) -> None:
+    entry = kept(tx, "Ann takes the tram 71")
+    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
+    marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
+    consolidation.apply(tx, Plan(marks=marks, again=(entry,)), NOON)
+    assert consolidation.choose(tx, STAR, Pass.DUPLICATES).new == {PART: [entry]}
+
+
+def test_what_was_retired_is_kept_for_ninety_days(tx: Tx) -> None:
+    entry = kept(tx, "hm")
+    consolidation.apply(tx, retire([entry]), NOON)
+    assert archival.purge(tx, NOON) == 0
+    assert archival.purge(tx, LATER) == 1
+    assert tx.all("SELECT * FROM dream_items") == []
+
+
+def test_an_audit_that_fails_takes_the_run_back(tx: Tx, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = kept(tx, "Ann takes the tram 71"), kept(tx, "Ann goes by tram 71")
+    monkeypatch.setattr(archival, "put", _wider)
+    unharmed(tx, Plan((merge(first, second),)), "audience, trust, age or people")
+
+
+def _wider(tx: Tx, entry: Entry) -> Entry:
+    """What a mistake of ours would be: an entry that more may know than its sources."""
+    made = _put(tx, replace(entry, audience=Audience("public")))
+    return replace(made, audience=GUILD)
+
+
+_put = archival.put
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Ann's dentist is on Elm Street.", "ann’s dentist is on elm street", True),
+        ("- likes *tea*, and cake!", "Likes tea and cake", True),
+        ("likes tea", "likes no tea", False),
+        ("likes tea?", "likes tea", False),
+        ("it costs 5.5", "it costs 55", False),
+        ("it was -5 degrees", "it was 5 degrees", False),
+        ("moves to the US", "moves to the us", False),
+        ("猫が好き", "猫が好き。", True),
+    ],
+)
+def test_the_same_is_what_differs_in_case_and_marks_alone(one: str, other: str, same: bool) -> None:
+    assert (consolidation.same_words(one) == consolidation.same_words(other)) is same
+
+
+def test_specifics_are_numbers_names_acronyms_and_negations() -> None:
+    text = "Ada's GP said on 2026-03-01 that she is not to take 20mg"
+    assert consolidation.specifics(text) == {"ada", "gp", "2026-03-01", "not", "20mg"}
+    assert consolidation.specifics("Heute geht Jörg nicht zur TU") >= {"jörg", "tu", "nicht"}
+    assert consolidation.lost(["東京で会う"], "大阪で会う")
+    assert not consolidation.lost(["Ada likes tea"], "tea is what ada likes")
+    assert json.dumps(sorted(consolidation.invented(["ada likes tea"], "Ada likes tea with Bob"))) == '["bob"]'

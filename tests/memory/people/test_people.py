@@ -1,0 +1,439 @@
+"""What is known about a person: every table with content is registered and has an audience; what is erased is gone."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from memory import activity, blocks, budgets, coordination, folders, groups, jobs, requests
+from memory.agenda import calendar, reminders, tasks
+from memory.agenda.calendar import NewEvent
+from memory.agenda.reminders import NewReminder
+from memory.agenda.tasks import NewTask
+from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
+from memory.blocks.document import SYSTEM, agent_writer
+from memory.budgets import Spent
+from memory.erasure import stores
+from memory.jobs import NewJob
+from memory.knowledge import (
+    archival,
+    consolidation,
+    facts,
+    feedback,
+    graph,
+    items,
+    projects,
+    sessions,
+    summaries,
+    work,
+    working,
+)
+from memory.knowledge.archival import NewEntry, Origin
+from memory.knowledge.items import By
+from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
+from memory.knowledge.working import NewEntry as NewKept
+from memory.people import access, quiet_hours, states, unshown
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.queue import follow_ups, gaps, inbox, messages, outbox, place_settings, turns
+from memory.queue.gaps import Span
+from memory.queue.inbox import Heard, InRow
+from memory.queue.messages import Said
+from memory.queue.outbox import NewRow
+from memory.queue.payloads import Brought, Quotation
+from memory.queue.steps import Answered, WorkState
+from memory.queue.turns import Turn
+from memory.requests import Request, Verdict
+from memory.search import vectors
+from memory.search.vector_texts import texts_of
+from memory.store.database import Tx, as_dict
+from memory.store.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
+from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, taken
+from tests.memory.search.vector_parts import embed_all, pointing
+
+DIRECT = Heard(PlaceId("discord:user:ann"), "direct", "", person_audience(ANN), ())
+SECRET = "quetzalcoatl"
+"""A word that only Ann says."""
+
+STRUCTURE = {
+    "item_sources": "links, gone with their item",
+    "agents": "what the owner configured",
+    "folder_attachments": "links",
+    "erasures": "numbers of what was erased, by the id of who wanted it; must outlive the erasing",
+    "agent_groups": "what the owner configured",
+    "constellation_blocks": "what the owner configured",
+    "group_members": "links",
+    "agent_messages": "numbers of rows: which agent wrote to which",
+    "group_states": "whose turn is next, and when who was asked",
+    "migration_checksums": "of the program",
+    "shared_block_agents": "links, gone with their block",
+    "passed_over": "digests of what was not taken in",
+    "vectors": "numbers made of rows, gone with them; the audience is that of their space",
+    "vector_models": "names of models",
+    "vector_queue": "numbers of rows",
+    "dream_changes": "numbers of rows",
+    "entry_expansions": "which entry was made of which, gone with either",
+    "dream_runs": "when, and what was left, in words of ours",
+    "dream_tallies": "how many",
+    "agent_data_sources": "links",
+    "data_source_items": "what was seen of a feed, a calendar or a folder, by id; gone with the source",
+    "sqlite_sequence": "of SQLite",
+}
+"""Tables without words of people."""
+NUMBERS = {
+    "people_rules": "who is let in or shut out, by id",
+    "unshown_people": "whose words are shown to nobody else, by id",
+    "person_times": "time zones, quiet hours, where reminders arrive",
+    "gaps": "ids of messages that were not read, and whose direct messages they are",
+    "steering": "how places are heard, who answers there, and languages",
+    "model_usage": "what a call cost",
+    "budgets": "what may be spent",
+    "budget_reservations": "what a call will cost, until it is over",
+    "memory_block_writers": "which number a writer has in a block",
+}
+"""Registered, but nothing to be heard: no audience."""
+PLACES = {
+    "places": "names of places, with their audience; about nobody",
+    "folders": "what the owner named, with its audience; about nobody",
+    "data_sources": "what the owner named, with its audience; about nobody",
+    "import_audit": "which records of a file were taken in, by their ids there, for the owner",
+    "vector_spaces": "audiences of vectors, gone with the last of them",
+}
+
+
+def tables(tx: Tx) -> dict[str, set[str]]:
+    """Every table that holds rows of its own, with its columns; a full-text index keeps its words in shadows."""
+    names = [str(row["name"]) for row in tx.all("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    virtual = {name for name in names if name.endswith("_fts")}
+    shadows = {name for name in names for index in virtual if name.startswith(f"{index}_")}
+    return {
+        name: {str(row["name"]) for row in tx.all(f"PRAGMA table_info({name})")}
+        for name in names
+        if name not in virtual | shadows
+    }
+
+
+def registered() -> list[str]:
+    return [table for store in stores.STORES for table in sorted(store.tables)]
+
+
+def test_every_table_with_content_is_registered_once(tx: Tx) -> None:
+    assert sorted(registered()) == sorted(set(registered()))
+    assert set(tables(tx)) - set(registered()) == set(STRUCTURE) & set(tables(tx)) | set(PLACES)
+
+
+def test_every_table_with_content_has_an_audience(tx: Tx) -> None:
+    without = {name for name, columns in tables(tx).items() if "audience" not in columns}
+    assert without == (set(STRUCTURE) & set(tables(tx))) | set(NUMBERS)
+
+
+def test_every_full_text_index_is_of_a_registered_table(tx: Tx) -> None:
+    made = tx.all("SELECT sql FROM sqlite_schema WHERE name GLOB '*_fts'")
+    assert {str(row["sql"]).split("content='")[1].split("'")[0] for row in made} <= set(registered())
+
+
+def test_no_store_is_registered_for_a_table_that_is_not_there(tx: Tx) -> None:
+    assert set(registered()) <= set(tables(tx))
+
+
+# ------------------------------------------------------------------------------------------------------- erasing
+
+
+def block(tx: Tx, label: str, audience: Audience, words: str, about: PersonId | None = None, edits: int = 3) -> None:
+    new = NewBlock(CONSTELLATION_OWNER, label, "Notes", audience, Trust.SYSTEM, about=about, profile=words)
+    made = blocks.create_block(tx, new, SYSTEM, NOON)
+    author = Author(STAR, Scope(audience), agent_writer(STAR), Trust.APPROVED, NOON)
+    for number in range(edits):
+        blocks.append_block(tx, author, label, f"{words} {number}\n")
+    assert words in blocks.find_block(tx, STAR, made.label, Scope(audience)).content
+
+
+def answered(tx: Tx, turn: Turn, text: str) -> None:
+    """What a turn said, stored and sent."""
+    said = Said(
+        turn.id, 1, turn.place, STAR, turn.person, "Star", "assistant", text, "discord", turn.scope.audience,
+        Trust.AGENT, NOON,
+    )  # fmt: skip
+    message = messages.add_said(tx, said)
+    row = NewRow(
+        f"turn/{turn.id}/0", turn.place, "discord", text, turn.scope.audience, turn=turn.id, person=turn.person
+    )
+    outbox.add(tx, row, NOON)
+    turns.note_use(tx, turn, "message", str(message))
+    budgets.record(tx, turn, Spent("scripted:one", 1, 1, 0, 0, None), NOON)
+
+
+def asked(tx: Tx, turn: Turn) -> None:
+    """A call of hers that needed a yes; she gave it herself, for always."""
+    arguments = json.dumps({"content": SECRET})
+    request = Request(
+        requests.new_request_id(), requests.Kind.TOOL, SECRET, STAR, MAIN, turn.id, "call_1", "recall", arguments,
+        requests.digest_of("recall", arguments), (("tool_execution", SECRET, ""),), {"content": SECRET},
+        f"because of {SECRET}", turn.place, turn.person, turn.scope, Trust.APPROVED, (ANN,), 1, False, NOON, NOON,
+    )  # fmt: skip
+    requests.ask(tx, request)
+    requests.vote(tx, request, ANN, Verdict.ALWAYS, NOON)
+    grant = requests.add_grant(tx, request, ANN, NOON, None)
+    requests.note(tx, requests.Entry("granted", NOON, turn.scope.audience, ANN, request.id, grant.id, STAR))
+
+
+def arranged(tx: Tx, turn: Turn) -> None:
+    """What agents arranged and kept in short of her words, alone with her and in the hall."""
+    activity.came(tx, turn, None, NOON)
+    activity.note_received(tx, turn, [], NOON)
+    for scope in (turn.scope, Scope(GUILD)):
+        by = By(scope, Trust.APPROVED, NOON, STAR, ANN, turn.place, turn.id)
+        coordination.assign(tx, by, f"find {SECRET}", None, "")
+        coordination.hand_over(tx, by, f"she wants {SECRET}", None, "")
+        coordination.add_note(tx, by, f"decided on {SECRET}", "high")
+    coordination.mark_read(tx, turn, [each.id for each in coordination.handoffs(tx, turn.scope, 9)], NOON)
+    for row in tx.all("SELECT * FROM messages WHERE person_id = ? AND role = 'user'", (ANN,)):
+        heard = messages.by_ids(tx, [row["id"]], Scope(Audience(row["audience"])))
+        short(tx, heard[0])
+
+
+def short(tx: Tx, said: messages.Message) -> None:
+    """A message in short, in all three ways."""
+    span, audience, trust = summaries.position(said), said.audience, said.trust
+    made = Compaction(
+        STAR, said.place, "recursive_summarization", said.text, frozenset(), span, span, 1, 1, None,
+        "scripted:one", audience, trust, NOON,
+    )  # fmt: skip
+    summaries.add(tx, made)
+    did = AgentSummary(STAR, "Star", said.text, 1, audience, trust, NOON)
+    summaries.put_agent_summary(tx, did, [said])
+    all_did = ConstellationSummary(NOON, NOON, said.text, (said.text,), (), audience, trust)
+    summaries.add_constellation_summary(tx, all_did, [said], NOON)
+
+
+def taken_away(tx: Tx, hall: InRow) -> None:
+    """A turn that nobody watched deleted what was kept of a message; it can be put back for a while."""
+    night = begun(tx, person=None)
+    tx.run("UPDATE turns SET group_id = NULL WHERE id = ?", (night.id,))
+    woken = {"source": "sleeptime", "external_id": "x", "kind": "event", "place_id": HALL.id, "payload": "{}"}
+    tx.insert("inbox", {**woken, "audience": GUILD, "status": "done", "turn_id": night.id, "received_at": "2026"})
+    new = NewEntry(f"she likes {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message))
+    entry = archival.insert(tx, STAR, new, NOON)
+    archival.delete(tx, STAR, entry.id, Scope(GUILD), archival.By(night.id, NOON))
+
+
+def lived(tx: Tx) -> None:
+    """Ann said her word in her direct messages and in the hall; Bob answered in the hall and quoted her."""
+    direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload=Brought(background=(SECRET,)))
+    gaps.note(tx, [Span(PlaceId("discord:user:ann"), "1", "2")], "503", NOON, NOON)
+    scope = Scope(person_audience(ANN))
+    running = begun(tx, direct, place=DIRECT.id, scope=scope)
+    turns.add_step(tx, running, Answered(f"so it is {SECRET}"), NOON)
+    answered(tx, running, f"Noted: {SECRET}.")
+    origin = Origin(scope, Trust.APPROVED, ANN, direct.message, running.id)
+    archival.insert(tx, STAR, NewEntry(f"her word is {SECRET}", origin, label=SECRET, tags=(SECRET,)), NOON)
+    tell = groups.Run(running.id, GroupId("grp_1"), "voting", {}, conducted=True, plan={"options": [SECRET]})
+    groups.begin(tx, tell, running, NOON)
+    member = begun(tx, place=DIRECT.id, scope=scope)
+    asking = groups.Part(member.id, running.id, running.id, STAR, "ballot", task=SECRET)
+    groups.add_part(tx, asking, member, NOON)
+    groups.note(tx, member.id, {"reason": SECRET})
+    groups.end_part(tx, member.id, "done", SECRET, NOON)
+    hall = taken(tx, 2, f"I say {SECRET} here too", speaker=SECRET.title())
+    follow_ups.queue(tx, messages.of_id(tx, MessageId(hall.message or 0)) or pytest.fail("it was heard"), NOON)
+    inbox.finish(tx, begun(tx, hall).id, NOON)
+    quoting = taken(tx, 3, "what did she say?", person=BOB, payload=Brought(quoted=Quotation("Ann", SECRET)))
+    inbox.finish(tx, begun(tx, quoting, person=BOB).id, NOON)
+    archival.insert(
+        tx, STAR, NewEntry(f"she says {SECRET}", Origin(Scope(GUILD), Trust.APPROVED, ANN, hall.message)), NOON
+    )
+    taken_away(tx, hall)
+    asked(tx, running)
+    access.set_rule(tx, ANN, access.Rule.ALLOW, BOB, NOON)
+    unshown.note(tx, ANN, unshown.Why.LABEL, NOON, holds=True)
+    place_settings.put(tx, place_settings.Setting("mode", "discord:10", "open", ANN, NOON))
+    for number, said in enumerate((direct, hall), 1):
+        heard = messages.by_ids(tx, [said.message or MessageId(0)], scope if number == 1 else Scope(GUILD))[0]
+        spoken = facts.Source("said", STAR, SessionId(number), heard.id, ANN, heard.audience, heard.trust)
+        facts.learn(tx, [facts.Statement(facts.Category.LESSON, f"the word is {SECRET}")], spoken, NOON)
+    projects.note_review(tx, By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN), f"{SECRET} stands in the title")
+    projects.finish(tx, By(Scope(person_audience(ANN)), Trust.APPROVED, NOON, person=ANN), SECRET, SECRET)
+    state = WorkState("failed", SECRET, SECRET, (SECRET,), (SECRET,), (SECRET,), (SECRET,), (SECRET,), "", NOON)
+    work.keep(tx, running, state, [direct.message or MessageId(0)])
+    sessions.go_on(tx, running, (direct.message or MessageId(0), hall.message or MessageId(0)), NOON)
+    jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
+    budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
+    budgets.reserve(tx, budgets.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
+    trust, own = Trust.APPROVED, person_audience(ANN)
+    reminders.add(tx, NewReminder(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC"), NOON)
+    calendar.add(tx, NewEvent(SECRET, ANN, DIRECT.id, own, trust, "{}", "UTC", NOON), NOON)
+    tasks.add(tx, NewTask(SECRET, ANN, own, trust), NOON)
+    states.put(tx, ANN, own, SECRET, NOON)
+    quiet_hours.put(tx, (ANN,), quiet_hours.Times("UTC"), NOON)
+    by = working.By.in_turn(tx, running, None, NOON)
+    working.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
+    access.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
+    arranged(tx, running)
+    tidied(tx, scope)
+    assert direct.message is not None
+    items.put(tx, items.NewItem(items.Kind.EVALUATION, own, trust, key="1", detail={"quality": "poor"}), NOON)
+    feedback.note(
+        tx,
+        feedback.NewSignal(feedback.Signal.CORRECTION, STAR, DIRECT.id, own, trust, ANN, running.id, direct.message),
+        NOON,
+    )
+    block(tx, "discord_user:ann", GUILD, SECRET, about=ANN)
+    folder = folders.create(tx, folders.NewFolder("shared", "virtual", GUILD), NOON)
+    held = folders.from_content("hers.txt", f"the word is {SECRET}".encode())
+    folders.put(tx, folder, replace(held, name=f"{SECRET}.txt", people=(ANN,)), NOON)
+    block(tx, "scratchpad", person_audience(ANN), SECRET, edits=120)  # enough for checkpoints
+
+
+def tidied(tx: Tx, scope: Scope) -> None:
+    """What upkeep made of her words: two entries became one, one got a category that is her word."""
+    origin = Origin(scope, Trust.APPROVED, ANN)
+    first, second, third, fourth = (
+        archival.insert(tx, STAR, NewEntry(f"{SECRET} {rest}", origin), NOON)
+        for rest in ("it is", "is it", "it was", "it will be")
+    )
+    by = consolidation.Pass.CONSOLIDATION
+    merge = consolidation.Merge(by, (first, second), f"{SECRET} it is", "", ())
+    refine = consolidation.Refine(by, third, f"words/{SECRET}", (SECRET,))
+    part = consolidation.Part(STAR, scope.audience, Trust.APPROVED)
+    entity = graph.Entity(SECRET, graph.Kind.THING)
+    linked = consolidation.Linked(consolidation.Pass.ENTITIES, fourth, (graph.Triple(entity, f"is {SECRET}", entity),))
+    assert consolidation.apply(
+        tx, consolidation.Plan((merge, refine, linked), (consolidation.Mark(by, part, 9),)), NOON
+    )
+
+
+def others(tx: Tx) -> None:
+    """What stays: Bob's life beside hers."""
+    row = taken(tx, 11, "the tortoise is asleep", person=BOB)
+    turn = begun(tx, row, person=BOB)
+    answered(tx, turn, "Let the tortoise sleep.")
+    archival.insert(tx, STAR, NewEntry("a tortoise", Origin(Scope(GUILD), Trust.APPROVED, BOB, row.message)), NOON)
+    block(tx, "discord_user:bob", GUILD, "tortoise", about=BOB)
+    block(tx, "plans", OWNER, "tortoise")
+    folder = folders.create(tx, folders.NewFolder("others", "virtual", GUILD), NOON)
+    folders.put(tx, folder, replace(folders.from_content("b.txt", b"a tortoise"), people=(BOB,)), NOON)
+
+
+def everything(tx: Tx) -> dict[str, list[dict[str, Any]]]:
+    """Every row of every table, shadows of the indexes too."""
+    names = [str(row["name"]) for row in tx.all("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+    return {name: [dict(as_dict(row)) for row in tx.all(" ".join(["SELECT * FROM", name]))] for name in names}
+
+
+def holding(tx: Tx, word: str) -> list[str]:
+    """The tables with that word anywhere in their bytes, whatever its case."""
+    found = []
+    for name, rows in everything(tx).items():
+        values = [value for row in rows for value in row.values()]
+        texts = [value if isinstance(value, bytes) else str(value).encode() for value in values]
+        if any(word.encode().lower() in text.lower() for text in texts):
+            found.append(name)
+    return found
+
+
+def erase(tx: Tx, person: PersonId) -> None:
+    for store in stores.STORES:
+        store.erase(tx, person)
+
+
+def test_what_is_counted_is_exported_and_gone_after_erasing(tx: Tx) -> None:
+    lived(tx)
+    others(tx)
+    counted = stores.count_all(tx, ANN)
+    assert all(counted.values()), counted
+    for store in stores.STORES:
+        if store.name != "turns":  # whose steps are rows of the export, joined
+            assert len(store.export(tx, ANN)) == counted[store.name], store.name
+    erase(tx, ANN)
+    assert set(stores.count_all(tx, ANN).values()) == {0}
+    assert [store.export(tx, ANN) for store in stores.STORES] == [[]] * len(stores.STORES)
+
+
+def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
+    lived(tx)
+    exported = {store.name: json.dumps(store.export(tx, ANN)) for store in stores.STORES}
+    assert {name for name, text in exported.items() if SECRET in text} == {
+        "groups", "folders",
+        "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
+        "tasks", "events", "activity", "facts", "knowledge",
+        "states", "graph",
+    }  # fmt: skip
+
+
+def test_an_export_holds_nothing_of_anybody_else(tx: Tx) -> None:
+    lived(tx)
+    others(tx)
+    assert "tortoise" not in json.dumps([store.export(tx, ANN) for store in stores.STORES])
+
+
+def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
+    lived(tx)
+    assert {
+        "messages", "inbox", "outbox", "archival_entries", "archival_journal", "memory_blocks", "turn_steps",
+        "activity_events", "tasks", "facts", "fact_sources", "items",
+    } <= set(holding(tx, SECRET))  # fmt: skip
+    assert holding(tx, SECRET[:8])
+    erase(tx, ANN)
+    assert holding(tx, SECRET) == []
+    assert holding(tx, SECRET[:8]) == []  # an index may keep the beginning of a word apart from its end
+
+
+def test_no_vector_of_an_erased_persons_words_is_left(tx: Tx) -> None:
+    lived(tx)
+    others(tx)
+    embed_all(tx)
+    spaces = "SELECT 1 FROM vector_spaces WHERE audience = ?"
+    assert tx.all(spaces, (person_audience(ANN),))
+    erase(tx, ANN)
+    assert not tx.all(spaces, (person_audience(ANN),))
+    kept = tx.all("SELECT kind, row, vector FROM vectors")
+    assert kept
+    for row in kept:  # what is kept is made of words that are still there
+        texts = [text.text for each in texts_of(tx, row["kind"], [row["row"]]) for text in each.texts]
+        assert row["vector"] in map(pointing, texts)
+        assert SECRET not in " ".join(texts).lower()
+    embed_all(tx)
+    assert vectors.missing(tx, 8) == []
+
+
+def test_the_persons_id_is_only_left_where_a_place_or_a_tombstone_is_named_after_it(tx: Tx) -> None:
+    lived(tx)
+    others(tx)
+    erase(tx, ANN)
+    with_person = {name for name, columns in tables(tx).items() if "person_id" in columns}
+    left = {name for name in with_person if tx.one(" ".join(["SELECT 1 FROM", name, "WHERE person_id = ?"]), (ANN,))}
+    assert left == set()
+
+
+def test_everybody_elses_rows_stay_as_they_were(tx: Tx) -> None:
+    lived(tx)
+    erase(tx, ANN)
+    erased = everything(tx)
+    others(tx)
+    mine, after = stores.count_all(tx, BOB), everything(tx)
+    erase(tx, ANN)
+    assert stores.count_all(tx, BOB) == mine
+    content = [name for name in after if "_fts" not in name]
+    assert {name: everything(tx)[name] for name in content} == {name: after[name] for name in content}
+    assert after != erased
+    hit = tx.one("SELECT count(*) AS n FROM message_fts WHERE message_fts MATCH 'tortoise'")
+    assert hit is not None
+    assert hit["n"] == 2
+
+
+def test_what_a_person_sent_is_not_taken_in_again_after_erasing(tx: Tx) -> None:
+    lived(tx)
+    erase(tx, ANN)
+    assert inbox.accept(tx, arrival(1, SECRET, place=DIRECT), NOON) is None
+    assert holding(tx, SECRET) == []
+
+
+def test_a_turn_of_an_erased_person_is_cancelled_and_its_message_is_not_answered(tx: Tx) -> None:
+    row = taken(tx, 1, place=DIRECT)
+    turn = begun(tx, row, place=DIRECT.id, scope=Scope(person_audience(ANN)))
+    erase(tx, ANN)
+    stored = turns.get(tx, turn.id)
+    assert stored is not None
+    assert (stored.status, row_of(tx, row.id).status) == ("cancelled", inbox.Status.DONE)
+    assert inbox.open_conversations(tx) == []
+    assert HALL.id not in {place for place, _group in inbox.open_conversations(tx)}

@@ -1,0 +1,615 @@
+"""CAR files: what goes out comes in as it was, and what is not whole changes nothing."""
+
+import shutil
+import tarfile
+import tracemalloc
+from collections.abc import Callable
+from contextlib import closing
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+from memory import jobs
+from memory.jobs import NewJob
+from memory.portability import destination, import_audit, load
+from memory.portability.car import (
+    FORMAT,
+    MOST_BYTES,
+    About,
+    CarError,
+    cid_of,
+    encoded,
+    read_blocks,
+    write_block,
+    write_header,
+)
+from memory.portability.destination import NameTaken, become_constellation, is_joined, join_constellation, placed
+from memory.portability.export import Exported, Origin, export
+from memory.portability.load import Import, opener, stage, verify
+from memory.portability.tables import Part, conditions, tables
+from memory.store import erasure_ledger
+from memory.store.constellation import Constellations
+from memory.store.database import Database, Rows, Tx
+from memory.store.erasure_ledger import Entry
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId, ErasureId, PersonId
+from memory.store.migrations import Kind, migrate, migrations, prepare
+from memory.store.sqlite import connect
+from sources.terminal import PERSON
+
+NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
+RECORDED = Path(__file__).parents[2] / "fixtures" / "recorded" / "folder.tar.gz"
+SCHEMA = migrations(Kind.CONSTELLATION)[-1].version
+
+
+WHOLE = Part()
+
+
+_UNDO = commit_point("test.undo")
+_ACTIVE = "SELECT count(*) FROM jobs WHERE status = 'active'"
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def still(_done: float) -> None:
+    return None
+
+
+def file_in(folder: Path) -> Path:
+    (path,) = folder.glob("constellations/con_*/carina.db")
+    return path
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder with two agents, a group, people, blocks, messages and jobs."""
+    folder = tmp_path_factory.mktemp("home")
+    with tarfile.open(RECORDED) as recorded:
+        recorded.extractall(folder, filter="data")
+    migrate(file_in(folder / "data"), Kind.CONSTELLATION, NOW)
+    return folder / "data"
+
+
+def write(home: Path, target: Path, part: Part = WHOLE, passphrase: str = "", **about: Any) -> Exported:
+    path = file_in(home)
+    said = {
+        "kind": "constellation",
+        "id": path.parent.name,
+        "name": "home",
+        "schema": SCHEMA,
+        "thin": part.thin,
+        **about,
+    }
+    return export(Origin(path, home / "global.db", About(**said), part), target, passphrase, still)
+
+
+@pytest.fixture(scope="module")
+def car(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All of it in a file."""
+    path = tmp_path_factory.mktemp("car") / "one.car"
+    write(home, path)
+    return path
+
+
+def root_of(car: Path) -> bytes:
+    with car.open("rb") as file:
+        return read_blocks(file)[0]
+
+
+def take(file: Path, folder: Path, *, trusted: bool = True, passphrase: str = "") -> Import:
+    open_file = opener(file, passphrase)
+    verified = verify(open_file, file.stat().st_size, still)
+    return Import(open_file, verified, folder, NOW, trusted, still)
+
+
+def import_whole(taken: Import, rename: str = "") -> Path:
+    """As `carina import` does it; gives the constellation's file."""
+    if not placed(taken, rename):
+        stage(taken)
+    found = become_constellation(taken, taken.staging / "carina.db", PERSON, rename)
+    return taken.folder / "constellations" / found / "carina.db"
+
+
+def count(path: Path, sql: str) -> int:
+    with closing(connect(path, read_only=True)) as raw:
+        row = Rows(raw).one(sql)
+        return int(row[0]) if row is not None else 0
+
+
+def agent(home: Path, name: str) -> AgentId:
+    with closing(connect(file_in(home), read_only=True)) as raw:
+        row = Rows(raw).one("SELECT id FROM agents WHERE name = ?", (name,))
+        assert row is not None
+        return AgentId(row["id"])
+
+
+@pytest.mark.parametrize("thin", [False, True])
+@pytest.mark.parametrize("passphrase", ["", "hunter2"])
+def test_what_was_exported_and_imported_is_exported_the_same(
+    home: Path, tmp_path: Path, thin: bool, passphrase: str
+) -> None:
+    first = write(home, tmp_path / "one.car", Part(thin=thin), passphrase)
+    import_whole(take(tmp_path / "one.car", tmp_path / "data", passphrase=passphrase))
+    second = write(tmp_path / "data", tmp_path / "two.car", Part(thin=thin))
+    assert second.root == first.root
+    assert second.manifest == first.manifest
+
+
+def test_search_finds_what_was_imported(home: Path, car: Path, tmp_path: Path) -> None:
+    path = import_whole(take(car, tmp_path / "data"))
+    for index in ("message_fts", "block_fts", "archival_fts", "activity_fts", "item_fts"):
+        sql = "SELECT count(*) FROM INDEX_docsize".replace("INDEX", index)
+        assert count(path, sql) == count(file_in(home), sql) > 0, index
+    assert count(path, "SELECT count(*) FROM vector_queue WHERE kind = 'message'") > 0
+    assert count(path, "SELECT count(*) FROM import_audit WHERE source = 'car' AND record = 'table messages'") == 1
+
+
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
+
+
+@settings(max_examples=8, phases=[Phase.explicit, Phase.generate])
+@given(
+    entries=st.lists(st.tuples(TEXTS, st.floats(0, 1), st.none() | TEXTS), max_size=20),
+    blobs=st.lists(st.tuples(st.binary(max_size=40), st.integers(1, 60_000)), max_size=4),
+    numbers=st.lists(st.integers(1, 2**63 - 1), unique=True, max_size=10),
+)
+def test_any_rows_survive_the_way(
+    tmp_path_factory: pytest.TempPathFactory,
+    entries: list[tuple[str, float, str | None]],
+    blobs: list[tuple[bytes, int]],
+    numbers: list[int],
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    path = folder / "data" / "constellations" / "con_1" / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    prepare(folder / "data" / "global.db", Kind.GLOBAL)
+    with closing(connect(folder / "data" / "global.db")) as raw:  # else the import adds the owner
+        Tx(raw).insert("users", {"id": PERSON, "username": PERSON, "created_at": "x", "updated_at": "x"})
+    with closing(connect(path)) as raw:
+        tx = Tx(raw)
+        for at, (content, importance, label) in enumerate(entries):
+            tx.insert("archival_entries", {
+                "id": f"ent_{at}", "agent_id": "agt_1", "label": f"{at}{label}" if label else None, "content": content,
+                "importance": importance, "audience": "owner", "trust": 4, "created_at": "x", "updated_at": "x",
+            })  # fmt: skip
+        tx.insert(
+            "folders", {"id": "fol_1", "name": "F", "path_type": "virtual", "audience": "owner", "created_at": "x"}
+        )
+        for at, (piece, times) in enumerate(blobs):
+            tx.insert("folder_files", {
+                "id": f"fil_{at}", "folder_id": "fol_1", "name": f"{at}", "content_type": "text/plain", "size_bytes": 1,
+                "digest": "", "content": piece * times, "audience": "owner", "trust": 4, "uploaded_at": "x",
+                "indexed_at": "x",
+            })  # fmt: skip
+        for each in numbers:
+            tx.insert("items", {
+                "id": each, "kind": "note", "text": "n", "audience": "owner", "trust": 1, "created_at": "x",
+                "updated_at": "x",
+            })  # fmt: skip
+    first = write(folder / "data", folder / "one.car", id="con_1")
+    import_whole(take(folder / "one.car", folder / "again"))
+    assert write(folder / "again", folder / "two.car", id="con_1").root == first.root
+
+
+@pytest.mark.parametrize("kind", ["agent", "group"])
+def test_agents_move_into_another_constellation(home: Path, tmp_path: Path, kind: str) -> None:
+    carina = agent(home, "Carina")
+    part = Part((carina,))
+    if kind == "group":
+        with closing(connect(file_in(home), read_only=True)) as raw:
+            row = Rows(raw).one("SELECT id FROM agent_groups WHERE name = 'Team'")
+            assert row is not None
+        part = Part((carina, agent(home, "Anchor")), (row["id"],))
+    first = write(home, tmp_path / "one.car", part, kind=kind)
+    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
+    prepare(target, Kind.CONSTELLATION)
+    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    join_constellation(taken, stage(taken), target, "")
+    assert is_joined(taken, target)
+    assert not taken.staging.exists()
+    assert count(target, "SELECT count(*) FROM messages") == first.manifest.tables["messages"].rows > 0
+    assert (
+        write(tmp_path / "data", tmp_path / "two.car", part, kind=kind, id=file_in(home).parent.name).root == first.root
+    )
+
+
+async def test_an_imported_agent_can_be_taken_back(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car", Part((agent(home, "Carina"),)), kind="agent")
+    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
+    prepare(target, Kind.CONSTELLATION)
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    join_constellation(taken, stage(taken), target, "")
+    async with Database.open(target) as database:
+        assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) > 1
+        assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) == 0
+    assert count(target, "SELECT count(*) FROM messages") == count(target, "SELECT count(*) FROM archival_entries") == 0
+    assert count(target, "SELECT count(*) FROM agents WHERE status = 'archived'") == 1
+    assert not is_joined(taken, target)
+
+
+@pytest.mark.parametrize("kind", ["agent", "group"])
+async def test_what_was_taken_back_is_imported_anew(home: Path, tmp_path: Path, kind: str) -> None:
+    with closing(connect(file_in(home), read_only=True)) as raw:
+        groups = tuple(row["id"] for row in Rows(raw).all("SELECT id FROM agent_groups WHERE name = 'Team'"))
+    both = Part((agent(home, "Carina"), agent(home, "Anchor")), groups)
+    part = Part((agent(home, "Carina"),)) if kind == "agent" else both
+    exported = write(home, tmp_path / "one.car", part, kind=kind)
+    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
+    prepare(target, Kind.CONSTELLATION)
+    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    for _again in range(2):
+        join_constellation(taken, stage(taken), target, "")
+        assert is_joined(taken, target)
+        assert count(target, "SELECT count(*) FROM messages") == exported.manifest.tables["messages"].rows > 0
+        assert count(target, "SELECT count(*) FROM agents WHERE status = 'archived'") == 0
+        async with Database.open(target) as database:
+            assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) > 1
+        assert count(target, "SELECT count(*) FROM agents WHERE status <> 'archived'") == 0
+        assert count(target, "SELECT count(*) FROM messages") == 0
+
+
+def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car", Part((agent(home, "Carina"),)), kind="agent")
+    target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
+    prepare(target, Kind.CONSTELLATION)
+    with closing(connect(target)) as raw:
+        row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
+        Tx(raw).insert("agents", {**row, "created_at": "x", "updated_at": "x"})
+    taken = take(tmp_path / "one.car", tmp_path / "data")
+    with pytest.raises(NameTaken, match="there is another agent carina here"):
+        join_constellation(taken, stage(taken), target, "")
+    assert count(target, "SELECT count(*) FROM messages") == 0
+    join_constellation(taken, stage(taken), target, "Visitor")
+    assert count(target, "SELECT count(*) FROM agents WHERE name = 'Visitor'") == 1
+
+
+def test_every_table_is_exported_or_named_as_derived(home: Path) -> None:
+    with closing(connect(file_in(home), read_only=True)) as raw:
+        found = tables(Rows(raw))
+    assert set(conditions(found, Part())) == set(found)
+    left = set(found) - set(conditions(found, Part((AgentId("agt_1"),))))
+    assert left == {
+        "agent_groups", "budgets", "constellation_blocks", "dream_items", "agent_data_sources",
+        "data_sources", "data_source_items", "dream_runs",
+        "dream_tallies", "erasures", "file_passages", "folder_attachments", "folder_files", "folders", "gaps",
+        "group_members", "group_states", "inbox", "passed_over", "people_rules", "person_states", "person_times",
+        "places", "steering", "unshown_people",
+    }  # fmt: skip
+
+
+# ---------------------------------------------------------------------------------- what is not whole
+
+
+def damaged(file: Path, change: Callable[[bytes], bytes]) -> Path:
+    changed = file.with_name("changed.car")
+    changed.write_bytes(change(file.read_bytes()))
+    return changed
+
+
+def swapped(at: int) -> Callable[[bytes], bytes]:
+    return lambda data: data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :]
+
+
+def cut(size: int) -> Callable[[bytes], bytes]:
+    return lambda data: data[:size]
+
+
+@pytest.mark.parametrize("part", range(1, 20))
+def test_one_changed_bit_is_found_with_its_offset(car: Path, part: int) -> None:
+    at = car.stat().st_size * part // 20
+    with pytest.raises(CarError, match=r"at byte \d+"):
+        verify(opener(damaged(car, swapped(at)), ""), 1, still)
+
+
+@pytest.mark.parametrize("part", range(20))
+def test_a_file_that_is_cut_off_is_refused(car: Path, part: int) -> None:
+    size = car.stat().st_size * part // 20
+    with pytest.raises(CarError):
+        verify(opener(damaged(car, lambda data: data[:size]), ""), 1, still)
+
+
+def blocks(car: Path) -> tuple[bytes, list[tuple[bytes, bytes]]]:
+    with car.open("rb") as file:
+        root, found = read_blocks(file)
+        return root, [(block.cid, block.data) for block in found]
+
+
+def put_together(file: Path, root: bytes, found: list[tuple[bytes, bytes]]) -> Path:
+    with file.open("wb") as target:
+        write_header(target, root)
+        for cid, data in found:
+            write_block(target, cid, data)
+    return file
+
+
+def test_blocks_that_are_missing_twice_there_or_added_are_refused(car: Path, tmp_path: Path) -> None:
+    root, found = blocks(car)
+    (first, *rest) = found
+    stray = encoded({"table": "no", "rows": []})
+    for wrong, why in (
+        ([first, *rest[1:]], "lacks some of the rows"),
+        ([first, rest[0], *rest], "in the file twice"),
+        (found[:-1], "its last block"),
+        ([*found, first], "continues after its end"),
+        ([first, (cid_of(stray), stray), *rest], "does not mention"),
+    ):
+        file = put_together(tmp_path / "wrong.car", root, wrong)
+        with pytest.raises(CarError, match=why):
+            verify(opener(file, ""), 1, still)
+
+
+@pytest.mark.parametrize(
+    ("content", "why"),
+    [
+        ({"hello": 1}, "not made by Carina"),
+        ([1, 2], "not made by Carina"),
+        ({"carina": FORMAT + 1}, "newer Carina"),
+        ({"carina": FORMAT, "schema": SCHEMA + 1}, "newer Carina"),
+        (
+            {"carina": FORMAT, "kind": "universe", "id": "", "name": "", "schema": SCHEMA, "thin": False},
+            "does not say what it contains",
+        ),
+    ],
+)
+def test_foreign_and_newer_files_are_refused(tmp_path: Path, content: Any, why: str) -> None:
+    data = encoded(content)
+    file = put_together(tmp_path / "foreign.car", cid_of(data), [(cid_of(data), data)])
+    with pytest.raises(CarError, match=why):
+        verify(opener(file, ""), 1, still)
+
+
+@pytest.mark.parametrize("data", [b"", b"hello world", b"\xff" * 40, b"\x80" * 40, b"PK\x03\x04" + bytes(100)])
+def test_what_is_no_car_file_is_refused(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "no.car").write_bytes(data)
+    with pytest.raises(CarError):
+        verify(opener(tmp_path / "no.car", ""), 1, still)
+
+
+def test_a_block_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
+    root, data = cid_of(b""), bytes(MOST_BYTES + 1)
+    put_together(tmp_path / "large.car", root, [(cid_of(data), data)])
+    with pytest.raises(CarError, match="there is no valid block"):
+        verify(opener(tmp_path / "large.car", ""), 1, still)
+
+
+def rows_file(tmp_path: Path, rows: list[list[Any]], columns: list[str], table: str = "budgets") -> Path:
+    """A file that is whole, and whose rows are those of nobody."""
+    about = {"carina": FORMAT, "kind": "constellation", "id": "con_1", "name": "n", "schema": SCHEMA, "thin": False}
+    chunk = encoded({"table": table, "rows": rows})
+    listed = encoded({"chunks": [cid_of(chunk)]})
+    held = {"columns": columns, "rows": len(rows), "lists": [cid_of(listed)]}
+    manifest = encoded({**about, "tables": {table: held}})
+    found = [encoded(about), chunk, listed, manifest]
+    return put_together(tmp_path / "rows.car", cid_of(manifest), [(cid_of(each), each) for each in found])
+
+
+@pytest.mark.parametrize(
+    ("table", "columns", "row", "why"),
+    [
+        ("sqlite_schema", ["name"], ["x"], "does not have"),
+        ("vectors", ["id"], [1], "does not have"),
+        ("budgets; DROP TABLE agents", ["id"], [1], "does not have"),
+        ("budgets", ["subject", "nothing"], ["a", "b"], "does not have"),
+        ("budgets", ["subject", "period"], ["a"], "columns"),
+        ("budgets", ["subject", "period"], ["a", "year"], "are not valid rows"),
+        ("group_members", ["group_id", "agent_id", "joined_at"], ["g", "a", "x"], "lacks rows"),
+    ],
+)
+def test_rows_that_no_schema_has_are_refused_and_leave_nothing(
+    tmp_path: Path, table: str, columns: list[str], row: list[Any], why: str
+) -> None:
+    taken = take(rows_file(tmp_path, [row], columns, table), tmp_path / "data")
+    with pytest.raises(CarError, match=why):
+        stage(taken)
+    assert not list((tmp_path / "data").rglob("*.db"))
+
+
+def test_a_wrong_passphrase_and_a_changed_sealed_file_are_refused(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "sealed.car", passphrase="hunter2")
+    sealed = (tmp_path / "sealed.car").read_bytes()
+    assert b"activity_events" not in sealed
+    with pytest.raises(CarError, match="the passphrase is wrong"):
+        take(tmp_path / "sealed.car", tmp_path / "data", passphrase="hunter3")
+    with pytest.raises(CarError, match="give its passphrase"):
+        take(tmp_path / "sealed.car", tmp_path / "data")
+    for size in (20, 100_000, len(sealed) - 1):
+        with pytest.raises(CarError):
+            verify(opener(damaged(tmp_path / "sealed.car", cut(size)), "hunter2"), 1, still)
+    piece = (1 << 16) + 16
+    mixed = sealed[: 39 + piece] + sealed[39 + 2 * piece : 39 + 3 * piece] + sealed[39 + piece :]
+    (tmp_path / "mixed.car").write_bytes(mixed)
+    with pytest.raises(CarError, match="damaged or cut off"):  # pieces in another order
+        verify(opener(tmp_path / "mixed.car", "hunter2"), 1, still)
+
+
+# ---------------------------------------------------------------------------------- interruptions
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "nth", "after"),
+    [
+        (load, "_insert", 1, False),
+        (load, "_insert", 40, False),
+        (load, "_fill", 1, True),
+        (load, "_finish", 1, True),
+        (load, "note_import", 1, True),
+        (load, "index_blocks", 1, True),
+        (destination, "require_new_name", 1, True),
+        (destination, "registry_rows", 1, True),
+    ],
+)
+def test_an_import_that_was_killed_goes_on_and_comes_to_the_same(
+    car: Path, tmp_path: Path, module: Any, name: str, nth: int, after: bool
+) -> None:
+    calls, real = 0, getattr(module, name)
+
+    def killed(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == nth and not after:
+            raise Killed
+        found = real(*arguments)
+        if calls == nth:
+            raise Killed
+        return found
+
+    taken = take(car, tmp_path / "data")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, name, killed)
+        with pytest.raises(Killed):
+            import_whole(taken)
+    registry = tmp_path / "data" / "global.db"
+    assert not registry.exists() or count(registry, "SELECT count(*) FROM constellations") == 0
+    import_whole(take(car, tmp_path / "data"))
+    assert write(tmp_path / "data", tmp_path / "two.car").root == root_of(car)
+    assert not list((tmp_path / "data" / "constellations").glob(".importing-*"))
+
+
+async def test_an_interrupted_import_does_not_keep_a_new_home_from_starting(car: Path, tmp_path: Path) -> None:
+    stage(take(car, tmp_path / "data"))
+    async with Constellations.open(tmp_path / "data", lambda: NOW) as constellations:
+        assert constellations.all() == []
+    import_whole(take(car, tmp_path / "data"))
+    assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM constellations") == 1
+
+
+def test_a_constellation_is_imported_once_or_under_another_name(home: Path, car: Path, tmp_path: Path) -> None:
+    import_whole(take(car, tmp_path / "data"))
+    with pytest.raises(NameTaken, match='already a constellation "home"'):
+        import_whole(take(car, tmp_path / "data"))
+    import_whole(take(car, tmp_path / "data"), "second")
+    assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM constellations") == 2
+
+
+# ---------------------------------------------------------------------------------- people and rights
+
+
+def test_who_was_erased_here_stays_erased(home: Path, car: Path, tmp_path: Path) -> None:
+    with closing(connect(file_in(home), read_only=True)) as raw:
+        row = Rows(raw).one(
+            "SELECT person_id AS p, count(*) FROM messages WHERE role = 'user' AND person_id IS NOT NULL GROUP BY 1"
+        )
+        assert row is not None
+    person = PersonId(row["p"])
+    (tmp_path / "data").mkdir()
+    erasure_ledger.note(tmp_path / "data", Entry(ErasureId(77), person, person, "2026-11-24T00:00:00.000000Z"))
+    taken = take(car, tmp_path / "data")
+    path = import_whole(taken)
+    with closing(connect(path, read_only=True)) as raw:
+        for sql in ("SELECT 1 FROM messages WHERE person_id = ?", "SELECT 1 FROM memory_blocks WHERE person_id = ?"):
+            assert Rows(raw).one(sql, (person,)) is None
+    assert any("stayed erased" in note for note in taken.notes)
+
+
+_TRUSTED = """SELECT sum(trust > 0) FROM (
+    SELECT trust FROM messages UNION ALL SELECT trust FROM facts UNION ALL SELECT trust FROM archival_entries
+    UNION ALL SELECT trust FROM memory_blocks UNION ALL SELECT trust FROM items
+    UNION ALL SELECT trust FROM reminders)"""
+_GRANTED = "SELECT count(*) FROM permission_grants WHERE revoked_at IS NULL"
+_LINKED = "SELECT count(*) FROM user_identities WHERE user_id = 'usr_x'"
+
+
+def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "home"
+    shutil.copytree(home, source)
+    with closing(connect(file_in(source))) as raw:
+        tx = Tx(raw)
+        tx.run("UPDATE permission_grants SET revoked_at = NULL, expires_at = NULL")
+        rule = {"subject": "discord:5", "rule": "allow", "via": "command", "decided_by": PERSON, "decided_at": "x"}
+        tx.insert("people_rules", rule)
+        tx.run("DELETE FROM jobs")
+        for identifier, kind in (("reminder:1", "reminder"), ("backup", "backup")):
+            jobs.put(tx, NewJob(identifier, kind, "{}", NOW), NOW)
+    with closing(connect(source / "global.db")) as raw:
+        tx = Tx(raw)
+        tx.insert("users", {"id": "usr_x", "username": "usr_x", "created_at": "x", "updated_at": "x"})
+        for person in ("discord:5", "discord:6"):
+            values = {"id": person, "user_id": "usr_x", "provider": "discord", "provider_id": person}
+            tx.insert("user_identities", {**values, "created_at": "x"})
+    write(source, tmp_path / "one.car")
+    trusted = import_whole(take(tmp_path / "one.car", tmp_path / "trusted"))
+    assert [count(trusted, sql) for sql in (_GRANTED, _ACTIVE)] == [1, 2]
+    assert count(trusted, _TRUSTED) > 0
+    assert count(tmp_path / "trusted" / "global.db", _LINKED) == 2
+    taken = take(tmp_path / "one.car", tmp_path / "other", trusted=False)
+    other = import_whole(taken)
+    assert [count(other, sql) for sql in (_GRANTED, _ACTIVE, _TRUSTED)] == [0, 0, 0]
+    assert count(tmp_path / "other" / "global.db", _LINKED) == 0
+    assert count(other, "SELECT count(*) FROM permission_grants") == 1
+    assert count(other, "SELECT count(*) FROM people_rules WHERE rule = 'allow'") == 0
+    assert count(other, "SELECT count(*) FROM jobs WHERE status = 'paused' AND id = 'reminder:1'") == 1
+    assert count(other, "SELECT count(*) FROM import_audit WHERE outcome = 'changed'") > 0
+    assert "1 job or reminder is paused: `carina jobs resume`" in taken.notes
+    for said in ("count as strangers'", "to be linked again"):
+        assert any(said in note for note in taken.notes)
+
+
+@pytest.mark.parametrize(
+    ("columns", "row"),
+    [
+        (["id, username, created_at, updated_at) SELECT 'x', 'x', 'x', 'x' --"], ["x"]),
+        (["id", "username"], ["x"]),
+        (["id", "username"], ["x", "x"]),
+    ],
+)
+def test_accounts_that_no_registry_has_are_refused_and_leave_nothing(
+    tmp_path: Path, columns: list[str], row: list[Any]
+) -> None:
+    taken = take(rows_file(tmp_path, [row], columns, "users"), tmp_path / "data")
+    with pytest.raises(CarError, match="accounts"):
+        import_whole(taken)
+    assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM users") == 0
+    assert not list((tmp_path / "data" / "constellations").rglob("*"))
+
+
+def test_a_value_cannot_be_made_huge_by_naming_its_parts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "_MOST_VALUE", 100)
+    about = {"carina": FORMAT, "kind": "constellation", "id": "con_1", "name": "n", "schema": SCHEMA, "thin": False}
+    part = encoded(b"x" * 60)
+    rows = encoded({"table": "budgets", "rows": [[{"parts": [cid_of(part)] * 2, "text": True}]]})
+    found = [encoded(about), part, rows]
+    put_together(tmp_path / "huge.car", cid_of(encoded({})), [(cid_of(each), each) for each in found])
+    with pytest.raises(CarError, match="larger than any"):
+        verify(opener(tmp_path / "huge.car", ""), 1, still)
+
+
+def test_work_under_way_is_not_done_in_both_places(home: Path, tmp_path: Path) -> None:
+    source = tmp_path / "home"
+    shutil.copytree(home, source)
+    with closing(connect(file_in(source))) as raw:
+        Tx(raw).run("UPDATE outbox SET status = 'pending'")
+    write(source, tmp_path / "one.car")
+    path = import_whole(take(tmp_path / "one.car", tmp_path / "data"))
+    assert count(path, "SELECT count(*) FROM outbox WHERE status = 'pending'") == 0
+    assert count(file_in(source), "SELECT count(*) FROM outbox WHERE status = 'pending'") > 0
+
+
+def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "constellations" / "con_1" / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
+    with closing(connect(path)) as raw:
+        tx = Tx(raw)
+        raw.execute("BEGIN")
+        for at in range(2_000):
+            tx.insert("items", {
+                "id": at + 1, "kind": "note", "text": f"{at} " * 800,
+                "audience": "owner", "trust": 1, "created_at": "x",
+                "updated_at": "x",
+            })  # fmt: skip
+        raw.execute("COMMIT")
+    tracemalloc.start()
+    made = write(tmp_path / "data", tmp_path / "one.car", id="con_1")
+    import_whole(take(tmp_path / "one.car", tmp_path / "again"))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert made.size > 7_000_000
+    assert peak < 5_000_000

@@ -1,0 +1,196 @@
+"""Search with vectors: rows are found by what they mean, under every condition that holds for words too."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from memory.agenda import tasks
+from memory.agenda.tasks import NewTask, Task
+from memory.people.audience import OWNER, Audience, Scope, Trust
+from memory.queue import messages
+from memory.search.embedding import to_vector
+from memory.search.query import Among, Close, Near, Surroundings, Usual
+from memory.search.similarity import Meaning
+from memory.store.database import Rows
+from tests.memory.search.search_world import ANN, ATTIC, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look
+
+ABROAD = Audience("guild:2")
+DOGS, WEATHER = (1.0, 0.0), (0.0, 1.0)
+HALF = (0.55, 0.835)
+
+
+ABOUT_DOGS = Meaning(MODEL, to_vector(DOGS))
+
+
+@dataclass
+class Liar:
+    """Vectors that keep to nothing: every row is near."""
+
+    numbers: Sequence[int]
+    asked: list[Among] = field(default_factory=list)
+
+    def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
+        self.asked.append(among)
+        return {number: Near(0.9, 0.9) for number in self.numbers}
+
+    def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
+        return {number: Near(0.9, 0.9) for number in numbers}
+
+    def usual(self, rows: Rows, among: Among, count: int) -> Usual:
+        return Usual(0.0, 0.1, 3.0)
+
+    def close(self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: Any) -> Mapping[int, Close]:
+        return {number: Close(0.9, 0.9, 0.9) for number in around}
+
+
+def test_rows_of_every_domain_are_found_by_what_they_mean(world: World) -> None:
+    expected = world.one_of_each("the puppy barks")
+    world.hear("it rains", place=ATTIC)
+    world.keep("it rains")
+    world.block("it rains")
+    embed(world.tx, {"puppy": DOGS, "rains": WEATHER})
+    results = look(world, "hounds", meaning=ABOUT_DOGS)
+    assert sorted(ids(results)) == sorted(expected)
+    assert [hit.matched for hit in results.hits] == [()] * 3
+    assert [hit.distance for hit in results.hits] == pytest.approx([0, 0, 0], abs=1e-6)
+    assert look(world, "hounds").hits == []
+
+
+def task(world: World, title: str, audience: Audience = HERE.audience) -> Task:
+    return tasks.add(world.tx, NewTask(title, ANN, audience, Trust.APPROVED, notes="at noon"), NOON)
+
+
+def test_tasks_are_found_by_what_they_mean_where_they_may_be_known_and_only_by_name(world: World) -> None:
+    walk = task(world, "walk the puppy")
+    task(world, "puppy food", audience=ABROAD)
+    task(world, "mend the gate when it rains")
+    embed(world.tx, {"puppy": DOGS, "rains": WEATHER})
+    found = look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"tasks"}))
+    assert [(hit.kind, hit.id, hit.text, hit.label) for hit in found.hits] == [
+        ("task", str(walk.id), "walk the puppy\nat noon", "open")
+    ]
+    assert look(world, "hounds", meaning=ABOUT_DOGS).hits == []
+    tasks.change(world.tx, walk, {"title": "water the Bäume"}, HERE, NOON)
+    assert look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"tasks"})).hits == [], "its vector is gone"
+    assert ids(look(world, "baume", domains=frozenset({"tasks"}))) == [str(walk.id)]
+    world.tx.run("DELETE FROM tasks")
+    assert [row["kind"] for row in world.tx.all("SELECT kind FROM vectors UNION SELECT kind FROM vector_queue")] == []
+
+
+def test_what_is_not_near_enough_is_not_found_without_a_word(world: World) -> None:
+    world.hear("the cat purrs")
+    embed(world.tx, {"cat": (0.25, 0.968)})
+    assert look(world, "hounds", meaning=ABOUT_DOGS).hits == []
+    (guess,) = look(world, "hounds", meaning=ABOUT_DOGS, guesses=True).hits
+    assert (guess.perhaps, guess.matched) == (True, ())
+    (hit,) = look(world, "cat", meaning=ABOUT_DOGS, guesses=True).hits
+    assert not hit.perhaps
+    assert hit.distance == pytest.approx(0.75, abs=5e-3), "a vector is kept in bytes"
+
+
+def test_what_stands_out_of_the_usual_is_found_however_far_it_is(world: World) -> None:
+    cats = world.keep("Minka purrs")
+    for number in range(30):
+        world.keep(f"it rains on day {number}")
+    embed(world.tx, {"purrs": (0.3, 0.954), "rains": (-0.05, 0.999)})
+    (hit,) = look(world, "pets", meaning=ABOUT_DOGS).hits
+    assert (hit.id, hit.perhaps) == (cats, False)
+
+
+def test_guesses_come_last_and_are_few_and_only_for_those_who_want_them(world: World) -> None:
+    found = world.keep("hounds and cats")
+    for number in range(4):
+        world.keep(f"it rains on day {number}")
+        world.hear(f"it snows on day {number}")
+    for number in range(20):
+        world.keep(f"nothing happened on day {number}")
+        world.hear(f"nothing happened on day {number}")
+    embed(world.tx, {"hounds": WEATHER, "rains": (0.2, 0.98), "snows": (0.19, 0.982), "nothing": WEATHER})
+    assert ids(look(world, "hounds barking", meaning=ABOUT_DOGS, limit=20)) == [found]
+    hits = look(world, "hounds barking", meaning=ABOUT_DOGS, limit=20, guesses=True).hits
+    assert [hit.perhaps for hit in hits] == [False, True, True, True]
+    assert look(world, "barking", meaning=ABOUT_DOGS).hits == []
+    whole = look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"archival"}), guesses=True).hits
+    assert [hit.perhaps for hit in whole] == [False], "who finds what they wrote needs no guess"
+
+
+def test_words_and_meaning_add_up(world: World) -> None:
+    words = world.keep("hounds, they say, and much else that was said there")
+    meaning = world.keep("the puppy barks")
+    both = world.keep("hounds are puppies, they say, and much else")
+    embed(world.tx, {"pupp": DOGS, "hounds": WEATHER})
+    assert ids(look(world, "hounds", meaning=ABOUT_DOGS))[0] == both
+    assert sorted(ids(look(world, "hounds", meaning=ABOUT_DOGS))) == sorted([words, meaning, both])
+
+
+def test_a_message_without_a_vector_is_not_put_behind_for_that(world: World) -> None:
+    old = world.hear("hounds everywhere", at=NOON - timedelta(days=3))
+    embed(world.tx, {"hounds": HALF})
+    new = world.hear("hounds everywhere", at=NOON)
+    assert ids(look(world, "hounds", meaning=ABOUT_DOGS)) == [new, old]
+
+
+@pytest.mark.parametrize(
+    ("conditions", "expected"),
+    [
+        ({}, {"ann", "bob", "attic", "early"}),
+        ({"author": "Bob"}, {"bob"}),
+        ({"place": ATTIC}, {"attic"}),
+        ({"until": NOON}, {"early"}),
+        ({"person": ANN}, {"ann", "attic", "early"}),
+    ],
+)
+def test_conditions_hold_for_what_is_found_by_meaning(
+    world: World, conditions: dict[str, Any], expected: set[str]
+) -> None:
+    names = {
+        world.hear("puppy"): "ann",
+        world.hear("puppy", person=BOB, speaker="Bob"): "bob",
+        world.hear("puppy", place=ATTIC): "attic",
+        world.hear("puppy", at=NOON - timedelta(hours=1)): "early",
+    }
+    world.hear("puppy", audience=ABROAD)
+    world.keep("puppy", agent=MOON)
+    embed(world.tx, {"puppy": DOGS})
+    found = look(world, "hounds", meaning=ABOUT_DOGS, limit=50, domains=frozenset({"messages"}), **conditions)
+    assert {names[hit.id] for hit in found.hits} == expected
+    assert look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"archival"})).hits == []
+
+
+@pytest.mark.parametrize("scope", [HERE, Scope(ABROAD), Scope(OWNER), Scope(Audience("person:discord:bob"))], ids=str)
+def test_what_others_were_told_changes_neither_what_is_found_nor_how_well(world: World, scope: Scope) -> None:
+    theirs = [ABROAD, Audience("guild:1"), Audience("person:discord:ann"), Audience("public")]
+    shown = []
+    for everything in (True, False):
+        world.tx.run("DELETE FROM messages")
+        for number in range(12):
+            audience = theirs[number % 4]
+            if everything or scope.may_use(audience):
+                text = f"{'puppy' if number % 3 else 'hounds'} {number}"
+                world.hear(text, audience=audience, at=NOON + timedelta(minutes=number), place=f"place:{audience}")
+        embed(world.tx, {"puppy": DOGS, "hounds": HALF})
+        hits = look(world, "what about the hounds?", scope, meaning=ABOUT_DOGS, limit=50).hits
+        shown.append([(hit.text, hit.score, hit.distance, hit.matched, hit.around) for hit in hits])
+    assert shown[0] == shown[1] != []
+
+
+def test_a_row_that_may_not_be_used_is_not_found_whatever_the_vectors_say(world: World) -> None:
+    allowed = world.hear("it rains")
+    hidden = world.hear("it rains", audience=ABROAD)
+    bob = world.hear("it rains", person=BOB, speaker="Bob")
+    gone = world.hear("it rains", external_id="gone")
+    messages.delete_heard(world.tx, "discord", "gone", NOON)
+    liar = Liar([int(number) for number in (allowed, hidden, bob, gone)])
+    found = look(world, "hounds", meaning=liar, author="Ann", domains=frozenset({"messages"}))
+    assert ids(found) == [allowed]
+    (among,) = liar.asked
+    assert (among.kind, among.scope) == ("message", HERE)
+    assert among.narrowed is not None
+    assert "Ann" in among.narrowed[1]
+    theirs = world.keep("it rains", agent=MOON)
+    row = world.tx.one("SELECT n FROM archival_entries WHERE id = ?", (theirs,))
+    assert row is not None
+    assert look(world, "hounds", meaning=Liar([row["n"]]), domains=frozenset({"archival"})).hits == []

@@ -1,0 +1,112 @@
+"""What Discord refused for good, sent again by command: once, over a restart and a kill as well."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from tests.service.approvals.approvals import refused
+from tests.service.live_service import Live, live_service
+from tests.wire.discord import GuildChannel
+from tests.wire.model import Answer, Slow
+
+LONG = "\n".join(f"Line {number} of what there is to say about the bicycle." for number in range(100))
+"""Three messages."""
+
+
+@pytest_asyncio.fixture(loop_scope="function")
+async def t(tmp_path: Path) -> AsyncIterator[Live]:
+    async with live_service(tmp_path, scripted=True) as made:
+        await made.service.start()
+        yield made
+        await made.service.stop()
+
+
+async def given_up(t: Live, channel: GuildChannel) -> str:
+    """Have a long answer refused; gives its number."""
+    t.model.script(Slow(0.5, Answer(LONG)))
+    await t.ana.say(channel, "<@bot> tell me all")
+    await t.model.wait_for(1)
+    channel.deny(t.server.bot, "send_messages")
+    notice = await t.olga.direct.wait_for_bot(lambda m: "was not delivered" in m.text)
+    assert f"An answer in #{channel.name} in Home (discord:{channel.id})" in notice.text
+    assert channel.from_bot == []
+    channel.allow(t.server.bot, "send_messages")
+    (row,) = await listed(t)
+    assert (row["status"], row["what"], row["pieces"]) == ("failed", "answer", 3)
+    return str(row["id"])
+
+
+async def listed(t: Live) -> list[dict[str, Any]]:
+    code, out, error = await t.service.run("outbox", "list", "--json")
+    assert (code, error) == (0, "")
+    found: list[dict[str, Any]] = json.loads(out)
+    return found
+
+
+async def said_once(t: Live, channel: GuildChannel) -> None:
+    await channel.wait_for_bot(lambda m: m.text.endswith(LONG.splitlines()[-1]))
+    assert "\n".join(message.text for message in channel.from_bot) == LONG
+
+
+async def test_by_discord_for_the_owner_alone(t: Live) -> None:
+    channel = t.guild.text_channel("closing")
+    row = await given_up(t, channel)
+    for name in ("list", "retry", "drop"):
+        given = {} if name == "list" else {"row": row}
+        refused(
+            await t.ana.command(f"owner outbox {name}", given),
+            "Only the owner may see, resend and discard undelivered messages.",
+        )
+    assert "1 not delivered; `carina outbox list` and `/owner outbox list` show them" in (
+        await t.olga.command("admin status")
+    ).text.replace("\\", "")
+    shown = (await t.olga.command("owner outbox list")).text
+    offered = await t.olga.autocomplete("owner outbox retry", "row", "closing")
+    assert [choice.value for choice in offered] == [row]
+    assert "#closing in Home" in shown
+    assert "3 pieces" in shown
+    done = await t.olga.command("owner outbox retry", {"row": row})
+    assert (done.ephemeral, "will be sent again" in done.text) == (True, True)
+    await said_once(t, channel)
+    assert (await t.olga.command("owner outbox list")).text == "Everything was delivered."
+    refused(await t.olga.command("owner outbox retry", {"row": row}), "There is no undelivered message")
+    refused(await t.olga.command("owner outbox drop", {"row": "tea"}), "There is no undelivered message tea.")
+    code, out, _ = await t.service.run("status", "--json")
+    found = json.loads(out)
+    assert (code, found["failed"], found["unknown"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+async def test_killed_at_its_write_it_is_sent_once_or_can_be_asked_for_again(t: Live, side: str) -> None:
+    channel = t.guild.text_channel("closing")
+    row = await given_up(t, channel)
+    await t.service.stop()
+    t.service.environment["CARINA_FAULT"] = f"undelivered.retry:{side}"
+    code, _out, _error = await t.service.run("outbox", "retry", row)
+    assert code < 0
+    del t.service.environment["CARINA_FAULT"]
+    if side == "before":
+        code, out, error = await t.service.run("outbox", "retry", row)
+        assert (code, error) == (0, "")
+        assert "by the running service or at its next start." in out
+    code, _out, error = await t.service.run("outbox", "retry", row)
+    assert (code, f"There is no undelivered message {row}." in error) == (1, True)
+    await t.service.start()
+    await said_once(t, channel)
+
+
+async def test_killed_while_it_is_sent_again_it_is_said_once(t: Live) -> None:
+    channel = t.guild.text_channel("closing")
+    row = await given_up(t, channel)
+    await t.service.stop()
+    t.service.environment["CARINA_FAULT"] = "discord.send:after:2"
+    await t.service.start()
+    await t.service.run("outbox", "retry", row)  # which may not be answered before the death
+    assert await t.service.ended() < 0
+    del t.service.environment["CARINA_FAULT"]
+    await t.service.start()
+    await said_once(t, channel)

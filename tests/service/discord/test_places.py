@@ -1,0 +1,165 @@
+"""How a channel is heard, who answers there, and pausing a source: by command, lasting, with its origin."""
+
+import json
+from pathlib import Path
+
+from tests.service.approvals.approvals import refused, rows, started
+from tests.service.live_service import Live, until
+from tests.service.memory.test_privacy import holding
+from tests.wire.discord.messages import parts
+from tests.wire.model import Answer
+
+SECRET = "Quetzalcoatl"
+TWO = """
+[[agents]]
+name = "Star"
+system_prompt = "You are Star."
+[[agents]]
+name = "Moon"
+system_prompt = "You are Moon."
+[[groups]]
+name = "Day"
+members = ["Star"]
+default = true
+[[groups]]
+name = "Night"
+members = ["Moon"]
+"""
+
+
+async def through(t: Live) -> None:
+    """Wait until what was said before is through."""
+    t.model.script(Answer("Yes, Olga."))
+    await t.ask(t.olga, t.olga.direct, "are you there?")
+
+
+async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        side = t.guild.text_channel("side")
+        seen = await t.olga.command("admin mode channel", None, side)
+        assert seen.ephemeral
+        assert "**mention**" in seen.text
+        assert "by default" in seen.text
+        refused(await t.ana.command("admin mode channel", {"mode": "open"}, t.ana.direct), "Only an admin may")
+        done = await t.olga.command("admin mode channel", {"mode": "open"}, side)
+        assert f"by command of <@{t.olga.id}>" in done.text
+        assert done.text.endswith(f":R>), for <#{side.id}>).")
+        t.model.script(Answer("I hear you."))
+        assert (await t.ask(t.ana, side, "anybody here?")).text == "I hear you."
+        await t.service.kill()
+        await t.service.start()
+        t.model.script(Answer("Still."))
+        assert (await t.ask(t.ana, side, "and now?")).text == "Still."
+        assert "**mention**" in (await t.olga.command("admin mode channel", None, t.general)).text, (
+            "elsewhere as before"
+        )
+
+        await t.olga.command("admin mode channel", {"mode": "off", "channel": side}, t.general)
+        await t.ana.say(side, f"<@bot> do you hear {SECRET}?")
+        await through(t)
+        assert len(side.from_bot) == 2
+        assert holding(t, SECRET) == []
+        back = await t.olga.command("admin mode channel", {"mode": "configured"}, side)
+        assert "**mention**" in back.text
+        await t.service.kill()
+        await t.service.start()
+        t.model.script(Answer("Here."))
+        assert (await t.ask(t.ana, side, "<@bot> hello")).text == "Here."
+        assert holding(t, SECRET) == [], "what was said while it was off is not read after a restart either"
+        refused(await t.olga.command("admin mode channel", {"mode": "configured"}, side), "No command has changed this")
+        refused(await t.olga.command("admin mode channel", {"mode": "off"}), "I always answer direct messages")
+
+
+async def test_a_group_is_sent_to_a_channel_and_to_a_server(tmp_path: Path) -> None:
+    async with started(tmp_path, toml=TWO) as t:
+        side = t.guild.text_channel("side")
+        assert "**Day** answers here (by default)" in (await t.olga.command("admin route", None, side)).text
+        refused(await t.ana.command("admin route", {"group": "Night"}, t.ana.direct), "Only an admin may")
+        refused(
+            await t.olga.command("admin route", {"group": "Dawn"}, side),
+            "There is no group 'Dawn'. There are: Day, Night.",
+        )
+        assert [each.value for each in await t.olga.autocomplete("admin route", "group", "ni", side)] == ["Night"]
+        assert (
+            "**Night** answers here (by command" in (await t.olga.command("admin route", {"group": "night"}, side)).text
+        )
+        await t.service.stop()
+        await t.service.start()
+        await t.olga.command("admin route", {"group": "Night", "reach": "server"}, t.general)
+        await t.olga.command("admin route", {"group": "Day", "channel": side}, t.general)
+        prompts = []
+        for channel in (side, t.general):
+            t.model.script(Answer("Yes."))
+            await t.ask(t.ana, channel, "<@bot> who are you?")
+            prompts.append(t.model.requests[-1].body["messages"][0]["content"].split(".")[0])
+        assert prompts == ["You are Star", "You are Moon"]
+        back = await t.olga.command("admin route", {"group": "configured", "reach": "server"}, t.general)
+        assert "**Day** answers here (by default)" in back.text
+
+
+async def test_a_paused_source_hears_and_answers_nothing_until_it_is_resumed(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        run = t.service.run
+        refused(await t.ana.command("owner source pause", {"source": "discord"}), "Only the owner may")
+        paused = await t.olga.command("owner source pause", {"source": "discord"})
+        assert "is paused" in paused.text
+        refused(await t.olga.command("owner source pause", {"source": "discord"}), "already paused")
+        await t.ana.say(t.general, f"<@bot> do you hear {SECRET}?")
+        assert f"discord: paused by <@{t.olga.id}> <t:" in (await t.olga.command("owner source list")).text
+        assert "; paused; " in (await t.olga.command("admin status")).text
+        await t.service.stop()
+        await t.ana.say(t.general, f"<@bot> and {SECRET} now?")
+        await t.service.start()
+        _, out, _ = await run("status")
+        assert "paused; `source resume` ends that" in out
+        _, out, _ = await run("source", "list", "--json")
+        assert [each["paused"] for each in json.loads(out)] == [True, False]
+        code, out, _ = await run("chat", "--once", "hello from the terminal")
+        assert code == 0
+        code, _, error = await run("source", "pause", "terminal")
+        assert (code, "cannot be paused" in error) == (1, True)
+        assert t.general.from_bot == []
+        assert not rows(t, "SELECT 1 FROM messages WHERE content LIKE '%Quetzal%'")
+        t.model.script(Answer("Now I do."), Answer("Now I do."))
+        code, out, _ = await run("source", "resume", "discord")
+        assert (code, "I read and answer discord again" in out) == (0, True)
+        await t.general.wait_for_bot(lambda m: m.text == "Now I do.")
+        heard = "SELECT content FROM messages WHERE role = 'user' AND content LIKE '%Quetzal%' ORDER BY id"
+        await until(lambda: len(rows(t, heard)) == 2, what="both messages to be read back")
+        assert [text for (text,) in rows(t, heard)] == [f"do you hear {SECRET}?", f"and {SECRET} now?"]
+        refused(await t.olga.command("owner source resume", {"source": "discord"}), "not paused")
+
+
+async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path: Path) -> None:
+    async with started(tmp_path, scripted=False) as t:
+        told = (await t.ana.command("help", None, t.general)).message
+        assert told is not None
+        await t.ana.select(told, "carina:help", "Your data")
+        await until(lambda: "/privacy see" in told.text)
+        assert "mentioning me" not in told.text
+        own = (await t.ana.command("settings", None, t.general)).message
+        assert own is not None
+        assert "Quiet hours: none" in own.text
+        assert [part["custom_id"] for part in parts(own.components) if part["type"] == 3] == [
+            "carina:set:quiet:reminders",
+            "carina:set:language:language",
+        ], "no group has states"
+        await t.ana.select(own, "carina:set:quiet:reminders", "In direct messages")
+        await until(lambda: "Reminders arrive in direct messages." in own.text)
+        await t.ana.select(own, "carina:set:language:language", "Deutsch")
+        await until(lambda: "Sprache: Deutsch." in own.text)
+        assert "Ruhezeit: keine" in (await t.ana.command("my quiet", None, t.general)).text
+        await t.ana.select(own, "carina:set:language:language", "Wie in deiner App")
+        await until(lambda: "Language: English, as in your app." in own.text)
+        form = await t.ana.press(own, "Change time zone and quiet hours")
+        changed = await t.ana.submit_modal(form, {"zone": "Asia/Tokyo", "begin": "22:30", "end": "7:00"})
+        assert "Time zone: Asia/Tokyo. Quiet hours: from 22:30 to 07:00." in changed.text
+        pages = (await t.olga.command("settings", None, t.general)).message
+        assert pages is not None
+        await t.olga.select(pages, "carina:settings:page", "This channel")
+        await until(lambda: "The mode here is" in pages.text)
+        assert "**offline** answers here (by default)" in pages.text
+        await t.olga.select(pages, "carina:set:model:model", "offline")
+        await until(lambda: "answers here (by command" in pages.text)
+        await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")
+        await until(lambda: "off" in pages.text.partition("The mode here is")[2].split(":")[0])

@@ -1,0 +1,152 @@
+"""Why an answer was given, over real sockets: the command, the menu, what is pressed, chosen and filled in."""
+
+import copy
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from tests.service.approvals.approvals import change, rows, started
+from tests.service.live_service import ANSWER_SECONDS, Live, answered_within
+from tests.wire.discord import Answered, Channel, Message, Person
+from tests.wire.discord.messages import parts
+from tests.wire.model import Answer, Call, Calls
+
+MENU, PICK = "Why did you say this?", "Choose a memory to change"
+pytestmark = pytest.mark.asyncio(loop_scope="module")
+
+
+def entry_with(t: Live, content: str) -> str:
+    return str(rows(t, "SELECT id FROM archival_entries WHERE content = ?", content)[0][0])
+
+
+async def answered(t: Live, person: Person, channel: Channel, content: str, word: str) -> tuple[Message, Message]:
+    """Something is kept, and an answer made from it; gives what the person had said, and the answer."""
+    t.model.script(
+        Calls(Call("recall", {"operation": "insert", "content": content})),
+        Answer("Kept."),
+        Calls(Call("search", {"query": word, "domain": "archival_memory"})),
+        Answer(f"About the {word}."),
+    )
+    told = await person.say(channel, f"<@bot> do keep that of the {word}")
+    await channel.wait_for_bot(after=told)
+    return told, await t.ask(person, channel, f"<@bot> what of the {word}?")
+
+
+def as_seen(shown: Message) -> Message:
+    """An answer for one person, as if others could see it too."""
+    return dataclasses.replace(shown, only_for=None, components=copy.deepcopy(shown.components))
+
+
+def shown_in(said: Answered) -> Message:
+    assert said.ephemeral
+    assert said.message is not None
+    return said.message
+
+
+def forge(shown: Message, label: str, custom_id: str) -> Message:
+    """The same with another id behind a button, as if somebody had made one up."""
+    made = as_seen(shown)
+    next(part for part in parts(made.components) if part.get("label") == label)["custom_id"] = custom_id
+    return made
+
+
+async def test_the_menu_shows_what_an_answer_was_made_from_and_what_can_be_done(scripted: Live) -> None:
+    t, content = scripted, "Ana keeps a quagga in the barn."
+    channel = t.guild.text_channel("quagga")
+    told, answer = await answered(t, t.ana, channel, content, "quagga")
+    shown = shown_in(await t.ana.menu(MENU, answer))
+    assert f"> {content}" in shown.text
+    assert f"https://discord.com/channels/{t.guild.id}/{channel.id}/{told.id}" in shown.text
+    assert "by Annie in \\#quagga in Home; everyone on that server can read it" in shown.text
+    assert "Tools used: search." in shown.text
+    assert [button["label"] for button in shown.buttons] == ["Forget", "Correct", "Only in DMs"]
+    assert (await t.ana.command("why", channel=channel)).text == shown.text
+    link = f"https://discord.com/channels/{t.guild.id}/{channel.id}/{answer.id}"
+    assert (await t.ana.command("why", {"message": link}, channel)).text == shown.text
+
+    form = await t.ana.press(shown, "Correct")
+    assert form.modal is not None
+    assert form.modal.inputs["text"]["value"] == content
+    done = await t.ana.submit_modal(form, {"What it should say": "Ana keeps a quagga in the shed."})
+    assert done.text.startswith("Corrected.")
+    late = await t.ana.submit_modal(form, {"text": "Ana keeps nothing."})
+    assert "It was changed after you opened the form, so I left it." in late.text
+    entry = entry_with(t, "Ana keeps a quagga in the shed.")
+    assert "only in our direct messages" in (await t.ana.press(shown, "Only in DMs")).text
+    assert rows(t, "SELECT audience FROM archival_entries WHERE id = ?", entry) == [(f"person:discord:{t.ana.id}",)]
+    for_olga = await t.olga.menu(MENU, answer)
+    assert "Ana keeps" not in for_olga.text
+    assert "Tools used: search." in for_olga.text
+    assert "1 memory that you cannot see here." in for_olga.text
+
+    assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
+    assert "It may already be forgotten." in (await t.ana.press(shown, "Forget")).text
+    assert "1 memory that is forgotten now." in (await t.ana.menu(MENU, answer)).text
+    assert rows(t, "SELECT id FROM archival_entries WHERE id = ?", entry) == []
+
+
+async def test_one_of_several_is_chosen_and_what_is_too_long_for_a_form_is_said(scripted: Live) -> None:
+    t, channel = scripted, scripted.guild.text_channel("okapi")
+    kept = ("Ana keeps an okapi.", "okapi " * 650)
+    t.model.script(
+        Calls(*(Call("recall", {"operation": "insert", "content": content}) for content in kept)),
+        Answer("Kept."),
+        Calls(Call("search", {"query": "okapi", "domain": "archival_memory"})),
+        Answer("Two."),
+    )
+    await t.ask(t.ana, channel, "<@bot> do keep that")
+    answer = await t.ask(t.ana, channel, "<@bot> what of it?")
+    shown = shown_in(await t.ana.menu(MENU, answer))
+    long = entry_with(t, kept[1].strip())
+    change(t, "UPDATE archival_entries SET content = ? WHERE id = ?", "okapi " * 700, long)
+    refused = await t.ana.press(shown_in(await t.ana.select(shown, PICK, f"entry:{long}")), "Correct")
+    assert (refused.modal, "a form can hold 4,000" in refused.text) == (None, True)
+    chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, kept[0])}")
+    assert "only in our direct messages" in (await t.ana.press(shown_in(chosen), "Only in DMs")).text
+    assert kept[0] not in (await t.olga.menu(MENU, answer)).text
+
+
+@pytest.mark.parametrize(
+    ("custom_id", "said"),
+    [
+        ("carina:why:forget:entry:ent_nothing", "You cannot see this memory here."),
+        ("carina:why:forget:entry:{theirs}", "You cannot see this memory here."),
+        ("carina:why:erase:entry:{entry}", "This button no longer works."),
+        ("carina:why:forget:entry:{entry}'; --", None),
+    ],
+)
+async def test_a_made_up_button_does_nothing(scripted: Live, custom_id: str, said: str | None) -> None:
+    t, content = scripted, f"Ana keeps a lynx ({custom_id})."
+    channel, bea = t.guild.text_channel("lynx"), t.member("Bea")
+    secret = f"Bea keeps a stoat ({custom_id})."
+    t.model.script(Calls(Call("recall", {"operation": "insert", "content": secret})), Answer("Kept."))
+    await t.ask(bea, bea.direct, "keep that to yourself")
+    _told, answer = await answered(t, t.ana, channel, content, "lynx")
+    shown = shown_in(await t.ana.menu(MENU, answer))
+    picked = [part for part in parts(shown.components) if part.get("placeholder") == PICK]
+    if picked:  # earlier lynxes were found as well
+        chosen = await t.ana.select(shown, PICK, f"entry:{entry_with(t, content)}")
+        shown = shown_in(chosen)
+    named = custom_id.format(entry=entry_with(t, content), theirs=entry_with(t, secret))
+    with answered_within(t, 1.0 if said is None else ANSWER_SECONDS):
+        pressed = await t.ana.press(forge(shown, "Forget", named), "Forget")
+    assert pressed.failed == (said is None)
+    assert said is None or said in pressed.text
+    assert entry_with(t, content)
+    assert entry_with(t, secret)
+
+
+@pytest.mark.asyncio(loop_scope="function")
+async def test_buttons_and_forms_from_before_a_kill_work_after_it(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        _told, answer = await answered(t, t.ana, t.general, "Ana keeps a dodo.", "dodo")
+        shown = shown_in(await t.ana.menu(MENU, answer))
+        form = await t.ana.press(shown, "Correct")
+        await t.service.kill()
+        await t.service.start()
+        assert (await t.ana.submit_modal(form, {"text": "Ana keeps an auk."})).text.startswith("Corrected.")
+        entry_with(t, "Ana keeps an auk.")
+        assert "Ana keeps an auk." in (await t.ana.command("why", channel=t.general)).text
+        assert (await t.ana.press(shown, "Forget")).text.startswith("Forgotten.")
+        assert rows(t, "SELECT id FROM archival_entries") == []
