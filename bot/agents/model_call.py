@@ -17,8 +17,8 @@ from bot.agents.budgets import Allowed, BudgetLevel
 from bot.agents.commit import arrivals
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
+from bot.config.values import OFFLINE
 from bot.models.base import Answer, Model, Request, Restarted, TextDelta, Usage
-from bot.models.catalog import OFFLINE
 from memory import budgets
 from memory.budgets import Spent, record
 from memory.store.database import Database, Tx

@@ -42,9 +42,9 @@ from bot.agents.steps import (
 )
 from bot.agents.tool_calls import Caller
 from bot.agents.tools.more import Offer, offer, unaliased
+from bot.config.values import OFFLINE
 from bot.errors import ToolError
 from bot.models.base import Answer, ContextTooLong, Request, Trouble
-from bot.models.catalog import OFFLINE
 from memory import budgets, coordination, groups
 from memory.agents import Agent
 from memory.budgets import Spent, record

@@ -1,7 +1,6 @@
 """Reading the environment, `.env` and the file, and putting them together."""
 
 import difflib
-import importlib.util
 import logging
 import os
 import re
@@ -39,7 +38,6 @@ from bot.config.tables import (
     Group,
 )
 from bot.config.values import (
-    EXTRA_OF_PROVIDER,
     KEY_OF_PROVIDER,
     OFFLINE,
     DiscordId,
@@ -408,7 +406,7 @@ def _check_groups(config: Config) -> Iterator[str]:
 
 
 def _check_models(config: Config) -> Iterator[str]:
-    """Every provider that is asked for must be installed and have its key."""
+    """Every provider that is asked for must have its key."""
     wanted = {config.model.default: "CARINA_MODEL or model.default"}
     wanted |= dict.fromkeys(config.model.fallback, "CARINA_FALLBACK_MODELS or model.fallback")
     if config.model.upkeep:
@@ -428,14 +426,6 @@ def _check_models(config: Config) -> Iterator[str]:
             known = ", ".join(KEY_OF_PROVIDER)
             yield unmet(key, shown(model), _('"offline" or "provider:model" with one of: {known}', known=known))
             continue
-        module = EXTRA_OF_PROVIDER.get(provider, "")
-        if module and not _installed(module):
-            yield _(
-                '{key}: found "{model}", whose provider is not installed; install carina[{provider}]',
-                key=key,
-                model=model,
-                provider=provider,
-            )
         if provider == OFFLINE or provider in config.keys or (provider == "openai" and config.openai_base_url):
             continue
         also = _(" (or OPENAI_BASE_URL for a server that needs none)") if provider == "openai" else ""
@@ -482,10 +472,3 @@ def _check_mcp(config: Config) -> Iterator[str]:
             key = f"{config.file.name}: web.server.hooks.{name}.secret"
             yield unmet(key, shown(hook.secret), _("a variable that is set in the environment or in .env"))
     yield from server_problems(config.file.name, config.mcp, config.mcp_secrets, config.limits.tool_seconds)
-
-
-def _installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False

@@ -43,8 +43,6 @@ KEY_OF_PROVIDER = {
     "groq": "GROQ_API_KEY",
     "mistral": "MISTRAL_API_KEY",
 }
-EXTRA_OF_PROVIDER = {"google": "google.genai", "groq": "groq", "mistral": "mistralai"}
-"""Providers that are installed with `carina[<provider>]`, and the module that shows whether they are."""
 
 
 def check_model(text: str) -> str:

@@ -4,24 +4,14 @@ What a turn gets is a chain: the model, its fallbacks, and at the end the offlin
 Each link leaves a failing provider alone for a while, asks for less where it must, and tries again.
 """
 
-import importlib.util
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing, suppress
 
+from bot.config.values import KEY_OF_PROVIDER, OFFLINE
 from bot.errors import ConfigError
 from bot.models.base import Access, Limits, Model, ModelError, ModelRefused, Request
 from bot.models.chain import BreakerModel, FallbackModel, LazyModel, LenientModel, RetryingModel
 from bot.models.health import ModelHealth, State
-
-OFFLINE = "offline"
-LIBRARIES = {
-    "openai": "aiohttp",
-    "anthropic": "aiohttp",
-    "google": "google.genai",
-    "groq": "groq",
-    "mistral": "mistralai",
-}
-"""The providers, and the module that shows whether one is installed."""
 
 
 class ModelCatalog:
@@ -99,16 +89,10 @@ class ModelCatalog:
 
     def _access(self, name: str) -> Access:
         provider, _, model = name.partition(":")
-        if provider not in LIBRARIES or not model:
-            known = ", ".join(LIBRARIES)
+        if provider not in KEY_OF_PROVIDER or not model:
+            known = ", ".join(KEY_OF_PROVIDER)
             raise ConfigError(
                 'model "{name}": expected "offline" or "provider:model", with one of: {known}', name=name, known=known
-            )
-        if not _installed(LIBRARIES[provider]):
-            raise ConfigError(
-                'model "{name}": its provider is not installed; install carina[{provider}]',
-                name=name,
-                provider=provider,
             )
         key, base_url = self._keys.get(provider, ""), self._base_urls.get(provider, "")
         if not key and not (provider == "openai" and base_url):
@@ -120,10 +104,3 @@ class ModelCatalog:
         if not key.isascii() or not key.isprintable() or " " in key:
             raise ConfigError("{name}_API_KEY: expected plain characters without spaces", name=provider.upper())
         return Access(name, self._limits, key, base_url, self._images)
-
-
-def _installed(module: str) -> bool:
-    try:
-        return importlib.util.find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False

@@ -237,8 +237,8 @@ def _read_call(answer: Answer, offered: set[str]) -> Answer:
     return answer
 
 
-ADAPTERS = {"openai": "bot.models.chat_completions", "anthropic": "bot.models.messages"}
-ANY_OTHER = "bot.models.provider"
+ADAPTERS = {"anthropic": "bot.models.messages"}
+ANY_OTHER = "bot.models.chat_completions"
 
 
 class Connected(Model, Protocol):

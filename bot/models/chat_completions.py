@@ -1,4 +1,4 @@
-"""OpenAI and every server that speaks Chat Completions. Servers differ in everything that the protocol leaves open."""
+"""Every server that speaks Chat Completions, which differ in all that the protocol leaves open."""
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -6,21 +6,28 @@ from functools import lru_cache
 from typing import Any
 
 from bot.models import normalize
-from bot.models.base import Access, AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec
+from bot.models.base import Access, AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from bot.models.http_model import DONE, Assembly, Finish, HttpModel, PartialCall, Ready, as_json
 
-_OFFICIAL = "https://api.openai.com/v1"
+SERVERS = {
+    "openai": "https://api.openai.com/v1",
+    "google": "https://generativelanguage.googleapis.com/v1beta/openai",
+    "groq": "https://api.groq.com/openai/v1",
+    "mistral": "https://api.mistral.ai/v1",
+}
+_UNSIGNED = {"google": {"thought_signature": "skip_thought_signature_validator"}}
+"""Google wants every call back with its signature, or with this word (https://ai.google.dev/gemini-api/docs/openai)."""
 _KEPT_MESSAGES, _KEPT_LISTS = 1_000, 32
 _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "content_filter": "filter"}
 
 
 def connect(access: Access) -> HttpModel:
     """Nothing is sent yet."""
-    base = (access.base_url or _OFFICIAL).rstrip("/")
+    base = (access.base_url or SERVERS[access.provider]).rstrip("/")
     key = {"Authorization": f"Bearer {access.key}"} if access.key else {}
-    # Older servers know max_tokens only.
-    limit = "max_tokens" if access.base_url else "max_completion_tokens"
-    dialect = ChatCompletions(access.model, limit, sees=access.images or not access.base_url)
+    # Of the others, not all know the newer name.
+    limit = "max_completion_tokens" if access.provider == "openai" and not access.base_url else "max_tokens"
+    dialect = ChatCompletions(access.model, limit, access.provider, sees=access.images or not access.base_url)
     return HttpModel(access, f"{base}/chat/completions", key, dialect)
 
 
@@ -43,13 +50,14 @@ class ToolLists:
 class ChatCompletions:
     model: str
     limit: str
+    provider: str
     sees: bool
     _written: ToolLists = field(default_factory=ToolLists, init=False, compare=False)
 
     def document(self, request: Request) -> dict[str, Any]:
         found: dict[str, Any] = {
             "model": self.model,
-            "messages": _messages(request, images=self.sees),
+            "messages": self._messages(request),
             "stream": True,
             "stream_options": {"include_usage": True},
         }
@@ -83,6 +91,35 @@ class ChatCompletions:
             case None | []:
                 return ""
         raise answer.garbage()
+
+    def _messages(self, request: Request) -> Ready:
+        every = [_said("system", request.system)] if request.system.strip() else []
+        before: Message | None = None
+        for message in normalize.mended(request.messages):
+            if self.provider == "mistral" and isinstance(before, ToolMessage) and isinstance(message, UserMessage):
+                every.append(_said("assistant", "OK."))  # it takes nobody's words directly behind a result
+            every.append(self._message(message))
+            before = message
+        return Ready(b"[" + b",".join(every) + b"]")
+
+    def _message(self, message: Message) -> Ready:
+        match message:
+            case ToolMessage(call_id, _, text):
+                return _said("tool", normalize.shown(text), normalize.call_id(call_id))
+            case AssistantMessage(text, ()):
+                return _said("assistant", text)
+            case AssistantMessage(text, calls):
+                said = text if text.strip() else None
+                made = [{**_call(call), **self._signed()} for call in calls]
+                return Ready(as_json({"role": "assistant", "content": said, "tool_calls": made}))
+        if not (message.images and self.sees):
+            return _said("user", normalize.shown(normalize.in_words(message).text))
+        pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
+        content = [{"type": "text", "text": normalize.shown(message.text)}, *pictures]
+        return Ready(as_json({"role": "user", "content": content}))
+
+    def _signed(self) -> dict[str, Any]:
+        return {"extra_content": _UNSIGNED} if self.provider == "google" else {}
 
 
 def _choice(choice: dict[str, Any], answer: Assembly) -> str:
@@ -136,33 +173,11 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
     return {"type": "function", "function": function}
 
 
-def _messages(request: Request, *, images: bool) -> Ready:
-    head = [_said("system", request.system)] if request.system.strip() else []
-    every = [*head, *(_message(message, images=images) for message in normalize.mended(request.messages))]
-    return Ready(b"[" + b",".join(every) + b"]")
-
-
 @lru_cache(maxsize=_KEPT_MESSAGES)
 def _said(role: str, text: str, call: str = "") -> Ready:
     """A message of nothing but text; most of a conversation is in the next request too."""
     answers = {"tool_call_id": call} if call else {}
     return Ready(as_json({"role": role, **answers, "content": text}))
-
-
-def _message(message: Message, *, images: bool) -> Ready:
-    match message:
-        case ToolMessage(call_id, _, text):
-            return _said("tool", normalize.shown(text), normalize.call_id(call_id))
-        case AssistantMessage(text, ()):
-            return _said("assistant", text)
-        case AssistantMessage(text, calls):
-            said = text if text.strip() else None
-            return Ready(as_json({"role": "assistant", "content": said, "tool_calls": [*map(_call, calls)]}))
-    if not (message.images and images):
-        return _said("user", normalize.shown(normalize.in_words(message).text))
-    pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
-    content = [{"type": "text", "text": normalize.shown(message.text)}, *pictures]
-    return Ready(as_json({"role": "user", "content": content}))
 
 
 def _call(call: Call) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pydantic import Field
 
-from bot.models.catalog import OFFLINE
+from bot.config.values import OFFLINE
 from bot.models.health import ModelHealth
 from bot.services.results import Ink, Lines, Result, Row
 from sources.diagnostics import Finding, State

@@ -16,9 +16,9 @@ from bot.agents.budgets import Allowed, BudgetLevel, Budgets
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.deps import TurnDeps
 from bot.config.tables import Dreams as Settings
+from bot.config.values import OFFLINE
 from bot.errors import ConfigError
 from bot.models.base import Answer, Event, Model, ModelError, Request, UserMessage
-from bot.models.catalog import OFFLINE
 from bot.upkeep.model_answers import Form, schema_of
 from memory import budgets
 from memory.agents import Agent

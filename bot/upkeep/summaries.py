@@ -13,8 +13,8 @@ from typing import TypeAlias
 import structlog
 
 from bot.agents.context.quotes import Quoted
+from bot.config.values import OFFLINE
 from bot.models.base import AssistantMessage, Request, UserMessage
-from bot.models.catalog import OFFLINE
 from bot.upkeep import prompts
 from bot.upkeep.background_calls import Background, BackgroundRequest, NoAnswer, people_first
 from bot.upkeep.model_answers import Did, Happened, UnusableAnswer, read_answer, schema_of

@@ -156,7 +156,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ('[model]\ndefault = "openai:"\n', 'model.default: found "openai:"; expected "offline" or'),
         (
             '[model]\nfallback = ["groq:x"]\n',
-            'model.fallback: found "groq:x", whose provider is not installed; install',
+            "GROQ_API_KEY: not set; expected a key, because CARINA_FALLBACK_MODELS or model.fallback",
         ),
         ("[model]\nmax_steps = 0\n", "model.max_steps: found 0; expected a number of at least 1"),
         ('[model]\nmax_steps = "x"\n', 'model.max_steps: found "x"; expected an integer\n'),

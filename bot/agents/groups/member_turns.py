@@ -7,7 +7,7 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import joined, quotation, say
 from bot.agents.groups.state_machine import Wanted
 from bot.agents.seeds import ensure_blocks
-from bot.models.catalog import OFFLINE
+from bot.config.values import OFFLINE
 from memory import agents, groups
 from memory.groups import Part, Status
 from memory.knowledge import working

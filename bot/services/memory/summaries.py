@@ -10,8 +10,8 @@ import structlog
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
+from bot.config.values import OFFLINE
 from bot.errors import UserError
-from bot.models.catalog import OFFLINE
 from bot.services.caller import Caller
 from bot.services.names import Named, find_living, named_blocks, where
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions

@@ -15,8 +15,8 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action, Approver, People
 from bot.config import Config
+from bot.config.values import OFFLINE
 from bot.errors import UserError
-from bot.models.catalog import OFFLINE
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
 from bot.services.names import NO_GROUP, find

@@ -11,8 +11,8 @@ from bot.agents.context.quotes import say
 from bot.agents.deps import Limits
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
+from bot.config.values import OFFLINE
 from bot.models.base import Answer, Request, Trouble, UserMessage
-from bot.models.catalog import OFFLINE
 from bot.runtime.conversation import GIVEN_UP
 from memory.queue.inbox import Status
 from memory.store.database import Tx

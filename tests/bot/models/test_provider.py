@@ -7,9 +7,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 
 import pytest
-from pydantic_ai.exceptions import ModelConnectionError, ModelHTTPError, ModelRateLimitError, UserError
 
-from bot.models import provider
 from bot.models.base import (
     Access,
     Answer,
@@ -312,25 +310,35 @@ async def test_a_listener_that_leaves_hangs_up(server: ModelServer, model: HttpM
     await hung_up(server.requests[0])
 
 
-async def test_any_provider_that_the_library_knows_can_be_asked(server: ModelServer) -> None:
-    server.script(wire.Answer("hi"))
-    model = provider.connect(Access("ollama:llama3.2", LIMITS, server.api_key, server.base_url))
-    async with model.provider:
-        answer = await last(model)
-    assert (answer.text, answer.model, server.requests[0].model) == ("hi", "ollama:llama3.2", "llama3.2")
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("openai:m", "https://api.openai.com/v1/chat/completions"),
+        ("google:m", "https://generativelanguage.googleapis.com/v1beta/openai/chat/completions"),
+        ("groq:m", "https://api.groq.com/openai/v1/chat/completions"),
+        ("mistral:m", "https://api.mistral.ai/v1/chat/completions"),
+    ],
+)
+def test_each_provider_is_asked_at_its_own_address(name: str, address: str) -> None:
+    assert connect(Access(name, LIMITS, "k")).provider._url == address
 
 
 @pytest.mark.parametrize(
-    ("error", "kind"),
+    ("name", "signed", "roles"),
     [
-        (ModelHTTPError(429, "m", {"error": {"message": "slow down"}}, retry_after=7), ModelBusy),
-        (ModelHTTPError(403, "m", "no"), ModelRefused),
-        (ModelHTTPError(400, "m", {"error": {"message": "prompt is too long"}}), ContextTooLong),
-        (ModelRateLimitError("m", "slow down"), ModelBusy),
-        (ModelConnectionError("m", "gone"), ModelBusy),
-        (UserError("no such setting"), ModelRejected),
-        (KeyError("choices"), ModelGarbage),
+        ("google:m", True, ["system", "user", "assistant", "tool", "user"]),
+        ("groq:m", False, ["system", "user", "assistant", "tool", "user"]),
+        ("mistral:m", False, ["system", "user", "assistant", "tool", "assistant", "user"]),
     ],
 )
-def test_errors_of_the_library_have_the_same_types(error: Exception, kind: type[ModelError]) -> None:
-    assert isinstance(provider.failure(error, "google:m", "secret"), kind)
+async def test_providers_get_what_they_want_beside_the_protocol(
+    server: ModelServer, name: str, signed: bool, roles: list[str]
+) -> None:
+    server.script(wire.Answer("hi"))
+    call = AssistantMessage("", (Call("c1", "recall", "{}"),))
+    async with connected(server, name=name) as model:
+        await last(model, replace(TOOLS, messages=(*HELLO.messages, call, FIRST, UserMessage("hm")), max_tokens=7))
+    [request] = server.requests
+    assert [message["role"] for message in request.messages] == roles
+    assert ("extra_content" in request.messages[2]["tool_calls"][0]) is signed
+    assert request.body["max_tokens"] == 7
