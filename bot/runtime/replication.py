@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import tempfile
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Callable
@@ -23,7 +24,7 @@ from texts import _, error_text
 
 _LOOK_SECONDS = 5.0  # between two looks at which databases there are and how far it is
 _ANSWER_SECONDS = 10.0
-_PASSED_ON = frozenset(("PATH", "HOME", "TMPDIR", "SSH_AUTH_SOCK"))
+_PASSED_ON = re.compile(r"PATH|HOME|TMPDIR|SSH_AUTH_SOCK|SSL_CERT_(FILE|DIR)|(?i:(HTTPS?|NO)_PROXY)")
 _LATE = timedelta(minutes=1)
 
 
@@ -33,7 +34,7 @@ def replica_of(config: Config) -> Replica | None:
         return None
     keys = {"LITESTREAM_ACCESS_KEY_ID": config.replica_key, "LITESTREAM_SECRET_ACCESS_KEY": config.replica_secret}
     given = {name: key.get_secret_value() for name, key in keys.items() if key is not None}
-    usual = {name: value for name, value in environment().items() if name in _PASSED_ON}
+    usual = {name: value for name, value in environment().items() if _PASSED_ON.fullmatch(name)}
     return Replica(DataFolder(config.home), config.backup.replica, config.backup.ssh_key, {**usual, **given})
 
 

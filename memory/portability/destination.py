@@ -205,14 +205,13 @@ def _move(tx: Tx, table: Table) -> None:
     """Rows that are there already stay; Raises CarError where one of the same key says something else."""
     columns = ", ".join(table.columns)
     same = " AND ".join(f"m.{each} = s.{each}" for each in table.identity)
-    new = f"SELECT {columns} FROM staged.{table.name}"
-    other = f"""SELECT 1 FROM ({new} EXCEPT SELECT {columns} FROM main.{table.name}) s
-                JOIN main.{table.name} m ON {same} LIMIT 1"""
-    if tx.one(other) is not None:
+    differs = " OR ".join(f"m.{each} IS NOT s.{each}" for each in table.columns)
+    both = f"staged.{table.name} s JOIN main.{table.name} m ON {same}"
+    if tx.one(f"SELECT 1 FROM {both} WHERE {differs} LIMIT 1") is not None:
         raise CarError(
             "{name} has other rows with the same IDs in this constellation; nothing was imported", name=table.name
         )
     tx.run(
-        f"""INSERT INTO main.{table.name} ({columns}) {new} s
+        f"""INSERT INTO main.{table.name} ({columns}) SELECT {columns} FROM staged.{table.name} s
             WHERE NOT EXISTS (SELECT 1 FROM main.{table.name} m WHERE {same})"""
     )

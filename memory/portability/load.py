@@ -44,6 +44,8 @@ Progress: TypeAlias = Callable[[float], None]
 
 _MOST_VALUE = 1 << 28
 """Bytes of one value. Its parts can be named many times, so that a small file could become a huge one."""
+_AT_ONCE = 1_000
+"""Rows that one statement changes."""
 
 
 @dataclass(frozen=True)
@@ -369,8 +371,22 @@ def _finish(taken: Import, path: Path) -> None:
 
 def _distrust(tx: Tx) -> int:
     """Take the trust from what a file says, whoever it says that said it; from how many rows."""
-    held = [each.name for each in tables(tx).values() if "trust" in each.columns and "trust" not in each.key]
-    return sum(tx.run(f"UPDATE {name} SET trust = ? WHERE trust > ?", (Trust.WEB, Trust.WEB)) for name in held)
+    held = [each for each in tables(tx).values() if "trust" in each.columns and "trust" not in each.key]
+    return sum(_lower(tx, each) for each in held)
+
+
+def _lower(tx: Tx, table: Table) -> int:
+    """In parts: what a statement has changed is in memory until it ends."""
+    key, marks = ", ".join(table.key), ", ".join("?" * len(table.key))
+    sql, done, last = f"UPDATE {table.name} SET trust = ? WHERE trust > ?", 0, tuple[Value, ...]()
+    while True:
+        after = f"WHERE ({key}) > ({marks})" if last else ""
+        row = tx.one(f"SELECT {key} FROM {table.name} {after} ORDER BY {key} LIMIT 1 OFFSET {_AT_ONCE}", last)
+        if row is None:
+            return done + tx.run(sql, (Trust.WEB, Trust.WEB))
+        until = f"{sql} AND ({key}) <= ({marks})" + (f" AND ({key}) > ({marks})" if last else "")
+        done += tx.run(until, (Trust.WEB, Trust.WEB, *row, *last))
+        last = tuple(row)
 
 
 def _erase(taken: Import, tx: Tx) -> int:

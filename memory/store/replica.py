@@ -20,7 +20,8 @@ from memory.store import backups
 from memory.store.backups import Backup, BackupFailed
 from memory.store.constellation import registered
 from memory.store.folder import DataFolder, private_file, private_folder
-from memory.store.sqlite import connect, transaction
+from memory.store.migrations import Kind, prepare
+from memory.store.sqlite import connect, driver, transaction
 
 _RETENTION = "24h0m0s"  # so long the replica holds what was erased
 _OF_LITESTREAM = "_litestream_seq", "_litestream_lock"  # tables that it makes in what it follows
@@ -50,33 +51,54 @@ class Replica:
             "logging": {"type": "json", "level": "warn", "stderr": True},
             "dbs": [{"path": str(path), "replica": self._of(path)} for path in databases],
         }
-        private_file(self.file).write_text(json.dumps(whole, indent=1), "utf-8")
+        try:
+            private_file(self.file).write_text(json.dumps(whole, indent=1), "utf-8")
+        except OSError as error:
+            raise BackupFailed("{path} cannot be written: {reason}", path=self.file, reason=error.strerror) from error
 
-    async def fetch(self, now: datetime) -> Backup:
-        """Make a backup of what the replica holds. Raises BackupFailed."""
-        with tempfile.TemporaryDirectory(dir=self.folder.path, prefix=backups.RESTORING) as name:
-            staged, registry = Path(name), self.folder.global_db
-            await self._restore(registry, staged)
-            named = [path.relative_to(staged) for path in registered(staged)]
-            for each in named:
-                await self._restore(self.folder.path / each, staged)
-                _erase_what_came_too_late(staged / registry.name, staged / each)
+    async def fetch(self, now: datetime) -> tuple[Backup, list[Path]]:
+        """Make a backup of what the replica holds; and name the files that were too new to be in it: they are empty.
 
-            def moved(making: Path) -> Iterator[Path]:
-                for each in (Path(registry.name), *named):
-                    private_folder((making / each).parent)
-                    yield (staged / each).rename(making / each)
+        Raises BackupFailed.
+        """
+        try:
+            with tempfile.TemporaryDirectory(dir=self.folder.path, prefix=backups.RESTORING) as name:
+                return await self._fetch(now, Path(name))
+        except (OSError, driver.DatabaseError) as error:
+            raise BackupFailed("the replica could not be restored: {error}", error=error) from error
 
-            return await asyncio.to_thread(backups.make, self.folder.path, now, moved)
+    async def _fetch(self, now: datetime, staged: Path) -> tuple[Backup, list[Path]]:
+        registry, missing = self.folder.global_db, []
+        if not await self._restore(registry, staged):
+            raise BackupFailed("there is no replica in {place}", place=self.target)
+        named = [path.relative_to(staged) for path in registered(staged)]
+        for each in named:
+            if not await self._restore(self.folder.path / each, staged):
+                missing.append(each)
+                if (self.folder.path / each).exists():
+                    raise BackupFailed("{path} is not in the replica", path=self.folder.path / each)
+                prepare(staged / each, Kind.CONSTELLATION)
+            _erase_what_came_too_late(staged / registry.name, staged / each)
 
-    async def _restore(self, path: Path, staged: Path) -> Path:
-        """One database as the replica has it."""
+        def moved(making: Path) -> Iterator[Path]:
+            for each in (Path(registry.name), *named):
+                private_folder((making / each).parent)
+                yield (staged / each).rename(making / each)
+
+        return await asyncio.to_thread(backups.make, self.folder.path, now, moved), missing
+
+    async def _restore(self, path: Path, staged: Path) -> bool:
+        """Make one database as the replica has it; False where the replica has none."""
         target = staged / path.relative_to(self.folder.path)
         private_folder(target.parent)
         self.configure([path])
-        command = program(), "restore", "-config", str(self.file), "-no-expand-env", "-o", str(target), str(path)
+        options = "-config", str(self.file), "-no-expand-env", "-if-replica-exists"
         process = await asyncio.create_subprocess_exec(
-            *command, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE, env=dict(self.environment)
+            *(program(), "restore", *options, "-o", str(target), str(path)),
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=PIPE,
+            env=dict(self.environment),
         )
         try:
             async with asyncio.timeout(_FETCH_SECONDS):
@@ -87,20 +109,23 @@ class Replica:
             if process.returncode is None:
                 process.kill()
                 await process.wait()
-        if process.returncode or not target.exists():
+        if process.returncode:
             said = told.decode(errors="replace").strip()[-300:]
             raise BackupFailed("the replica of {path} cannot be read: {said}", path=path, said=said)
+        if not target.exists():
+            return False
         with closing(connect(target)) as raw:
             for table in _OF_LITESTREAM:
                 raw.execute(f"DROP TABLE IF EXISTS {table}")
-        return target
+        return True
 
     def _of(self, path: Path) -> Mapping[str, Any]:
         name = path.relative_to(self.folder.path).as_posix()
         if "://" not in self.target:
             return {"type": "file", "path": str(Path(self.target, name))}
         key = {"key-path": self.ssh_key} if self.ssh_key else {}
-        return {"url": f"{self.target.rstrip('/')}/{name}", **key}
+        place, asked, how = self.target.partition("?")
+        return {"url": f"{place.rstrip('/')}/{name}{asked}{how}", **key}
 
 
 def program() -> str:

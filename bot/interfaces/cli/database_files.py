@@ -329,6 +329,8 @@ class Restored(Result):
     files: int
     erased_again: int
     to_erase: int
+    missing: tuple[str, ...] = ()
+    """Files that were not in the replica yet, and are empty."""
     outdated: bool | None = Field(exclude=True)
     """Whether it has to be migrated first; None where that is not known."""
 
@@ -340,6 +342,8 @@ class Restored(Result):
             words.append(
                 _("NOT repeated yet: {erasures}. The next start will do that.", erasures=_erasures(self.to_erase))
             )
+        if self.missing:
+            words.append(_("Too new to be in the replica, and empty now: {files}.", files=", ".join(self.missing)))
         if self.outdated:
             words.append(_("Run `carina db migrate` now: the backup is from an older version."))
         elif self.outdated is None:
@@ -358,12 +362,12 @@ class BackupFiles:
         Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, asks=True),
     )  # fmt: skip
     async def restore(self, caller: Caller, name: _Name = "", from_replica: _Replica = False) -> Restored:
-        folder = DataFolder(self.config.home)
+        folder, missing = DataFolder(self.config.home), tuple[str, ...]()
         if from_replica == bool(name):
             raise UserError("Name a backup, or give --from-replica.")
         if from_replica:
             caller.confirm(_("Replace all current data with what Litestream copied last?"))
-            name = await self._fetched(folder)
+            name, missing = await self._fetched(folder)
         backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
         if backup is None:
             where = folder.path / backups.FOLDER
@@ -381,17 +385,19 @@ class BackupFiles:
             files=len(backup.files),
             erased_again=max(again - waiting, 0),
             to_erase=waiting,
+            missing=missing,
             outdated=True if left is None else None if left else False,
         )
 
-    async def _fetched(self, folder: DataFolder) -> str:
+    async def _fetched(self, folder: DataFolder) -> tuple[str, tuple[str, ...]]:
         replica = replica_of(self.config)
         if replica is None:
             raise UserError("There is no replica. Set litestream and replica under [backup].")
         try:
             folder.prepare()
             with held(folder, _("Stop it, then restore.")):
-                return (await replica.fetch(utc_now())).name
+                made, missing = await replica.fetch(utc_now())
+                return made.name, tuple(map(str, missing))
         except StoreError as error:
             raise UserError(error_text(error)) from error
 

@@ -73,7 +73,7 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
         running = asyncio.create_task(following.run())
         await until(lambda: _said(following, "synced"))
         await note(constellations.registry, "first")
-        await constellations.ensure("second", ANN)  # one that comes while it runs is followed too
+        second = await constellations.ensure("second", ANN)  # one that comes while it runs is followed too
         await until(lambda: _holds(tmp_path / "replica" / "constellations", 2))
         await note(constellations.registry, "last")
         await asyncio.sleep(1.5)
@@ -82,11 +82,14 @@ async def test_a_lost_folder_comes_back_as_it_was_a_second_before(tmp_path: Path
         with pytest.raises(StoreError, match="ended"):
             await running
     shutil.rmtree(tmp_path / "data")
+    new = second.path.relative_to(tmp_path / "data")
+    shutil.rmtree(tmp_path / "replica" / new)  # as when all was lost before there was a copy of it
     config = load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path)
     registry = local_registry(config, "bot.interfaces.cli.database_files:BackupFiles")
     caller = owner_at_terminal(sure=True)
     (said,) = [each async for each in registry.results("backup.restore", caller, {"from_replica": True})]
     assert "Restored everything" in said.lines(Markdown())[0]
+    assert f"empty now: {new}" in said.lines(Markdown())[0].replace("\\", "")
     assert notes(tmp_path / "data" / "global.db") == ["first", "last"]
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
         assert [each.name for each in constellations.all()] == ["home", "second"]
@@ -115,7 +118,7 @@ async def test_who_needs_the_files_alone_has_them_and_it_goes_on_after_that(tmp_
         following._held = os.open(os.devnull, os.O_RDONLY)
         await asyncio.wait_for(process.wait(), 5)
         await asyncio.gather(running, return_exceptions=True)
-    made = await configured(tmp_path).fetch(utc_now())
+    made, _missing = await configured(tmp_path).fetch(utc_now())
     assert notes(made.path / "global.db") == ["first", "second"]
 
 
@@ -150,8 +153,15 @@ async def test_what_is_far_behind_or_not_installed_fails_and_says_so(
         assert following.words().startswith("failing: ")
         with pytest.raises(StoreError, match=r"replica of .* cannot be read"):
             await configured(tmp_path).fetch(utc_now())
+        (tmp_path / "replica").unlink()
+        with pytest.raises(StoreError, match="no replica in"):
+            await configured(tmp_path).fetch(utc_now())
         monkeypatch.setattr("memory.store.replica.shutil.which", lambda *_args, **_more: None)
         with pytest.raises(StoreError, match="not installed"):
+            await following.run()
+        (tmp_path / "data" / "litestream.yml").unlink()
+        (tmp_path / "data" / "litestream.yml").mkdir()
+        with pytest.raises(StoreError, match=r"litestream\.yml cannot be written"):
             await following.run()
         assert not backups.listing(tmp_path / "data")
 
@@ -170,10 +180,24 @@ async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tm
         await asyncio.gather(running, return_exceptions=True)
     shutil.rmtree(tmp_path / "data")
     replica.folder.prepare()
-    made = await replica.fetch(utc_now())
+    made, _missing = await replica.fetch(utc_now())
     assert backups.restore(tmp_path / "data", made) == 0
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
         assert [each.person for each in await constellations.registry.read(privacy.open_erasures)] == [ANN]
+
+
+def test_servers_that_speak_s3_are_reached_as_the_network_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = TABLE.format(replica="s3://bucket/home?endpoint=https://s3.example.org&region=eu")
+    (tmp_path / "carina.toml").write_text(table, "utf-8")
+    monkeypatch.setenv("https_proxy", "http://proxy.example.org")
+    monkeypatch.setenv("CARINA_TEST_KEY", "secret")
+    found = replica_of(load_config({"CARINA_HOME": str(tmp_path / "data")}, tmp_path))
+    assert found is not None
+    assert found.environment["https_proxy"] == "http://proxy.example.org"
+    assert "CARINA_TEST_KEY" not in found.environment
+    found.folder.prepare()
+    found.configure([found.folder.global_db])
+    assert "s3://bucket/home/global.db?endpoint=https://s3.example.org&region=eu" in found.file.read_text("utf-8")
 
 
 @pytest.mark.parametrize(

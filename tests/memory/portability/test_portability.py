@@ -1,7 +1,11 @@
 """CAR files: what goes out comes in as it was, and what is not whole changes nothing."""
 
+import os
 import shutil
+import subprocess
+import sys
 import tarfile
+import tempfile
 import tracemalloc
 from collections.abc import Callable
 from contextlib import closing
@@ -40,6 +44,7 @@ from memory.store.ids import AgentId, ErasureId, PersonId
 from memory.store.migrations import Kind, migrate, migrations, prepare
 from memory.store.sqlite import connect
 from sources.terminal import PERSON
+from tests.processes import ROOT
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
 RECORDED = Path(__file__).parents[2] / "fixtures" / "recorded" / "folder.tar.gz"
@@ -517,7 +522,9 @@ _GRANTED = "SELECT count(*) FROM permission_grants WHERE revoked_at IS NULL"
 _LINKED = "SELECT count(*) FROM user_identities WHERE user_id = 'usr_x'"
 
 
-def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(home: Path, tmp_path: Path) -> None:
+def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = tmp_path / "home"
     shutil.copytree(home, source)
     with closing(connect(file_in(source))) as raw:
@@ -539,6 +546,7 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(ho
     assert [count(trusted, sql) for sql in (_GRANTED, _ACTIVE)] == [1, 2]
     assert count(trusted, _TRUSTED) > 0
     assert count(tmp_path / "trusted" / "global.db", _LINKED) == 2
+    monkeypatch.setattr(load, "_AT_ONCE", 2)
     taken = take(tmp_path / "one.car", tmp_path / "other", trusted=False)
     other = import_whole(taken)
     assert [count(other, sql) for sql in (_GRANTED, _ACTIVE, _TRUSTED)] == [0, 0, 0]
@@ -592,20 +600,30 @@ def test_work_under_way_is_not_done_in_both_places(home: Path, tmp_path: Path) -
     assert count(file_in(source), "SELECT count(*) FROM outbox WHERE status = 'pending'") > 0
 
 
-def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
-    path = tmp_path / "data" / "constellations" / "con_1" / "carina.db"
+def fill(home: Path, count: int) -> None:
+    """A data folder whose one constellation has so many long notes."""
+    path = home / "constellations" / "con_1" / "carina.db"
     prepare(path, Kind.CONSTELLATION)
-    prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
+    prepare(home / "global.db", Kind.GLOBAL)
+    with closing(connect(home / "global.db")) as raw:
+        times = {"created_at": "x", "updated_at": "x"}
+        Tx(raw).insert("users", {"id": PERSON, "username": PERSON, **times})
+        entry = {"id": "con_1", "owner_id": PERSON, "name": "home", "db_path": "constellations/con_1/carina.db"}
+        Tx(raw).insert("constellations", {**entry, "created_at": "x", "last_accessed_at": "x"})
     with closing(connect(path)) as raw:
         tx = Tx(raw)
         raw.execute("BEGIN")
-        for at in range(2_000):
+        for at in range(count):
             tx.insert("items", {
                 "id": at + 1, "kind": "note", "text": f"{at} " * 800,
                 "audience": "owner", "trust": 1, "created_at": "x",
                 "updated_at": "x",
             })  # fmt: skip
         raw.execute("COMMIT")
+
+
+def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
+    fill(tmp_path / "data", 2_000)
     tracemalloc.start()
     made = write(tmp_path / "data", tmp_path / "one.car", id="con_1")
     import_whole(take(tmp_path / "one.car", tmp_path / "again"))
@@ -613,3 +631,26 @@ def test_a_large_file_takes_little_memory(tmp_path: Path) -> None:
     tracemalloc.stop()
     assert made.size > 7_000_000
     assert peak < 5_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_a_file_of_2_gb_takes_no_more() -> None:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as name:  # where there is more room than in memory
+        fill(Path(name, "data"), 500_000)
+        peaks = [_peak(Path(name, "data"), "export", "constellation", "-o", f"{name}/one.car")]
+        shutil.rmtree(Path(name, "data"))
+        assert Path(name, "one.car").stat().st_size > 2 << 30
+        peaks += [_peak(Path(name, "data"), *words, f"{name}/one.car") for words in (("car", "inspect"), ("import",))]
+    assert max(peaks) < 120_000_000
+
+
+def _peak(home: Path, *words: str) -> int:
+    """The most bytes of memory that a command had at once."""
+    measured = (
+        "import resource, subprocess, sys\nsubprocess.run(sys.argv[1:], check=True, stdout=subprocess.DEVNULL)\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024)"
+    )
+    command = (sys.executable, "-c", measured, sys.executable, str(ROOT / "carina.py"), *words)
+    environment = {**os.environ, "CARINA_HOME": str(home)}
+    return int(subprocess.run(command, env=environment, check=True, capture_output=True, cwd=home.parent).stdout)
