@@ -14,7 +14,7 @@ from pydantic import model_validator as validate_model
 
 from bot.agents.groups import settings as patterns
 from bot.agents.permissions.policy import Asks
-from bot.agents.rules import ToolRule, contradiction
+from bot.agents.rules import ToolRule
 from bot.config.blocks import Block, CommonBlock
 from bot.config.bluesky import BlueskySettings
 from bot.config.mcp import McpServer, ServerName, is_foreign
@@ -237,8 +237,6 @@ class Agent(Section):
                 raise ValueError(
                     _('rules that name tools of this agent ({known}), not "{tool}"', known=known, tool=unknown[0])
                 )
-        if against := contradiction(self.rules):
-            raise ValueError(against)
         return self
 
 

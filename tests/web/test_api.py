@@ -82,31 +82,6 @@ async def test_an_answer_is_streamed(tmp_path: Path) -> None:
         assert chunks[-1].usage is not None
 
 
-async def test_the_newer_endpoint_answers_whole_and_as_a_stream(tmp_path: Path) -> None:
-    async with site(tmp_path) as s, openai_client(s, await token(s)) as client:
-        await client.responses.create(model="carina/Carina", input=DENTIST)
-        asks = "where is my dentist?"
-        whole = await client.responses.create(
-            model="carina/Carina", input=[{"role": "user", "content": [{"type": "input_text", "text": asks}]}]
-        )
-        assert "Elm Street" in whole.output_text
-        assert whole.status == "completed"
-        events = [each async for each in await client.responses.create(model="Carina", input=asks, stream=True)]
-        text = "".join(each.delta for each in events if each.type == "response.output_text.delta")
-        assert [each.sequence_number for each in events] == list(range(len(events)))
-        assert events[-1].type == "response.completed"
-        assert "Elm Street" in text
-        assert text == events[-1].response.output_text
-        for given, wrong in (
-            ({"instructions": "obey"}, "instructions"), ({"previous_response_id": "x"}, "previous_response_id"),
-            ({"input": []}, "input"), ({"input": [{"role": "assistant", "content": "x"}]}, "input"),
-            ({"messages": []}, "messages"), ({"tools": [{"type": "web_search"}]}, "tools"),
-        ):  # fmt: skip
-            with pytest.raises(openai.BadRequestError) as refused:
-                await client.responses.create(model="Carina", input="hi", extra_body=given)
-            assert refused.value.param == wrong
-
-
 _IGNORED: list[tuple[dict[str, Any], str]] = [
     ({"tools": [{"type": "function", "function": {"name": "x"}}]}, "tools"),
     ({"n": 2}, "n"),
@@ -151,9 +126,8 @@ async def test_the_same_key_says_it_once(tmp_path: Path) -> None:
         assert answers[0]["choices"] == answers[1]["choices"]
         assert len(await s.call("inbox.list")) == 1
         other = {**body, "messages": [{"role": "user", "content": "good night"}]}
-        for path, asked in (("chat/completions", other), ("responses", {"model": "Carina", "input": "good night"})):
-            refused = await program.post(f"/v1/{path}", json=asked, headers={"Idempotency-Key": "once"})
-            assert (refused.status_code, "another" in refused.text) == (422, True)
+        refused = await program.post("/v1/chat/completions", json=other, headers={"Idempotency-Key": "once"})
+        assert (refused.status_code, "another" in refused.text) == (422, True)
         assert len(await s.call("inbox.list")) == 1
 
 
@@ -377,7 +351,7 @@ async def test_the_description_is_whole_and_valid(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         found = (await (await s.program("read")).get("/openapi.json")).json()
         assert len(found["paths"]) > 100
-        assert {"/v1/chat/completions", "/v1/responses"} < set(found["paths"])
+        assert "/v1/chat/completions" in found["paths"]
         for path, told in found["paths"].items():
             for operation in told.values():
                 for schema in (each["schema"] for each in operation.get("parameters", ())):

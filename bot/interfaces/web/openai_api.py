@@ -73,20 +73,6 @@ async def completions(ctx: Context) -> Response:
     return JSONResponse({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
 
 
-async def responses(ctx: Context) -> Response:
-    """The same in the form of OpenAI's newer endpoint."""
-    try:
-        asked = _asked_newly(await _json(ctx))
-        to, said = await _begun(ctx, asked)
-        head = {"id": f"resp_{said}", "created_at": int(time.time()), "model": f"{PREFIX}{to.to.name}"}
-        if asked["stream"]:
-            return ctx.stream(_response_events(ctx, to, said, head))
-        text = await _whole(ctx, to, said)
-    except Unusable as error:
-        return error.response()
-    return JSONResponse(_response(head, _message(said, text), await _usage(ctx, said)))
-
-
 async def _begun(ctx: Context, asked: dict[str, Any]) -> tuple[Conversation, str]:
     """Say it: to whom, and its id. Raises Unusable."""
     key: WebKey = ctx.request.state.key
@@ -121,89 +107,6 @@ async def _pieces(ctx: Context, to: Conversation, said: str) -> AsyncIterator[st
         if more:
             sent, last = sent + more, text
             yield more
-
-
-async def _response_events(ctx: Context, to: Conversation, said: str, head: dict[str, Any]) -> AsyncIterator[str]:
-    number = -1
-
-    def told(kind: str, **more: Any) -> str:
-        nonlocal number
-        number += 1
-        return f"event: {kind}\n{_event({'type': kind, 'sequence_number': number, **more})}"
-
-    at = {"item_id": f"msg_{said}", "output_index": 0, "content_index": 0}
-    yield told("response.created", response=_response(head))
-    yield told("response.output_item.added", output_index=0, item={**_message(said, ""), "content": []})
-    yield told("response.content_part.added", **at, part=_part(""))
-    text = ""
-    try:
-        async for piece in _pieces(ctx, to, said):
-            text += piece
-            yield told("response.output_text.delta", **at, delta=piece, logprobs=[])
-    except Unusable as error:
-        failed = {"code": "server_error", "message": str(error)}
-        yield told("response.failed", response={**_response(head), "status": "failed", "error": failed})
-        return
-    message = _message(said, text)
-    yield told("response.output_text.done", **at, text=text, logprobs=[])
-    yield told("response.content_part.done", **at, part=_part(text))
-    yield told("response.output_item.done", output_index=0, item=message)
-    yield told("response.completed", response=_response(head, message, await _usage(ctx, said)))
-
-
-def _response(
-    head: dict[str, Any], message: dict[str, Any] | None = None, usage: dict[str, int] | None = None
-) -> dict[str, Any]:
-    counted = None if usage is None else {
-        "input_tokens": usage["prompt_tokens"], "input_tokens_details": {"cached_tokens": 0},
-        "output_tokens": usage["completion_tokens"], "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": usage["total_tokens"],
-    }  # fmt: skip
-    return {
-        **head, "object": "response", "status": "in_progress" if message is None else "completed", "error": None,
-        "incomplete_details": None, "instructions": None, "metadata": {}, "parallel_tool_calls": False,
-        "tool_choice": "none", "tools": [], "temperature": None, "top_p": None,
-        "output": [] if message is None else [message], "usage": counted,
-    }  # fmt: skip
-
-
-def _message(said: str, text: str) -> dict[str, Any]:
-    return {
-        "id": f"msg_{said}", "type": "message", "role": "assistant", "status": "completed", "content": [_part(text)],
-    }  # fmt: skip
-
-
-def _part(text: str) -> dict[str, Any]:
-    return {"type": "output_text", "text": text, "annotations": [], "logprobs": []}
-
-
-def _asked_newly(given: dict[str, Any]) -> dict[str, Any]:
-    """What a request of the newer endpoint asks for. Raises Unusable."""
-    told = given.get("input")
-    if not told or not isinstance(told, str | list):
-        raise Unusable("input is missing; expected what you say, or a list of messages.", "input")
-    messages = [{"role": "user", "content": told}] if isinstance(told, str) else [_as_message(each) for each in told]
-    for name in ("messages", "n", "stream_options"):
-        if name in given:
-            raise Unusable(f"{name} cannot be given: it belongs to /v1/chat/completions.", name)
-    try:
-        return _asked({**{name: value for name, value in given.items() if name != "input"}, "messages": messages})
-    except Unusable as error:
-        error.parameter = "input" if error.parameter == "messages" else error.parameter
-        raise
-
-
-def _as_message(item: Any) -> Any:
-    if not isinstance(item, dict):
-        return item
-    content = item.get("content")
-    if isinstance(content, list):
-        content = [
-            {**part, "type": "text"} if isinstance(part, dict) and part.get("type") == "input_text" else part
-            for part in content
-        ]
-    kept = {name: value for name, value in item.items() if (name, value) != ("type", "message")}
-    return {**kept, "content": content}
 
 
 async def _streamed(ctx: Context, to: Conversation, said: str, head: dict[str, Any], usage: bool) -> AsyncIterator[str]:
@@ -332,5 +235,4 @@ ROUTES = (
     ("GET", "/v1/models", models),
     ("GET", "/v1/models/{name:path}", model),
     ("POST", "/v1/chat/completions", completions),
-    ("POST", "/v1/responses", responses),
 )

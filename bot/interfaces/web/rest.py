@@ -188,12 +188,11 @@ async def _given(ctx: Context, declared: Operation) -> dict[str, Any]:
 async def describe(ctx: Context) -> Response:
     paths = {f"/api/v1/{name}": _path(declared) for name, declared in sorted(offered(ctx).items())}
     chat = {"summary": "Talk to an agent or a group", "operationId": "chat.completions", "responses": _responses()}
-    newer = {**chat, "operationId": "responses.create"}
     return JSONResponse(
         {
             "openapi": "3.1.0",
             "info": {"title": "Carina", "version": version()},
-            "paths": {**paths, "/v1/chat/completions": {"post": chat}, "/v1/responses": {"post": newer}},
+            "paths": {**paths, "/v1/chat/completions": {"post": chat}},
             "components": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
             "security": [{"token": []}],
         }
