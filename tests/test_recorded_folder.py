@@ -22,7 +22,7 @@ from bot.interfaces.cli import main as command_line
 from memory.store import migrations
 from memory.store.database import Rows, as_dict
 from memory.store.migrations import Kind, Migration, migrate, status
-from memory.store.sqlite import connect
+from memory.store.sqlite import connect, damage
 from tests.bot.terminals import carina
 
 RECORDED = Path(__file__).parent / "fixtures" / "recorded"
@@ -149,7 +149,7 @@ def contents(path: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def killed_at(statement: int, work: Callable[[], object], count: Path | None = None) -> bool:
-    """Whether the work died at that statement of a database; in a process of its own, which ends as by SIGKILL.
+    """Whether the work died at that statement or opening of a database; in a process of its own, ended as by SIGKILL.
 
     How many there were is written to `count` if it did not.
     """
@@ -162,6 +162,7 @@ def killed_at(statement: int, work: Callable[[], object], count: Path | None = N
                 os.kill(os.getpid(), signal.SIGKILL)
 
         def traced(path: Path, **more: Any) -> Any:
+            reach("")
             raw: Any = connect(path, **more)
             raw.set_trace_callback(reach)
             return raw
@@ -191,6 +192,25 @@ def test_a_step_that_was_cut_off_anywhere_is_undone(tmp_path: Path, monkeypatch:
         assert (found.version, contents(copy)) == (found.needed - 1, whole)
         migrate(copy, Kind.CONSTELLATION, NOW)
         assert contents(copy)["step_of_a_test"]
+
+
+def test_an_upgrade_that_is_killed_anywhere_goes_on_where_it_was(tmp_path: Path) -> None:
+    """Every file opens afterwards, every copy that has its name is whole, and the end is as if nothing had happened."""
+    first = unpacked(tmp_path / "first")
+    assert not killed_at(0, partial(run, tmp_path / "first", "db", "migrate"), tmp_path / "count")
+    statements = int((tmp_path / "count").read_text("utf-8"))
+    for statement in {*range(13, 21), *range(21, statements, statements // 4), statements}:
+        folder = tmp_path / str(statement)
+        path = unpacked(folder)
+        assert killed_at(statement, partial(run, folder, "db", "migrate"))
+        assert run(folder, "db", "status")[0] in (0, 3)
+        code, _, errors = run(folder, "db", "migrate")
+        assert code == 0, errors
+        assert contents(path) == contents(first)
+        for kind, file in ((Kind.CONSTELLATION, path), (Kind.GLOBAL, folder / "data" / "global.db")):
+            copies = [*file.parent.glob(f"{file.name}.before-*")]
+            assert copies
+            assert all(status(each, kind).version and not damage(each) for each in copies)
 
 
 def test_a_folder_of_a_newer_version_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

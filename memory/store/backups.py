@@ -25,7 +25,7 @@ from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
 from memory.store.folder import private_folder
 from memory.store.ids import ErasureId
-from memory.store.sqlite import connect, driver, transaction
+from memory.store.sqlite import connect, damage, driver, transaction
 
 FOLDER = BACKUPS
 _MANIFEST = "manifest.json"
@@ -275,10 +275,8 @@ def _verified(path: Path) -> str:
 
 
 def _check(path: Path) -> None:
-    with closing(connect(path, read_only=True)) as raw:
-        found = raw.execute("PRAGMA integrity_check").fetchone()
-    if found is None or found[0] != "ok":
-        raise BackupFailed("{path} is damaged: {why}", path=path, why=found[0] if found else "it cannot be read")
+    if why := damage(path):
+        raise BackupFailed("{path} is damaged: {why}", path=path, why=why)
 
 
 def _digest(path: Path) -> str:

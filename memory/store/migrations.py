@@ -28,7 +28,7 @@ from memory.store.errors import (
     StoreError,
 )
 from memory.store.fulltext import index_text
-from memory.store.sqlite import OLDEST, Code, Connection, connect, driver, result_code
+from memory.store.sqlite import OLDEST, Code, Connection, connect, damage, driver, result_code
 
 _CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""
@@ -206,15 +206,22 @@ def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
 
 
 def _copy(path: Path, copy: Path) -> None:
-    """Copy it, or leave nothing behind."""
-    copy.touch(mode=0o600)
+    """Copy it and check the copy, which has its name only then; or leave nothing behind."""
+    making = path.with_name(f"{path.name}.before-part")
+    parts = (making, Path(f"{making}-wal"), Path(f"{making}-shm"))
+    for left in parts:  # of a run that was killed
+        left.unlink(missing_ok=True)
+    making.touch(mode=0o600)
     try:
-        with closing(connect(path, read_only=True)) as source, closing(connect(copy)) as target:
+        with closing(connect(path, read_only=True)) as source, closing(connect(making)) as target:
             source.backup(target)
-    except driver.OperationalError:
-        for left in (copy, Path(f"{copy}-wal"), Path(f"{copy}-shm")):
+            target.execute("PRAGMA journal_mode=DELETE").fetchall()
+        if why := damage(making):
+            raise DatabaseCorrupt("{path} is damaged: {why}", path=path, why=why)
+        making.replace(copy)
+    finally:
+        for left in parts:
             left.unlink(missing_ok=True)
-        raise
 
 
 def _is_blank(path: Path) -> bool:

@@ -127,3 +127,10 @@ def connect(path: Path, *, read_only: bool = False) -> Connection:
     for pragma in _DECLARED:
         raw.execute(pragma)
     return raw
+
+
+def damage(path: Path) -> str:
+    """What SQLite finds wrong with a file; empty where it is sound."""
+    with closing(connect(path, read_only=True)) as raw:
+        (found,) = raw.execute("PRAGMA integrity_check(1)").fetchone()
+    return "" if found == "ok" else str(found)
