@@ -18,6 +18,7 @@ from bot.logs import log
 from bot.runtime.open_constellations import OpenConstellations
 from bot.services.system.inbox import StageRow, turn_stages
 from memory.people.audience import PUBLIC, Scope
+from memory.queue import traces
 from memory.store.clock import Clock, from_text
 from memory.store.database import Row, Rows
 from memory.store.ids import ConstellationId, TurnId
@@ -26,19 +27,9 @@ Span: TypeAlias = dict[str, Any]
 
 _KEPT = timedelta(minutes=10)
 """How long a turn is tried again that could not be sent."""
-_LONGEST = timedelta(days=2)
 _MOST = 100
 _SECONDS = 10.0
 _INTERNAL, _CLIENT = 1, 3
-_ENDED = """
-    SELECT t.id, t.status, t.started_at, t.ended_at, a.name AS agent, g.name AS team,
-           min(i.received_at) AS heard, i.source FROM turns t
-    JOIN agents a ON a.id = t.agent_id LEFT JOIN agent_groups g ON g.id = t.group_id
-    LEFT JOIN inbox i ON i.turn_id = t.id
-    WHERE t.parent_id IS NULL AND t.started_at >= ? AND t.ended_at >= ? AND NOT EXISTS
-        (SELECT 1 FROM outbox o WHERE o.turn_id = t.id AND o.status IN ('pending', 'sending') AND t.ended_at >= ?)
-    GROUP BY t.id ORDER BY t.id"""
-"""Turns that ended since then, their answers delivered or waiting for long."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +65,7 @@ def _traces(
     rows: Rows, of: ConstellationId, since: datetime, now: datetime, done: Mapping[str, datetime]
 ) -> dict[str, list[Span]]:
     """The spans of what ended since then and is not done, by trace."""
-    ended = rows.all(_ENDED, (since - _LONGEST, since, now - timedelta(minutes=1)))
+    ended = traces.ended(rows, since, now - timedelta(minutes=1))
     by_trace = {_digest(of, turn["id"])[:32]: turn for turn in ended}
     new = [trace for trace in by_trace if trace not in done][:_MOST]
     return {trace: _spans(rows, trace, by_trace[trace], now) for trace in new}

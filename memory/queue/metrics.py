@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TypeAlias
 
 from memory.store.clock import from_text
@@ -11,7 +11,6 @@ from memory.store.database import Rows
 Sample: TypeAlias = tuple[Mapping[str, str], float]
 
 _AGENT = "coalesce((SELECT name FROM agents WHERE agents.id = agent_id), '')"
-_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -24,22 +23,15 @@ class Family:
     samples: Sequence[Sample]
 
 
-@dataclass(frozen=True)
-class Counted:
-    """All that the store knows; `seconds` are of the turns of the last day, from hearing to the end."""
-
-    families: tuple[Family, ...]
-    seconds: list[float]
-
-
-def counted(rows: Rows, now: datetime) -> Counted:
+def counted(rows: Rows, now: datetime) -> tuple[Family, ...]:
+    """All that the store knows."""
 
     def by(sql: str, *labels: str) -> list[Sample]:
         return [({name: str(row[name]) for name in labels}, float(row["n"] or 0)) for row in rows.all(sql)]
 
     inbox_oldest = rows.one("SELECT min(received_at) AS at FROM inbox WHERE status IN ('received', 'claimed')")
     outbox_oldest = rows.one("SELECT min(created_at) AS at FROM outbox WHERE status IN ('pending', 'sending')")
-    families = (
+    return (
         Family("carina_inbox_rows", "gauge", "Messages by state",
                by("SELECT status, count(*) AS n FROM inbox GROUP BY status", "status")),
         Family("carina_inbox_oldest_seconds", "gauge", "Age of the oldest message that waits",
@@ -60,11 +52,9 @@ def counted(rows: Rows, now: datetime) -> Counted:
                by(_usage("sum(cost_usd)"), "agent", "model")),
         Family("carina_approvals", "gauge", "Requests for approval by state",
                by("SELECT status, count(*) AS n FROM permission_requests GROUP BY status", "status")),
+        Family("carina_jobs", "gauge", "Scheduled jobs by state",
+               by("SELECT status, count(*) AS n FROM jobs GROUP BY status", "status")),
     )  # fmt: skip
-    sql = """SELECT min(i.received_at) AS begun, t.ended_at FROM turns t JOIN inbox i ON i.turn_id = t.id
-             WHERE t.started_at >= ? AND t.ended_at IS NOT NULL GROUP BY t.id"""
-    ended = rows.all(sql, (now - _DAY,))
-    return Counted(families, [max(0.0, _seconds(row["begun"], row["ended_at"])) for row in ended])
 
 
 def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict[str, float]]:
@@ -84,15 +74,11 @@ def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict
 
 
 def _usage(what: str) -> str:
-    return f"SELECT {_AGENT} AS agent, model, {what} AS n FROM model_usage GROUP BY agent_id, model"
+    return f"SELECT {_AGENT} AS agent, model, {what} AS n FROM model_usage GROUP BY 1, 2"
 
 
 def _age(at: str | None, now: datetime) -> float:
     return max(0.0, (now - from_text(at)).total_seconds()) if at else 0.0
-
-
-def _seconds(begun: str, ended: str) -> float:
-    return (from_text(ended) - from_text(begun)).total_seconds()
 
 
 def marks(rows: Rows) -> dict[str, str]:

@@ -9,6 +9,7 @@ This is the only module that touches aiosqlite; what it opens is `memory.store.s
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -202,6 +203,7 @@ class Database:
         self._closing = False
         self.committed = asyncio.Event()
         """Set after every commit; who waits for the next one clears it first."""
+        self.commits, self.commit_seconds = 0, 0.0
 
     @classmethod
     @asynccontextmanager
@@ -274,6 +276,7 @@ class Database:
                 unit.done.cancel()
 
     async def _commit_group(self, units: Sequence[_Unit[Any]]) -> None:
+        begun = time.perf_counter()
         try:
             results = await self._writer.run(_commit, units)
         except asyncio.CancelledError:
@@ -290,6 +293,7 @@ class Database:
             for unit in units:  # one of them broke the group: each for itself
                 await self._commit_group([unit])
             return
+        self.commits, self.commit_seconds = self.commits + 1, self.commit_seconds + time.perf_counter() - begun
         for unit, result in zip(units, results, strict=True):
             _settle(unit, result)
 

@@ -1,11 +1,13 @@
 """Programs: OpenAI's own client, the operations as JSON, tools over MCP, deliveries of others."""
 
 import asyncio
+import functools
 import hashlib
 import hmac
 import json
 import re
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +21,15 @@ from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
 from bot.errors import UserError
+from bot.interfaces.web import health
 from bot.interfaces.web.talk import Answer
+from memory import budgets
+from memory.store.clock import utc_now
+from memory.store.faults import commit_point
+from memory.store.ids import AgentId
 from tests.web.site import HOOK_SECRET, TOML, Site, site
+
+_SPEND, SPENT = commit_point("test.spend"), budgets.Spent("m", 1, 1, 0, 0, None)
 
 DENTIST = "remember that my dentist is on Elm Street"
 
@@ -359,13 +368,19 @@ async def test_the_description_is_whole_and_valid(tmp_path: Path) -> None:
                 assert operation["summary"], path
 
 
-async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path) -> None:
+async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health, "_LATE", timedelta())
     async with site(tmp_path) as s:
         program = await s.program("read")
-        body = {"model": "Carina", "messages": [{"role": "user", "content": "a private word"}]}
+        for gone in map(AgentId, ("agt_one", "agt_other")):
+            used = functools.partial(budgets.record_upkeep, agent=gone, guild=None, spent=SPENT, now=utc_now())
+            await s.app.database.write(_SPEND, used)
+        body = {"model": "Carina", "messages": [{"role": "user", "content": "remember that my dentist is private"}]}
         await program.post("/v1/chat/completions", json=body)
         text = (await program.get("/metrics")).text
-        kinds = dict(re.findall(r"^# HELP \S+ \S.*\n# TYPE (\S+) (counter|gauge|histogram)$", text, re.MULTILINE))
+        kinds = dict(
+            re.findall(r"^# HELP \S+ \S.*\n# TYPE (\S+) (counter|gauge|histogram|summary)$", text, re.MULTILINE)
+        )
         assert text.endswith("\n")
         assert text.count("# HELP ") == text.count("# TYPE ") == len(kinds)
         found, series, last = list[str](), set[str](), ""
@@ -377,7 +392,10 @@ async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path) -> None:
             assert sample is not None, line
             name, labels, _value = sample.groups()
             suffix = name.removeprefix(last)
-            assert suffix in (("_bucket", "_sum", "_count") if kinds[last] == "histogram" else ("",)), line
+            allowed = {"histogram": ("_bucket", "_sum", "_count"), "summary": ("_sum", "_count")}.get(
+                kinds[last], ("",)
+            )
+            assert suffix in allowed, line
             assert ("le=" in (labels or "")) == (suffix == "_bucket"), line
             assert f"{name}{labels}" not in series, line
             series.add(f"{name}{labels}")
@@ -389,7 +407,11 @@ async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path) -> None:
             others = {"minutes", "hours", "days", "milliseconds", "ms", "kilobytes", "kb", "percent", "cents"}
             assert others.isdisjoint(name.split("_")), name
             assert {"counter", "gauge", "histogram"}.isdisjoint(name.split("_")), name
-        assert 'carina_turn_seconds_bucket{le="+Inf"} 1' in text
+            assert {"s", "sec", "m", "min", "h", "b", "mb", "gb"}.isdisjoint(name.split("_")), name
+        for line in ('carina_turn_seconds_bucket{le="+Inf"} 1', 'carina_stage_seconds_count{stage="delivery"} 1',
+                     'carina_tool_calls_total{tool="', 'carina_jobs{status="active"}',
+                     'carina_model_calls_total{agent="",model="m"} 2', "carina_commit_seconds_count "):  # fmt: skip
+            assert line in text, line
         assert "private" not in text
 
 

@@ -25,6 +25,7 @@ from memory.store.ids import PersonId, PlaceId
 from sources.terminal import PERSON
 from tests.web.site import TOML, Site, site
 from tests.wire.model import Answer, Call, Calls, ModelServer
+from texts import speaking
 
 _ARRIVE = commit_point("test.web_arrive")
 PAGES = (
@@ -248,7 +249,17 @@ async def test_a_link_puts_no_words_on_a_page(tmp_path: Path) -> None:
         for path in ("/", "/search", "/people"):
             assert "Your session ended" not in (await s.get(f"{path}?told=Your+session+ended")).text
         assert '<option value="archival_memory">Archival memory</option>' in (await s.get("/search")).text
-        assert [number(each) for each in (999, 40_000, 41_500, 2e6)] == ["999", "40 k", "41.5 k", "2 M"]
+        assert "guild:&lt;id&gt; or channel:&lt;id&gt;" in (await s.get("/commands/archival.widen")).text
+
+
+def test_numbers_are_short_as_the_reader_writes_them() -> None:
+    for language, shown in (
+        ("en", ["999", "9,999", "40K", "41.5K", "1M", "1.2B"]),
+        ("de", ["999", "9.999", "40.000", "41.500", "1\u00a0Mio.", "1,2\u00a0Mrd."]),
+        ("ja", ["999", "9,999", "4万", "4.2万", "100万", "12.5億"]),
+    ):
+        with speaking(language):
+            assert [number(each) for each in (999, 9_999, 40_000, 41_500, 999_960, 1.25e9)] == shown
 
 
 async def test_a_chat_is_searched_and_its_messages_have_links(tmp_path: Path) -> None:

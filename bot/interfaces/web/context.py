@@ -1,6 +1,6 @@
 """One request of the dashboard: who asks, the services behind it, and how an answer is made."""
 
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import parse_qsl
@@ -13,6 +13,8 @@ from bot.errors import CallError, UserError
 from bot.interfaces.web.render import render
 from bot.interfaces.web.server import WebServer
 from bot.services.caller import Caller, Spoken, Unconfirmed, Via, is_offered, owner_at_terminal
+from bot.services.names import where
+from bot.services.people.privacy_results import Seen
 from bot.services.registry import Operation, Parameter
 from bot.services.results import Result
 from memory.people.audience import Audience, Scope, Trust, person_audience
@@ -133,6 +135,16 @@ class Context:
         if isinstance(result, Result):
             return "\n".join(result.lines(await self.web.services.registry.plain(self.caller())))
         return result.words if isinstance(result, Question) else result
+
+    async def kept(self, seen: Seen) -> list[str]:
+        """What is kept about somebody, as lines below a heading that names them."""
+        ink = await self.web.services.registry.plain(self.caller())
+        return [line.removeprefix("- ") for line in (*seen.held(ink)[1:], *seen.decided(ink))]
+
+    async def readers(self, found: Iterable[Any]) -> dict[str, str]:
+        """Who can read each of these rows, in words, by its audience."""
+        scope, wanted = self.caller().scope, {each.audience for each in found}
+        return await self.web.talk.database.read(lambda rows: {each: where(rows, each, scope) for each in wanted})
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         state = self.request.state

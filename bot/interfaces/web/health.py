@@ -1,14 +1,25 @@
 """Whether the service lives and is ready, and its numbers for Prometheus; no words of anybody."""
 
-from collections.abc import Iterator
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 
 from bot.interfaces.web.context import Context
+from bot.services.system.inbox import StageRow, turn_stages
+from memory.people.audience import PUBLIC, Scope
 from memory.queue import metrics as stored
+from memory.queue import traces
+from memory.store.clock import from_text
+from memory.store.database import Database, Row, Rows
+from memory.store.ids import TurnId
 
+_KEPT, _LATE = timedelta(hours=1), timedelta(minutes=1)
 _BUCKETS = (0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300)
 
 
@@ -24,17 +35,66 @@ async def ready(ctx: Context) -> Response:
     return JSONResponse({"ready": all(parts.values()), "parts": parts}, 200 if all(parts.values()) else 503)
 
 
-async def metrics(ctx: Context) -> Response:
+@dataclass
+class _Histogram:
+    """Seconds by how many they are; they only ever become more."""
+
+    within: list[int] = field(default_factory=lambda: [0] * len(_BUCKETS))
+    sum: float = 0.0
+    count: int = 0
+
+    def add(self, seconds: float) -> None:
+        self.within = [held + (seconds <= bound) for held, bound in zip(self.within, _BUCKETS, strict=True)]
+        self.sum, self.count = self.sum + seconds, self.count + 1
+
+
+@dataclass
+class Durations:
+    """How long turns and their stages took that ended since the first connection; told a minute after their end."""
+
+    since: datetime
+    turns: _Histogram = field(default_factory=_Histogram)
+    stages: dict[str, _Histogram] = field(default_factory=lambda: defaultdict(_Histogram))
+    tools: Counter[str] = field(default_factory=Counter)
+
+    async def read(self, database: Database, now: datetime) -> None:
+        """Add what ended since this was asked last, or in the last hour."""
+        since, self.since = max(self.since, now - _KEPT), now - _LATE
+
+        def found(rows: Rows) -> list[tuple[float, list[StageRow]]]:
+            ended = [row for row in traces.ended(rows, since, now) if from_text(row["ended_at"]) < now - _LATE]
+            return [(_waited(row), turn_stages(rows, TurnId(row["id"]), now, Scope(PUBLIC))) for row in ended]
+
+        for waited, stages in await database.read(found):
+            self.turns.add(waited)
+            for stage in stages:
+                self.stages[stage.kind].add(stage.milliseconds / 1_000)
+            self.tools.update(stage.name for stage in stages if stage.kind == "tool")
+
+
+def _waited(turn: Row) -> float:
+    return max(0.0, (from_text(turn["ended_at"]) - from_text(turn["heard"] or turn["started_at"])).total_seconds())
+
+
+async def metrics(durations: Durations, ctx: Context) -> Response:
     """In the text format of Prometheus."""
-    front_ends = ctx.web.services.front_ends
-    found = await ctx.web.talk.database.read(lambda rows: stored.counted(rows, front_ends.clock()))
+    front_ends, database = ctx.web.services.front_ends, ctx.web.talk.database
+    now = front_ends.clock()
+    families = await database.read(lambda rows: stored.counted(rows, now))
+    await durations.read(database, now)
     up = [({"source": name}, int(is_ready())) for name, is_ready in front_ends.connected.ready.items()]
     lines = [*_family("carina_source_up", "gauge", "Whether a front end hears", up)]
     halted = int(bool(ctx.web.services.halt.since))
     lines += _family("carina_halted", "gauge", "Whether everything is halted", [({}, halted)])
-    for each in found.families:
+    for each in families:
         lines += _family(each.name, each.kind, each.help, each.samples)
-    lines += _histogram("carina_turn_seconds", "Seconds from hearing a message to the end of its turn", found.seconds)
+    tools = [({"tool": name}, count) for name, count in durations.tools.items()]
+    lines += _family("carina_tool_calls_total", "counter", "Tool calls of turns that ended", tools)
+    lines += _histogram("carina_turn_seconds", "From hearing a message to the end of its turn", {"": durations.turns})
+    lines += _histogram("carina_stage_seconds", "How long each stage of a turn took", durations.stages)
+    lines += [*_family("carina_commit_seconds", "summary", "How long writing to the database took", ())]
+    lines += [f"carina_commit_seconds_sum {database.commit_seconds:.6f}"]
+    lines += [f"carina_commit_seconds_count {database.commits}"]
     return PlainTextResponse("\n".join(lines) + "\n", media_type="text/plain; version=0.0.4")
 
 
@@ -45,14 +105,14 @@ def _family(name: str, kind: str, told: str, samples: Any) -> Iterator[str]:
         yield f"{name}{_labels(labels)} {value}"
 
 
-def _histogram(name: str, told: str, seconds: list[float]) -> Iterator[str]:
-    yield f"# HELP {name} {told}, of the last day."
-    yield f"# TYPE {name} histogram"
-    for bound in _BUCKETS:
-        yield f'{name}_bucket{{le="{bound:g}"}} {sum(each <= bound for each in seconds)}'
-    yield f'{name}_bucket{{le="+Inf"}} {len(seconds)}'
-    yield f"{name}_sum {sum(seconds):.3f}"
-    yield f"{name}_count {len(seconds)}"
+def _histogram(name: str, told: str, by_stage: Mapping[str, _Histogram]) -> Iterator[str]:
+    yield from _family(name, "histogram", told, ())
+    for stage, held in by_stage.items():
+        labels = {"stage": stage} if stage else {}
+        for bound, count in zip((*_BUCKETS, math.inf), (*held.within, held.count), strict=True):
+            yield f"{name}_bucket{_labels({**labels, 'le': f'{bound:g}'.replace('inf', '+Inf')})} {count}"
+        yield f"{name}_sum{_labels(labels)} {held.sum:.3f}"
+        yield f"{name}_count{_labels(labels)} {held.count}"
 
 
 def _labels(labels: dict[str, str]) -> str:

@@ -39,7 +39,8 @@ async def memory(ctx: Context) -> Response:
             rows = (await ctx.call("memory.list")).rows
             held = sorted((row for row in rows if agent in ("", row.agent)), key=lambda row: row.agent)
             found = {name: list(each) for name, each in groupby(held, key=lambda row: row.agent)}
-    return ctx.page("memory.html", title=_("Memory"), tab=tab, agent=agent, found=found, **done)
+    readers = await ctx.readers(found) if tab in ("entries", "facts") else {}
+    return ctx.page("memory.html", title=_("Memory"), tab=tab, agent=agent, found=found, readers=readers, **done)
 
 
 async def block(ctx: Context) -> Response:

@@ -14,6 +14,7 @@ from bot.interfaces.web.logs import components, tail
 from bot.interfaces.web.security import OWN_PAGE, Refusal
 from bot.services.agents.task_lists import as_tree
 from bot.services.people.places import MODES
+from bot.services.people.privacy_results import Seen
 from bot.services.registry import Operation
 from bot.services.results import Result
 from texts import _, error_text
@@ -21,7 +22,8 @@ from texts import _, error_text
 _DAYS = (1, 7, 30, 90)
 _WEEK = 7
 _CALENDAR_DAYS = 35
-_HITS = 20
+_HITS, _MORE_HITS = 10, 50
+_MORE_FILTERS = frozenset({"until", "author", "role", "place", "category", "tag"})
 _LINES = 300
 _TOLD_ELSEWHERE = ("reminder:", "event:")
 """Jobs of reminders and events, which are shown as such."""
@@ -63,15 +65,17 @@ async def approvals(ctx: Context) -> Response:
 
 async def search(ctx: Context) -> Response:
     """One box over everything."""
-    wanted = {name: ctx.query(name) for name in ("text", "agent", "domain", "since", "until") if ctx.query(name)}
-    found = await ctx.try_call("search", **wanted, limit=_HITS) if wanted.get("text") else None
-    agents = await ctx.call("agent.list")
+    declared = _operation(ctx, "search")
+    wanted = arguments(declared, ctx.request.query_params)
+    limit = _MORE_HITS if ctx.query("all") else _HITS
+    found = await ctx.try_call("search", **wanted, limit=limit) if wanted else None
     failed = found if isinstance(found, str) else ""
-    domain = next(each for each in _operation(ctx, "search").parameters if each.name == "domain")
-    shown = None if failed else found
+    fields = [each for each in fields_of(declared) if each.name not in ("text", "limit")]
     return ctx.page(
-        "search.html", title=_("Search"), found=shown, wanted=wanted, agents=agents.rows,
-        domains=list(zip(domain.choices, domain.labels, strict=True)),
+        "search.html", title=_("Search"), found=None if failed else found, wanted=wanted, fields=fields,
+        more=_MORE_FILTERS, limit=limit, query=str(ctx.request.query_params),
+        agents=[each.agent for each in (await ctx.call("agent.list")).rows],
+        readers=await ctx.readers(found.hits if found and not failed else ()),
         told=failed, told_kind="bad" if failed else "good",
     )  # fmt: skip
 
@@ -105,7 +109,9 @@ async def people(ctx: Context) -> Response:
         ctx.try_call("privacy.see", person=ctx.query("person")) if ctx.query("person") else _nothing(),
     )
     return ctx.page(
-        "people.html", title=_("People"), known=known.rows, rules=rules.rows, waiting=waiting.rows, kept=kept, **done
+        "people.html", title=_("People"), known=known.rows, rules=rules.rows, waiting=waiting.rows, kept=kept,
+        held=await ctx.kept(kept) if isinstance(kept, Seen) else [],
+        names={each.person: each.name for each in known.rows}, **done,
     )  # fmt: skip
 
 
@@ -113,13 +119,15 @@ async def costs(ctx: Context) -> Response:
     days = ctx.number("days")
     days = days if days in _DAYS else 30
     found = await ctx.call("cost", days=days)
-    bills = sorted(found.every["day"], key=lambda bill: bill.of)
-    moments = [datetime.fromisoformat(f"{bill.of}T00:00:00+00:00").timestamp() for bill in bills]
+    bills = found.every["day"]
+    by_day, today = {bill.of: bill for bill in bills}, ctx.web.clock().date()
+    each_day = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
+    spent = [by_day.get(day) for day in each_day]
     plot = {
-        "x": moments,
+        "labels": each_day,
         "series": [
-            {"label": _("Cost ($)"), "values": [round(bill.cost_usd, 4) for bill in bills], "scale": "$"},
-            {"label": _("Tokens"), "values": [bill.input_tokens + bill.output_tokens for bill in bills], "scale": "n"},
+            {"label": _("Cost ($)"), "values": [round(b.cost_usd, 4) if b else 0 for b in spent], "scale": "$"},
+            {"label": _("Tokens"), "values": [b.input_tokens + b.output_tokens if b else 0 for b in spent]},
         ],
     }
     return ctx.page(
@@ -156,7 +164,7 @@ async def schedule(ctx: Context) -> Response:
     ]
     lists = [(_("Tasks"), as_tree(tasks.rows)), (_("Tasks that agents share"), as_tree(shared.tasks))]
     own = [each for each in jobs.rows if not each.id.startswith(_TOLD_ELSEWHERE)]
-    dated = [(each.next, "job", each.id) for each in own if each.next]
+    dated = [(each.next, "job", each.title) for each in own if each.next]
     dated += [(each.next, "reminder", each.text) for each in reminders.rows if each.next]
     dated += [(each.at, "event", each.text) for each in events.rows]
     dated += [(each.due, "task", each.text) for each in (*tasks.rows, *shared.tasks) if each.due]
@@ -208,9 +216,8 @@ async def settings(ctx: Context) -> Response:
         *map(ctx.call, ("settings", "dashboard.sessions", "token.list", "source.list", "mode.list"))
     )
     own = ctx.request.state.key.id
-    sections = {name: list(rows) for name, rows in groupby(found.rows, key=lambda row: row.name.partition(".")[0])}
     return ctx.page(
-        "settings.html", title=_("Settings"), sections=sections, sessions=sessions.rows, tokens=tokens.rows, own=own,
+        "settings.html", title=_("Settings"), rows=found.rows, sessions=sessions.rows, tokens=tokens.rows, own=own,
         sources=sources.rows, modes=modes.rows, mode_names={name: _(words) for name, words in MODES.items()}, **done,
     )  # fmt: skip
 
@@ -268,7 +275,7 @@ async def own_page(ctx: Context) -> Response:
     done = await outcome(ctx, _ACTIONS)
     kept = await ctx.call("privacy.see")
     return ctx.page(
-        "me.html", title=_("What is kept about you"), kept=kept, held=(await ctx.words(kept)).splitlines(),
+        "me.html", title=_("What is kept about you"), kept=kept, held=await ctx.kept(kept),
         facts=await ctx.rows("facts.list", mine=True), guesses=await ctx.rows("dream.waiting"),
         entries=[each for each in await ctx.rows("archival.list", limit=_ENTRIES) if _is_of(each, kept.persons)],
         notes=[await ctx.call("memory.show", label=each.block) for each in await ctx.rows("memory.list")

@@ -22,6 +22,7 @@ STATIC = HERE / "static"
 _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\u200b\u2060-\u2064\ufeff]")
 """Marks that turn text around, or are not seen, so that it is read otherwise than it is stored."""
 _ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
+_UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"), (1e4, "万"))}
 _WRITERS = 8  # colors that tell writers apart
 
 
@@ -36,8 +37,8 @@ def _escaped(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def said(message: str, /, **values: Any) -> Markup:
-    """A message of ours in the language of the viewer; values in it are text, but for those that are made for pages."""
-    return Markup(texts._(message, **_escaped(values)))
+    """A message of ours in the language of the viewer; all of it is text, but for values that are made for pages."""
+    return Markup(texts._(message, **_escaped(values))) if values else escape(_plain(texts._(message)))
 
 
 def counted(one: str, more: str, count: int, /, **values: Any) -> Markup:
@@ -60,13 +61,12 @@ def when(moment: datetime | None, empty: str = "–") -> Markup:
 
 
 def number(value: float | None) -> str:
-    """Short: 1,234 or 1.2 M."""
+    """Short, as readers of the language write it: 1,234 or 1.2M; 1,2 Mio.; 120万."""
     if value is None:
         return "–"
-    for size, unit in ((1e9, "B"), (1e6, "M"), (1e4, "k")):
-        if abs(value) >= size:
-            shown = number_text(value / (1e3 if unit == "k" else size), ".1f").removesuffix(".0")
-            return f"{shown} {unit}"
+    for size, unit in _UNITS.get(texts.language(), ((1e9, "B"), (1e6, "M"), (1e3, "K"))):
+        if abs(value) >= max(0.99995 * size, 1e4):  # 999,960 is 1M
+            return number_text(float(f"{value / size:.1f}"), ",.16g") + unit
     return number_text(value, ",.0f")
 
 

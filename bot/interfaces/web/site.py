@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeAlias
 
 import uvicorn
@@ -77,7 +78,7 @@ def application(web: WebServer) -> ASGIApp:
     routes = [
         Route("/healthz", health.alive),
         Route("/readyz", served(health.ready)),
-        Route("/metrics", served(health.metrics)),
+        Route("/metrics", served(partial(health.metrics, health.Durations(web.clock())))),
         Route("/login", served(signing_in.login)),
         Route("/login/discord", served(signing_in.with_discord)),
         Route("/login/discord/back", served(signing_in.from_discord)),

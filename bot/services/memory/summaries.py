@@ -12,7 +12,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.config.values import OFFLINE
 from bot.errors import UserError
-from bot.services.caller import Caller
+from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import Named, find_living, named_blocks, where
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Row
@@ -37,7 +37,7 @@ from memory.people.audience import Scope
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, BlockId, EntryId
+from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.unattended_turns import NightTurn
 from sources.text import one_line
 from texts import _, error_text, gettext_noop, ngettext
@@ -69,6 +69,8 @@ _Night = Annotated[
         positional=True,
     ),
 ]  # fmt: skip
+_Only = Annotated[str, Field(max_length=64), Param("Only what this agent wrote", suggests="agents")]
+_OneTurn = Annotated[int | None, Field(ge=1), Param("Only what was written in this turn", via=TERMINAL_ONLY)]
 _ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
 _DEEDS = {
     "insert": gettext_noop("wrote the new entry {entry}"),
@@ -186,6 +188,7 @@ class TurnRow(Row):
     """A turn that an agent took by itself: why, what it wrote where, and what it said; or, without one, a remark."""
 
     at: datetime | None = None
+    turn: TurnId | None = None
     group: str = ""
     agent: str = ""
     why: tuple[str, ...] = ()
@@ -242,18 +245,21 @@ class ChangeReport(MemoryService):
         return Listing(rows=tuple(listed), empty=empty)
 
     @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT, CHANGES)
-    async def undo(self, caller: Caller, night: _Night = "") -> Undone:
+    async def undo(self, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None) -> Undone:
         """All in one unit of work; what somebody changed since stays, and is named."""
         period = self._period(night)
 
+        def chosen(rows: Rows) -> list[NightTurn]:
+            found = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
+            return [each for each in found if agent in ("", each.agent_name) and turn in (None, each.id)]
+
         def replay(rows: Rows) -> dict[BlockId, Past]:
             """A long past takes its time: it is replayed by a reader."""
-            turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
-            found = written(rows, turns, caller.scope, period, {})
+            found = written(rows, chosen(rows), caller.scope, period, {})
             return {named.block.id: past.replayed() for named, past, _changes in found.blocks}
 
         def work(tx: Tx) -> tuple[UndoneRow, ...]:
-            turns = unattended_turns.turns_between(tx, period.start, period.end, caller.scope)
+            turns = chosen(tx)
             if any(turn.status in ("running", "suspended") for turn in turns):
                 raise UserError(
                     "An agent is still working on the night of {period_name}, so nothing was undone yet.",
@@ -404,6 +410,7 @@ def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
     text = "; ".join(filter(None, parts))
     return TurnRow(
         at=turn.started_at,
+        turn=turn.id,
         group=turn.group_name,
         agent=turn.agent_name,
         why=tuple(why),

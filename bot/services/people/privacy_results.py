@@ -243,6 +243,11 @@ class Seen(Result):
         lines = self.held(ink)
         if len(self.persons) > 1:
             lines.append(_("This covers all of these accounts: {map}.", map=", ".join(map(ink.person, self.persons))))
+        return lines + self.decided(ink)
+
+    def decided(self, ink: Ink) -> list[str]:
+        """What they chose, and what was erased."""
+        lines = []
         if self.choice:
             since = ink.time(from_text(self.since))
             lines.append(

@@ -136,6 +136,8 @@ def _words(value: Any) -> str:
             return _("yes") if value else _("no")
         case None | "":
             return _("not set")
+        case BaseModel():
+            return _words(value.model_dump(exclude_none=True))
         case Mapping():
             text = ", ".join(f"{key}: {_words(each)}" for key, each in value.items())
         case tuple() | frozenset() | list():

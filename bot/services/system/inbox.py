@@ -18,7 +18,7 @@ from bot.services.results import Entry, Ink, Listing, Result, Row, record_lines,
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.people.audience import Audience, Scope
 from memory.people.identities import spot_named
-from memory.queue import inbox, messages, metrics, outbox
+from memory.queue import inbox, messages, metrics, outbox, traces
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import EditDetail, TextDetail
 from memory.store.clock import Clock, from_text, to_text
@@ -307,8 +307,8 @@ class Traces:
 
 def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
     held = messages.by_ids(rows, [row.message] if row.message else [], scope)
-    turn = None if row.turn is None else rows.one("SELECT * FROM turns WHERE id = ?", (row.turn,))
     stages, answer, agent, state = [], "", "", str(row.status)
+    turn = next(iter(traces.with_parts(rows, row.turn)), None) if row.turn else None
     if turn is None:
         stages.append(StageRow(kind="queue", name=_("Waits"), at=row.received_at, ended=now))
     else:
@@ -317,8 +317,7 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
         stages += turn_stages(rows, TurnId(turn["id"]), now, scope)
         said = [each for each in messages.of_batch(rows, TurnId(row.turn or 0), scope) if each.role == "assistant"]
         answer = "\n\n".join(each.text for each in said if each.text)
-        named = rows.one("SELECT name FROM agents WHERE id = ?", (turn["agent_id"],))
-        agent, state = (named["name"] if named else ""), turn["status"]
+        agent, state = turn["agent"], turn["status"]
     text = held[0].text if held else _(_HIDDEN)
     shown = InboxRow.of(rows, row, scope)
     return Trace(row=shown, text=text, answer=answer, agent=agent, state=state, turn=row.turn, stages=tuple(stages))
@@ -326,9 +325,7 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
 
 def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
     """What was done in a turn and in its members' parts, in order, and how its answers were delivered."""
-    sql = """SELECT t.id, t.started_at, t.ended_at, coalesce(a.name, '') AS agent FROM turns t
-             LEFT JOIN agents a ON a.id = t.agent_id WHERE t.id = ? OR t.parent_id = ? ORDER BY t.id"""
-    whole, *parts = rows.all(sql, (turn, turn))
+    whole, *parts = traces.with_parts(rows, turn)
     found = [stage for each in (whole, *parts) for stage in _steps(rows, each, now, scope)]
     found.sort(key=lambda stage: stage.ended)
     ended = from_text(whole["ended_at"]) if whole["ended_at"] else now
@@ -339,10 +336,9 @@ def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
 
 def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[StageRow]:
     """Model calls, approvals and tool calls in order; a call lasts from what was before it to when it was written."""
-    tools = rows.all("SELECT * FROM activity_events WHERE turn_id = ? AND event_type = 'tool_executed'", (turn["id"],))
     batch, thoughts = messages.of_batch(rows, turn["id"], scope), messages.thoughts(rows, turn["id"], scope)
     found = list[StageRow]()
-    for row in rows.all("SELECT * FROM model_usage WHERE turn_id = ?", (turn["id"],)):
+    for row in traces.model_calls(rows, turn["id"]):
         at = from_text(row["at"])
         more = {"tokens_in": row["input_tokens"], "tokens_out": row["output_tokens"], "cost_usd": row["cost_usd"]}
         read = row["cache_read_tokens"]
@@ -350,11 +346,11 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
         if (thought := thoughts.get(row["at"])) is not None:
             more |= {"reasoning": thought.reasoning, "context": sections(thought.sizes, row["input_tokens"])}
         found.append(StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more))
-    for row in rows.all("SELECT * FROM permission_requests WHERE turn_id = ?", (turn["id"],)):
+    for row in traces.approvals(rows, turn["id"]):
         until = row["decided_at"] or (to_text(now) if row["status"] == "waiting" else row["expires_at"])
         name = _("Approval: {state}", state=_(row["status"]))
         found.append(StageRow(kind="approval", name=name, at=from_text(row["created_at"]), ended=from_text(until)))
-    for row in tools:
+    for row in traces.tool_calls(rows, turn["id"]):
         at = from_text(row["at"])
         details = json.loads(row["details"])
         held = [each.tool_args or each.text for each in batch if details.get("call", "") == each.tool_call_id]
@@ -369,9 +365,8 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
 
 
 def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
-    sql = "SELECT * FROM outbox WHERE turn_id = ? AND kind = 'text' ORDER BY id"
     found = []
-    for row in rows.all(sql, (turn,)):
+    for row in traces.deliveries(rows, turn):
         ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
         at = from_text(row["created_at"])
         name = _("Delivery by {source}: {status}", source=row["source"], status=row["status"])

@@ -109,18 +109,22 @@ class JobRow(Row):
         last = {"last": job.last_run_at, "outcome": job.last_outcome, "text": _(job.last_detail)}
         return cls.from_record(job, **more, **last)
 
+    @property
+    def title(self) -> str:
+        return _title(self.id)
+
     def line(self, ink: Ink) -> str:
         outcome = _(_OUTCOMES.get(self.outcome, self.outcome))
         last = self.told(ink, gettext_noop("; last run {last}, {outcome}"), outcome=outcome) if self.last else ""
         detail = ink.text(f": {self.text}") if self.last and self.text else ""
         following = self.told(ink, gettext_noop("next run {next}")) if self.next else _("no next run")
         state, plan = _(_STATES[self.state]), ink.text(self.plan)
-        name = f"{_title(self.id)}{' ' + _short(self.id) if ink.number(self.id) else ''}"
+        name = f"{self.title}{' ' + _short(self.id) if ink.number(self.id) else ''}"
         return f"{ink.text(name)} ({state}): {plan}; {following}{last}{detail}"
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
         told = {"when": self.plan, "state": _(_STATES[self.state]), "outcome": _(_OUTCOMES.get(self.outcome, ""))}
-        return {**super().cells(ink), "id": _short(self.id), "job": _title(self.id), **told}
+        return {**super().cells(ink), "id": _short(self.id), "job": self.title, **told}
 
 
 def _ahead(row: JobRow, now: datetime) -> str:

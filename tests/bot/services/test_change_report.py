@@ -114,8 +114,8 @@ class Nights:
     async def report(self, caller: Caller, night: str = "") -> Any:
         return (await self._registry.call("summary.night", caller, {"night": night})).data()
 
-    async def undo(self, caller: Caller, night: str = "") -> Any:
-        return (await self._registry.call("summary.undo-night", caller, {"night": night})).data()
+    async def undo(self, caller: Caller, night: str = "", **only: Any) -> Any:
+        return (await self._registry.call("summary.undo-night", caller, {"night": night, **only})).data()
 
     async def known(self, caller: Caller) -> list[str]:
         return [name for name, _ in await self._registry.suggest("summary.night", "night", caller, {})]
@@ -186,7 +186,10 @@ async def test_a_night_is_undone_as_one(at: Dark) -> None:
     )
     assert "lost track twice." in await at.block("notes")
     assert sorted(await at.entries()) == ["Ann has a dog.\nIt is called Ben.", "Ann loses track in the evening."]
-    done = await at.nights.undo(BY_OLGA, "2026-11-22")
+    for nothing in ({"agent": "Ann"}, {"turn": 1}):
+        assert await at.nights.undo(replace(BY_OLGA, via=Via.TERMINAL), "2026-11-22", **nothing) == []
+    (turn,) = await at.nights.report(BY_OLGA, "2026-11-22")
+    done = await at.nights.undo(replace(BY_OLGA, via=Via.TERMINAL), "2026-11-22", agent="Bee", turn=turn["turn"])
     assert [item["state"] for item in done] == ["undone"] * 5
     after = await at.block("notes"), await at.block("state"), await at.entries()
     assert (after[:2], sorted(after[2])) == (before[:2], sorted(before[2]))

@@ -1,11 +1,12 @@
 "use strict";
 (() => {
   const $ = (selector, within = document) => within.querySelector(selector);
+  const language = document.documentElement.lang, compact = new Intl.NumberFormat(language, { notation: "compact" });
   const all = (selector, within = document) => [...within.querySelectorAll(selector)];
 
   /* Times on the viewer's clocks: the exact one on hover. */
   const localize = (within) => all("time[datetime]", within).forEach((each) => {
-    each.title = new Date(each.dateTime).toLocaleString(undefined, { dateStyle: "full", timeStyle: "medium" });
+    each.title = new Date(each.dateTime).toLocaleString(language, { dateStyle: "full", timeStyle: "medium" });
   });
 
   $("[data-theme-toggle]")?.addEventListener("click", () => {
@@ -95,27 +96,27 @@
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   const plots = () => all("[data-plot]").forEach((figure) => {
     if (!window.uPlot) return;
-    const data = JSON.parse($(`#${figure.dataset.plot}`).textContent), bars = Boolean(data.bars);
-    const x = data.x ?? data.labels.map((_, index) => index);
+    const data = JSON.parse($(`#${figure.dataset.plot}`).textContent), bars = Boolean(data.bars), short = data.labels.length < 8;
+    const day = { timeZone: "UTC", day: "numeric", ...(short ? { weekday: "short" } : { month: "short" }) };
+    const names = data.labels.map((each) => new Date(each).toLocaleDateString(language, day));
     const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: `12px ${color("--sans")}` };
-    const names = data.labels?.map((day) => new Date(`${day}T12:00Z`).toLocaleDateString(undefined, { weekday: "short", day: "numeric" }));
     const scales = [...new Set(data.series.map((each) => each.scale ?? "y"))];
+    const dollars = (value) => `$${value.toLocaleString(language, { minimumFractionDigits: value % 1 ? 2 : 0, maximumFractionDigits: 2 })}`;
     const series = data.series.map((each, index) => ({
-      label: each.label, scale: each.scale ?? "y", stroke: color(`--s${index}`), width: 2, points: { show: x.length < 2 },
+      label: each.label, scale: each.scale ?? "y", stroke: color(`--s${index}`), width: 2, points: { show: names.length < 2 },
       fill: bars ? color(`--s${index}`) : index ? undefined : `${color("--s0")}22`,
       paths: bars ? uPlot.paths.bars({ size: [0.36, 40], align: index ? 1 : -1, radius: 0.15 }) : undefined,
-      value: (_, value) => value == null ? "–" : each.scale === "$" ? `$${value.toFixed(2)}` : value.toLocaleString(),
     }));
+    const room = bars || names.length < 2 ? 0.6 : 0;
     figure.replaceChildren();
-    new uPlot({ legend: { live: false },
-      width: figure.clientWidth, height: Math.max(130, figure.clientHeight - 32), series: [{ value: (_, at) => at == null ? "–" : names ? names[at] : new Date(at * 1000).toLocaleDateString() }, ...series],
-      scales: { x: { time: !names, range: names ? (_u, low, high) => [low - 0.6, high + 0.6] : undefined }, ...Object.fromEntries(scales.map((scale) => [scale, { range: (_u, _low, high) => [0, Math.max(high * 1.1, 1e-9)] }])) },
-      axes: [{ ...axis, size: names ? 28 : 40, grid: bars ? { show: false } : axis.grid, ...(names && { values: (_u, splits) => splits.map((at) => names[at] ?? ""), incrs: [1] }) },
-        ...scales.map((scale, index) => ({ ...axis, scale, side: index ? 1 : 3, size: 56, grid: index ? { show: false } : axis.grid,
-          values: (_u, splits) => splits.map((each) => scale === "$" ? `$${each < 1 && each ? each.toFixed(2) : each}` : each >= 1e6 ? `${each / 1e6} M` : each >= 1e3 ? `${each / 1e3} k` : Number.isInteger(each) ? each : "") }))],
-    }, [x, ...data.series.map((each) => each.values)], figure);
+    new uPlot({ legend: { live: false }, width: figure.clientWidth, height: Math.max(130, figure.clientHeight - 32), series: [{}, ...series],
+      scales: { x: { time: false, range: (_u, low, high) => [low - room, high + room] }, ...Object.fromEntries(scales.map((scale) => [scale, { range: (_u, _low, high) => [0, Math.max(high * 1.1, 1e-9)] }])) },
+      axes: [{ ...axis, size: 28, grid: bars ? { show: false } : axis.grid, space: 64, values: (_u, splits) => splits.map((at) => names[at] ?? ""), incrs: short ? [1] : [1, 2, 7, 14, 28] },
+        ...scales.map((scale, index) => ({ ...axis, scale, side: index ? 1 : 3, size: 64, grid: index ? { show: false } : axis.grid,
+          values: (_u, splits) => splits.map((each) => scale === "$" ? dollars(each) : Number.isInteger(each) ? compact.format(each) : "") }))],
+    }, [names.map((_, index) => index), ...data.series.map((each) => each.values)], figure);
     figure.setAttribute("role", "img");
-    figure.setAttribute("aria-label", data.series.map((each) => `${each.label}: ${each.values.join(", ")}`).join("; "));
+    figure.setAttribute("aria-label", data.series.map((each) => `${each.label}: ${each.values.map((value, at) => `${names[at]} ${value.toLocaleString(language)}`).join(", ")}`).join("; "));
   });
   /* What is wider than the screen is scrolled with keys, too. */
   const scrolls = () => all(".scroll, .tall").forEach((each) => {
