@@ -2,11 +2,13 @@
 
 import asyncio
 import json
+import os
 import plistlib
 import re
 import shutil
 import socket
 import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path, PurePosixPath
 
@@ -139,6 +141,21 @@ def test_the_files_of_other_systems_can_be_read_by_them() -> None:
     assert task is not None
     assert re.findall("<Command>(.*)</Command>", task.text) == ["/opt/my tools/python"]
     assert service_file("sunos5", Path("/home/ann"), PROGRAM) is None
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the system's program has another name elsewhere")
+def test_a_service_that_the_system_does_not_start_leaves_no_file(tmp_path: Path) -> None:
+    program = tmp_path / "systemctl"
+    own = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    for code in (1, 0):
+        program.write_text(f"#!/bin/sh\necho no bus\nexit {code}\n", "utf-8")
+        program.chmod(0o755)
+        done = carina(tmp_path, "service", "install", "--yes", **own)
+        assert (done.returncode, "no bus" in done.stderr) == (code, bool(code))
+        assert (tmp_path / ".config" / "systemd" / "user" / "carina.service").exists() == (code == 0)
+    assert "no bus" in carina(tmp_path, "service", "status", **own).stdout
+    assert carina(tmp_path, "service", "uninstall", "--yes", **own).returncode == 0
+    assert not (tmp_path / ".config" / "systemd" / "user" / "carina.service").exists()
 
 
 # ----------------------------------------------------------------------------------------------- upgrade and removal

@@ -206,13 +206,19 @@ class SystemService:
         """For this account. Raises Unconfirmed with the file, UserError."""
         file = self._file()
         caller.confirm(_("{path}:\n\n{text}\nWrite this file and start the service?", path=file.path, text=file.text))
+        there = file.path.exists()
         try:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             file.path.write_text(file.text, "utf-8")
         except OSError as error:
             raise UserError("{path} could not be written: {error}.", path=file.path, error=error.strerror) from error
-        for command in file.start:
-            await _run(command)
+        try:
+            for command in file.start:
+                await _run(command)
+        except UserError:
+            if not there:  # what was not started is not started at the next login either
+                file.path.unlink()
+            raise
         lasting = _("\n`loginctl enable-linger` keeps it running while you are logged out.") if _linux() else ""
         return _("Wrote {path} and started the service.{lasting}", path=file.path, lasting=lasting)
 
