@@ -29,6 +29,7 @@ from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
+from texts import gettext_lazy, ngettext_lazy, packed, unpacked
 
 Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
 IMPORTANCES: tuple[Importance, ...] = ("low", "medium", "high", "critical")
@@ -59,7 +60,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event to be written; `words` follow the agent's name: "assigned a task to Flux"."""
+    """An event to be written; `words` follow the agent's name, and are of the catalog: "assigned a task to Flux"."""
 
     kind: Kind
     words: str
@@ -105,8 +106,8 @@ class Event(NamedTuple):
 
 def note(tx: Tx, event: NewEvent, now: datetime) -> None:
     words = storable(event.words)
-    values = {**_new.values(event), "id": snowflakes.next(), "words": words, "details": _encode(dict(event.details))}
-    values |= {"at": to_text(now)}
+    values = {**_new.values(event), "id": snowflakes.next(), "details": _encode(dict(event.details))}
+    values |= {"words": storable(packed(event.words)), "at": to_text(now)}
     values["search_text"] = index_text(f"{date_words(now)} {event.kind.replace('_', ' ')} {words}")
     tx.insert("activity_events", values)
 
@@ -121,14 +122,15 @@ def take_back(
     sql = """SELECT * FROM activity_events WHERE at >= ? AND agent_id IS NOT NULL
              AND json_extract(details, '$.' || ?) = ? ORDER BY id"""
     for row in tx.all(sql, (since, *detail)):
-        told, agent, audience = row["words"], AgentId(row["agent_id"]), Audience(row["audience"])
+        told, agent, audience = unpacked(row["words"]), AgentId(row["agent_id"]), Audience(row["audience"])
         stays, event = but(agent, audience), as_dict(row)
-        event["words"] = f"{told}; this was taken back since{stays}"
-        event["search_text"] = f"{row['search_text']} {index_text('taken back')}"
+        event["words"] = packed(gettext_lazy("{did}; this was undone later{except_for}", did=told, except_for=stays))
+        event["search_text"] = f"{row['search_text']} {index_text('undone')}"
         # Its words are indexed when a row comes or goes.
         tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
         tx.insert("activity_events", event)
-        new = NewEvent(Kind.NOTABLE, f"had this taken back: {told}{stays}", audience, Trust(row["trust"]), agent)
+        words = gettext_lazy("had this undone: {did}{except_for}", did=told, except_for=stays)
+        new = NewEvent(Kind.NOTABLE, words, audience, Trust(row["trust"]), agent)
         note(tx, new, now)
 
 
@@ -154,7 +156,7 @@ def note_received(tx: Tx, turn: Turn, messages: Sequence[MessageId], now: dateti
     """Write that an agent was given messages to answer."""
     if messages:
         count = len(messages)
-        words = "received a message" if count == 1 else f"received {count} messages"
+        words = ngettext_lazy("received a message", "received {count} messages", count)
         note(tx, of_turn(turn, Kind.RECEIVED, words, {"messages": count}, messages[-1]), now)
 
 
@@ -265,6 +267,7 @@ _event = RowMapper(
     kind="event_type",
     place_name=lambda row: row["place_name"] or row["place_id"] or "",
     details_text="details",
+    words=lambda row: unpacked(row["words"]),
 )
 
 
@@ -312,7 +315,7 @@ def came(tx: Tx, turn: Turn, row: Seen | None, now: datetime) -> None:
     if row is None or not row[1] or now - row[0] >= IDLE:
         if row is not None and row[1]:
             _gone(tx, turn.agent, turn.scope.audience, row[0] + IDLE)
-        note(tx, of_turn(turn, Kind.ACTIVATED, "became active"), now)
+        note(tx, of_turn(turn, Kind.ACTIVATED, gettext_lazy("became active")), now)
     stayed(tx, turn, now)
 
 
@@ -342,7 +345,7 @@ def any_idle(rows: Rows, now: datetime) -> bool:
 
 def _gone(tx: Tx, agent: AgentId, audience: Audience, at: datetime) -> None:
     tx.run("UPDATE agent_presence SET active = 0 WHERE agent_id = ? AND audience = ?", (agent, audience))
-    event = NewEvent(Kind.DEACTIVATED, "was not active any more", audience, Trust.SYSTEM, agent)
+    event = NewEvent(Kind.DEACTIVATED, gettext_lazy("became inactive"), audience, Trust.SYSTEM, agent)
     note(tx, event, at)
 
 

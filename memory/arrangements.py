@@ -13,6 +13,7 @@ from memory.agenda import tasks
 from memory.people.audience import Scope
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import TurnId
+from texts import gettext_lazy, gettext_noop
 
 What: TypeAlias = Literal["task changed", "task", "handoff note", "note", "fact"]
 _MADE: dict[What, str] = {
@@ -63,17 +64,18 @@ def take_back(tx: Tx, arranged: Arranged) -> tuple[bool, str]:
                  AND at = ? AND event_type = 'notable' AND json_extract(details, '$.task') = ? ORDER BY id DESC"""
         row = tx.one(sql, (arranged.turn, arranged.at, arranged.id))
         if row is None or row["before"] is None:
-            return False, "nobody knows what it was before"
+            return False, gettext_lazy("nobody knows what it was before")
         if not tasks.restore(tx, json.loads(row["before"]), arranged.at):
-            return False, "somebody changed it since"
+            return False, gettext_lazy("somebody changed it since")
         tx.run("DELETE FROM activity_events WHERE id = ?", (row["id"],))
-        return True, "it is as it was before"
+        return True, gettext_lazy("it is as it was before")
     if arranged.what == "fact":
         gone = tx.run("DELETE FROM fact_sources WHERE id = ?", (int(arranged.id),))
-        return bool(gone), "it is not known from there any more" if gone else "it is gone already"
+        told = gettext_noop("it is no longer known from there") if gone else gettext_noop("it is already gone")
+        return bool(gone), gettext_lazy(told)
     still = f" AND {_OPEN}" if arranged.what == "task" else ""
     if not tx.run(f"DELETE FROM {_MADE[arranged.what]} AND id = ?{still}", (arranged.id,)):
-        return False, "it is completed"
+        return False, gettext_lazy("it is completed")
     values: tuple[Value, ...] = (arranged.turn, "$.task" if arranged.what == "task" else "$.note", arranged.id)
     tx.run("DELETE FROM activity_events WHERE turn_id = ? AND json_extract(details, ?) = ?", values)
-    return True, "it is gone"
+    return True, gettext_lazy("it is gone")

@@ -25,6 +25,7 @@ from memory.store.errors import Refused
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId
 from memory.store.row_mapper import RowMapper
+from texts import gettext_lazy, gettext_noop
 
 MOST_CHARACTERS = 2_000
 """Of one task or note; a longer one is refused."""
@@ -68,7 +69,7 @@ def assign(tx: Tx, by: By, words: str, to: AgentId | None, to_name: str, importa
         shared=True, assignee=to, turn=by.turn, message=by.message,
     )  # fmt: skip
     task = tasks.add(tx, new, by.now)
-    told = f"assigned a task to {to_name or 'anyone'}: {_short(words)}"
+    told = gettext_lazy("assigned a task to {to}: {task}", to=to_name or _ANYONE, task=_short(words))
     activity.note(tx, _event(by, Kind.TASK, told, importance, task=str(task.id), assignee=to_name), by.now)
     return task
 
@@ -106,11 +107,13 @@ def _event(by: By, kind: Kind, words: str, importance: Importance | None = None,
     )
 
 
+_ANYONE = gettext_lazy("anyone")
 _DID = {
-    Status.OPEN: "opened again",
-    Status.IN_PROGRESS: "began",
-    Status.DONE: "completed",
-    Status.CANCELLED: "cancelled",
+    None: gettext_noop("changed the task “{task}”"),
+    Status.OPEN: gettext_noop("reopened the task “{task}”"),
+    Status.IN_PROGRESS: gettext_noop("began the task “{task}”"),
+    Status.DONE: gettext_noop("completed the task “{task}”"),
+    Status.CANCELLED: gettext_noop("canceled the task “{task}”"),
 }
 
 
@@ -124,10 +127,8 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
             "people who are not here can see the task {title!r}; change it where they can see that", title=task.title
         )
     changed, before = tasks.change(tx, task, columns, by.scope, by.now)
-    did = "changed" if status is None else _DID[changed.status]
-    event = _event(
-        by, Kind.NOTABLE, f"{did} the task {_short(changed.title)!r}", "low", task=str(task.id), before=before
-    )
+    did = gettext_lazy(_DID[None if status is None else changed.status], task=_short(changed.title))
+    event = _event(by, Kind.NOTABLE, did, "low", task=str(task.id), before=before)
     activity.note(tx, replace(event, audience=task.audience), by.now)
     return changed, before
 
@@ -136,7 +137,7 @@ def hand_over(tx: Tx, by: By, content: str, to: AgentId | None, to_name: str) ->
     """Leave a note for an agent, or for whoever comes next. Raises Refused."""
     text = _checked(content, "a handoff note")
     kept = items.put(tx, by.item(ItemKind.HANDOFF, text, to or ""), by.now)
-    words = f"left a handoff note for {to_name or 'anyone'}: {_short(text)}"
+    words = gettext_lazy("left a handoff note for {to}: {note}", to=to_name or _ANYONE, note=_short(text))
     activity.note(tx, _event(by, Kind.HANDOFF, words, note=str(kept.id), to=to_name), by.now)
     return next(each for each in handoffs(tx, by.scope, 1))
 
@@ -145,7 +146,8 @@ def add_note(tx: Tx, by: By, text: str, importance: Importance) -> Note:
     """Note something for all agents who may know of it. Raises Refused."""
     text = _checked(text, "a note")
     kept = items.put(tx, by.item(ItemKind.NOTE, text, importance), by.now)
-    activity.note(tx, _event(by, Kind.NOTABLE, f"noted: {_short(text)}", importance, note=str(kept.id)), by.now)
+    words = gettext_lazy("noted: {note}", note=_short(text))
+    activity.note(tx, _event(by, Kind.NOTABLE, words, importance, note=str(kept.id)), by.now)
     return next(each for each in notes(tx, by.scope, 1))
 
 

@@ -9,6 +9,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
+from texts import unpacked
 
 NIGHT_UNDONE = "night_undone"
 """In the details of the event that a night was taken back: its name."""
@@ -86,7 +87,7 @@ def undone(rows: Rows, name: str, scope: Scope) -> list[tuple[datetime, str]]:
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT at, words FROM activity_events WHERE event_type = 'notable' AND {condition}
               AND json_extract(details, '$.{NIGHT_UNDONE}') = ? ORDER BY id DESC"""
-    return [(from_text(row["at"]), row["words"]) for row in rows.all(sql, (*parameters, name))]
+    return [(from_text(row["at"]), unpacked(row["words"])) for row in rows.all(sql, (*parameters, name))]
 
 
 def _why(rows: Rows, turn: TurnId, scope: Scope) -> str:
@@ -106,7 +107,7 @@ def _arranged(rows: Rows, turn: TurnId, scope: Scope) -> tuple[str, ...]:
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT words FROM activity_events WHERE turn_id = ? AND {condition}
               AND event_type IN ('task_assigned', 'handoff_initiated', 'notable') ORDER BY id"""
-    return tuple(row["words"] for row in rows.all(sql, (turn, *parameters)))
+    return tuple(unpacked(row["words"]) for row in rows.all(sql, (turn, *parameters)))
 
 
 def _parts(rows: Rows, turn: TurnId) -> tuple[TurnId, ...]:

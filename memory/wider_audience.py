@@ -77,7 +77,8 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: Past, to: Audience) -> B
     tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (hand.now, block.id))
     made = create_block(tx, new, person_writer(hand.person), hand.now)
     tx.run("UPDATE shared_block_agents SET block_id = ? WHERE block_id = ?", (made.id, block.id))
-    words, details = f"let more people know the block {block.label}", {"label": block.label, "change": "widen"}
+    words = gettext_lazy("let more people know the block {label}", label=block.label)
+    details = {"label": block.label, "change": "widen"}
     # Told where the block was: that it came from there is nothing that the others need to know.
     event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
     activity.note(tx, event, hand.now)
@@ -108,7 +109,7 @@ def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
     """Let those of an audience know an entry too; gives it as it is known there. Raises as `require_widening_entry`."""
     require_widening_entry(tx, hand, entry, to)
     made = archival.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
-    words = f"let more people know the entry {archival.shown_name(entry.label, entry.id)}"
+    words = gettext_lazy("let more people know the entry {name}", name=archival.shown_name(entry.label, entry.id))
     details = {"entry": entry.id, "change": "widen"}
     event = NewEvent(Kind.NOTABLE, words, entry.audience, hand.trust, person=hand.person, details=details)
     activity.note(tx, event, hand.now)

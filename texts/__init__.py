@@ -9,7 +9,7 @@ import functools
 import gettext
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from datetime import UTC, datetime
@@ -187,6 +187,12 @@ def gettext_lazy(message: str, /, **values: object) -> str:
 def ngettext_lazy(one: str, more: str, count: int, /, **values: object) -> str:
     """The same for the form of a message for a number."""
     return _Lazy((one, more), {"count": count, **values})
+
+
+def join_lazy(between: str, parts: Iterable[str]) -> str:
+    """Messages and other texts as one, each to be shown to another reader."""
+    values = {f"part{number}": each for number, each in enumerate(parts)}
+    return _Lazy((between.join(f"{{{name}}}" for name in values),), values)
 
 
 def packed(text: str) -> str:

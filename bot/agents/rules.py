@@ -17,6 +17,7 @@ from bot.models.base import Call
 from memory.agents import Agent
 from memory.queue.steps import Answered, CallEnded, CallFailed, CallWaits, MissingCalls, Step
 from memory.store.plurals import many
+from texts import _, gettext_noop
 
 RuleName: TypeAlias = Literal[
     "continue_loop",
@@ -92,13 +93,15 @@ class ToolRule(BaseModel):
         wanted = _FIELDS.get(self.rule)
         for key in sorted(set(_FIELDS.values())):
             if key != wanted and getattr(self, key):
-                raise ValueError(f"no {key} in the rule {self.rule}")
+                raise ValueError(_("no {key} in the rule {rule}", key=key, rule=self.rule))
         if wanted is not None and not getattr(self, wanted):
-            raise ValueError(f"{wanted} in the rule {self.rule}")
+            raise ValueError(_("{key} in the rule {rule}", key=wanted, rule=self.rule))
         if (self.rule == "exclusive_groups") == bool(self.tool):
-            raise ValueError(f"{'no tool' if self.tool else 'a tool'} in the rule {self.rule}")
+            none, one = gettext_noop("no tool in the rule {rule}"), gettext_noop("a tool in the rule {rule}")
+            raise ValueError(_(none if self.tool else one, rule=self.rule))
         if self.tool == EVERY and self.rule not in _FOR_EVERY:
-            raise ValueError(f'a tool by its name in the rule {self.rule}; "*" is for {", ".join(_FOR_EVERY)}')
+            by_name = gettext_noop('a tool by its name in the rule {rule}; "*" is for {rules}')
+            raise ValueError(_(by_name, rule=self.rule, rules=", ".join(_FOR_EVERY)))
         return self
 
     @property

@@ -15,6 +15,7 @@ from memory.queue.steps import Answered, CallDone, CallEnded, Step, forgets
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import MessageId, OutboxId, PlaceId, TurnId, place_source
+from texts import gettext_lazy
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ def write(tx: Tx, ended: Ended, now: datetime) -> None:
         working.forget_turn(tx, material.turn.id)
     _queue(tx, ended, message, now)
     if ended.pieces:
-        sent = activity.of_turn(material.turn, activity.Kind.SENT, "answered", {"messages": 1}, message)
+        sent = activity.of_turn(material.turn, activity.Kind.SENT, gettext_lazy("answered"), {"messages": 1}, message)
         activity.note(tx, sent, now)
 
 

@@ -21,6 +21,7 @@ from memory.queue.payloads import Brought
 from memory.queue.steps import Answered, CallDone, CallFailed
 from memory.queue.turns import Turn
 from memory.store.database import Tx
+from texts import gettext_lazy, gettext_noop, ngettext_lazy
 
 
 def write(tx: Tx, material: PromptInputs, now: datetime, policy: CheckpointPolicy, tools: Collection[str]) -> None:
@@ -39,19 +40,19 @@ def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None
     came = [row.payload for row in given if isinstance(row.payload, Brought)]
     files = sum(bool(file.text) for each in came for file in each.attachments)
     if files:
-        words = f"read {files} attached {'file' if files == 1 else 'files'}"
+        words = ngettext_lazy("read an attached file", "read {count} attached files", files)
         details = {"folder": "attachments", "files": files, "operation": "read"}
         activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
 
 
 _IN_FOLDER = {
-    "list": "listed",
-    "open": "opened a file in",
-    "read": "read in",
-    "grep": "searched",
-    "search": "searched",
-    "write": "wrote a file in",
-    "append": "added to a file in",
+    "list": gettext_noop("listed {folder}/"),
+    "open": gettext_noop("opened a file in {folder}/"),
+    "read": gettext_noop("read in {folder}/"),
+    "grep": gettext_noop("searched {folder}/"),
+    "search": gettext_noop("searched {folder}/"),
+    "write": gettext_noop("wrote a file in {folder}/"),
+    "append": gettext_noop("added to a file in {folder}/"),
 }
 
 
@@ -77,7 +78,9 @@ def note_tool(tx: Tx, turn: Turn, tools: Collection[str], use: Use, now: datetim
     # A call that failed may name anything as its tool or operation, also what somebody said.
     name = call.name if worked or call.name in tools else "unknown tool"
     operation = _operation(call.arguments) if worked else None
-    words = f"used {name}{f' ({operation})' if operation else ''}{'' if worked else ', which failed'}"
+    words = gettext_lazy("used {tool}", tool=f"{name} ({operation})" if operation else name)
+    if not worked:
+        words = gettext_lazy("used {tool}, which failed", tool=name)
     details = {"tool": name, "operation": operation, "worked": worked, **use.details}
     activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), now)
     if not worked:
@@ -90,7 +93,8 @@ def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: da
     for folder in folders:
         operation = _operation(call.arguments) or "search"
         details = {"folder": folder, "tool": call.name, "operation": operation, "worked": True, **use.details}
-        words = f"{_IN_FOLDER.get(operation, f'used {call.name} in')} {folder}/"
+        told = _IN_FOLDER.get(operation, gettext_noop("used {tool} in {folder}/"))
+        words = gettext_lazy(told, tool=call.name, folder=folder)
         activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
 
 

@@ -206,10 +206,9 @@ def _tell(tx: Tx, run: str, now: datetime) -> None:
              FROM dream_items WHERE run_id = ? GROUP BY agent_id, audience"""
     for row in tx.all(sql, (run,)):
         counts = {name: int(row[name]) for name in ("retired", "made", "refined")}
-        said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
         event = activity.NewEvent(
             activity.Kind.NOTABLE,
-            f"tidied its memory: entries {said}",
+            gettext_lazy("tidied its memory: {retired} retired, {made} made, {refined} refined", **counts),
             Audience(row["audience"]),
             Trust(row["trust"]),
             AgentId(row["agent_id"]),

@@ -26,7 +26,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockNotFound, BlockRefused, BlockTooLong
 from memory.store.ids import AgentId, BlockId
-from texts import gettext_lazy
+from texts import gettext_lazy, gettext_noop
 
 _APPENDS = (Permission.APPEND, Permission.READ_WRITE, Permission.ADMIN)
 _NAMED = 40  # labels listed in an error
@@ -92,11 +92,11 @@ def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
     instances = instances or [block for block in found if label in (block.address, f"{block.owner}/{block.label}")]
     if not instances:
         seen = sorted({block.address for block in visible_blocks(rows, agent, scope, tuple(BlockType))})
-        more = f" and {len(seen) - _NAMED} more" if len(seen) > _NAMED else ""
+        more = gettext_lazy(" and {more} more", more=len(seen) - _NAMED) if len(seen) > _NAMED else ""
         raise BlockNotFound(
             "there is no block {label!r} here; there are: {seen}{more}",
             label=label[:80],
-            seen=", ".join(seen[:_NAMED]) or "none",
+            seen=", ".join(seen[:_NAMED]) or gettext_lazy("none"),
             more=more,
         )
     if len(addresses := sorted({block.address for block in instances})) > 1:
@@ -235,7 +235,8 @@ def standing_block(rows: Rows, author: Author, label: str, operation: Operation)
     decision = decision_for(block, author, operation)
     if may_write_down(author.scope, block.audience):
         return block, decision
-    read = f"block {block.address} is read by others ({block.audience}) than hear this"
+    others_read = gettext_noop("block {block} is read by others ({audience}) than hear this")
+    read = gettext_lazy(others_read, block=block.address, audience=block.audience)
     if operation not in (Operation.APPEND, Operation.OVERWRITE):
         raise BlockRefused(
             "{read}, so {operation} is not possible here: do it where all of them can see it",
@@ -247,8 +248,9 @@ def standing_block(rows: Rows, author: Author, label: str, operation: Operation)
         for other in visible_blocks(rows, author.agent, author.scope)
         if other.audience == author.scope.audience and decide(other.access, operation) is Decision.ALLOW
     ]
-    instead = f"write to {' or '.join(others[:5])} instead" if others else "no block here may be written instead"
-    raise BlockRefused(f"{read}; {instead}")
+    if not others:
+        raise BlockRefused("{read}; no block here may be written instead", read=read)
+    raise BlockRefused("{read}; write to {blocks} instead", read=read, blocks=" or ".join(others[:5]))
 
 
 def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, decision: Decision) -> None:
@@ -314,7 +316,7 @@ def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
         return
     event = activity.NewEvent(
         activity.Kind.BLOCK,
-        f"changed the block {block.label} ({change})",
+        gettext_lazy("changed the block {label} ({change})", label=block.label, change=change),
         block.audience,
         author.trust,
         author.agent,

@@ -35,6 +35,7 @@ from memory.blocks.sequence import (
 )
 from memory.blocks.targets import Target, every_part
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused
+from texts import gettext_lazy, join_lazy
 
 _ROOT = "cid:root-"
 _MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # of the words that do not come back, and of each of them
@@ -63,9 +64,10 @@ class Plan:
 
 def not_back(lost: Sequence[str]) -> str:
     """Words for those that do not come back, to go on a sentence with; none where all do."""
-    shown = "; ".join(f"“{_short(text)}”" for text in lost[:_MOST_SHOWN])
-    more = f" and {len(lost) - _MOST_SHOWN} more" if len(lost) > _MOST_SHOWN else ""
-    return f"; not brought back, since others changed what is there: {shown}{more}" if lost else ""
+    shown = join_lazy("; ", (gettext_lazy("“{text}”", text=_short(text)) for text in lost[:_MOST_SHOWN]))
+    more = gettext_lazy(" and {more} more", more=len(lost) - _MOST_SHOWN) if len(lost) > _MOST_SHOWN else ""
+    told = gettext_lazy("; not restored, because others have changed this part: {shown}{more}", shown=shown, more=more)
+    return told if lost else ""
 
 
 def _short(text: str) -> str:
@@ -255,7 +257,7 @@ class Replay:
                     "{path} was changed in the meantime and is read-only: the system maintains it", path=path
                 )
         if self._logged & numbers:
-            report.kept.append("the entries of a log cannot be changed")
+            report.kept.append(gettext_lazy("the entries of a log cannot be changed"))
         texts = [cut for path, cuts in sequences.items() if self.histories[path].is_text for cut in cuts]
         removed, restored = sum(cut.delete for cut in texts), sum(len(cut.insert) for cut in texts)
         told = tuple(report.gone), tuple(report.lost), tuple(report.kept)
@@ -265,15 +267,15 @@ class Replay:
         sequence, target = self.histories[path], self._targets[path]
         found = Report()
         cuts = sequence.back(numbers, found, beside=beside, most=_most(target))
-        found.lost += ["an item that is older than what is kept"] * len(numbers & set(sequence.unplaced))
-        report.gone += [f"{prefix(path)}{words}" for words in found.gone]
-        report.lost += [f"{prefix(path)}{words}" for words in found.lost]
+        found.lost += [gettext_lazy("an item from before the history begins")] * len(numbers & set(sequence.unplaced))
+        report.gone += [join_lazy("", (prefix(path), words)) for words in found.gone]
+        report.lost += [join_lazy("", (prefix(path), words)) for words in found.lost]
         now: Any = sequence.content()
         after = now
         for cut in cuts:
             after = after[: cut.place] + cut.insert + after[cut.place + cut.delete :]
         if cuts and target.required and not (after.strip() if isinstance(after, str) else after):
-            report.kept.append(f"{path} is required and would be empty")
+            report.kept.append(gettext_lazy("{path} is required and would be empty", path=path))
             return ()
         return () if target.kind == "value" and same(_value(target, after), _value(target, now)) else cuts
 
@@ -282,7 +284,10 @@ class Replay:
         amount = math.fsum(each for number, each in added[1:] if number in numbers)
         left = math.fsum(each for _, each in added) - amount
         if abs(left) > MOST_NUMBER:
-            report.kept.append(f"{path} would be {left:g}, which is more than a counter holds")
+            too_much = gettext_lazy(
+                "{path} would be {left:g}, which is more than a counter holds", path=path, left=left
+            )
+            report.kept.append(too_much)
             return 0.0
         return -amount
 

@@ -24,7 +24,7 @@ from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import BlockId, PersonId
-from texts import gettext_lazy, gettext_noop
+from texts import gettext_lazy, gettext_noop, join_lazy
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,8 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
         stamp = Stamp(writer, None, opened.next_seq, hand.now)
         saved = save_edit(tx, block, opened, stamp, hand.policy, hand.trust)
         if saved is not block:
-            words, details = f"changed the block {block.label} by hand", {"label": block.label, "change": "by hand"}
+            words = gettext_lazy("changed the block {label} by hand", label=block.label)
+            details = {"label": block.label, "change": "by hand"}
             event = NewEvent(Kind.BLOCK, words, block.audience, hand.trust, person=hand.person, details=details)
             activity.note(tx, event, hand.now)
         return saved
@@ -197,16 +198,18 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
                 found.append((replace(_amended(document, plan), lost=tuple(lost)), each))
                 document.note(Note(deed, each.seq))
                 return
-        _require_any(not kept, "", kept)
-        nothing, more = gettext_noop("there is nothing to redo here{more}"), ""
+        _require_any(not kept, kept)
+        nothing, more = gettext_noop("there is nothing to redo here{more}"), list[str]()
         if deed is Deed.UNDO:
             nothing = gettext_noop("nothing of yours is left to undo here{more}")
         if candidates:
-            more = f": others changed since what your change {candidates[-1].seq} did{not_back(lost)}"
-        more += f"; what can be undone are {past.range}" if past.start else ""
+            since = gettext_noop(": others have changed what your change {seq} did{lost}")
+            more.append(gettext_lazy(since, seq=candidates[-1].seq, lost=not_back(lost)))
+        if past.start:
+            more.append(gettext_lazy("; what can be undone: {range}", range=past.range))
         if sealed > past.start and past.by(writer, past.start):
-            more += f"; {_STAYS.format(sealed)}"
-        raise Refused(gettext_lazy(nothing, more=more))
+            more.append(gettext_lazy("; {stays}", stays=gettext_lazy(_STAYS, version=sealed)))
+        raise Refused(nothing, more=join_lazy("", more))
 
     block = edit(change)
     plan, undone = found[0]
@@ -274,12 +277,13 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "") 
         )
     if changes[0].seq <= (sealed := edit.sealed()):
         raise Refused(
-            "{stays}; only the owner can revert them, and you can revert what came after", stays=_STAYS.format(sealed)
+            "{stays}; only the owner can revert them, and you can revert what came after",
+            stays=gettext_lazy(_STAYS, version=sealed),
         )
-    return take_back(edit, past, changes, f"what {name} changed")
+    return take_back(edit, past, changes, name)
 
 
-def take_back(edit: Edit, past: Past, changes: Sequence[Change], what: str = "it") -> Done:
+def take_back(edit: Edit, past: Past, changes: Sequence[Change], whose: str = "") -> Done:
     """Take back some changes of a block, by whomever, as one change, keeping what others wrote. `past` is as it is now.
 
     Raises Refused when nothing of them is left, or when the block was changed since the past was read; BlockRefused
@@ -292,22 +296,24 @@ def take_back(edit: Edit, past: Past, changes: Sequence[Change], what: str = "it
         if document.version != past.version:
             raise Moved("the block has changed: it is at version {version} now; try again", version=document.version)
         plan = past.replay.without(numbers)
-        _require_any(not plan.empty, what, plan.kept)
+        _require_any(not plan.empty, plan.kept, whose)
         plans.append(_amended(document, plan))
         document.note(Note(Deed.REVERT, changes[0].seq - 1, changes[0].writer))
 
     return Done(edit(change), plans[0], tuple(changes))
 
 
-def _require_any(found: bool, what: str, kept: Sequence[str] = ()) -> None:
+def _require_any(found: bool, kept: Sequence[str], whose: str = "") -> None:
     if not found and kept:
-        raise BlockRefused("nothing can be undone: {names}", names="; ".join(kept))
+        raise BlockRefused("nothing can be undone: {names}", names=join_lazy("; ", kept))
+    if not found and whose:
+        raise Refused("nothing of what {name} changed is left to undo", name=whose)
     if not found:
-        raise Refused("nothing of {what} is left to undo", what=what)
+        raise Refused("nothing of it is left to undo")
 
 
 _STEPS = Deed.UNDO, Deed.REDO
-_STAYS = "changes up to {} stay because they came with words that were withdrawn since"
+_STAYS = gettext_noop("changes up to {version} stay, because they came with words that were withdrawn")
 
 
 class Moved(Refused):

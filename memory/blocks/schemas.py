@@ -28,7 +28,7 @@ from pydantic import Field as Limits
 from memory.store.clock import from_text, to_text
 from memory.store.errors import Refused
 from memory.store.fulltext import storable
-from texts import ngettext_lazy
+from texts import _, gettext_lazy, gettext_noop, join_lazy, ngettext_lazy
 
 MOST_ITEMS = 10_000
 MOST_NUMBER = 2**53
@@ -73,7 +73,7 @@ class Field(_Part):
             try:
                 checked(self, self.default)
             except Refused as error:
-                raise ValueError(f"a default that fits: {error}") from error
+                raise ValueError(_("a default that fits: {error}", error=error)) from error
         return self
 
 
@@ -81,7 +81,7 @@ def _different(parts: tuple[Any, ...]) -> tuple[Any, ...]:
     names = [each.name for each in parts]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"different names, not {', '.join(twice)} twice")
+        raise ValueError(_("different names, not {names} twice", names=", ".join(twice)))
     return parts
 
 
@@ -176,7 +176,7 @@ def checked(field: Field, value: Any) -> Any:
         case FieldType.TEXT if isinstance(value, str):
             if field.required and not value.strip():
                 raise Refused("field {name} is required: it needs a text", name=field.name)
-            return require_storable(value, f"field {field.name}")
+            return require_storable(value, gettext_lazy("field {name}", name=field.name))
         case FieldType.NUMBER | FieldType.COUNTER:
             return _number(field, value)
         case FieldType.BOOLEAN if isinstance(value, bool):
@@ -189,7 +189,7 @@ def checked(field: Field, value: Any) -> Any:
             raise _is_not(field, value)
 
 
-def require_storable(text: str, name: str = "the text") -> str:
+def require_storable(text: str, name: str = gettext_lazy("the text")) -> str:
     """The same text; raises Refused for one that cannot be stored."""
     if storable(text) != text:
         raise Refused("{name} has a NUL character or half of a surrogate pair in it, which cannot be stored", name=name)
@@ -244,7 +244,7 @@ def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
     if not fields:
         if not isinstance(value, str) or not value.strip():
             raise Refused("an item of {name} is a text, and {short} is not", name=name, short=_short(value))
-        return require_storable(value.strip(), f"an item of {name}")
+        return require_storable(value.strip(), gettext_lazy("an item of {name}", name=name))
     if not isinstance(value, dict):
         raise Refused(
             "an item of {name} has the fields {named}; {short} does not",
@@ -267,12 +267,18 @@ def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
 
 def named(fields: tuple[Field, ...]) -> str:
     """Fields in words: "mood (text), energy (number, required)"."""
-    return ", ".join(f"{field.name} ({_traits(field)})" for field in fields)
+    shown = gettext_noop("{name} ({traits})")
+    return join_lazy(", ", (gettext_lazy(shown, name=field.name, traits=_traits(field)) for field in fields))
 
 
 def _traits(field: Field) -> str:
-    marks = [field.type.value, *(["required"] if field.required else []), *(["read only"] if field.read_only else [])]
-    return ", ".join([*marks, *([field.description] if field.description else [])])
+    required = [gettext_lazy("required")] if field.required else []
+    return join_lazy(", ", [field.type.value, *required, *_about(field)])
+
+
+def _about(part: "Field | Section") -> list[str]:
+    read_only = [gettext_lazy("read only")] if part.read_only else []
+    return [*read_only, *([part.description] if part.description else [])]
 
 
 def _short(value: Any) -> str:
@@ -388,19 +394,25 @@ def outline(schema: Schema) -> str:
     """The schema in words for the model; empty for a text."""
     match schema:
         case MapSchema():
-            return f"fields: {named(schema.fields)}"
+            return gettext_lazy("fields: {fields}", fields=named(schema.fields))
         case ListSchema():
-            items = f"items of {named(schema.fields)}" if schema.fields else "items of text"
-            return f"a list of at most {schema.max_items:,} {items}"
+            made_of = named(schema.fields) or gettext_lazy("text")
+            return gettext_lazy("a list of at most {most:,} items of {made_of}", most=schema.max_items, made_of=made_of)
         case LogSchema():
-            entries = f"entries of {named(schema.fields)}" if schema.fields else "entries of text"
-            return f"a log of {entries}; the last {schema.display_limit} are shown, {schema.max_entries} kept"
+            return gettext_lazy(
+                "a log of entries of {made_of}; the last {shown} are shown, {kept} kept",
+                made_of=named(schema.fields) or gettext_lazy("text"),
+                shown=schema.display_limit,
+                kept=schema.max_entries,
+            )
         case CompositeSchema():
-            return "sections: " + "; ".join(_section_outline(section) for section in schema.sections)
+            return gettext_lazy(
+                "sections: {sections}", sections=join_lazy("; ", map(_section_outline, schema.sections))
+            )
         case _:
             return ""
 
 
 def _section_outline(section: Section) -> str:
-    marks = [outline(section.content) or "text", *(["read only"] if section.read_only else [])]
-    return f"{section.name} ({', '.join([*marks, *([section.description] if section.description else [])])})"
+    traits = join_lazy(", ", [outline(section.content) or gettext_lazy("text"), *_about(section)])
+    return gettext_lazy("{name} ({traits})", name=section.name, traits=traits)

@@ -269,7 +269,12 @@ STORES: tuple[PersonStore, ...] = (
     _rows("jobs", PersonTable("jobs", columns="id, kind, next_at, status, last_run_at, created_at")),
     _rows(
         "activity",
-        PersonTable("activity_events", _EITHER, "id, event_type, agent_id, place_id, words, importance, audience, at"),
+        PersonTable(
+            "activity_events",
+            _EITHER,
+            """id, event_type, agent_id, place_id,
+            iif(json_valid(words), words ->> 0, words) AS words, importance, audience, at""",
+        ),
         PersonTable("agent_presence", ALONE, "agent_id, audience, last_active"),
     ),
     _rows("facts", PersonTable("fact_sources", _FACTS), PersonTable("facts", _EITHER), PersonTable("sessions", ALONE)),

@@ -14,8 +14,13 @@ from sources.bluesky.records import Account, account, items
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import Act, BlueskySettings, Wiring
 from sources.text import flatten
+from texts import gettext_lazy, gettext_noop
 
-_DONE = {"like": "liked your post", "repost": "reposted your post", "follow": "follows you now"}
+_DONE = {
+    "like": gettext_noop("liked your post {post} on Bluesky ({who})"),
+    "repost": gettext_noop("reposted your post {post} on Bluesky ({who})"),
+    "follow": gettext_noop("now follows you on Bluesky ({who})"),
+}
 _PAGE = 50
 _SELDOM = 30
 """Looks at what addresses the account for one at this."""
@@ -84,8 +89,7 @@ class Acts:
 
 def _act(told: _Notice) -> Act:
     who = f"{told.who.shown} (@{flatten(told.who.handle)})"
-    words = f"on Bluesky, {who}, {_DONE[told.reason]}{f' {told.about}' if told.about else ''}"
-    return Act(person_id(told.who.did), words, told.at)
+    return Act(person_id(told.who.did), gettext_lazy(_DONE[told.reason], post=told.about, who=who), told.at)
 
 
 def _told(view: Any) -> _Notice | None:

@@ -57,7 +57,7 @@ async def test_a_call_that_failed_is_known_by_its_name_in_the_activity_and_the_l
         (_, failed), (_, made_up) = await stage.asked(forecast(), Call("x", "weather_tuba", "{}"))
         assert (failed, made_up) == (False, False)
         words = await stage.service.column(
-            "SELECT words FROM activity_events WHERE event_type = 'tool_executed' ORDER BY id"
+            "SELECT words ->> 0 FROM activity_events WHERE event_type = 'tool_executed' ORDER BY id"
         )
         assert words == ["used weather_forecast, which failed", "used unknown tool, which failed"]
         (log,) = await stage.service.column(

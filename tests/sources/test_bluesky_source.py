@@ -418,9 +418,9 @@ async def test_likes_reposts_and_follows_are_noted_once_and_heard_by_nobody(here
         await source._acts.look()
         await here.source(poll_seconds=0.0)._acts.look()
     assert [(each.person, each.words) for each in here.memory.acts] == [
-        (PersonId(f"bluesky:{here.bob.did}"), f"on Bluesky, bob.test (@bob.test), liked your post {mine.uri}"),
-        (PersonId(f"bluesky:{here.bob.did}"), f"on Bluesky, bob.test (@bob.test), reposted your post {mine.uri}"),
-        (PersonId(f"bluesky:{here.ana.did}"), "on Bluesky, Ana (@ana.test), follows you now"),
+        (PersonId(f"bluesky:{here.bob.did}"), f"liked your post {mine.uri} on Bluesky (bob.test (@bob.test))"),
+        (PersonId(f"bluesky:{here.bob.did}"), f"reposted your post {mine.uri} on Bluesky (bob.test (@bob.test))"),
+        (PersonId(f"bluesky:{here.ana.did}"), "now follows you on Bluesky (Ana (@ana.test))"),
     ]
     assert here.heard == []
 

@@ -127,12 +127,12 @@ def _lately(last_active: datetime | None, now: datetime) -> Quoted:
     return say(" (active today)") if away < _DAY else say(" (last active {ago})", ago=ago(away))
 
 
-def event_line(event: Event, by_hand: str = "Somebody") -> Quoted:
-    """An event in one line: who, what, where, and how the message began. `by_hand` is whoever is no agent."""
-    who, here = display_name(event.agent_name or by_hand), event.kind in (Kind.RECEIVED, Kind.SENT) and event.said
+def event_line(event: Event) -> Quoted:
+    """An event in one line: who, what, where, and how the message began."""
+    who, here = display_name(event.agent_name or "Somebody"), event.kind in (Kind.RECEIVED, Kind.SENT) and event.said
     told = say("{who} {words}", who=who, words=line(event.words, 2 * _WORDS))
     if event.kind is Kind.RECEIVED and event.said and event.speaker:
-        told = say("{told} of {speaker}", told=told, speaker=display_name(event.speaker))
+        told = say("{told} from {speaker}", told=told, speaker=display_name(event.speaker))
     if here:
         told = say("{told} in {place}", told=told, place=place_name(event.place_name))
     if event.said:

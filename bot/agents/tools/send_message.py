@@ -88,7 +88,7 @@ class SendMessageTool(StoreTool[SendArguments]):
         face = context.agent.face
         queue(tx, row, outbox.TextDetail(speaker=face.name, avatar=face.avatar), pieces, context.now)
         details = {"messages": 1, "target": target.name}
-        words = f"sent a message to {target.name}"
+        words = gettext_lazy("sent a message to {name}", name=target.name)
         activity.note(tx, activity.of_turn(turn, activity.Kind.SENT, words, details), context.now)
         return Outcome(
             say("queued for {place}: it will be delivered as soon as this turn's step is stored", place=place)
@@ -105,7 +105,8 @@ def _write(tx: Tx, context: ToolContext, arguments: SendArguments) -> Outcome:
     if problem := write(tx, Letter(turn, context.agent, arguments.content, context.message), to, context.now):
         return Outcome(line(problem), ok=False)
     details = {"messages": 1, "target": to.name}
-    activity.note(tx, activity.of_turn(turn, activity.Kind.SENT, f"wrote to {to.name}", details), context.now)
+    words = gettext_lazy("wrote to {name}", name=to.name)
+    activity.note(tx, activity.of_turn(turn, activity.Kind.SENT, words, details), context.now)
     return Outcome(say("{name} takes it up here as soon as people are answered", name=to.name))
 
 

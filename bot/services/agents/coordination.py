@@ -10,7 +10,6 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from bot.agents.context.situation import event_line, handoff_line
 from bot.agents.permissions.policy import Action
 from bot.services.agents.task_lists import TaskRow, tree_lines
 from bot.services.caller import TERMINAL_ONLY, Caller, is_offered
@@ -22,8 +21,9 @@ from memory import activity, coordination
 from memory.activity import Event, Importance, Kind, Wanted
 from memory.agenda import tasks
 from memory.agents import Agent
+from memory.coordination import Handoff
 from memory.knowledge.items import By
-from memory.people.audience import Scope
+from memory.people.audience import Scope, Trust
 from memory.people.identities import person_called
 from memory.search.hybrid import search
 from memory.search.query import MAX_HITS, Query
@@ -32,12 +32,19 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
 from sources.text import one_line
-from texts import _, number_text
+from texts import _, gettext_noop, number_text
 
 _ARRANGE = commit_point("coordination.arrange")
 
 _LISTED, _SHOWN = 20, 600
 _SHORT = 120  # characters of what a tool was told, and of what it gave
+
+_IMPORTANCES: dict[Importance, str] = {
+    "low": gettext_noop("low"),
+    "medium": gettext_noop("medium"),
+    "high": gettext_noop("high"),
+    "critical": gettext_noop("critical"),
+}
 
 _Agent = Annotated[str, Field(max_length=64)]
 _Words = Annotated[str, Field(min_length=1, max_length=2_000)]
@@ -81,9 +88,9 @@ class EventRow(Row):
     result: str = ""
 
     @classmethod
-    def of(cls, event: Event, call: tuple[str, str] = ("", ""), by_hand: str = "Somebody") -> "EventRow":
+    def of(cls, event: Event, call: tuple[str, str], by_hand: str) -> "EventRow":
         names = {"agent": event.agent_name, "place": event.place_name}
-        text, (given, gave) = event_line(event, by_hand), (one_line(each, _SHORT) for each in call)
+        text, (given, gave) = _sentence(event, by_hand), (one_line(each, _SHORT) for each in call)
         given = "" if given == "{}" else given
         return cls.from_record(
             event, **names, text=text, importance=event.importance or "", arguments=given, result=gave
@@ -175,8 +182,7 @@ class Coordination:
             ),
             tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
             handoffs=tuple(
-                Arranged(id=each.id, text=handoff_line(each).removeprefix("- "))
-                for each in coordination.handoffs(rows, scope, _LISTED)
+                Arranged(id=each.id, text=_handoff(each)) for each in coordination.handoffs(rows, scope, _LISTED)
             ),
             notes=tuple(
                 Noted(id=each.id, text=one_line(each.text, _SHOWN), importance=each.importance, by=each.by_name)
@@ -223,11 +229,34 @@ def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
     return (None, "") if agent is None else (agent.id, agent.name)
 
 
+def _sentence(event: Event, by_hand: str) -> str:
+    """Who did what, where, and how the message began; `by_hand` is whoever is no agent."""
+    told = _("{who} {words}", who=event.agent_name or by_hand, words=one_line(_(event.words), _SHOWN))
+    said = {"told": told, "place": event.place_name, "said": one_line(event.said, _SHORT)}
+    if event.said and event.kind is Kind.RECEIVED and event.speaker:
+        told = _("{told} from {speaker} in {place}: “{said}”", speaker=event.speaker, **said)
+    elif event.said:
+        told = _("{told} in {place}: “{said}”", **said)
+    if event.kind is Kind.NOTABLE and event.importance:
+        told += f" ({_(_IMPORTANCES[event.importance])})"
+    return told + _doubt(event.trust)
+
+
+def _handoff(note: Handoff) -> str:
+    by, to = note.from_name or _("somebody"), note.to_name or _("anyone")
+    return _("{by} to {to}: {text}", by=by, to=to, text=one_line(note.content, _SHOWN)) + _doubt(note.trust)
+
+
+def _doubt(trust: Trust) -> str:
+    unsure = _(" [from a turn with words from the web or from somebody who is not approved]")
+    return unsure if trust < Trust.APPROVED else ""
+
+
 def _hand(rows: Rows, person: PersonId | None, caller: Caller) -> str:
     """Who did something by hand, as far as the caller may know it."""
     if person is not None and person.startswith("terminal:"):
-        return "The owner"
-    return (person and person_called(rows, person, caller.scope)) or "Somebody"
+        return _("The owner")
+    return (person and person_called(rows, person, caller.scope)) or _("Somebody")
 
 
 def _agent(rows: Rows, name: str) -> Agent | None:

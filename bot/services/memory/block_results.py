@@ -245,9 +245,9 @@ class WentBack(Result):
             version=version,
             text=done.block.content,
             changes=tuple(change.seq for change in done.changes),
-            not_restored=tuple(plan.lost),
-            gone_already=tuple(plan.gone),
-            kept=tuple(plan.kept),
+            not_restored=tuple(map(_, plan.lost)),
+            gone_already=tuple(map(_, plan.gone)),
+            kept=tuple(map(_, plan.kept)),
         )
 
     def lines(self, ink: Ink) -> list[str]:

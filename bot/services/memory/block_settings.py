@@ -37,7 +37,7 @@ from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import BlockId
 from memory.wider_audience import require_widening, widen_block
-from texts import _
+from texts import _, gettext_lazy, gettext_noop
 
 _SHARE = commit_point("memory.share")
 _WIDEN = commit_point("memory.widen")
@@ -85,6 +85,12 @@ def _widened(rows: Rows, named: Named, to: Audience, caller: Caller) -> WidenedB
 
 
 _ADMINISTER = commit_point("memory.administer")
+_BY_HAND = {
+    "created": gettext_noop("created the block {label} by hand"),
+    "changed": gettext_noop("changed the block {label} by hand"),
+    "deleted": gettext_noop("deleted the block {label} by hand"),
+    "restored": gettext_noop("restored the block {label} by hand"),
+}
 
 _Label = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK")]
 _Description = Annotated[str, Field(max_length=500), Param("What belongs in the block, for the agent")]
@@ -258,7 +264,7 @@ class BlockSettings(MemoryService):
             raise UserError("Block {block} is always in context. Only the owner can change it.", block=block.label)
 
     def _note(self, tx: Tx, caller: Caller, label: str, change: str) -> None:
-        words, details = f"{change} the block {label} by hand", {"label": label, "change": change}
+        words, details = gettext_lazy(_BY_HAND[change], label=label), {"label": label, "change": change}
         event = activity.NewEvent(
             activity.Kind.BLOCK, words, caller.scope.audience, caller.trust, person=caller.person, details=details
         )

@@ -40,7 +40,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.unattended_turns import NightTurn
 from sources.text import one_line
-from texts import _, error_text, gettext_noop, ngettext
+from texts import _, error_text, gettext_lazy, gettext_noop, ngettext
 
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # the last ones, shown with what agents did
@@ -229,7 +229,7 @@ class ChangeReport(MemoryService):
         turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
         found = written(rows, turns, caller.scope, period, {})
         undone = unattended_turns.undone(rows, period.name, caller.scope)
-        listed = [TurnRow(at=at, text=words) for at, words in undone]
+        listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
         listed += [_turn_row(rows, turn, found) for turn in turns]
         if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
             listed.append(TurnRow(text=_("{more} more that you cannot see", more=more)))
@@ -315,7 +315,7 @@ class ChangeReport(MemoryService):
                     lost=ngettext("{count} place", "{count} places", len(plan.lost)),
                 )
             ] * bool(plan.lost)
-            return _item(what, "partly", "; ".join([counted, *changed, *plan.kept]))
+            return _item(what, "partly", "; ".join([counted, *changed, *map(_, plan.kept)]))
         return _item(what, "undone", counted)
 
     def _entries(self, tx: Tx, noted: Sequence[Noted]) -> list[UndoneRow]:
@@ -334,7 +334,9 @@ class ChangeReport(MemoryService):
         back = sum(item.state != "left" for item in done)
         if not back:
             return
-        words = f"took back what was written in the night of {period.name}: {back} of {len(done)}"
+        words = gettext_lazy(
+            "undid {count} of {all} changes of the night of {night}", count=back, all=len(done), night=period.name
+        )
         event = NewEvent(
             Kind.NOTABLE, words, caller.scope.audience, caller.trust, person=caller.approver.person,
             details={unattended_turns.NIGHT_UNDONE: period.name},
@@ -389,9 +391,18 @@ def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[Noted]) -> UndoneRow:
     )
 
 
+_ARRANGED = {
+    "task changed": gettext_noop("change of task {id}"),
+    "task": gettext_noop("task {id}"),
+    "handoff note": gettext_noop("handoff note {id}"),
+    "note": gettext_noop("note {id}"),
+    "fact": gettext_noop("fact {id}"),
+}
+
+
 def _back(tx: Tx, found: Arranged) -> UndoneRow:
     done, words = arranged.take_back(tx, found)
-    return _item(f"{found.what} {found.id}", "undone" if done else "left", words)
+    return _item(_(_ARRANGED[found.what], id=found.id), "undone" if done else "left", _(words))
 
 
 def _item(what: str, state: str, text: str) -> UndoneRow:
@@ -404,7 +415,7 @@ def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
     wrote += [_entry_line(rows, each) for each in found.entries if each.turn in turn.all]
     said = [one_line(text, _SHOWN) for text in turn.said]
     parts = [_("because {reasons}", reasons="; ".join(why)) if why else "", *wrote]
-    parts += [_("said “{line}”", line=line) for line in said] + [one_line(words, _SHOWN) for words in turn.arranged]
+    parts += [_("said “{line}”", line=line) for line in said] + [one_line(_(words), _SHOWN) for words in turn.arranged]
     parts += [] if turn.status == "done" else [_(_ENDED.get(turn.status, turn.status))]
     parts += [] if parts[1:] else [_("wrote and said nothing")]
     text = "; ".join(filter(None, parts))

@@ -29,6 +29,7 @@ from memory.store.database import Tx
 from memory.store.ids import InboxId, MessageId, PersonId, PlaceId
 from sources.api import SOURCE, place_of
 from sources.terminal import PERSON
+from texts import gettext_lazy
 
 CONFIGURATION = """\
 [constellation]
@@ -174,7 +175,8 @@ def _work(writing: _Writing, turn: Turn, agent: Agent, tools: list[str]) -> date
         if tool:
             at += timedelta(milliseconds=dice.randint(8, 1_900))
             details = {"tool": tool, "operation": None, "worked": True}
-            activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, f"used {tool}", details), at)
+            words = gettext_lazy("used {tool}", tool=tool)
+            activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), at)
     del agent
     return at
 
@@ -205,7 +207,8 @@ def _remember(tx: Tx, turn: Turn, agent: Agent, told: Mapping[str, Any], at: dat
         author = Author(agent.id, turn.scope, agent_writer(agent.id), turn.trust, at, turn.id, new)
         edits.write_block(tx, author, "human", text)
         details = {"block": "human", "operation": "edit"}
-        activity.note(tx, activity.of_turn(turn, activity.Kind.BLOCK, "changed the block human", details), at)
+        words = gettext_lazy("changed the block {label} ({change})", label="human", change="edit")
+        activity.note(tx, activity.of_turn(turn, activity.Kind.BLOCK, words, details), at)
 
 
 def _know(writing: _Writing, known: list[dict[str, Any]]) -> None:

@@ -24,7 +24,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.errors import Refused, StoreError
 from memory.store.ids import AgentId, EntryId, new_id
-from texts import ngettext_lazy
+from texts import gettext_lazy, ngettext_lazy
 
 STRONG_REINFORCEMENT, STRONG_IMPORTANCE = 5, 0.8
 
@@ -339,7 +339,7 @@ def _tell(tx: Tx, run: Run, stays: Set[tuple[AgentId, Audience]], now: datetime)
     """Who read of the run in the activity reads there that it was undone."""
 
     def but(agent: AgentId, audience: Audience) -> str:
-        return ", but for what somebody said yes to" if (agent, audience) in stays else ""
+        return gettext_lazy(", except what somebody approved") if (agent, audience) in stays else ""
 
     activity.take_back(tx, (run_records.TOLD, run.id), run.at, now, but)
 

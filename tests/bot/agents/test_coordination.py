@@ -39,6 +39,7 @@ from tests.bot.parts import (
 )
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
+from texts import speaking
 
 PORT, YARD = channel("42"), channel("yard")
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
@@ -110,6 +111,9 @@ async def test_what_tools_were_told_and_gave_is_read_from_the_conversation_and_g
 
         await service.heard(said("tea please", 1, speaker=OLGA))
         (_, told, gave), (failed, sang, why) = await used(Scope(HALL.audience))
+        with speaking("de"):
+            german = [text for text, *_ in await used(Scope(HALL.audience))]
+        assert german == ["Carina hat recall (insert) benutzt", "Carina hat coord benutzt, das schlug fehl"]
         assert '"content":"Ann likes tea"' in told.replace(": ", ":")
         assert gave
         assert ("sing" in failed, "sing" in sang, bool(why)) == (False, True, True)
@@ -138,7 +142,7 @@ async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_onc
         (open_task,) = await service.read(lambda rows: tasks.shared(rows, Scope(HALL.audience)))
     first, second, again = (newest(request) for request in model.requests[2:5])
     assert '<quoted from="who else is here">\n- Flux: keeps an eye on time (active now)\n</quoted>' in first
-    assert '- [10 minutes ago] Flux received a message of Ann in hall: "tea please"' in first
+    assert '- [10 minutes ago] Flux received a message from Ann in hall: "tea please"' in first
     assert '- [10 minutes ago] Flux answered in hall: "done"' in first
     assert f"- buy tea (high; for Anchor, from Flux) `{open_task.id}`" in first
     assert "- Flux to Anchor: the kettle is broken" in first
@@ -212,7 +216,7 @@ async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_wait
         "- make tea (in progress; urgent; until 2026-11-23 09:00 UTC; for Anchor, from Flux; waits for 'buy tea'; "
         f"shop: the corner) `{found[0].id}`"
     ) in newest(model.requests[2])
-    assert noted == ["Flux began the task 'make tea'"]
+    assert noted == ["Flux began the task “make tea”"]
 
 
 @pytest.mark.parametrize(
@@ -283,7 +287,7 @@ async def test_what_is_idle_and_what_is_old_passes_by_itself(tmp_path: Path) -> 
         await watch.look()
         assert await events(service, Scope(HALL.audience)) == [
             *before,
-            (Kind.DEACTIVATED, "Carina was not active any more"),
+            (Kind.DEACTIVATED, "Carina became inactive"),
         ]
         service.clock.forward(31 * 24 * 3600)
         await watch.look()

@@ -196,8 +196,8 @@ async def test_a_night_is_undone_as_one(at: Dark) -> None:
     bee = await at.bee()
     boat = await at.live.service.read(lambda rows: archival.read(rows, bee, "boat", SCOPE))
     assert boat.content == "Ann has a boat called Ada."
-    events = await at.live.service.column("SELECT words FROM activity_events WHERE event_type = 'notable'")
-    assert events == ["took back what was written in the night of 2026-11-22: 5 of 5"]
+    events = await at.live.service.column("SELECT words ->> 0 FROM activity_events WHERE event_type = 'notable'")
+    assert events == ["undid 5 of 5 changes of the night of 2026-11-22"]
     told = [row["text"] for row in await at.nights.report(BY_OLGA, "2026-11-22")]
     assert told[0] == events[0], "who looks at a night sees that it does not stand any more"
     again = await at.nights.undo(BY_OLGA, "2026-11-22")
@@ -245,8 +245,8 @@ ARRANGED = (
 TOLD = (
     "SELECT title FROM tasks UNION ALL SELECT text FROM items WHERE kind IN ('handoff', 'note')"
     " UNION ALL SELECT fact FROM facts"
-    " UNION ALL SELECT words FROM activity_events WHERE event_type IN"
-    " ('task_assigned', 'handoff_initiated', 'notable') AND words NOT LIKE 'took back%'"
+    " UNION ALL SELECT words ->> 0 FROM activity_events WHERE event_type IN"
+    " ('task_assigned', 'handoff_initiated', 'notable') AND words ->> 0 NOT LIKE 'undid %'"
 )
 
 
@@ -264,7 +264,7 @@ async def test_what_agents_arranged_at_night_is_taken_back_too(at: Dark) -> None
     assert len(await service.column(TOLD)) == len(before) + 4 + 3 + 1
     done = await at.nights.undo(BY_OLGA, "2026-11-22")
     assert [(item["what"].rpartition(" ")[0], item["state"]) for item in done] == [
-        ("task changed", "undone"),
+        ("change of task", "undone"),
         ("task", "undone"),
         ("handoff note", "undone"),
         ("note", "undone"),

@@ -149,5 +149,5 @@ async def test_what_its_person_decided_since_does_not_keep_a_run_from_being_undo
         assert ("because they approved it" in words) is yes
         assert await g.service.column("SELECT content FROM archival_entries WHERE archived_at IS NULL") == left
         assert await g.service.column("SELECT outcome FROM dream_runs") == ["undone"]
-        told = await g.service.column("SELECT words FROM activity_events WHERE words LIKE '%taken back%' ORDER BY id")
-        assert [", but for what somebody said yes to" in each for each in told] == [yes, yes]
+        told = await g.service.column("SELECT words ->> 0 FROM activity_events WHERE words LIKE '%undone%' ORDER BY id")
+        assert [", except what somebody approved" in each for each in told] == [yes, yes]

@@ -155,8 +155,8 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         usage = await g.service.rows("SELECT model, turn_id, cost_usd FROM model_usage")
         assert [tuple(row) for row in usage] == [(MODEL, None, 0.25)]
         assert await g.service.column("SELECT count(*) FROM budget_reservations") == [0]
-        events = await g.service.rows("SELECT words, audience FROM activity_events WHERE event_type = 'notable'")
-        assert [tuple(row) for row in events] == [("tidied its memory: entries 3 retired, 1 made, 1 refined", GUILD)]
+        events = await g.service.rows("SELECT words ->> 0, audience FROM activity_events WHERE event_type = 'notable'")
+        assert [tuple(row) for row in events] == [("tidied its memory: 3 retired, 1 made, 1 refined", GUILD)]
         report = await g.report()
         assert "retired as noise: “test test”" in report
         assert "no category became food/drinks, tags tea: “Ann likes tea”" in report
@@ -165,13 +165,13 @@ async def test_a_model_merges_refines_and_retires_and_it_is_told_and_paid_for(tm
         assert "category and tags corrected: “" in await g.report(), "which it has no more"
         assert await g.state() == before
         assert "undone since" in await g.report()
-        told = "tidied its memory: entries 3 retired, 1 made, 1 refined"
-        events = await g.service.rows("SELECT words, audience FROM activity_events WHERE event_type = 'notable'")
+        told = "tidied its memory: 3 retired, 1 made, 1 refined"
+        events = await g.service.rows("SELECT words ->> 0, audience FROM activity_events WHERE event_type = 'notable'")
         assert [tuple(row) for row in events] == [
-            (f"{told}; this was taken back since", GUILD),
-            (f"had this taken back: {told}", GUILD),
+            (f"{told}; this was undone later", GUILD),
+            (f"had this undone: {told}", GUILD),
         ]
-        found = "SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'tidied AND taken'"
+        found = "SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'tidied AND undone'"
         assert await g.service.column(found) == [2]
 
 

@@ -171,7 +171,7 @@ def test_undo_says_what_it_could_not_do_and_passes_by_what_is_gone(tx: Tx) -> No
     assert (content(tx), done.plan.lost) == ("a house b", ("tea",))
     write_block(tx, author(), "notes", "mine")
     write_block(tx, author(MIA), "notes", "zzz")
-    with pytest.raises(Refused, match="nothing of yours is left to undo here: others changed since what your change 6"):
+    with pytest.raises(Refused, match="nothing of yours is left to undo here: others have changed what your change 6"):
         undo(by_agent(tx, author(), "notes"), AGENT)
 
 
@@ -248,9 +248,9 @@ def test_what_cannot_be_done_again_is_told_with_its_words(tx: Tx) -> None:
     replace_in_block(tx, author(MIA), "notes", "tea", "juice")
     done = redo(edit, AGENT)
     assert (content(tx), done.plan.lost) == ("Ana likes juice.\nHer cat is old.\n", ("coffee with milk",))
-    with pytest.raises(Refused, match="nothing to redo here: others changed since what your change") as refused:
+    with pytest.raises(Refused, match="nothing to redo here: others have changed what your change") as refused:
         redo(edit, AGENT)
-    assert "not brought back, since others changed what is there: “coffee with milk”" in str(refused.value)
+    assert "not restored, because others have changed this part: “coffee with milk”" in str(refused.value)
 
 
 ACTS = st.lists(st.tuples(st.sampled_from(["edit", "edit", "undo", "redo"]), st.text("ab", max_size=4)))

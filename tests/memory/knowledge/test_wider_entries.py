@@ -59,7 +59,7 @@ def test_a_person_lets_more_people_know_what_they_said_alone(tx: Tx, content: st
     assert (found.id, found.content, found.people, found.messages) == (entry.id, content, (MIA,), (MessageId(5),))
     passages = tx.all("SELECT audience FROM archival_entries WHERE parent_entry_id = ?", (entry.id,))
     assert {row["audience"] for row in passages} == ({GUILD} if content != "She likes tea." else set())
-    (event,) = tx.all("SELECT audience, words FROM activity_events WHERE words LIKE '%more people%'")
+    (event,) = tx.all("SELECT audience, words ->> 0 FROM activity_events WHERE words LIKE '%more people%'")
     assert tuple(event) == (DM, "let more people know the entry tea")
 
 

@@ -192,7 +192,9 @@ async def test_what_an_operation_does_not_use_is_refused(tmp_path: Path) -> None
         )
         assert [ok for _text, ok in found] == [True, False, False, False, False, True, False, True]
         texts = [text for text, _ok in found]
-        told = await service.column("SELECT words FROM activity_events WHERE words LIKE '%block garden%' ORDER BY id")
+        told = await service.column(
+            "SELECT words ->> 0 FROM activity_events WHERE words LIKE '%block garden%' ORDER BY id"
+        )
     assert "change needs one of new_label, description, limit, block_type" in texts[1]
     assert "change takes no content" in texts[2]
     assert "create takes no agent and no new_label" in texts[3]
