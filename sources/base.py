@@ -236,8 +236,8 @@ class Delivery:
     reply_to: str = ""
     """External id of the message that is answered; used when the place has moved on since."""
     act: str = ""
-    """What is done instead of saying something: "like", "repost", "quote", "reply", "post" (three with the text)
-    or "follow"."""
+    """What is done instead of saying something: "like", "repost", "quote", "reply", "post" (three with the text),
+    "follow", "unlike", "unfollow" or "delete"."""
     target: str = ""
     """The post or person that it is done to."""
     earlier: tuple[OutboxId, ...] = ()

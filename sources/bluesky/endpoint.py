@@ -166,9 +166,11 @@ class BlueskyEndpoint(Endpoint):
         return said
 
     async def _act(self, delivery: Delivery) -> str:
-        """Post; like, repost, quote or answer a post, or follow somebody."""
+        """Post; like, repost, quote or answer a post, or follow somebody; or take that back."""
         if delivery.act == "post":
             return await self._create(delivery, await self._record(delivery, ()))
+        if delivery.act in ("unlike", "unfollow", "delete"):
+            return await self._undo(delivery)
         made = {"$type": _ACTS[delivery.act], "createdAt": to_text(delivery.created_at)}
         if delivery.act == "follow":
             who = await self._followed(delivery.target)
@@ -186,6 +188,20 @@ class BlueskyEndpoint(Endpoint):
             return standing or await self._create(delivery, {**made, "subject": subject})
         record = await self._record(delivery, ())
         return await self._create(delivery, {**record, "embed": {"$type": _QUOTE, "record": subject}})
+
+    async def _undo(self, delivery: Delivery) -> str:
+        """Remove our record, of whatever row or client; one that is not there needs nothing."""
+        if delivery.act == "delete":
+            records = [delivery.target]
+        elif delivery.act == "unfollow":
+            who = account(await self._session.query("app.bsky.actor.getProfile", {"actor": delivery.target}))
+            records = [who.followed, *(self._uri("follow", row) for row in delivery.earlier)]
+        else:
+            found = (await self._watched.posts([delivery.target])).get(delivery.target)
+            records = [found.liked if found is not None else "", *(self._uri("like", row) for row in delivery.earlier)]
+        for uri in dict.fromkeys(each for each in records if author_of(each) == self._session.did):
+            await self._remove(uri)
+        return ""
 
     async def _remove(self, uri: str) -> None:
         """Remove a record of ours; it may be gone already. Raises CallFailed."""

@@ -8,7 +8,7 @@ from sources.bluesky.failures import NoAnswer, Refused
 from sources.bluesky.filters import Us, vacates
 from sources.bluesky.keys import person_id
 from sources.bluesky.notifications import as_shown, hidden_from
-from sources.bluesky.records import Account, Post, account, items, post
+from sources.bluesky.records import Account, Post, account, items, mapping, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Filters
 from sources.bluesky.threads import DEPTH, PARENTS, Thread, person_profile, siblings, thread, writers
@@ -76,6 +76,21 @@ class BlueskyReader:
         asked = {"q": query, "limit": limit, "sort": "latest"}
         answer = await self._session.query("app.bsky.feed.searchPosts", asked)
         found = [each for each in map(post, items(answer.get("posts"))) if each is not None]
+        return self._shown(found[:limit])
+
+    async def feed(self, target: str, limit: int) -> Found:
+        """The newest posts of a feed, of the members of a list, of somebody, or of those whom the account follows."""
+        asked: dict[str, object] = {"limit": limit}
+        if "/app.bsky.feed.generator/" in target:
+            method, asked["feed"] = "app.bsky.feed.getFeed", target
+        elif "/app.bsky.graph.list/" in target:
+            method, asked["list"] = "app.bsky.feed.getListFeed", target
+        elif target:
+            method, asked["actor"] = "app.bsky.feed.getAuthorFeed", target.removeprefix("@")
+        else:
+            method = "app.bsky.feed.getTimeline"
+        listed = items((await self._session.query(method, asked)).get("feed"))
+        found = [one for each in listed if (one := post(mapping(each).get("post"))) is not None]
         return self._shown(found[:limit])
 
     async def profile(self, actor: str) -> Found:

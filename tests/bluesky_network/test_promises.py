@@ -174,7 +174,7 @@ async def test_a_public_thread_is_told_nothing_of_approvals(here: Stage) -> None
     assert await here.bot.records(FOLLOWS) == []
 
 
-async def test_the_owner_has_something_posted_by_a_yes_likes_and_follows(here: Stage) -> None:
+async def test_the_owner_has_something_posted_by_a_yes_likes_and_follows_and_takes_it_back(here: Stage) -> None:
     shown = await here.ana.post("a fine day")
     await here.net.flush()
     here.model.default = lambda _request: Answer("")
@@ -194,18 +194,34 @@ async def test_the_owner_has_something_posted_by_a_yes_likes_and_follows(here: S
     (liked,) = await here.bot.wait_for_records(1, collection=LIKES)
     (followed,) = await here.bot.wait_for_records(1, collection=FOLLOWS)
     assert (liked["value"]["subject"]["uri"], followed["value"]["subject"]) == (shown["uri"], here.ana.did)
+    await here.net.flush()
+    for operation, target, collection in (
+        ("unlike", shown["uri"], LIKES), ("unfollow", here.ana.did, FOLLOWS), ("delete", said["uri"], POSTS),
+    ):  # fmt: skip
+        await ask({"operation": operation, "target": target})
+        await gone(here.bot, collection)
     await here.service.stop()
 
 
-async def test_a_job_posts_by_a_yes_and_reads_a_thread(here: Stage) -> None:
+async def test_a_job_posts_by_a_yes_and_reads_a_list(here: Stage) -> None:
     agents = (
         '[[agents]]\nname = "Carina"\n[[agents.patrols]]\nname = "morning"\ncron = "0 0 1 1 *"\ntask = "Say hello."'
     )
     configure(here, before=agents)
-    told = await here.ana.post("the ferry leaves at noon")
+    await here.ana.post("the ferry leaves at noon")
+    kind = {"purpose": "app.bsky.graph.defs#curatelist", "name": "harbor", "createdAt": "2026-11-22T12:00:00.000Z"}
+    made = await here.ana.do(
+        "com.atproto.repo.createRecord", repo=here.ana.did, collection="app.bsky.graph.list",
+        record={"$type": "app.bsky.graph.list", **kind},
+    )  # fmt: skip
+    member = {"subject": here.ana.did, "list": made["uri"], "createdAt": "2026-11-22T12:00:00.000Z"}
+    await here.ana.do(
+        "com.atproto.repo.createRecord", repo=here.ana.did, collection="app.bsky.graph.listitem",
+        record={"$type": "app.bsky.graph.listitem", **member},
+    )  # fmt: skip
     await here.net.flush()
     await here.start()
-    read = Call("bluesky_read", {"operation": "thread", "target": told["uri"]})
+    read = Call("bluesky_read", {"operation": "feed", "target": made["uri"]})
     post = Call("bluesky", {"operation": "post", "text": "The ferry leaves at noon."})
     here.model.default = lambda _request: Answer("SILENT")
     here.model.script(Calls(read), Calls(post))

@@ -269,9 +269,28 @@ def test_the_budget_lets_through_what_the_hour_and_the_day_allow() -> None:
     assert budget.wait(3) == 86_400 - 3_600
 
 
-async def test_a_post_of_our_own_answers_nobody(here: Ground) -> None:
+async def test_a_post_of_our_own_answers_nobody_and_can_be_deleted(here: Ground) -> None:
     endpoint = here.source().endpoint
     await endpoint.send(delivery(ACCOUNT, "See https://example.com today.", act="post"))
     (post,) = here.bot.posts
     assert "reply" not in post.record
     assert post.record["facets"]
+    row = delivery(ACCOUNT, "delete", act="delete", target=post.uri)
+    await endpoint.send(row)
+    assert here.bot.posts == []
+    await endpoint.send(row)  # it is gone already
+    theirs = here.ana.post("mine")
+    await endpoint.send(delivery(ACCOUNT, "delete", act="delete", target=theirs.uri))
+    assert here.ana.posts == [theirs]
+
+
+async def test_a_like_and_a_follow_are_taken_back_whoever_made_them(here: Ground) -> None:
+    endpoint = here.source().endpoint
+    post = here.ana.post("nice")
+    here.bot.like(post)  # by hand
+    await endpoint.send(delivery(ACCOUNT, "follow", act="follow", target=here.ana.did))
+    await endpoint.send(delivery(ACCOUNT, "unlike", act="unlike", target=post.uri))
+    await endpoint.send(delivery(ACCOUNT, "unfollow", act="unfollow", target=here.ana.did))
+    kinds = {kind for kind, _ in here.bot.records}
+    assert not kinds & {"app.bsky.feed.like", "app.bsky.graph.follow"}
+    await endpoint.send(delivery(ACCOUNT, "unfollow", act="unfollow", target=here.ana.did))  # nothing to do

@@ -4,7 +4,7 @@ import pytest
 
 from sources.bluesky.failures import NoAnswer, Refused
 from sources.bluesky.lookups import BlueskyReader
-from tests.sources.bluesky_stage import AWAY, Away, Ground
+from tests.sources.bluesky_stage import AWAY, Away, Ground, opts_out
 
 
 def reader(here: Ground) -> BlueskyReader:
@@ -83,3 +83,22 @@ async def test_what_does_not_exist_and_servers_in_trouble_are_told_apart(here: G
     here.server.fail("app.bsky.feed.searchPosts", 502)
     with pytest.raises(NoAnswer):
         await reader(here).search("ferry", 5)
+
+
+async def test_a_feed_a_list_a_person_and_who_is_followed_are_read_newest_first(here: Ground) -> None:
+    here.ana.post("first of Ana")
+    here.bob.post("of Bob")
+    here.ana.post("second of Ana")
+    members = f"at://{here.ana.did}/app.bsky.graph.list/1"
+    here.server.lists[members] = [here.bob]
+    here.bot.follow(here.bob)
+
+    async def shown(target: str, limit: int = 10) -> list[str]:
+        return [each.rpartition("\n  ")[2] for each in (await reader(here).feed(target, limit)).lines]
+
+    assert await shown(f"at://{here.ana.did}/app.bsky.feed.generator/all", 2) == ["second of Ana", "of Bob"]
+    assert await shown(members) == ["of Bob"]
+    assert await shown("@ana.test") == ["second of Ana", "first of Ana"]
+    assert await shown("") == ["of Bob"]
+    opts_out(here, here.bob)
+    assert await shown(members) == []
