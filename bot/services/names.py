@@ -71,8 +71,14 @@ MOMENTS = gettext_noop("a day such as 2026-11-22, a time such as 2026-11-22 03:0
 """What `moment_said` takes."""
 _AGO = re.compile(r"(\d{1,5})\s*(m|h|d)")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
-_SHARED = {"guild": re.compile(r"discord:\w+"), "channel": re.compile(r"[a-z]+:\S+")}
+_SHARED = {
+    "guild": re.compile(r"discord:[0-9]{1,20}"),
+    "channel": re.compile(r"discord:[0-9]{1,20}|(?!discord:)[a-z]+:\S+"),
+}
 """Ids of what several people hear."""
+_PLACE = re.compile(
+    r"discord:(?:guild:|user:)?[0-9]{1,20}|bluesky(?::(?:at|user)[A-Za-z0-9._:%/-]{1,300})?|terminal:local"
+)
 
 
 @dataclass(frozen=True)
@@ -118,6 +124,16 @@ def named_audience(text: str) -> Audience:
         return parse_audience(f"{kind}:{which}" if shared else text.strip())
     except ValueError as error:
         raise UserError(error_sentence(error)) from None
+
+
+def named_place(text: str) -> str:
+    """A place as settings name it. Raises UserError."""
+    if not _PLACE.fullmatch(text):
+        shapes = _(
+            "discord:guild:1234 for a server, discord:1234 for a channel or category, discord:user:1234, or bluesky"
+        )
+        raise UserError("{place} is not a place. Use {examples}.", place=repr(text[:80]), examples=shapes)
+    return text
 
 
 def where(rows: Rows, audience: Audience, scope: Scope) -> str:

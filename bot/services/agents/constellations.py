@@ -16,7 +16,7 @@ from bot.config.tables import Constellation as Section
 from bot.errors import UserError
 from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.names import NO_CONSTELLATION, find
+from bot.services.names import NO_CONSTELLATION, find, named_place
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row, record_lines
 from memory import agents
@@ -27,14 +27,8 @@ from memory.store.database import Rows
 from memory.store.errors import StoreError
 from memory.store.ids import ConstellationId
 from sources.terminal import PERSON
-from texts import _, error_text, gettext_noop, ngettext, ngettext_noop
+from texts import _, error_text, ngettext, ngettext_noop
 
-_PLACE = re.compile(
-    r"discord:(?:guild:|user:)?[0-9]{1,20}|bluesky(?::(?:at|user)[A-Za-z0-9._:%/-]{1,300})?|terminal:local"
-)
-_SHAPES = gettext_noop(
-    "discord:guild:1234 for a server, discord:1234 for a channel or category, discord:user:1234, or bluesky"
-)
 _SHAPE = re.compile(r"[^\W_][\w .'-]*")
 _log = structlog.get_logger("bot.services.agents.constellations")
 
@@ -174,7 +168,7 @@ class ConstellationCommands:
 
     @operation("constellation.assign", "Assign a place to a constellation", Action.CONSTELLATIONS, CHANGES_AT_TERMINAL)
     async def assign(self, caller: Caller, place: _Place, name: _Name) -> Notice:
-        found, place = self._find(name), _place(place)
+        found, place = self._find(name), named_place(place)
         await self.registry.bind(place, found.id, caller.person, before=self.configured)
         _log.info("place_assigned", place=place, constellation=found.name, by=caller.person)
         text = _("{place} now belongs to {name}. Earlier messages stay where they are.")
@@ -187,7 +181,7 @@ class ConstellationCommands:
         CHANGES_AT_TERMINAL,
     )
     async def unassign(self, caller: Caller, place: _Place) -> Notice:
-        place = _place(place)
+        place = named_place(place)
         if not await self.registry.unbind(place, self.configured):
             raise UserError("{place} is assigned to no constellation.", place=place)
         _log.info("place_unassigned", place=place, by=caller.person)
@@ -218,9 +212,3 @@ def named(constellations: Constellations, name: str) -> ConstellationId:
     every = constellations.all()
     by_id = next((each.id for each in every if each.id == name), None)
     return by_id or find(every, name, NO_CONSTELLATION).id
-
-
-def _place(text: str) -> str:
-    if not _PLACE.fullmatch(text):
-        raise UserError("{place} is not a place. Use {examples}.", place=repr(text[:80]), examples=_(_SHAPES))
-    return text

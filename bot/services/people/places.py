@@ -19,7 +19,7 @@ from bot.config.values import OFFLINE
 from bot.errors import UserError
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
-from bot.services.names import NO_GROUP, find
+from bot.services.names import NO_GROUP, find, named_place
 from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings
 from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
@@ -226,7 +226,7 @@ class Places:
         place: _Place = "",
         reach: _Level = "channel",
     ) -> PlaceSetting:
-        given = Location(PlaceId(place), OWNER, (place,), (place,)) if place else channel
+        given = Location(PlaceId(named_place(place)), OWNER, (place,), (place,)) if place else channel
         where, done = _where(caller, given), ""
         if model is not None:
             if model not in (*self.models, _CONFIGURED):

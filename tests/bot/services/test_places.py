@@ -49,8 +49,8 @@ async def test_reading_back_is_promised_only_of_a_source_that_does_it(tmp_path: 
 async def test_a_place_is_answered_by_the_model_that_was_chosen_for_it_or_for_what_is_around_it(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         places, owner = places_of(service), owner_at_terminal()
-        offered, (hall, attic) = registry(places), (channel("hall"), channel("attic"))
-        thread = private("thread", inside="hall")
+        offered, (hall, attic) = registry(places), (channel("1"), channel("2"))
+        thread = private("3", inside="1")
 
         async def chosen(model: str, place: str) -> str:
             given = {"model": model, "place": place}
@@ -62,6 +62,8 @@ async def test_a_place_is_answered_by_the_model_that_was_chosen_for_it_or_for_wh
 
         with pytest.raises(UserError, match=r"gpt-9 is not configured. Choose from offline, openai:gpt-5"):
             await chosen("gpt-9", hall.id)
+        with pytest.raises(UserError, match="'the hall' is not a place"):
+            await chosen("offline", "the hall")
         usual = await answered(hall, 1)
         assert "**openai:gpt-5** answers here (by command" in await chosen("openai:gpt-5", hall.id)
         assert await answered(hall, 2) == "openai:gpt-5"
@@ -79,7 +81,7 @@ async def test_a_group_with_an_archived_member_still_tells_its_model(tmp_path: P
         offered = registry(replace(places_of(service), answering=RoutingTable({}, group.id)))
 
         async def told() -> str:
-            found = await offered.call("model", owner_at_terminal(), {"place": channel("hall").id})
+            found = await offered.call("model", owner_at_terminal(), {"place": channel("1").id})
             return "".join(found.lines(Plain("UTC", service.clock())))
 
         assert "**offline** answers here" in await told()

@@ -532,6 +532,9 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(
         tx.run("UPDATE permission_grants SET revoked_at = NULL, expires_at = NULL")
         rule = {"subject": "discord:5", "rule": "allow", "via": "command", "decided_by": PERSON, "decided_at": "x"}
         tx.insert("people_rules", rule)
+        for model in ("openai:embedder", "packaged"):  # that of the owner costs money, and sends the text away
+            folder = {"id": model, "name": model, "path_type": "virtual", "audience": "owner", "created_at": "x"}
+            tx.insert("folders", {**folder, "embedding_model": model})
         tx.run("DELETE FROM jobs")
         for identifier, kind in (("reminder:1", "reminder"), ("backup", "backup")):
             jobs.put(tx, NewJob(identifier, kind, "{}", NOW), NOW)
@@ -551,6 +554,8 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(
     other = import_whole(taken)
     assert [count(other, sql) for sql in (_GRANTED, _ACTIVE, _TRUSTED)] == [0, 0, 0]
     assert count(tmp_path / "other" / "global.db", _LINKED) == 0
+    assert count(trusted, "SELECT count(*) FROM folders WHERE embedding_model = 'openai:embedder'") == 1
+    assert count(other, "SELECT count(*) FROM folders WHERE embedding_model IN ('none', 'packaged')") == 2
     assert count(other, "SELECT count(*) FROM permission_grants") == 1
     assert count(other, "SELECT count(*) FROM people_rules WHERE rule = 'allow'") == 0
     assert count(other, "SELECT count(*) FROM jobs WHERE status = 'paused' AND id = 'reminder:1'") == 1
