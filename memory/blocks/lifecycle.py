@@ -1,6 +1,5 @@
 """Making a block, and what happens to it as a whole: in and out of context, pinned, taken away."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -9,9 +8,10 @@ from functools import partial, reduce
 import regex
 
 from memory.blocks import containers
-from memory.blocks.changes import Deed, Note
+from memory.blocks.changes import Change, Deed, Note
+from memory.blocks.conversion import converted
 from memory.blocks.document import SYSTEM, Stamp, Writer
-from memory.blocks.history import Past, blame, past_of
+from memory.blocks.history import Past, past_of
 from memory.blocks.lookup import (
     access_at,
     block_by_id,
@@ -24,7 +24,7 @@ from memory.blocks.lookup import (
 )
 from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation, Permission
 from memory.blocks.rows import archives_of
-from memory.blocks.schemas import TEXT, LogSchema, Schema, TextSchema, Viewport, dump_schema, outline, require_storable
+from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline, require_storable
 from memory.blocks.store import open_block, save_change
 from memory.blocks.targets import PLAIN
 from memory.people.audience import Audience, Scope
@@ -326,27 +326,36 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     if schema.type == block.schema.type:
         raise Refused("block {label} is a {type} already", label=block.label, type=schema.type)
     opened = open_block(tx, block.id, writer, now)
-    lines = _lines_of(past_of(opened.document, archives_of(tx, block.id))) if isinstance(schema, LogSchema) else []
-    opened.document.change(partial(containers.retype, new=schema, added=[(each or (now, writer)) for each in lines]))
+    lines = list[Change | None]()
+    if schema.type in ("list", "log"):
+        past = past_of(opened.document, archives_of(tx, block.id))
+        converted(past.held.schema, past.held.whole, schema)  # raises what a person can understand better
+        lines = _lines_of(past)
+    added = [(now, writer) if each is None else (each.at, each.writer) for each in lines]
+    opened.document.change(partial(containers.retype, new=schema, added=added if schema.type == "log" else ()))
     opened.document.note(Note(Deed.RETYPE))
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
     save_change(tx, opened, Stamp(writer, None, opened.next_seq, now))
     return block_by_id(tx, block.owner, block.id)
 
 
-def _lines_of(past: Past) -> list[tuple[datetime, Writer] | None]:
-    """When and by whom each line was written, None for what is older than the history."""
-    lines: list[tuple[datetime, Writer] | None] = []
+def _lines_of(past: Past) -> list[Change | None]:
+    """By which change each line was written, None for what is older than the history.
+
+    Raises Refused where a line is of several: as one item it would not go with each of them.
+    """
+    changes, lines = {step.change.seq: step.change for step in past.steps}, list[set[int]]()
     ended = True
-    for piece in blame(past):
-        by = None if piece.change is None else (piece.change.at, piece.change.writer)
-        for line in re.findall(r"[^\n]*\n|[^\n]+", piece.text):
-            if ended:
-                lines.append(by)
-            elif line != "\n" and by is not None:
-                lines[-1] = max(lines[-1] or by, by)
-            ended = line.endswith("\n")
-    return lines
+    for letter, born in past.replay.letters(past.start):
+        if ended:
+            lines.append(set())
+        if not letter.isspace():
+            lines[-1].add(born)
+        ended = letter == "\n"
+    mixed = [str(number) for number, line in enumerate(lines, 1) if len(line) > 1]
+    if mixed:
+        raise Refused("parts of these lines were written at different times: {numbers}", numbers=", ".join(mixed))
+    return [changes.get(number) for line in lines for number in line]
 
 
 _INSTEAD = {

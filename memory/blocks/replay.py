@@ -115,19 +115,31 @@ class Replay:
         self._schema, self._targets = schema, every_part(schema)
         self._paths = {target.name: path for path, target in self._targets.items()}
 
+    def letters(self, otherwise: int) -> Iterator[tuple[str, int]]:
+        """The content as one text for another schema, with the change that wrote each letter.
+
+        A field's name goes with its value, and where that is empty with what is before it.
+        """
+        name, last = "", otherwise
+        for text, path, item in as_text(self._schema, self._whole()):
+            if path is None and text != "\n":
+                name = text
+                continue
+            written = list(self.histories[path].written()) if path is not None else [(text, last)]
+            spans = [(text, written[item][1])] if item is not None else written
+            last = spans[0][1] if spans else last
+            yield from ((letter, last) for letter in name)
+            name = ""
+            for content, last in spans:
+                yield from ((letter, last) for letter in content)
+
+    def _whole(self) -> Any:
+        now = {path: _value(self._targets[path], history.content()) for path, history in self.histories.items()}
+        return now if isinstance(self._schema, MapSchema) else now.get("", [])
+
     def _retype(self, change: Change, made: Made) -> None:
         """Let the parts become those of another schema; what stands in them stays by whom it is."""
-        now = {path: _value(self._targets[path], history.content()) for path, history in self.histories.items()}
-        whole = now if isinstance(self._schema, MapSchema) else now.get("", [])
-        wrote: list[int] = []
-        for text, path, item in as_text(self._schema, whole):
-            spans = list(self.histories[path].written()) if path is not None else []
-            if item is not None:
-                wrote += [spans[item][1]] * len(text)
-            elif path is not None:
-                wrote += [born for content, born in spans for _ in content]
-            else:  # what stands between goes with what is before it
-                wrote += [wrote[-1] if wrote else change.seq] * len(text)
+        whole, wrote = self._whole(), [born for _letter, born in self.letters(change.seq)]
         new = _declared(made) or TEXT
         values = converted(self._schema, whole, new) if not isinstance(new, LogSchema) else ()
         self._have(new)

@@ -5,6 +5,7 @@ own kind; `rendered` makes of them the text that prompts and search see. A value
 name of its field.
 """
 
+import json
 import math
 import re
 from collections.abc import Iterator
@@ -142,6 +143,7 @@ class CompositeSchema(_Part):
 Schema: TypeAlias = Annotated[
     TextSchema | MapSchema | ListSchema | LogSchema | CompositeSchema, Limits(discriminator="type")
 ]
+PlainContent: TypeAlias = Literal["text", "list", "log", "fields"]
 TEXT = TextSchema()
 _SCHEMA: TypeAdapter[Schema] = TypeAdapter(Schema)
 
@@ -157,6 +159,22 @@ def parse_schema(text: str) -> Schema:
             msg=error.errors()[0]["msg"],
             problems=ngettext_lazy("{count} problem", "{count} problems", error.error_count()),
         ) from None
+
+
+def plain_schema(content: PlainContent, fields: str) -> Schema:
+    """One whose parts have nothing set, fields by their names with commas between. Raises Refused."""
+    names = [{"name": name.strip()} for name in fields.split(",") if name.strip()]
+    if (content == "fields") != bool(names):
+        raise Refused("Give the names of the fields together with the content “fields”.")
+    match content:
+        case "fields":
+            return parse_schema(json.dumps({"type": "map", "fields": names}))
+        case "list":
+            return ListSchema()
+        case "log":
+            return LogSchema()
+        case "text":
+            return TEXT
 
 
 def dump_schema(schema: Schema) -> str:

@@ -17,7 +17,7 @@ from memory.blocks.document import agent_writer
 from memory.blocks.lifecycle import require_allowed_label, shares_of
 from memory.blocks.lookup import decision_for, require_yes, tell_changed
 from memory.blocks.replay import not_back
-from memory.blocks.schemas import outline
+from memory.blocks.schemas import PlainContent, outline, plain_schema
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged
@@ -89,7 +89,7 @@ _NEEDS: dict[str, tuple[str, ...]] = {
 }
 _TAKES = {
     "create": ("content", "description", "limit", "block_type"),
-    "change": ("new_label", "description", "limit", "block_type"),
+    "change": ("new_label", "description", "limit", "block_type", "made_of", "field"),
     "delete": (),
     "restore": (),
 }
@@ -107,7 +107,7 @@ class ContextArguments(Arguments):
         "and load another; pin, unpin: keep a working block in context, or not; info: all about a block; viewport: "
         "which lines of a long text you see; set_field, add_item, set_item, remove_item: where a block has fields or "
         "lists; share, unshare: with another agent; create: a block of your own; change: its label, description, "
-        "limit or type; delete, restore: one of your own with the permission admin"
+        "limit or type, or what it is made of; delete, restore: one of your own with the permission admin"
     )
     label: str = Field(description="the block's label, as in <block:label>")
     content: str = Field(default="", description="append: the text to add; write, edit_range: what to put there")
@@ -125,6 +125,11 @@ class ContextArguments(Arguments):
     new_label: str = Field(default="", description="change")
     limit: int = Field(default=0, ge=0, le=100_000, description="create, change: most characters")
     block_type: Literal["core", "working", "archival"] | None = Field(default=None, description="create, change")
+    made_of: PlainContent | None = Field(
+        default=None,
+        description='change: its lines as items of a list or entries of a log, or as fields, each line being "name: '
+        'value" and `field` their names with commas between; or a text again. Refused where words would be lost',
+    )
 
     @model_validator(mode="after")
     def _complete(self) -> "ContextArguments":
@@ -157,6 +162,8 @@ class ContextArguments(Arguments):
             raise ValueError(f"{self.operation} takes no {' and no '.join(unused)}")
         if self.operation == "change" and not given:
             raise ValueError(f"change needs one of {', '.join(takes)}")
+        if self.field and self.made_of != "fields":
+            raise ValueError("field names the fields of a block that is made_of fields")
 
 
 class ContextTool(StoreTool[ContextArguments]):
@@ -170,7 +177,9 @@ class ContextTool(StoreTool[ContextArguments]):
         "Who can read a block stands in its `readers`; what was said in a narrower place than that cannot be written "
         "there."
     )
-    caution = Caution(bound=("operation", "label", "field", "load_label", "agent", "permission", "new_label"))
+    caution = Caution(
+        bound=("operation", "label", "field", "load_label", "agent", "permission", "new_label", "made_of")
+    )
 
     def work(self, tx: Tx, context: ToolContext, arguments: ContextArguments) -> Outcome:
         author = author_of(context, arguments.label)
@@ -227,7 +236,8 @@ def _administer(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
             require_yes(tx, author, block, BlockOperation.CHANGE, Decision.ALLOW)
             tell_changed(tx, author, block, "create")
         case "change":
-            new_settings = NewSettings(arguments.new_label, arguments.description, arguments.limit, kind)
+            made_of = None if arguments.made_of is None else plain_schema(arguments.made_of, arguments.field)
+            new_settings = NewSettings(arguments.new_label, arguments.description, arguments.limit, kind, made_of)
             block, done = blocks.change_block(tx, author, label, new_settings), "is changed"
         case "delete":
             block, done = blocks.delete_block(tx, author, label), "is deleted; restore brings it back"

@@ -1,6 +1,5 @@
 """Blocks as wholes: made, renamed, described, resized, retyped, deleted and brought back by owner and admins."""
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal
@@ -30,7 +29,7 @@ from memory.blocks.lifecycle import (
 )
 from memory.blocks.revert import Hand
 from memory.blocks.rows import version_of
-from memory.blocks.schemas import TEXT, ListSchema, LogSchema, Schema, parse_schema
+from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience, Trust, may_write_down
 from memory.store.database import Rows, Tx
@@ -121,25 +120,10 @@ class ChangeBlock(Arguments):
     limit: _Limit = None
     type: _Type = None
     content: Annotated[
-        Literal["text", "list", "log", "fields"] | None,
+        PlainContent | None,
         Param("What it consists of: a text; its lines as a list or log; or fields, each line being NAME: value"),
     ] = None
     fields: Annotated[str, Field(max_length=1_000), Param("Names of the fields, separated by commas")] = ""
-
-
-def _schema(content: str | None, fields: str) -> Schema | None:
-    if (content == "fields") != bool(fields):
-        raise UserError("Give the names of the fields together with the content “fields”.")
-    match content:
-        case "fields":
-            names = [{"name": name.strip()} for name in fields.split(",") if name.strip()]
-            return parse_schema(json.dumps({"type": "map", "fields": names}))
-        case "list":
-            return ListSchema()
-        case "log":
-            return LogSchema()
-        case _:
-            return TEXT if content else None
 
 
 @dataclass(frozen=True)
@@ -217,7 +201,9 @@ class BlockSettings(MemoryService):
     @writes(_ADMINISTER)
     def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
         kind = None if arguments.type is None else BlockType(arguments.type)
-        schema = _schema(arguments.content, arguments.fields)
+        if arguments.fields and arguments.content is None:
+            raise UserError("Give the names of the fields together with the content “fields”.")
+        schema = None if arguments.content is None else plain_schema(arguments.content, arguments.fields)
         new = NewSettings(arguments.rename, arguments.description, arguments.limit or 0, kind, schema)
         if new == NewSettings():
             raise UserError("There is nothing to change.")

@@ -91,7 +91,7 @@ async def test_a_block_is_given_another_form_where_nothing_is_lost(settings: Blo
     assert await text_of(blocks, "plans") == "1. mood: calm\n"
     await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields="mood, plan"))
     assert await text_of(blocks, "plans") == "mood: calm\nplan:\n"
-    with pytest.raises(UserError, match="names of the fields"):
+    with pytest.raises(Refused, match="names of the fields"):
         await settings.change(OLGA, ChangeBlock(label="plans", content="fields"))
     with pytest.raises(Refused, match="not a block schema"):
         await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields="two words"))

@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 
-from memory.blocks import Block, NewSettings, add_item, append_block, find_block, set_field
+from memory.blocks import (
+    Block,
+    NewSettings,
+    add_item,
+    append_block,
+    find_block,
+    replace_in_block,
+    set_field,
+    write_block,
+)
 from memory.blocks.changes import agent_writer, person_writer
 from memory.blocks.history import blame
 from memory.blocks.lifecycle import set_block_settings
@@ -95,6 +104,26 @@ def test_lines_become_entries_of_a_log_by_whom_and_when_they_were_written(tx: Tx
         retype(tx, TEXT)
 
 
+@pytest.mark.parametrize("schema", [LIST, LOG])
+def test_a_line_of_several_is_not_made_the_newest_ones(tx: Tx, schema: Schema) -> None:
+    made(tx, new(content="Mia owes Bob\nIt rained.\n"))
+    replace_in_block(tx, author(), "notes", "owes Bob", "owes Bob ten dollars")
+    with pytest.raises(Refused, match=r"parts of these lines were written at different times: 1$"):
+        retype(tx, schema)
+    write_block(tx, author(), "notes", "It rained.\n")
+    append_block(tx, author(), "notes", "Mia owes Bob ten dollars\n")
+    assert "ten dollars" in retype(tx, schema).content
+
+
+def test_the_name_of_a_field_goes_with_its_value(tx: Tx) -> None:
+    made(tx, new(content="mood: calm\n"))
+    retype(tx, STATE)
+    set_field(tx, author(), "notes", "plan", "walk")
+    retype(tx, LIST)
+    assert {writer for text, writer in written(tx) if "plan: walk" in text} == {agent_writer(ADA)}
+    assert {writer for text, writer in written(tx) if "mood: calm" in text} == {"system"}
+
+
 LOSSES = [
     (TEXT, "a\n\nb", LIST, {}, "line 2, which is empty"),
     (TEXT, "a\n  b", LIST, {}, "the spaces around line 2"),
@@ -106,6 +135,7 @@ LOSSES = [
         MapSchema(fields=(Field(name="energy", type=FieldType.NUMBER), Field(name="mood"))), "", TEXT,
         {"energy": 3, "mood": "a\nb"}, r"field energy \(number\); the lines or spaces of field mood",
     ),
+    (MapSchema(fields=(Field(name="days", type=FieldType.COUNTER),)), "", LIST, {"days": 3}, r"days \(counter\)"),
 ]  # fmt: skip
 
 

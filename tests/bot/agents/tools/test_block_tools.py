@@ -144,13 +144,16 @@ async def test_an_agent_makes_changes_deletes_and_restores_a_block_of_its_own(tm
             call("context", "6", operation="restore", label="plants"),
             call("context", "7", operation="delete", label="human"),
             call("context", "8", operation="create", label="weeds"),
+            call("context", "9", operation="change", label="plants", made_of="fields", field="roses, tulips"),
+            call("context", "10", operation="change", label="plants", made_of="list"),
         )
-        assert [ok for _text, ok in found] == [True, True, True, True, False, True, False, False]
+        assert [ok for _text, ok in found] == [True, True, True, True, False, True, False, False, False, True]
         texts = [text for text, _ok in found]
         rows = "SELECT content FROM memory_blocks WHERE label = 'plants' AND permission = 'admin' AND char_limit = 40"
-        assert await service.column(rows) == ["Roses.\nTulips.\n"]
+        assert await service.column(rows) == ["1. Roses.\n2. Tulips.\n"]
     assert texts[6] == "block human is read_write here: no delete"
     assert "create needs description" in texts[7]
+    assert 'line 1 is not "roses: …"; line 2 is not "tulips: …"' in texts[8]
 
 
 @pytest.mark.parametrize(
@@ -189,8 +192,9 @@ async def test_what_an_operation_does_not_use_is_refused(tmp_path: Path) -> None
             call("context", "6", operation="delete", label="garden", content=""),
             call("context", "7", operation="restore", label="garden", limit=40),
             call("context", "8", operation="restore", label="garden"),
+            call("context", "9", operation="change", label="garden", field="name"),
         )
-        assert [ok for _text, ok in found] == [True, False, False, False, False, True, False, True]
+        assert [ok for _text, ok in found] == [True, False, False, False, False, True, False, True, False]
         texts = [text for text, _ok in found]
         told = await service.column(
             "SELECT words ->> 0 FROM activity_events WHERE words LIKE '%block garden%' ORDER BY id"
@@ -200,6 +204,7 @@ async def test_what_an_operation_does_not_use_is_refused(tmp_path: Path) -> None
     assert "create takes no agent and no new_label" in texts[3]
     assert "delete takes no description" in texts[4]
     assert "restore takes no limit" in texts[6]
+    assert "field names the fields of a block that is made_of fields" in texts[8]
     assert told == [f"changed the block garden ({each})" for each in ("create", "delete", "restore")]
 
 

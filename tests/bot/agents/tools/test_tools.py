@@ -185,7 +185,7 @@ def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() 
         "context": [
             *("operation", "label", "content", "old_content", "new_content", "first_line", "last_line"),
             *("field", "value", "item", "load_label", "agent", "permission"),
-            *("description", "new_label", "limit", "block_type"),
+            *("description", "new_label", "limit", "block_type", "made_of"),
         ],
         "recall": [
             *(
