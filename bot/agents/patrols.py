@@ -182,5 +182,5 @@ def note(tx: Tx, place: PlaceId, steps: tuple[Step, ...], said: str) -> None:
     if models and not models[-1]:
         came = "not done: what may be spent on models is spent"
     elif "offline" in models:
-        came = f"{came}; no language model answered, so by rules alone: tasks that are due, not the checklist"
+        came = f"{came}; no language model answered, so nothing was looked at"
     jobs.tell(tx, job_id(place.partition(":")[2]), came)

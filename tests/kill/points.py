@@ -56,7 +56,7 @@ EXEMPT = {
     "admission.decide": "the buttons under a card that says who wants to be let in",
     "admission.redeem": "`/owner pair approve` and `carina pair approve`",
     "admission.rule": "`/owner people allow|deny` and `carina people`",
-    "admission.withdraw": "`/owner people forget`, `/owner pair revoke` and `carina people forget`",
+    "admission.withdraw": "`/owner people forget` and `carina people forget`",
     # Nothing of a message waits for its vectors; `service/memory/test_embedding.py` kills the service at the write.
     "embedding.request": "asks a server for vectors",
     "embedding.choose": "the first thing that embedding does with a file",
@@ -97,7 +97,7 @@ EXEMPT = {
     "dreams.undo": "`/admin dream undo` and `carina dream undo`",
     "dreams.permit": "`/memory dream allow`, `refuse` and their commands",
     # Owners' commands; each is one transaction.
-    "tasks.change": "`/tasks move`, `/tasks template` and their commands",
+    "tasks.change": "`/tasks change`, `/tasks template` and their commands",
     "constellation.release": "`carina constellation unassign`",
     "constellation.remove": "`carina constellation delete`; its files are moved before",
     "demo.write": "`carina demo`, in a folder that is thrown away",

@@ -126,14 +126,12 @@ async def test_being_let_in_lasts_and_can_be_taken_back(tmp_path: Path) -> None:
         assert (await t.ask(t.ana, t.ana.direct, "and now?")).text == "Still here."
         assert f"<@{t.ana.id}>" in (await t.olga.command("owner people list")).text
 
-        assert "is undone" in (await t.olga.command("owner pair revoke", {"person": t.ana})).text
-        refused(await t.olga.command("owner pair revoke", {"person": t.ana}), "No command has allowed or blocked")
+        ana = {"who": f"discord:{t.ana.id}"}
+        assert "is undone" in (await t.olga.command("owner people forget", ana)).text
+        refused(await t.olga.command("owner people forget", ana), "No command has allowed or blocked")
         again = await told(t, t.ana)
         assert again != code
-        assert (
-            f"The code of <@{t.ana.id}> is canceled"
-            in (await t.olga.command("owner pair revoke", {"person": t.ana})).text
-        )
+        assert f"The code of <@{t.ana.id}> is canceled" in (await t.olga.command("owner people forget", ana)).text
         refused(await t.olga.command("owner pair approve", {"code": again}), "no open request with this code")
 
 

@@ -13,7 +13,7 @@ from bot.models.offline.facts import Fact, Question, clauses, fit, misspelt, nam
 from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import words
 from bot.models.offline.text import LONGEST, date_words, detect, queries, sentences
-from bot.models.offline.turn import Context, FailedError, Lines, Record, moment_of, number_of, read_record, text_of
+from bot.models.offline.turn import Context, FailedError, Lines, Record, number_of, read_record, text_of
 from sources.text import one_line
 
 _SHOWN, _LONG_TEXT, _LONGEST_ENTRY = 5, 300, 4_000
@@ -228,12 +228,10 @@ def _listed(one: Found, context: Context) -> str:
     return f"{speaker}{_words(one, context)}{context.source(one.record)}"
 
 
-_MOST_LISTED, _MOST_READ, _MOST_SAID, _MOST_ROWS, _MOST_DUE = 30, 50, 12, 40, 20
+_MOST_LISTED, _MOST_READ, _MOST_SAID, _MOST_ROWS = 30, 50, 12, 40
 _LONGEST_LINE = 160
 _NAMED = 100
 """Characters of what somebody named that are said back."""
-_TOLD_MINUTES = 24 * 60
-"""How long a patrol remembers which tasks it told as due."""
 
 
 def act(intent: Intent, context: Context) -> Lines:
@@ -241,7 +239,7 @@ def act(intent: Intent, context: Context) -> Lines:
     try:
         return _ACTS[intent.act](intent, context)
     except FailedError as failed:
-        return Lines("" if intent.act == "patrol" else str(failed))
+        return Lines(str(failed))
 
 
 def _remember(intent: Intent, context: Context) -> Lines:
@@ -433,32 +431,6 @@ def _steps(task: str, rows: list[Any]) -> int:
     return len(below) + sum(_steps(each, rows) for each in below)
 
 
-def _patrol(_intent: Intent, context: Context) -> Lines:
-    """What rules can see on a patrol: tasks that are due, and nothing of the checklist.
-
-    What was told is kept in working memory for a day, so that the same task is not told at every patrol.
-    """
-    keeps = "working_memory" in context.turn.tools
-    tasks = context.call("tasks", "tasks", operation="list")
-    noted = context.call("told", "working_memory", operation="get", key="due-tasks")
-    if tasks.name not in context.turn.tools:
-        return Lines("")
-    context.make(tasks, *([noted] if keeps else ()))
-    rows = [(moment_of(text_of(row, "due")), row) for row in context.rows(context.data(tasks), "tasks")]
-    due = [row for at, row in rows if at and at <= context.turn.now]
-    due = sorted(due, key=lambda row: text_of(row, "due"))[:_MOST_DUE]
-    result = context.turn.results.get(noted.id)
-    told = text_of(result.data, "content").split() if result and result.ok else []
-    new = [row for row in due if text_of(row, "id") not in told]
-    if not new:
-        return Lines("")
-    if keeps:
-        content = "\n".join(text_of(row, "id") for row in due)
-        given = {"operation": "save", "key": "due-tasks", "content": content, "ttl_minutes": _TOLD_MINUTES}
-        context.make(context.call("save", "working_memory", **given))
-    return Lines("\n".join([context.language.say("patrol"), *context.listed(new)]))
-
-
 _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {
     "remember": _remember,
     "note": _remember,
@@ -477,6 +449,5 @@ _ACTS: Mapping[str, Callable[[Intent, Context], Lines]] = {
     "task": _add_task,
     "event": _add_event,
     "list": _list,
-    "patrol": _patrol,
     **dict.fromkeys(_ENDS, _end),
 }

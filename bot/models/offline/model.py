@@ -61,7 +61,7 @@ class OfflineModel:
 
     def _reply(self, request: Request, now: datetime) -> tuple[str, tuple[Call, ...]]:
         newest, speaks = _newest(request), _language_before(request)
-        if newest is not None and newest.event in ("sleeptime", "agent"):  # no rule knows what to look after
+        if newest is not None and newest.event in ("sleeptime", "agent", "patrol"):  # no rule knows what to look after
             return "", ()
         zone = request.zone or self._zone
         heard, since = _unanswered(request)
@@ -78,8 +78,6 @@ class OfflineModel:
             calls.extend(_forced(request, turn, heard[-1]))
         if calls:
             return "", tuple(calls)
-        if newest is not None and newest.event == "patrol":
-            return said[0].text, ()
         if not heard and not _spoken(request):
             return _decided(request, speaks), ()
         return self._with_reason(said, speaks, request, turn.now), ()
@@ -115,9 +113,6 @@ def _wanted(
     request: Request, turn: Turn, heard: list[UserMessage], since: int, speaks: Language
 ) -> Iterator[tuple[Context, Intent]]:
     """Every intent of what was heard, each with what it works with."""
-    if (newest := _newest(request)) is not None and newest.event == "patrol":
-        yield Context(turn, speaks, "", f"off_{_digest(newest)}_patrol"), Intent("patrol")
-        return
     before = _said_before(request.messages[:since], heard)
     for number, message in enumerate(heard):
         words = uncalled(message.said, request.agent)

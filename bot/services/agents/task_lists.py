@@ -16,7 +16,7 @@ from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
 from bot.services.names import NO_TEMPLATE, find, find_living
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Did, Entry, Ink, Listing, Result, Row, did
+from bot.services.results import Entry, Ink, Listing, Result, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import coordination
 from memory.agenda import tasks
@@ -33,6 +33,7 @@ from scheduler.zones import zone_of
 from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _CHANGE = commit_point("tasks.change")
+_CHANGES = Options(changes=True, keeps=True, formerly=("tasks.move",))
 
 _ENDED = {
     Status.DONE: (
@@ -68,7 +69,6 @@ _SharedTask = Annotated[_Named, Param("Number or words from it", suggests="share
 _Agent = Annotated[
     str, Field(max_length=64), Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")
 ]
-_Above = Annotated[_Words, Param("Task that it becomes a step of (default: none)", metavar="TASK", suggests="tasks")]
 _Name = Annotated[str, Field(min_length=1, max_length=60), Param("Template", suggests="task templates")]
 _NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template")]
 _Saved = Annotated[_Named, Param("Number or words from the task", suggests="tasks")]
@@ -91,6 +91,7 @@ class ChangeTask(Arguments):
     state: Annotated[Status | None, Param("Status of the task", labels={"cancelled": "Canceled"})] = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
     due: Annotated[str, Field(max_length=200), Param('Due date, such as "Friday at 18:00", or "none"')] = ""
+    under: Annotated[_Words, Param('Task that it becomes a step of, or "none"', metavar="TASK", suggests="tasks")] = ""
     after: Annotated[_Words, Param('Task that must be done first, or "none"', metavar="TASK", suggests="tasks")] = ""
     field: Annotated[
         tuple[str, ...], Param("A field of your own; without a value it is removed", metavar="NAME=VALUE")
@@ -191,23 +192,7 @@ class TaskLists(MemoryService):
             empty=_("You have no open tasks that I can show here."),
         )
 
-    @operation("tasks.move", "Make a task a step of another, or a task of its own", Action.AGENDA, CHANGES)
-    @writes(_CHANGE, durable=True)
-    def move_task(
-        self,
-        tx: Tx,
-        caller: Caller,
-        task: _Task,
-        under: _Above = "",
-    ) -> Did:
-        found, zone = self._reach(tx, caller), self._zone(tx, caller)
-        moving = meant(found, task)
-        above = meant(_alike(found, moving), under) if under else None
-        moved, _before = self._put(tx, caller, moving, {"parent_id": None if above is None else above.id})
-        text = _("Now a task of its own: {task}") if above is None else _("Now under {under}: {task}")
-        return did(text, task=TaskRow.of(moved, zone), under="" if above is None else above.title)
-
-    @operation("tasks.change", "Change a task", Action.AGENDA, KEEPS)
+    @operation("tasks.change", "Change a task", Action.AGENDA, _CHANGES)
     @writes(_CHANGE, durable=True)
     def change_task(self, tx: Tx, caller: Caller, arguments: ChangeTask) -> Entry[TaskRow]:
         now, zone = self.clock(), self._zone(tx, caller)
@@ -215,7 +200,7 @@ class TaskLists(MemoryService):
         task = meant(found, arguments.task)
         wanted = Wanted(
             arguments.title, arguments.notes, arguments.state, arguments.priority, arguments.due,
-            after=arguments.after, fields=_fields(arguments.field),
+            under=arguments.under, after=arguments.after, fields=_fields(arguments.field),
         )  # fmt: skip
         columns = wanted.columns(tx, task, _alike(found, task), now, zone)
         if not columns:

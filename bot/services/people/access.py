@@ -56,6 +56,7 @@ _SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z
 _LET_IN = gettext_noop("You can talk to me now. Write whenever you like.")
 _NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to you, so I will not answer here.")
 _NOT_OPEN = gettext_noop("This was already decided, or the request has expired. {command} allows somebody by name.")
+_FORGETS = Options(changes=True, formerly=("pair.revoke",))
 _BUTTON = Options(changes=True, via=DISCORD_ONLY, offered=False)
 _log = structlog.get_logger("bot.services.people.access")
 
@@ -308,10 +309,6 @@ class Access:
             self._hold(person, rule, caller.approver)
         self._resume()
 
-    @operation("pair.revoke", "Cancel a pairing request or undo an approval", Action.PEOPLE, CHANGES)
-    async def revoke(self, caller: Caller, person: _Person) -> Notice:
-        return await self._forget(caller, person)
-
     @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE)
     @reads
     def list_people(self, rows: Rows, _caller: Caller) -> Listing[RuleRow]:
@@ -342,9 +339,29 @@ class Access:
         done = _("{who} is blocked: I neither read nor answer what they say")
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
 
-    @operation("people.forget", "Undo an allow or block", Action.PEOPLE, CHANGES)
+    @operation("people.forget", "Undo an allow or block, or cancel a pairing request", Action.PEOPLE, _FORGETS)
     async def forget(self, caller: Caller, who: _Who) -> Notice:
-        return await self._forget(caller, who)
+        _require(who)
+        now = self._clock()
+
+        def work(tx: Tx) -> tuple[bool, bool]:
+            ruled, waited = access.drop_rule(tx, who), access.withdraw(tx, PersonId(who), now)
+            if ruled:
+                self._close_card(tx, who, _("The decision about {who} is undone.", who="{person}"), now)
+            elif waited:
+                self._close_card(tx, who, _("The request of {person} is ignored."), now)
+            return ruled, waited
+
+        ruled, waited = await self.database.write(_WITHDRAW, work, durable=True)
+        self.rules.pop(who, None)
+        self._resume()
+        if not ruled and not waited:
+            hint = _(" It is in the configuration; change it there.") if who in self.configured else ""
+            words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
+            raise UserError(words)
+        _log.info("admission_forgotten", subject=who, by=caller.person, door=caller.approver.door)
+        text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is canceled.")
+        return Notice(text=text, people={"who": who})
 
     @suggestions("decided")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -368,29 +385,6 @@ class Access:
         self._hold(subject, rule, caller.approver)
         self._resume()
         text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))
-        return Notice(text=text, people={"who": subject})
-
-    async def _forget(self, caller: Caller, subject: str) -> Notice:
-        _require(subject)
-        now = self._clock()
-
-        def work(tx: Tx) -> tuple[bool, bool]:
-            ruled, waited = access.drop_rule(tx, subject), access.withdraw(tx, PersonId(subject), now)
-            if ruled:
-                self._close_card(tx, subject, _("The decision about {who} is undone.", who="{person}"), now)
-            elif waited:
-                self._close_card(tx, subject, _("The request of {person} is ignored."), now)
-            return ruled, waited
-
-        ruled, waited = await self.database.write(_WITHDRAW, work, durable=True)
-        self.rules.pop(subject, None)
-        self._resume()
-        if not ruled and not waited:
-            hint = _(" It is in the configuration; change it there.") if subject in self.configured else ""
-            words = _("No command has allowed or blocked them, and they have no open request.{hint}", hint=hint)
-            raise UserError(words)
-        _log.info("admission_forgotten", subject=subject, by=caller.person, door=caller.approver.door)
-        text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is canceled.")
         return Notice(text=text, people={"who": subject})
 
     def _hold(self, subject: str, rule: Rule, who: Approver) -> None:

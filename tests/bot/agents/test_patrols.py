@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +16,6 @@ from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
 from bot.services.system.jobs import Schedule
 from memory import agents
-from memory.agenda import tasks
-from memory.agenda.tasks import NewTask
 from memory.budgets import Limit
 from memory.people import quiet_hours as hours
 from memory.people.audience import OWNER, Trust
@@ -321,9 +319,7 @@ async def test_with_a_spent_budget_no_model_is_asked_and_nobody_is_told_what_was
 # ------------------------------------------------------------------------------------------------- without a model
 
 
-async def test_without_a_language_model_it_says_which_tasks_are_due_once_and_that_it_looked_at_nothing_else(
-    tmp_path: Path,
-) -> None:
+async def test_without_a_language_model_nothing_is_said_and_the_job_says_why(tmp_path: Path) -> None:
     clock = MovableClock()
     offline = OfflineModel(clock)
 
@@ -337,16 +333,8 @@ async def test_without_a_language_model_it_says_which_tasks_are_due_once_and_tha
         assert it.told() == []
         assert await it.job() == (
             "active",
-            "nothing to say; no language model answered, so by rules alone: tasks that are due, not the checklist",
+            "nothing to say; no language model answered, so nothing was looked at",
         )
-        soon = NewTask("pay the rent", OLGA.id, OWNER, Trust.OWNER, due_at=clock() + timedelta(minutes=20))
-        await it.service.write(lambda tx: tasks.add(tx, soon, clock()))
-        for _ in range(4):
-            await it.after(30)
-        assert it.told() == [
-            "On patrol without a language model, I could check only tasks, not the rest of the checklist. These "
-            "are due:\n- pay the rent – today at 12:50"
-        ]
 
 
 # ------------------------------------------------------------------------------------------------------- crashes

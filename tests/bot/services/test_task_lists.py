@@ -64,7 +64,7 @@ async def desk(database: Database) -> Desk:
 async def test_a_task_cannot_stand_under_itself(desk: Desk, under: str) -> None:
     before = await desk.tree()
     with pytest.raises(UserError, match="circular"):
-        await desk("tasks.move", task="move house", under=under)
+        await desk("tasks.change", task="move house", under=under)
     assert await desk.tree() == before
 
 
@@ -92,8 +92,8 @@ async def test_nobody_sees_or_uses_what_is_somebody_elses(desk: Desk, database: 
     assert [row["text"] for row in (await desk("tasks.list", ANN)).data()] == ["dance"]
     assert (await desk("tasks.template.list", ANN)).data() == []
     for name, given in (
-        ("tasks.move", {"task": "dance", "under": "move house"}),
-        ("tasks.move", {"task": "move house"}),
+        ("tasks.change", {"task": "dance", "under": "move house"}),
+        ("tasks.change", {"task": "move house", "under": "none"}),
     ):
         with pytest.raises(UserError):
             await desk(name, ANN, **given)
@@ -162,7 +162,7 @@ async def test_nothing_waits_for_itself_however_far_around(desk: Desk, given: di
     with pytest.raises(UserError, match="circular"):
         await desk("tasks.change", **given)
     with pytest.raises(UserError, match="circular"):
-        await desk("tasks.move", task="call the landlord", under="buy boxes")
+        await desk("tasks.change", task="call the landlord", under="buy boxes")
     assert await desk.tree() == before
 
 

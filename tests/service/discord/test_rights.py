@@ -17,7 +17,7 @@ RIGHTS: dict[Action, str] = {
     Action.BUDGET: "admin budget set, admin budget clear",
     Action.REVOKE: "admin permits revoke",
     Action.GRANT: "admin permits grant",
-    Action.PEOPLE: "owner pair approve, owner pair list, owner pair revoke, "
+    Action.PEOPLE: "owner pair approve, owner pair list, "
     "owner people allow, owner people deny, owner people forget, owner people list",
     Action.COORDINATE: "admin coord assign, admin coord handoff, admin coord note, admin coord reassign",
     Action.STEER: "admin mode channel, admin model, admin route",
@@ -51,7 +51,7 @@ deny, permits list, permits show, privacy erase, privacy export, privacy optout,
 privacy pause, privacy resume,
 privacy see, remind cancel, remind done, remind list, remind me, remind snooze, search, summary agent, summary
 constellation, summary conversation, summary night, summary show, tasks add, tasks cancel, tasks change, tasks
-done, tasks list, tasks move, tasks template list, tasks template remove, tasks template save, tasks template
+done, tasks list, tasks template list, tasks template remove, tasks template save, tasks template
 use, why"""
 """What everybody may ask, each for themselves; what they see and change of it is decided by words, not by commands."""
 TELLING = {
