@@ -151,6 +151,12 @@ def agent(rows: Rows, identifier: AgentId) -> Agent:
     return _agent.one(rows, f"{_AGENTS} id = ?", (identifier,))
 
 
+def members(rows: Rows, identifier: GroupId) -> dict[AgentId, Agent]:
+    """The agents of a group, by id."""
+    sql = f"{_AGENTS} id IN (SELECT agent_id FROM group_members WHERE group_id = ?)"
+    return {each.id: each for each in _agent.all(rows, sql, (identifier,))}
+
+
 def agent_named(rows: Rows, name: str) -> Agent | None:
     return _agent.first(rows, f"{_AGENTS} name = ?", (name,))
 

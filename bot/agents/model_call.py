@@ -21,7 +21,7 @@ from bot.config.values import OFFLINE
 from bot.models.base import Answer, Model, Request, Restarted, TextDelta, Usage
 from memory import budgets
 from memory.budgets import Spent, record
-from memory.store.database import Database, Tx
+from memory.store.database import Database, Rows, Tx
 from memory.store.faults import call_point, commit_point, outside
 
 
@@ -29,11 +29,17 @@ class TurnControl:
     """Given by a conversation to the worker of a turn, and by that to the workers of its parts.
 
     `added` is set when something arrives in the conversation; `streams` says that people read an answer as it comes.
-    `ending` is called while an answer is stored, so that it is claimed for sending in the same commit.
+    `ending` is called while an answer is stored, so that it is claimed for sending in the same commit; `over` in the
+    unit that ends the turn.
     """
 
     def __init__(
-        self, added: asyncio.Event | None = None, ending: Callable[[], None] | None = None, *, streams: bool = False
+        self,
+        added: asyncio.Event | None = None,
+        ending: Callable[[], None] = lambda: None,
+        over: Callable[[Rows], None] = lambda _rows: None,
+        *,
+        streams: bool = False,
     ) -> None:
         self.stopping = False
         """Return at the next stored step."""
@@ -45,7 +51,7 @@ class TurnControl:
         """Whether people saw any word of the answer."""
         self.added = asyncio.Event() if added is None else added
         self.streams = streams
-        self.ending = ending
+        self.ending, self.over = ending, over
         self._held_since: float | None = None
         self._interrupts: list[Callable[[], None]] = []
 
@@ -174,15 +180,19 @@ class ModelCall:
         return await outside(_MODEL, self._listen(model, request), self._deps.limits.model_seconds)
 
     async def _listen(self, model: Model, request: Request) -> Answer:
-        async for event in model.complete(request):
+        answer: Answer | None = None
+        async for event in model.complete(request):  # to its end: what is left by the way is closed later, by tasks
             match event:
                 case TextDelta(piece):
                     self._written += piece
                 case Restarted():
                     self._written = ""
                 case Answer():
-                    return replace(event, text=without_our_lines(event.text))
+                    answer = replace(event, text=without_our_lines(event.text))
+                    continue
             self._control.shown |= self._control.streams and bool(self._written)
             text = self._deps.redact(without_our_lines(self._written))
             self._deps.watch(events.TextChunk(self._turn.id, self._turn.place, text))
-        raise AssertionError("a model ended without an answer")
+        if answer is None:
+            raise AssertionError("a model ended without an answer")
+        return answer

@@ -54,8 +54,8 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
     head = rows[0]
     rates = rates.of(head.source, head.audience)
     own = () if head.person is None else selves(head.person)
-    again = None if rates == NO_LIMITS or _exempt(tx, head) else _again(tx, rates, head, own, now)
-    if again is None:
+    again = None if rates == NO_LIMITS else _again(tx, rates, head, own, now)
+    if again is None or _exempt(tx, head):
         return False
     for each in rows:
         inbox.put_off(tx, each.id, again, inbox.OVER_LIMIT)

@@ -198,8 +198,9 @@ class TurnRunner:
         if missing := Rules.of(material.agent).missing(tools.tools):
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
 
-        async def ask(*, compactable: bool) -> Ending:
-            _, found = await asyncio.gather(self._note_ran(material), self._gather(material))
+        async def ask(material: PromptInputs, *, compactable: bool) -> Ending:
+            await self._note_ran(material)
+            found = await self._gather(material)
             offered = Offer(()) if move.last else offer(tools, found, move.force)
             request = prompt.render(found, offered.shown, last_step=move.last)
             request = replace(request, named_tools=offered.named, force_tool=move.force)
@@ -207,19 +208,20 @@ class TurnRunner:
             return await self._ask_within_budget(request, found)
 
         try:
-            return await ask(compactable=True)
+            return await ask(material, compactable=True)
         except ContextTooLong as error:
             compacted = await self._deps.shrink(self._db, material)
             _log.warning("prompt_too_long", turn=material.turn.id, reason=error.reason, compacted=compacted)
-            return await ask(compactable=False)
+            return await ask(replace(material, gathered=False), compactable=False)
 
     async def _gather(self, material: PromptInputs) -> PromptInputs:
-        """Read what only a model needs: memory, history. Meanwhile what was asked is embedded, where that helps."""
-        gather = functools.partial(prompt.gather, material=material)
+        """Read what only a model needs, where the beginning did not; what was asked is embedded, where that helps."""
+        if not material.gathered:
+            material = await self._db.read(functools.partial(prompt.gather, material=material))
         if not (words := prompt.reminders(material)):
-            return await self._db.read(lambda rows: prompt.remind(rows, gather(rows)))
-        found, meaning = await asyncio.gather(self._db.read(gather), self._deps.meaning(words))
-        return await self._db.read(functools.partial(prompt.remind, material=found, meaning=meaning))
+            return material
+        meaning = await self._deps.meaning(words)
+        return await self._db.read(functools.partial(prompt.remind, material=material, meaning=meaning))
 
     async def _ask_within_budget(self, request: Request, material: PromptInputs) -> Ending:
         """Ask the model as far as may be spent, and store what it answers."""
@@ -286,7 +288,7 @@ class TurnRunner:
             return seen
 
         stored = self._db.submit(_ANSWER, work)
-        if not calls and material.part is None and self._control.ending is not None:
+        if not calls and material.part is None:
             self._control.ending()
         self._seen = await stored
         if self._control.first:
@@ -320,6 +322,7 @@ class TurnRunner:
     def _finished_or_standing(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> Standing | None:
         """None when the answer that was just stored ended the turn, in the same unit; or how it stands now."""
         most, turn = self._deps.limits.max_steps, material.turn
+        material = replace(material, gathered=False)  # the next call is shown what is there then
         if messages.wordings(tx, [asked.message.id for asked in material.asked], turn.scope) == wordings(material):
             web = any(foreign_rows(material.history, material.agent.id))
             turn = replace(turn, trust=min(turn.trust, Trust.WEB)) if web else turn
@@ -330,6 +333,8 @@ class TurnRunner:
         if more or not isinstance(move, Finish) or self._to_shorten(move.text, material):
             return seen
         end_turn(tx, self._deps, material, move.text, now)
+        if material.part is None:
+            self._control.over(tx)
         return None
 
     # ------------------------------------------------------------------ ending

@@ -205,15 +205,16 @@ class EventStream:
                 if response.content_type == "application/json":
                     yield json.loads(await response.read())
                     return
-                async for data in events(response.content.iter_any()):
-                    if data != DONE:
-                        yield json.loads(data)
-                        continue
-                    yield DONE
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(_LAST_BYTES_SECONDS):
-                            await response.content.read()
-                    return
+                async with aclosing(events(response.content.iter_any())) as stream:
+                    async for data in stream:
+                        if data != DONE:
+                            yield json.loads(data)
+                            continue
+                        yield DONE
+                        with contextlib.suppress(TimeoutError):
+                            async with asyncio.timeout(_LAST_BYTES_SECONDS):
+                                await response.content.read()
+                        return
         except TimeoutError:
             raise late(model) from None
         except aiohttp.ClientConnectorError:
@@ -245,29 +246,24 @@ def as_json(value: object) -> bytes:
 
 
 async def events(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
-    """The data of each event; comments and other fields are passed over. Raises ValueError."""
-    lines: list[str] = []
-    async for line in _lines(pieces):
-        if line.startswith("data:"):
-            lines.append(line[5:].removeprefix(" "))
-        elif not line and lines:
-            yield "\n".join(lines)
-            lines = []
-    if lines:
-        yield "\n".join(lines)
+    """The data of each event; comments and other fields are passed over. Raises ValueError.
 
-
-async def _lines(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str, None]:
-    """Split at LF, CR or both; a CR LF that comes in two pieces makes one more empty line, which ends nothing."""
+    Lines end with LF, CR or both; a CR LF that comes in two pieces makes one more empty line, which ends nothing.
+    """
     rest = b""
     async for piece in pieces:
-        *whole, rest = (rest + piece).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+        *whole, rest = (rest + piece).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n\n")
         if len(rest) > _LARGEST:
             raise ValueError("one event without an end")
-        for line in whole:
-            yield line.decode()
-    if rest:
-        yield rest.decode()
+        for data in filter(None, map(_data, whole)):
+            yield data
+    if data := _data(rest):
+        yield data
+
+
+def _data(event: bytes) -> str:
+    lines = (line for line in event.split(b"\n") if line.startswith(b"data:"))
+    return b"\n".join(line[5:].removeprefix(b" ") for line in lines).decode()
 
 
 def _read(body: bytes) -> object:

@@ -177,7 +177,7 @@ class ConstellationRuntime:
 
     async def delivered(self, place: PlaceId) -> None:
         """Wait until nothing is left to be sent to a place, or it has to wait for another time."""
-        while found := await self.database.read(lambda rows: outbox.open_rows(rows, place)):
+        while found := await self.database.read(lambda rows: outbox.standing(rows, place)[0]):
             delivery, due = self._deliveries.get(place), found[0].next_attempt_at
             if (delivery is not None and delivery.waiting) or (due is not None and due > self.turn_deps.clock()):
                 return

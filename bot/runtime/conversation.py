@@ -18,14 +18,14 @@ from bot.agents.context import recovery
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.orchestrator import run_turn
 from bot.agents.groups.speaker import likeness, may_compare
-from bot.agents.groups.team import team
+from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
 from bot.agents.notices import Notices
 from bot.agents.patrols import waits_until
 from bot.agents.rate_limits import refuse
 from bot.agents.turn import run_part
 from bot.runtime.turn_start import Begun, begin_turn, unattended
-from memory import groups
+from memory import agents, groups
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.people.identities import place_named
 from memory.queue import agent_messages, inbox, outbox, turns
@@ -114,6 +114,8 @@ class ConversationWorker:
         self.woken = asyncio.Event()  # a row arrived since it looked last for what waits
         self._added = asyncio.Event()
         """Set when a row arrived after the turn of the moment was begun."""
+        self._next: _Ahead | None = None
+        """What waits, as it was when the turn of the moment ended."""
         self._person: PersonId | None = None
         self._stopping = False
         self.resting = False
@@ -159,10 +161,20 @@ class ConversationWorker:
             ahead = await self._look()
 
     async def _look(self) -> _Ahead:
-        self.woken.clear()
-        ahead = await self._db.read(self._ahead)
+        if (ahead := self._next) is None:
+            self.woken.clear()
+            ahead = await self._db.read(self._ahead)
+        self._next = None
         self._deliver(ahead.places, ahead.conversations)
         return ahead
+
+    def _ending(self) -> None:
+        """An answer is being stored: what arrives from here on is seen by the next look."""
+        self.woken.clear()
+        self._say()
+
+    def _over(self, rows: Rows) -> None:
+        self._next = self._ahead(rows)
 
     def _say(self) -> None:
         self._deliver(((place_source(self._place), self._place),), ())
@@ -186,9 +198,12 @@ class ConversationWorker:
         """What waits, with its turn if it can be begun; and whether it could, but was put off or set aside."""
         head = inbox.head(tx, self._place, self._group, self._deps.clock())
         waits = head is None or head.turn is not None or head.next_attempt_at is not None
-        if head is None or waits or self._patience.merge > 0 or may_compare(tx, self._group):
+        if head is None or waits or self._patience.merge > 0:
             return self._ahead(tx), False
-        begun = self._begin_new(tx, head, {})
+        found = team(tx, self._group)
+        if may_compare(found.group.pattern):
+            return self._ahead(tx), False
+        begun = self._begin_new(tx, head, found, {})
         return _Ahead(head, begun=begun), begun is None
 
     async def _begin_when_due(self, head: InRow, *, compare: bool) -> Begun | None:
@@ -203,7 +218,7 @@ class ConversationWorker:
 
     def _ahead(self, rows: Rows) -> _Ahead:
         head = inbox.head(rows, self._place, self._group, self._deps.clock())
-        compare = head is not None and head.turn is None and may_compare(rows, self._group)
+        compare = head is not None and head.turn is None and may_compare(agents.pattern(rows, self._group))
         listening = groups.listening(rows, self._place, self._group) if head is None else None
         return _Ahead(head, outbox.open_places(rows), agent_messages.conversations(rows), compare, listening)
 
@@ -254,7 +269,7 @@ class ConversationWorker:
         try:
             if turn is None:
                 near = await likeness(self._db, head, self._deps.meaning) if compare else {}
-                begun = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head, near))
+                begun = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head, team(tx, self._group), near))
                 if begun is None:
                     await self._passed(head)
                 return begun
@@ -313,7 +328,7 @@ class ConversationWorker:
         recovery.take_up(tx, turn, now)
         return True
 
-    def _begin_new(self, tx: Tx, head: InRow, near: Mapping[str, float]) -> Begun | None:
+    def _begin_new(self, tx: Tx, head: InRow, found: Team, near: Mapping[str, float]) -> Begun | None:
         """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
         now, waiting = self._deps.clock(), inbox.unclaimed(tx, head)
         if not waiting:
@@ -325,7 +340,6 @@ class ConversationWorker:
         refused = refuse(tx, self._deps.rates, rows, self._deps.broker.terms.people.selves, now)
         if refused:
             return None
-        found = team(tx, self._group)
         if unattended(tx, rows, found, self._notices, now):
             return None
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
@@ -356,7 +370,8 @@ class ConversationWorker:
         """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
         self._person = person
         self._deps.typing.took(self._place, person)
-        turn, control = begun.turn, TurnControl(self._added, self._say, streams=self._patience.streams)
+        turn = begun.turn
+        control = TurnControl(self._added, self._ending, self._over, streams=self._patience.streams)
         self._control, self._turn = control, turn
         control.stopping, control.first = self._stopping, begun.first
         self._deps.watch(events.Started(turn, self._place))
@@ -364,13 +379,14 @@ class ConversationWorker:
             if not await run_turn(self._db, self._deps, turn, control, begun.seen):
                 await self._spare(turn)
         except (DatabaseBusy, DatabaseFull):
-            self._counted = turn
+            self._counted, self._next = turn, None
             raise  # not the turn's fault: it goes on when the database takes writes again
         except asyncio.CancelledError:
             self._deps.watch(events.Failed(turn, self._place, again=True))  # halted, or the service ends
             await self._spare(turn)
             raise
         except Exception as error:
+            self._next = None  # what it looked at may be undone with it
             _log.exception("turn_failed", turn=turn, place=self._place)
             await self._failed(turn, self._words(error))
         finally:

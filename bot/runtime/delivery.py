@@ -10,7 +10,7 @@ import asyncio
 import base64
 import functools
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -83,9 +83,11 @@ class DeliveryDeps:
 
 @dataclass(frozen=True)
 class _Waiting:
-    """What is left in a place: rows to say, in order; where there are none, previews that no answer will replace."""
+    """What is left in a place: rows to say, in order; where there are none, of the previews that are shown those that
+    no answer will replace."""
 
     rows: list[OutRow]
+    shown: list[OutRow]
     orphans: list[OutRow]
     claimed: "tuple[OutRow, _Around] | None" = None
     """The first row, if it was claimed in the same commit."""
@@ -191,8 +193,8 @@ class DeliveryWorker:
             await self._close(now, status, why)
 
     def _left(self, rows: Rows) -> _Waiting:
-        found = outbox.open_rows(rows, self._place)
-        return _Waiting(found, [] if found else outbox.orphan_previews(rows, self._place))
+        found, shown = outbox.standing(rows, self._place)
+        return _Waiting(found, shown, [] if found or not shown else outbox.orphan_previews(rows, self._place))
 
     def _left_and_claimed(self, tx: Tx) -> _Waiting:
         """What is left; a row that can be said at once is claimed in the same commit, mostly that which stored it."""
@@ -201,7 +203,7 @@ class DeliveryWorker:
             due = row.next_attempt_at is None or row.next_attempt_at <= now
             if row.status is Status.PENDING and due and not isinstance(row.detail, Unreadable):
                 claimed = outbox.mark_sending(tx, row.id, now)
-                return left if claimed is None else replace(left, claimed=(claimed, _around(tx, claimed)))
+                return left if claimed is None else replace(left, claimed=(claimed, _around(tx, claimed, left.shown)))
         return left
 
     def _delivery(self, row: OutRow) -> Delivery:
@@ -224,7 +226,7 @@ class DeliveryWorker:
     async def _send(self, row: OutRow, around: _Around | None = None) -> _Waiting | None:
         """Send a claimed row; None where more is left to be sent, or may be."""
         if around is None:
-            around = await self._db.read(lambda rows: _around(rows, row))
+            around = await self._db.read(lambda rows: _around(rows, row, outbox.standing(rows, row.place)[1]))
         preview = around.preview
         try:
             external = await self._deliver(row, around)
@@ -402,12 +404,12 @@ class DeliveryWorker:
             await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
 
 
-def _around(rows: Rows, row: OutRow) -> _Around:
-    preview = _preview(rows, row)
-    after = row.detail.after if isinstance(row.detail, TextDetail) else ""
-    before = outbox.of_key(rows, after) if after else None
-    shown = preview is not None and preview.status is Status.SENT and preview.external_id
-    return _Around(preview if shown else None, before.external_id if before is not None else "")
+def _around(rows: Rows, row: OutRow, shown: Iterable[OutRow]) -> _Around:
+    if not isinstance(row.detail, TextDetail):
+        return _Around(None, "")
+    preview = next((each for each in shown if each.key == row.detail.preview and each.external_id), None)
+    before = outbox.of_key(rows, row.detail.after) if row.detail.after else None
+    return _Around(preview, before.external_id if before is not None else "")
 
 
 def _preview(rows: Rows, row: OutRow) -> OutRow | None:

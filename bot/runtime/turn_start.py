@@ -15,7 +15,7 @@ from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions import broker
 from bot.agents.seeds import ensure_blocks
-from bot.agents.steps import next_step
+from bot.agents.steps import CallModel, next_step
 from bot.agents.turn import Standing, standing
 from memory import activity, agents
 from memory.agents import Group
@@ -91,7 +91,10 @@ def begin_turn(
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
     agent = at_place(tx, begun.team.acting(turn.agent), turn.place)
     material = prompt.inputs(tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, joined, now)]))
-    return Begun(turn.id, (material, next_step(material, said=False, max_steps=max_steps), False), first)
+    move = next_step(material, said=False, max_steps=max_steps)
+    if first and isinstance(move, CallModel):  # read in this unit, it spares the way to another thread
+        material = prompt.gather(tx, material)
+    return Begun(turn.id, (material, move, False), first)
 
 
 def _with_surroundings(

@@ -169,12 +169,9 @@ class Embedding:
         latest = loop.time() + _MOST_SETTLES * self.settle
         while loop.time() < latest:
             self.database.committed.clear()
-            try:
-                async with asyncio.timeout(self.settle):
-                    await self.database.committed.wait()
-            except TimeoutError:
-                if not busy():
-                    return True
+            await asyncio.sleep(self.settle)
+            if not (self.database.committed.is_set() or busy()):
+                return True
         return False
 
     def _other(self, model: str) -> "Embedding":

@@ -250,6 +250,10 @@ def place(rows: Rows, identifier: PlaceId) -> Heard | None:
     return _place.first(rows, "SELECT * FROM places WHERE id = ?", (identifier,))
 
 
+def place_name(rows: Rows, identifier: PlaceId) -> str:
+    return rows.value("SELECT name FROM places WHERE id = ?", (identifier,), str) or ""
+
+
 def direct_place(rows: Rows, person: PersonId) -> Heard | None:
     """Where somebody was last heard alone; None when they never wrote directly."""
     sql = """SELECT p.* FROM places p WHERE p.kind = 'direct' AND EXISTS (SELECT 1 FROM messages m

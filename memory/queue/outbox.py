@@ -179,10 +179,14 @@ def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
     return identifier if tx.insert("outbox", values, ignore=True) else None
 
 
-def open_rows(rows: Rows, place: PlaceId) -> list[OutRow]:
-    """What still has to be said in a place, in order. For the delivery of exactly that place."""
-    sql = "SELECT * FROM outbox WHERE place_id = ? AND status IN ('pending', 'sending') ORDER BY id"
-    return _row.all(rows, sql, (place,))
+def standing(rows: Rows, place: PlaceId) -> tuple[list[OutRow], list[OutRow]]:
+    """What still has to be said in a place, in order, and the previews that people see there; for its delivery."""
+    sql = """SELECT * FROM outbox WHERE place_id = :place AND status IN ('pending', 'sending')
+        UNION ALL SELECT * FROM outbox WHERE place_id = :place AND kind = 'preview' AND status IN ('sending', 'sent')
+          AND status = 'sent' ORDER BY id"""
+    found = _row.all(rows, sql, {"place": place})
+    shown = [row for row in found if row.status is Status.SENT]
+    return [row for row in found if row.status is not Status.SENT], shown
 
 
 def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:

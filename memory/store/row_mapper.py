@@ -99,7 +99,13 @@ def _conversion(hint: Any) -> _Convert | None:
     return None
 
 
+_PLAIN = frozenset({str, int, float, bytes, datetime, NoneType})
+
+
 def _stored(value: Any) -> Value:
+    if type(value) in _PLAIN:  # nearly all are
+        plain: Value = value
+        return plain
     match value:
         case Enum():
             return _stored(value.value)
@@ -111,7 +117,7 @@ def _stored(value: Any) -> Value:
             return json.dumps(sorted(value), ensure_ascii=False)
         case tuple() | list():
             return json.dumps(value, ensure_ascii=False)
-        case str() | int() | float() | bytes() | datetime() | None:
+        case str() | int():  # ids
             return value
     raise TypeError(f"a column holds no {type(value).__name__}")
 

@@ -45,7 +45,7 @@ def in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.
     budget = int(agent.config.get("context_budget", DEFAULT_BUDGET))
     kept: list[messages.Message] = []
     for message in reversed(history):
-        budget -= estimate_tokens(message.text or message.tool_args or "") + 12
+        budget -= _weight(message.text or message.tool_args or "") + 12
         if budget < 0:
             break
         kept.append(message)
@@ -55,6 +55,9 @@ def in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.
     while rows and rows[0].role in ("assistant", "tool") and rows[0].agent in (None, agent.id):
         rows.pop(0)
     return rows
+
+
+_weight = functools.lru_cache(maxsize=1_000)(estimate_tokens)  # of words that stand in every prompt of a conversation
 
 
 def beginning(rows: Sequence[messages.Message]) -> int:

@@ -134,6 +134,8 @@ class PromptInputs:
     """Whether the agent has entries that may come to mind."""
     part: Part | None = None
     """What the turn is to do in its group, where it does not answer people itself."""
+    gathered: bool = False
+    """Whether all that only a model needs was read."""
 
 
 def look(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
@@ -200,14 +202,12 @@ def _said_to_us(material: PromptInputs) -> list[str]:
 
 
 def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
-    """Add what a model is shown beside that: blocks, the conversation, the place."""
+    """Add what a model is shown beside that; what comes to mind too, unless `reminders` are embedded for it."""
     turn = material.turn
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
-    visible = [block for block in known if block.type is not BlockType.LOG]
     own_away, shared_away = blocks.away_blocks(rows, material.agent.id, turn.scope, _AWAY)
     referenced = set(turn.blocks)
-    place = inbox.place(rows, turn.place)
     compacted = summaries.newest(rows, turn.agent, turn.place, turn.scope.audience)
     asked = {each.message.id for each in material.asked}
     alone = any(isinstance(each.payload, PatrolDue) for each in material.asked)
@@ -216,10 +216,10 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     found = replace(
         material,
         asked=tuple(replace(each, answers=_answers(rows, each, shown)) for each in material.asked),
-        place_name=place.name if place else "",
+        place_name=inbox.place_name(rows, turn.place),
         zone="" if turn.person is None else quiet_hours.of(rows, (turn.person,)).zone,
-        stable=tuple(block for block in visible if block.id not in referenced),
-        referenced=tuple(block for block in visible if block.id in referenced),
+        stable=tuple(each for each in known if each.type is not BlockType.LOG and each.id not in referenced),
+        referenced=tuple(each for each in known if each.type is not BlockType.LOG and each.id in referenced),
         logs=tuple(each for each in known if each.type is BlockType.LOG and each.audience == turn.scope.audience),
         spots=_spots(rows, turn, known),
         away=tuple(own_away),
@@ -229,10 +229,10 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         kept=inventory(rows, turn, material.agent),
         known=knowledge(rows, turn),
         recovery=recovery.told(rows, turn, material.stopped),
+        around=None if is_patrol(turn.place) else around(rows, turn),  # that waits for people's turns
+        gathered=True,
     )
-    if is_patrol(turn.place):  # what is left for the agent waits for people's turns; nothing comes to mind by itself
-        return found
-    return replace(found, around=around(rows, turn))
+    return found if reminders(found) else remind(rows, found)
 
 
 def _answers(rows: Rows, asked: Asked, shown: Iterable[messages.Message]) -> Quoted:

@@ -17,7 +17,7 @@ from bot.agents.groups.settings import Dynamic, Pipeline, RoundRobin, Voting
 from bot.agents.groups.state_machine import Wanted, options_of
 from bot.agents.groups.team import Team, team
 from bot.agents.patrols import is_patrol
-from memory import agents, groups
+from memory import groups
 from memory.groups import Run
 from memory.people.audience import Scope
 from memory.queue import messages
@@ -169,9 +169,9 @@ async def likeness(
     return found
 
 
-def may_compare(rows: Rows, group: GroupId) -> bool:
-    """Whether a group may choose by what its members know; most do not, and need no more than this look."""
-    return agents.pattern(rows, group) == "dynamic"
+def may_compare(pattern: str) -> bool:
+    """Whether groups of a pattern may choose by what their members know."""
+    return pattern == "dynamic"
 
 
 def _compared(rows: Rows, head: InRow) -> tuple[str, list[str]]:

@@ -79,7 +79,7 @@ def team(rows: Rows, group_id: GroupId) -> Team:
     members = [member for member in group.members if member.role != "observer"]
     if not members:
         raise ValueError(f'the group "{group.name}" has no member who speaks')
-    found = {member.agent: agents.agent(rows, member.agent) for member in group.members}
+    found = agents.members(rows, group_id)
     candidates = tuple(
         Candidate(member, found[member.agent].name, found[member.agent].description)
         for member in members
