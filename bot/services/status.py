@@ -14,7 +14,7 @@ from bot.agents.permissions.policy import Action
 from bot.config.loader import environment
 from bot.errors import UserError
 from bot.models.health import ModelHealth
-from bot.services.caller import DISCORD_ONLY, Caller
+from bot.services.caller import Caller, Via
 from bot.services.registry import Options, operation
 from bot.services.status_results import FindingRow, Findings, ModelState, ServiceStatus
 from bot.services.system.front_ends import FrontEnds
@@ -37,7 +37,7 @@ class Doctor:
 
     @operation(
         "doctor", "Check the installation and suggest fixes", Action.EXAMINE,
-        Options(via=DISCORD_ONLY, seconds=_SECONDS),
+        Options(via=frozenset({Via.DISCORD, Via.WEB}), seconds=_SECONDS),
     )  # fmt: skip
     async def examine(self, _caller: Caller) -> Findings:
         command = [sys.executable, "-m", "carina", "doctor", "--json"]

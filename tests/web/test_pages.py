@@ -1,6 +1,7 @@
 """Every page, empty and with what people wrote: nothing of it is more than text."""
 
 import functools
+import html
 import json
 import logging
 import re
@@ -320,6 +321,12 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
         found = await s.call("agent.preview", place=place)
         assert "Elm Street" in found["text"]
         assert min(each["tokens"] for each in found["sections"]) >= 0
+        tried = await s.post("/context", place=place, agent="Carina", block="persona", text="A pelican speaks. " * 99)
+        assert "A pelican speaks." in tried.text
+        totals = re.search(r"about ([\d,]+) tokens, without tools \(([\d,]+) before the change\)", tried.text)
+        assert totals is not None
+        assert int(totals[1].replace(",", "")) > int(totals[2].replace(",", "")) + 300
+        assert "pelican" not in (await s.call("memory.show", label="persona"))["text"], "it is not saved"
         token = (await s.call("token.create", name="app"))["token"]
         body = {"model": "Carina", "user": "ann", "messages": [{"role": "user", "content": "my secret is a plum"}]}
         await s.browser.post("/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"})
@@ -425,6 +432,49 @@ async def test_a_text_that_is_not_stored_stays_in_the_form(tmp_path: Path) -> No
         page = await s.post("/memory/block?label=human", op="memory.edit", text="much " * 2_000, seen="0")
         assert page.text.count("much much") > 100
         assert (await s.call("memory.show", label="human"))["text"] == ""
+
+
+async def test_an_agent_is_edited_as_a_table_and_what_is_wrong_in_it_stays_in_the_form(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        toml = (await s.call("agent.show", agent="Carina"))["toml"]
+        for more, told in (("colour = 3", "bad"), ('description = "Keeps the calendar"', "good")):
+            changed = toml.replace("[[agents]]", f"[[agents]]\n{more}")
+            page = html.unescape((await s.post("/agents/Carina", op="agent.import", replace="true", file=changed)).text)
+            assert more in page
+            assert f"banner {told}" in page
+        assert (await s.call("agent.list"))[0]["description"] == "Keeps the calendar"
+
+
+async def test_entries_are_forgotten_together_and_found_by_category(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        for text, category in (("Tea is green", "food/tea"), ("Rye is dark", "food"), ("The sea is salty", "")):
+            await s.call("archival.add", text=text, category=category)
+        page = (await s.get("/memory?show=entries")).text
+        assert re.findall(r'<li class="step(\d)"><a href="(.*?)">', page) == [
+            ("0", "/search?domain=archival_memory&amp;category=food"),
+            ("1", "/search?domain=archival_memory&amp;category=food/tea"),
+        ]
+        found = (await s.get("/search?domain=archival_memory&category=food/tea")).text
+        assert "Tea is green" in found
+        assert "Rye is dark" not in found
+        chosen = [each["id"] for each in await s.call("archival.list") if "sea" not in each["text"]]
+        form = {"csrf": s.csrf, "op": "archival.delete", "entry": chosen}
+        assert (await s.browser.post("/memory?show=entries", data=form)).status_code == 200
+        assert [each["text"] for each in await s.call("archival.list")] == ["The sea is salty"]
+
+
+async def test_a_change_of_a_block_is_taken_back_from_the_journal(tmp_path: Path) -> None:
+    async with site(tmp_path, CONFIGURATION) as s:
+        await s.sign_in()
+        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now()))
+        page = (await s.get("/memory?show=journal")).text
+        fields = page[page.index('value="memory.revert"') :].split("</form>")[0]
+        form = dict(re.findall(r'name="(label|writer|since)" value="(.*?)"', fields))
+        before = (await s.call("memory.show", label=form["label"]))["text"]
+        assert "banner good" in (await s.post("/memory?show=journal", op="memory.revert", **form)).text
+        assert (await s.call("memory.show", label=form["label"]))["text"] != before
 
 
 async def test_what_is_asked_first_is_done_after_a_yes(tmp_path: Path) -> None:

@@ -91,8 +91,14 @@ class Context:
         return int(text) if text.isdecimal() and len(text) < 19 else None
 
     async def form(self) -> dict[str, str]:
-        body = (await self.request.body()).decode("utf-8", "replace")
-        return dict(parse_qsl(body, keep_blank_values=True))
+        return dict(await self._fields())
+
+    async def chosen(self, name: str) -> list[str]:
+        """All values of a field of a form that has it several times."""
+        return [value for field, value in await self._fields() if field == name]
+
+    async def _fields(self) -> list[tuple[str, str]]:
+        return parse_qsl((await self.request.body()).decode("utf-8", "replace"), keep_blank_values=True)
 
     def stream(self, events: AsyncIterator[str]) -> StreamingResponse:
         """Events as they come, until whoever asked is signed out or their token is revoked."""

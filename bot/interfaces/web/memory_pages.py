@@ -21,13 +21,17 @@ _JOURNAL_HOURS = 24 * 30
 
 
 async def memory(ctx: Context) -> Response:
-    done = await outcome(ctx)
+    entries = await ctx.chosen("entry")
+    done = await _forgotten(ctx, entries) if len(entries) > 1 else await outcome(ctx)
     tab = ctx.query("show") if ctx.query("show") in _TABS else "blocks"
     agent = ctx.query("agent")
     given = {"agent": agent} if agent else {}
     found: Any = ()
+    categories = list[str]()
     match tab:
         case "entries":
+            suggested = await ctx.web.services.registry.suggest("search", "category", ctx.caller(), {})
+            categories = sorted(name for name, _words in suggested)
             found = (await ctx.call("archival.list", limit=100, **given)).rows
         case "facts":
             found = (await ctx.call("facts.list", **given)).rows
@@ -40,7 +44,22 @@ async def memory(ctx: Context) -> Response:
             held = sorted((row for row in rows if agent in ("", row.agent)), key=lambda row: row.agent)
             found = {name: list(each) for name, each in groupby(held, key=lambda row: row.agent)}
     readers = await ctx.readers(found) if tab in ("entries", "facts") else {}
-    return ctx.page("memory.html", title=_("Memory"), tab=tab, agent=agent, found=found, readers=readers, **done)
+    return ctx.page(
+        "memory.html",
+        title=_("Memory"),
+        tab=tab,
+        agent=agent,
+        found=found,
+        categories=categories,
+        readers=readers,
+        **done,
+    )
+
+
+async def _forgotten(ctx: Context, entries: Sequence[str]) -> dict[str, Any]:
+    results = [await ctx.act("archival.delete", {"entry": each}, {}) for each in entries]
+    words = dict.fromkeys([await ctx.words(each) for each in results])
+    return {"told": "\n".join(words), "told_kind": "bad" if any(isinstance(each, str) for each in results) else "good"}
 
 
 async def block(ctx: Context) -> Response:

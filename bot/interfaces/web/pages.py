@@ -13,6 +13,7 @@ from bot.interfaces.web.context import FAILURES, Context, arguments, fields_of, 
 from bot.interfaces.web.logs import components, tail
 from bot.interfaces.web.security import OWN_PAGE, Refusal
 from bot.services.agents.task_lists import as_tree
+from bot.services.memory.context_preview import Preview
 from bot.services.people.places import MODES
 from bot.services.people.privacy_results import Seen
 from bot.services.registry import Operation
@@ -88,15 +89,21 @@ async def agents(ctx: Context) -> Response:
 
 
 async def agent(ctx: Context) -> Response:
-    done = await outcome(ctx)
+    done = await _stored(ctx, "agent.import")
     found = await ctx.call("agent.show", agent=ctx.request.path_params["name"])
     return ctx.page("agent.html", title=found.agent, agent=found, **done)
 
 
 async def group(ctx: Context) -> Response:
-    name = ctx.request.path_params["name"]
+    done, name = await _stored(ctx, "group.import"), ctx.request.path_params["name"]
     found, settings = await ctx.call("group.status", group=name), await ctx.call("group.show", group=name)
-    return ctx.page("group.html", title=found.group, group=found, toml=settings.toml)
+    return ctx.page("group.html", title=found.group, group=found, toml=settings.toml, **done)
+
+
+async def _stored(ctx: Context, operation: str) -> dict[str, Any]:
+    """Store settings that a form has; what cannot be stored stays in it."""
+    done = await outcome(ctx, (operation,))
+    return {**done, "draft": (await ctx.form()).get("file", "") if done.get("told_kind") == "bad" else ""}
 
 
 async def people(ctx: Context) -> Response:
@@ -186,13 +193,21 @@ def _calendar(now: datetime, dated: Sequence[tuple[datetime, str, str]]) -> list
 
 async def context(ctx: Context) -> Response:
     """What agents see of their memory, by size; and all that one would be shown in a place, if it answered now."""
-    found, place, of = await ctx.call("context"), ctx.query("place"), ctx.query("agent")
-    preview = await ctx.try_call("agent.preview", place=place, agent=of) if place else None
-    places = await ctx.web.services.registry.suggest("agent.preview", "place", ctx.caller(), {})
+    asked = await ctx.form() if ctx.request.method == "POST" else dict(ctx.request.query_params)
+    change = {
+        name: asked[name].replace("\r\n", "\n") for name in ("block", "text") if "block" in asked and name in asked
+    }
+    found, of = await ctx.call("context"), asked.get("agent", "")
+    places = [*await ctx.web.services.registry.suggest("agent.preview", "place", ctx.caller(), {})]
+    place = asked.get("place") or (places[0][0] if places and of else "")
+    seen = {"place": place, "agent": of}
+    preview = await ctx.try_call("agent.preview", **seen, **change) if place else None
+    before = await ctx.try_call("agent.preview", **seen) if place and change else None
     agents_ = {name: list(rows) for name, rows in groupby(sorted(found.rows, key=lambda r: r.agent), lambda r: r.agent)}
     return ctx.page(
-        "context.html", title=_("Context"), agents=agents_, place=place, of=of, places=list(places), preview=preview
-    )
+        "context.html", title=_("Context"), agents=agents_, place=place, of=of, places=places, preview=preview,
+        change=change, before=sum(each.tokens for each in before.sections) if isinstance(before, Preview) else None,
+    )  # fmt: skip
 
 
 async def graph(ctx: Context) -> Response:

@@ -1,7 +1,7 @@
 """What an agent would be shown if it answered in a place now: the same prompt of the same rows, sent to nobody."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import Field
@@ -12,7 +12,7 @@ from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.names import find_living
+from bot.services.names import find_living, find_named
 from bot.services.registry import AT_TERMINAL, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row
 from bot.services.transactions import reads
@@ -36,6 +36,8 @@ _Place = Annotated[
     Param("ID of the place, such as discord:1234", suggests="places heard"),
 ]
 _Agent = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
+_Block = Annotated[str, Field(max_length=100), Param("Block of which another text is tried", suggests="blocks")]
+_Text = Annotated[str, Field(max_length=100_000), Param("Text of the block to try; it is not stored")]
 
 
 _PARTS = {
@@ -79,8 +81,10 @@ class ContextPreview:
 
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
     @reads
-    def preview(self, rows: Rows, caller: Caller, place: _Place, agent: _Agent = "") -> Preview:
-        """If the newest message there came now. Tools are not counted."""
+    def preview(
+        self, rows: Rows, caller: Caller, place: _Place, agent: _Agent = "", block: _Block = "", text: _Text = ""
+    ) -> Preview:
+        """If the newest message there came now, and a block said something else. Tools are not counted."""
         found = inbox.place(rows, PlaceId(place))
         if found is None or not caller.scope.may_use(found.audience):
             raise UserError("There is no place {place} that you can see.", place=repr(place))
@@ -90,6 +94,13 @@ class ContextPreview:
         if newest is None:
             raise UserError("Nobody has said anything there that you can read.")
         material = self._material(rows, answering, scope, newest)
+        if block:
+            changed = find_named(rows, caller.scope, block).block.id
+            one = [
+                tuple(each._replace(content=text) if each.id == changed else each for each in shown)
+                for shown in (material.stable, material.referenced)
+            ]
+            material = replace(material, stable=one[0], referenced=one[1])
         request = prompt.render(material, ())
         tokens = estimate_tokens(request.system) + sum(estimate_tokens(each.text) for each in request.messages)
         written = "\n\n".join([request.system, *(each.text for each in request.messages)])
