@@ -58,8 +58,7 @@ class App:
     async def run(self, until: Callable[[], Awaitable[None]]) -> None:
         """Serve until `until` returns, then drain: no more is heard, turns reach a stored step, answers go out."""
         shared, router, people = self.served.shared, self.served.router, self.served.people
-        if chosen := shared.accounts.language(PERSON):  # what is said unasked is for the owner
-            speak(chosen)
+        speak(lambda: shared.accounts.spoken(PERSON))  # what is said unasked is for the owner
         async with asyncio.TaskGroup() as tasks:
             supervisor = Supervisor(tasks, self._tell, router.workers.unstored)
             await people.privacy.eraser.take_up()  # before anybody's words are used again

@@ -7,6 +7,7 @@ import re
 import sys
 import time
 from collections.abc import Iterator
+from contextvars import copy_context
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -238,6 +239,16 @@ def test_a_locale_is_answered_in_its_language(locale: str, language: str) -> Non
     with speaking(locale):
         assert texts.language() == language
     assert texts.language() == "en"
+
+
+def test_a_language_that_is_chosen_anew_is_spoken_at_once() -> None:
+    chosen = ["ja", "de-AT"]
+
+    def aloud() -> list[str]:
+        texts.speak(chosen.pop)
+        return [_("Withdrawn"), _("Withdrawn")]
+
+    assert copy_context().run(aloud) == ["Zurückgezogen", "取り下げました"]
 
 
 @CODES

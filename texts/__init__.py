@@ -32,7 +32,7 @@ def in_utc(moment: datetime) -> str:
     return f"{moment.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-_language: ContextVar[str] = ContextVar("language", default="en")
+_language: ContextVar[str | Callable[[], str]] = ContextVar("language", default="en")
 _times: ContextVar[Times] = ContextVar("times", default=in_utc)
 
 
@@ -44,12 +44,14 @@ def language_of(locale: str) -> str:
 
 def language() -> str:
     """The language of whoever is being answered."""
-    return _language.get()
+    spoken = _language.get()
+    return spoken if isinstance(spoken, str) else language_of(spoken())
 
 
-def speak(locale: str) -> None:
-    """Answer in the language of a locale from now on, in this task or, before any begins, everywhere."""
-    _language.set(language_of(locale))
+def speak(locale: str | Callable[[], str]) -> None:
+    """Answer in the language of a locale, or of what it is at the time, from now on: in this task or, before any
+    begins, everywhere."""
+    _language.set(language_of(locale) if isinstance(locale, str) else locale)
 
 
 def show_times(write: Times) -> None:
@@ -98,14 +100,14 @@ def _(message: str, /, **values: object) -> str:
     """A message in the language of the reader, with values in place of its names in braces."""
     if isinstance(message, _Lazy):
         return message.told()
-    spoken = _language.get()
+    spoken = language()
     text = message if spoken == "en" or not message else _catalog(spoken).gettext(message)
     return text.format(**_shown(values)) if values else text
 
 
 def ngettext(one: str, more: str, count: float, /, **values: object) -> str:
     """The form of a message for a number, which is `{count}` in it."""
-    spoken = _language.get()
+    spoken = language()
     text = _catalog(spoken).ngettext(one, more, int(count) if count == int(count) else 2)
     return text.format(count=number_text(count, "," if isinstance(count, int) else "g"), **_shown(values))
 
@@ -113,7 +115,7 @@ def ngettext(one: str, more: str, count: float, /, **values: object) -> str:
 def number_text(value: float, form: str = ",") -> str:
     """A number in a format, with the separators of whoever is being answered."""
     text = format(value, form)
-    return text.translate(_GERMAN) if _language.get() == "de" else text
+    return text.translate(_GERMAN) if language() == "de" else text
 
 
 _GERMAN = str.maketrans(",.", ".,")

@@ -1,6 +1,7 @@
 """What every turn is given: the parts that composition makes once."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TypeAlias
@@ -20,8 +21,9 @@ from memory.people.audience import Scope
 from memory.search.query import Nearness
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows
-from memory.store.ids import AgentId, PlaceId
-from sources.terminal import PLACE
+from memory.store.ids import AgentId, PersonId, PlaceId
+from sources.terminal import PERSON, PLACE
+from texts import speaking
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,10 @@ class TurnDeps:
     are now."""
     shrink: Callable[[Database, PromptInputs], Awaitable[bool]] = nothing_leaves
     """Compacts the conversation of a turn for which a model takes no more; whether anything left its view."""
+
+    def speaking_to(self, person: PersonId | None) -> AbstractContextManager[None]:
+        """What is said inside the context is for that person, in the language that they chose; else in the owner's."""
+        return speaking(self.broker.spoken(person or PERSON))
 
     def names(self, agent: Agent) -> Collection[str]:
         """The names of all tools that an agent has now, those of MCP servers too."""

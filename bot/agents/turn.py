@@ -58,7 +58,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point
 from memory.store.ids import TurnId, place_source
-from texts import _
+from texts import _, gettext_noop
 
 _JOIN = commit_point("turn.join")
 _RESTART = commit_point("turn.restart")
@@ -308,16 +308,16 @@ class TurnRunner:
 
         Of what was said they read the apology that is set: any other answer may be about somebody's direct messages.
         """
-        kind, why = trouble
-        told = _("No language model answers, and people now get no answer: {trouble}.", trouble=why)
-        if self._deps.apology:
-            apology = self._deps.apology
-            told = _("No language model answers, and people now read “{said}”: {trouble}.", said=apology, trouble=why)
+        (kind, why), apology = trouble, self._deps.apology
+        told = gettext_noop("No language model answers, and people now get no answer: {trouble}.")
+        if apology:
+            told = gettext_noop("No language model answers, and people now read “{said}”: {trouble}.")
         elif said:
-            told = _("No language model answers, and people now get simple answers: {trouble}.", trouble=why)
-        text = self._deps.redact(f"{told} {_('See more with `carina status`.')}")
+            told = gettext_noop("No language model answers, and people now get simple answers: {trouble}.")
+        with self._deps.speaking_to(None):
+            text = f"{_(told, said=apology, trouble=why)} {_('See more with `carina status`.')}"
         notices = Notices(self._deps.owner.place, place_source(self._deps.owner.place))
-        notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", text, now)
+        notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", self._deps.redact(text), now)
 
     def _finished_or_standing(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> Standing | None:
         """None when the answer that was just stored ended the turn, in the same unit; or how it stands now."""

@@ -337,10 +337,11 @@ class ConversationWorker:
         if (until := waits_until(tx, head, self._deps.owner.quiet, now)) is not None:
             inbox.put_off(tx, head.id, until)
             return None
-        refused = refuse(tx, self._deps.rates, rows, self._deps.broker.terms.people.selves, now)
+        with self._deps.speaking_to(head.person):
+            refused = refuse(tx, self._deps.rates, rows, self._deps.broker.terms.people.selves, now)
         if refused:
             return None
-        if unattended(tx, rows, found, self._notices, now):
+        if unattended(tx, rows, found, self._notices, self._deps):
             return None
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
 
@@ -376,7 +377,9 @@ class ConversationWorker:
         control.stopping, control.first = self._stopping, begun.first
         self._deps.watch(events.Started(turn, self._place))
         try:
-            if not await run_turn(self._db, self._deps, turn, control, begun.seen):
+            with self._deps.speaking_to(person):
+                ended = await run_turn(self._db, self._deps, turn, control, begun.seen)
+            if not ended:
                 await self._spare(turn)
         except (DatabaseBusy, DatabaseFull):
             self._counted, self._next = turn, None
@@ -451,15 +454,10 @@ class ConversationWorker:
             return
         key = f"given_up/{row.id}/"
         key += str(len(outbox.of_prefix(tx, key)))  # it may be given up once more
-        said = outbox.NewRow(
-            key,
-            row.place,
-            row.source,
-            _(GIVEN_UP),
-            row.audience,
-            person=row.person,
-            detail=TextDetail(press=_retry(row)),
-        )
+        with self._deps.speaking_to(row.person):
+            words = _(GIVEN_UP)
+        detail = TextDetail(press=_retry(row))
+        said = outbox.NewRow(key, row.place, row.source, words, row.audience, person=row.person, detail=detail)
         outbox.add(tx, said, now)
 
     def _tell_owner(self, tx: Tx, key: str, row: InRow, count: int, error: str, now: datetime) -> None:

@@ -11,6 +11,7 @@ up; what reaches this module is what no item explains.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable
+from contextvars import copy_context
 from typing import TypeAlias
 
 import structlog
@@ -41,17 +42,18 @@ class Supervisor:
 
     def __init__(self, tasks: asyncio.TaskGroup, tell: TellOwner, unstored: Unstored | None = None) -> None:
         self._tasks = tasks
+        self._context = copy_context()  # what is said unasked is for the owner, whoever had the work begin
         self._tell = tell
         self._unstored = unstored or Unstored()
         self._resting: set[str] = set()
 
     def keep(self, name: str, work: Work) -> asyncio.Task[None]:
         """Run it until it returns or is cancelled; begin it again whenever it fails."""
-        return self._tasks.create_task(self._keep(name, work), name=name)
+        return self._tasks.create_task(self._keep(name, work), name=name, context=self._context.copy())
 
     def once(self, name: str, work: Awaitable[None]) -> asyncio.Task[None]:
         """Run something that is not worth a second try: what goes wrong with it is logged."""
-        return self._tasks.create_task(self._once(name, work), name=name)
+        return self._tasks.create_task(self._once(name, work), name=name, context=self._context.copy())
 
     def rests(self, name: str) -> bool:
         """Whether work of that name failed and waits to begin again: whoever wants it need not begin it."""

@@ -9,6 +9,7 @@ from datetime import datetime
 
 from bot.agents import turn_log
 from bot.agents.context import prompt
+from bot.agents.deps import TurnDeps
 from bot.agents.groups.speaker import beginning
 from bot.agents.groups.team import Team, at_place
 from bot.agents.notices import Notices
@@ -140,12 +141,13 @@ def _brought_blocks(turn: Turn, rows: list[InRow]) -> list[NewBlock]:
 # ------------------------------------------------------------------------------------------------- nobody is there
 
 
-def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, now: datetime) -> bool:
+def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, deps: TurnDeps) -> bool:
     """Whether nobody of the team is there to answer these rows; then they wait until somebody is.
 
     Who asks is told when the first of a conversation waits, at the terminal each time, and never in public; the
     owner once a day.
     """
+    now = deps.clock()
     if isinstance(patrol := rows[0].payload, PatrolDue):  # nobody goes on another's patrol
         agent = patrol.agent
         gone = agents.statuses(tx, [agent]).get(agent) != "active"
@@ -155,9 +157,11 @@ def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, now: da
     if found.candidates or found.observers:
         return False
     told = inbox.keep_for_an_agent(tx, rows, now)
-    _tell_owner(tx, rows[0], found.group, notices, now, told=told)
+    with deps.speaking_to(None):
+        _tell_owner(tx, rows[0], found.group, notices, now, told=told)
     if rows[0].source == place_source(rows[0].place) and not (told or rows[0].audience == PUBLIC):
-        _tell_asker(tx, rows[0], notices, now)
+        with deps.speaking_to(rows[0].person):
+            _tell_asker(tx, rows[0], notices, now)
     return True
 
 

@@ -63,11 +63,10 @@ async def open_shared(
         configured = await _configured(config, constellations, at_rest=at_rest)
         home = await stack.enter_async_context(constellations.use(configured.id))
         embedders = await stack.enter_async_context(aclosing(Embedders(config)))
-        halt, broker = HaltState(constellations, clock, config.approvals.halt_phrase), Broker(approval_terms(config))
+        halt, terms = HaltState(constellations, clock, config.approvals.halt_phrase), approval_terms(config)
         if not at_rest:
             await halt.restore()
-        people = broker.terms.people
-        accounts = AccountSettings(home, people.selves)
+        people, accounts = terms.people, AccountSettings(home, terms.people.selves)
         reached = web_address, config.web.server.public_url, accounts.language
         choices, audience = Choices(constellations, clock, people.selves), AudienceResolver(people)
         gate = Gate(halt, audience.heard_by, choices.withheld_at, accounts.paused.__contains__)
@@ -86,7 +85,7 @@ async def open_shared(
                 embedders=embedders,
                 mcp=NoServers() if at_rest else await open_servers(config, redact),
                 halt=halt,
-                broker=broker,
+                broker=Broker(terms, accounts.spoken),
                 choices=choices,
                 audience=audience,
                 journal=Journal(folder.terminal_journal),

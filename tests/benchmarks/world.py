@@ -179,7 +179,7 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwa
         redact=Redactor(()).text,
         clock=utc_now,
         limits=Limits(),
-        broker=Broker(Terms(People(()), (), PlaceId)),
+        broker=Broker(Terms(People(()), (), PlaceId), lambda _person: "en"),
         watch=watch,
     )
 

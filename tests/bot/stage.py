@@ -111,6 +111,8 @@ class Setting:
     """With whose settings the model was asked, each time."""
     terms: Terms | None = None
     """How people are asked; without it the owner alone, in the owner's messages."""
+    languages: Mapping[PersonId, str] = field(default_factory=dict)
+    """Those that people chose."""
     halt_phrase: str = "stop everything"
     halted: bool = False
     """From the beginning, before anything is taken up."""
@@ -394,7 +396,10 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
         rates=setting.rates,
         apology=setting.apology,
         budgets=setting.budgets,
-        broker=Broker(setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place)),
+        broker=Broker(
+            setting.terms or Terms(People((OLGA.id,)), (OWNERS_PLACE.id,), private_place),
+            lambda person: setting.languages.get(person, "en"),
+        ),
         owner=OwnersSide(OWNERS_PLACE.id, quiet_hours(People((OLGA.id,)), "UTC")),
         meaning=setting.meaning,
         watch=watch,

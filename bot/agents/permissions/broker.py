@@ -6,6 +6,7 @@ the row that starts the agent again, use of a yes with the effect.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,7 +28,7 @@ from memory.queue.turns import Turn
 from memory.requests import Need, Permit, Request, Status, Verdict
 from memory.store.database import Rows, Tx
 from memory.store.ids import BlockId, PersonId, PlaceId, RequestId, TurnId, place_source
-from texts import _, language, speaking
+from texts import _, gettext_lazy, language, speaking
 
 SOURCE = "approval"
 """The source of inbox rows that are decisions."""
@@ -80,10 +81,11 @@ class Ruling:
 
 
 class Broker:
-    """Asks, counts answers, and lets calls through."""
+    """Asks, counts answers, and lets calls through. `spoken` is the language in which somebody is told things."""
 
-    def __init__(self, terms: Terms) -> None:
+    def __init__(self, terms: Terms, spoken: Callable[[PersonId], str]) -> None:
         self.terms = terms
+        self.spoken = spoken
         self._handles: dict[PersonId, str] = {}  # of who answered: said beside their ids, kept nowhere
         self._gone = deque[tuple[str, str]](maxlen=_GONE)  # deleted, and not known as ours yet: one just sent may be
 
@@ -279,7 +281,8 @@ class Broker:
         else:
             chain = self.terms.chain
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
-        shown = cards.card(request, origin, may_read=may_read, source=place_source(chain[0]))
+        with self._asking(request):
+            shown = cards.card(request, origin, may_read=may_read, source=place_source(chain[0]))
         outbox.add(tx, cards.row(request, shown, chain), now)
         if chain is self.terms.chain and request.quorum > 1:
             for place in self.terms.others:
@@ -304,21 +307,27 @@ class Broker:
             gone = asked is not None and (away or bool(card.files))
             detail = EditDetail(row.key, None if final else card.card, gone)
             key = f"card/{request.id}/shown/{row.id}/{words or request.status}/{'end' if final else now.timestamp()}"
-            before, came = row.content if asked is None else asked, words or self.decision(tx, request, row.source)
-            text = cards.closed(request, came) if final else cards.outcome(before, came)
+            before = row.content if asked is None else asked
+            with self._asking(request):
+                came = _(words) or self.decision(tx, request, row.source)
+                text = cards.closed(request, came) if final else cards.outcome(before, came)
             outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, detail=detail), now)
+
+    def _asking(self, request: Request) -> AbstractContextManager[None]:
+        """What is said inside the context is for those who are asked."""
+        return speaking(self.spoken(PersonId(request.approvers[0])))
 
     def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
         """A message was deleted: take back what was asked for it, show our card again; whether that queued anything."""
         message = messages.by_external(tx, source, external_id)
         asked = [] if message is None else requests.about(tx, message.id)
-        words = _("Withdrawn: the message that this came from was deleted")
+        words = gettext_lazy("Withdrawn: the message that this came from was deleted")
         self._forget(tx, asked, now, words)
         return bool(asked) or self.card_gone(tx, source, external_id, now)
 
     def erased(self, tx: Tx, person: PersonId, now: datetime) -> None:
         """Somebody is being erased: what was asked because of them is forgotten, and its cards are deleted."""
-        self._forget(tx, requests.of_person(tx, person), now, _("Withdrawn"), away=True)
+        self._forget(tx, requests.of_person(tx, person), now, gettext_lazy("Withdrawn"), away=True)
 
     def _forget(self, tx: Tx, asked: Iterable[Request], now: datetime, words: str, *, away: bool = False) -> None:
         for request in asked:
@@ -360,7 +369,9 @@ class Broker:
         elif any(each.id != row.id and _may_be_seen(each) for each in outbox.of_prefix(tx, f"card/{request.id}/")):
             _note(tx, request, "not reached", now, detail=f"{place_source(row.place)} took no message")
         else:
-            self._close(tx, request, "unreachable", now, words=_("nobody could be asked: {reason}", reason=reason))
+            self._close(
+                tx, request, "unreachable", now, words=gettext_lazy("nobody could be asked: {reason}", reason=reason)
+            )
         return True
 
 

@@ -7,6 +7,8 @@ from memory.queue import place_settings
 from memory.queue.place_settings import Kind, Setting
 from memory.store.database import Database
 from memory.store.ids import PersonId
+from sources.terminal import PERSON
+from texts import language
 
 OF_CONSTELLATION = ("group", "model")
 """What is decided in one constellation; all else is about the accounts."""
@@ -23,6 +25,8 @@ class AccountSettings:
     database: Database
     selves: Callable[[PersonId], tuple[PersonId, ...]]
     """All accounts of a person."""
+    started: str = field(default_factory=language)
+    """The language in which the program was started."""
     held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
     modes: dict[str, str] = field(default_factory=dict, init=False)
     """Modes by "discord:<channel, category or guild>"."""
@@ -44,6 +48,10 @@ class AccountSettings:
     def language(self, person: PersonId) -> str:
         """The language that somebody chose under any of their accounts; empty where they chose none."""
         return next((self.languages[each] for each in self.selves(person) if each in self.languages), "")
+
+    def spoken(self, person: PersonId) -> str:
+        """The language that somebody is told things in: the one that they chose, else the owner's."""
+        return self.language(person) or self.language(PERSON) or self.started
 
     def hold(self, setting: Setting) -> None:
         self.held[setting.kind, setting.subject] = setting

@@ -267,10 +267,8 @@ class Places:
                     await self._decide("language", each, None, caller.approver)
         chosen = self.accounts.language(caller.person)
         speak(chosen or caller.locale or spoken())
-        told = _LANGUAGES[spoken()]
-        if chosen:
-            return _("Language: {language}.", language=told)
-        return _("Language: {language}, as in your app.", language=told)
+        words = gettext_noop("Language: {language}.") if chosen else gettext_noop("Language: {language} (automatic).")
+        return _(words, language=_LANGUAGES[spoken()])
 
     async def bind(self, subject: str, group: str | None, who: Approver) -> str:
         """Let a group answer in a place; None leaves it to the configuration again. Raises UserError."""

@@ -19,6 +19,7 @@ from bot.runtime.conversation import GIVEN_UP
 from memory.store import database
 from memory.store.sqlite import Connection
 from tests.bot.parts import (
+    ANN,
     BOB,
     HALL,
     HeldReply,
@@ -30,6 +31,7 @@ from tests.bot.parts import (
     texts,
 )
 from tests.bot.stage import AT_ONCE, OWNERS_PLACE, Service, Setting, running
+from texts import _, speaking
 
 
 class Word(Arguments):
@@ -164,10 +166,12 @@ async def test_a_secret_is_taken_out_of_everything_that_is_stored_or_said(tmp_pa
 
 async def test_a_row_is_dead_after_five_tries_and_the_owner_is_told_once(tmp_path: Path) -> None:
     model = ScriptedModel(otherwise=RuntimeError("boom"))
-    async with running(tmp_path, Setting(model)) as service:
+    with speaking("de"):
+        german = _(GIVEN_UP)
+    async with running(tmp_path, Setting(model, languages={ANN.id: "de"})) as service:
         await service.heard(said("hello", 1))
         assert (len(model.requests), await states(service)) == (5, ["dead"])
-        assert service.platform.texts() == [GIVEN_UP], "who asked is told too"
+        assert service.platform.texts() == [german], "who asked is told too, in their language"
         (notice,) = service.platform.texts(OWNERS_PLACE.id)
         assert notice.startswith(
             f"I could not answer a message in hall ({HALL.id}) after 5 attempts: RuntimeError: boom."
@@ -175,7 +179,7 @@ async def test_a_row_is_dead_after_five_tries_and_the_owner_is_told_once(tmp_pat
         assert await service.column("SELECT status FROM turns") == ["failed"]
         model.otherwise = says("Better now.")
         await service.heard(said("and now?", 2))
-        assert service.platform.texts() == [GIVEN_UP, "Better now."]
+        assert service.platform.texts() == [german, "Better now."]
     async with running(tmp_path, Setting(platform=service.platform)) as again:
         await again.settled()
         assert len(again.platform.texts(OWNERS_PLACE.id)) == 1

@@ -83,7 +83,8 @@ async def service(tmp_path: Path) -> AsyncIterator[Service]:
 
 async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
     model = ScriptedModel(says("It is time for supper.", ring()), says("It waits for Olga."), says("Rung."))
-    async with running(tmp_path, Setting(model=model, tools=[Bell()])) as service:
+    spoken = {OLGA.id: "de", ANN.id: "ja"}
+    async with running(tmp_path, Setting(model=model, tools=[Bell()], languages=spoken)) as service:
         await service.heard(said("ring the bell", 1))
         assert await strokes(service) == 0
         assert service.platform.texts() == ["It waits for Olga."]
@@ -97,14 +98,14 @@ async def test_a_call_waits_and_runs_after_the_yes(tmp_path: Path) -> None:
         assert card.buttons is not None
         assert card.buttons.offers == ("once", "hour", "always", "deny")
         assert '"times": 1' in card.text
-        assert "The agent says: “It is time for supper.”" in card.text
+        assert "Der Agent sagt: „It is time for supper.“" in card.text, "in the language of who is asked"
 
         ruling = await answer(service, request)
         assert ruling.counted
         assert await strokes(service) == 1
         assert service.platform.texts() == ["It waits for Olga.", "Rung."]
         assert card.buttons == ANSWERED
-        assert "Allowed once by" in card.text
+        assert "Einmal erlaubt von" in card.text
         last = service.model.requests[-1]
         check_calls(last)
         assert results(last)[-1] == ("it rang 1 times", True)

@@ -98,14 +98,14 @@ async def test_a_chosen_language_is_spoken_from_the_answer_on_and_lasts(tmp_path
             given = {"language": language} if language else {}
             return str((await registry(places).call("language", caller, given)).data()["text"])
 
-        assert await said_of(None) == "言語：日本語（アプリの設定と同じ）。"
+        assert await said_of(None) == "言語：日本語（自動）。"
         assert await said_of("de") == "Sprache: Deutsch."
-        assert await said_of("auto") == "言語：日本語（アプリの設定と同じ）。"
+        assert await said_of("auto") == "言語：日本語（自動）。"
         assert await said_of("de") == "Sprache: Deutsch."
-        again = AccountSettings(service.database, lambda person: (person,))
+        again = AccountSettings(service.database, lambda person: (person,), "ja")
         await again.load()
-        assert again.language(caller.person) == "de"
-        assert again.language(PersonId("discord:6")) == ""
+        assert (again.language(caller.person), again.spoken(caller.person)) == ("de", "de")
+        assert (again.language(PersonId("discord:6")), again.spoken(PersonId("discord:6"))) == ("", "ja")
         await service.write(lambda tx: erase_steering(tx, caller.person))
         await again.load()
         assert again.language(caller.person) == "", "an erasure takes it"
