@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -243,60 +243,3 @@ def reason_of(why: BaseException | None, client: discord.Client) -> str:
             return why.reason
         case _:
             return str(why) or type(why).__name__
-
-
-PROBE = call_point("discord.probe")
-
-QUIET_SECONDS = 300.0
-PROBE_SECONDS = 30.0
-CLOSE_SECONDS = 10.0
-RESUMABLE = 4000
-
-
-class Watch:
-    """Counts the silence of one client's gateway.
-
-    discord.py reconnects when nothing at all came for a minute, but not when heartbeats are answered while events have
-    stopped: after some silence this asks for the bot's own membership, and starts anew when no answer comes.
-    """
-
-    def __init__(
-        self,
-        client: discord.Client,
-        spawn: Callable[[Coroutine[Any, Any, None]], object],
-        quiet: float = QUIET_SECONDS,
-    ) -> None:
-        self._client = client
-        self._spawn = spawn
-        self._quiet = quiet
-        self._watching = False
-        self._last = 0.0
-
-    def on(self, event: str, _args: tuple[Any, ...]) -> None:
-        self._last = asyncio.get_running_loop().time()
-        if event == "ready" and not self._watching and not isinstance(self._client, discord.AutoShardedClient):
-            self._watching = True
-            self._spawn(self._keep())
-
-    async def _keep(self) -> None:
-        while True:
-            silence = asyncio.get_running_loop().time() - self._last
-            if silence < self._quiet:
-                await asyncio.sleep(self._quiet - silence)
-            else:
-                await self._probe()
-
-    async def _probe(self) -> None:
-        """Provoke one event; without it, close the socket so that discord.py resumes the session."""
-        guilds, me = self._client.guilds, self._client.user
-        self._last = asyncio.get_running_loop().time()
-        if not guilds or me is None or self._client.is_closed():
-            return
-        try:
-            await outside(PROBE, guilds[0].query_members(user_ids=[me.id], limit=1, cache=False), PROBE_SECONDS)
-        except (TimeoutError, discord.DiscordException, OSError):
-            log.warning("discord_silent", seconds=self._quiet)
-            try:
-                await outside(PROBE, self._client.ws.close(RESUMABLE), CLOSE_SECONDS)
-            except (TimeoutError, OSError):
-                log.warning("the silent connection did not close in time")

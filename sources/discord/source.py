@@ -32,7 +32,6 @@ from sources.discord.connection import (
     Stage,
     StartsUsedUp,
     State,
-    Watch,
     WrongToken,
     check_starts,
     reason_of,
@@ -260,7 +259,7 @@ class DiscordSource:
             self._attend(client, event)
 
         self._read_back = read_again
-        handlers += [listener.on, attend, Watch(client, spawn).on, self._note_typing]
+        handlers += [listener.on, attend, self._note_typing]
         handlers += [here.on, CommandSync(client.tree, self._wiring.commands, spawn).on]
         return client
 

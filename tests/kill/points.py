@@ -177,7 +177,6 @@ EXEMPT = {
     "sources.tell": "what the owner is told of a source that keeps failing",
     # None has to do with an answer, and they wait minutes, for a caller or for a defect.
     "discord.gave_up": "tells the owner of an event that could not be handled at any try",
-    "discord.probe": "asked after five silent minutes, says nothing to anybody",
     # Answers through webhooks have no previews, so nothing of a webhook is ever edited or deleted for one.
     "discord.webhook_change": "changes a webhook's message; only previews are changed, and webhooks have none",
 }

@@ -5,7 +5,6 @@ import contextlib
 import itertools
 from datetime import UTC, datetime
 from typing import Any
-from unittest.mock import AsyncMock, Mock
 
 import discord
 import pytest
@@ -14,7 +13,7 @@ from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source
 from sources.discord.client import Commands, Tree, intents
-from sources.discord.connection import GatewayRefused, Watch, WrongToken
+from sources.discord.connection import GatewayRefused, WrongToken
 from sources.discord.links import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
 from tests.sources.running import Ear, as_given, connected, home, no_choice, nobody_barred
@@ -171,20 +170,6 @@ async def test_speaking_before_the_connection_stands_is_a_failure_to_try_again(
     with pytest.raises(Exception, match="not connected") as failure:
         await running.endpoint.edit(direct_place(1), "1", "x")
     assert getattr(failure.value, "retry_after", None) is not None
-
-
-async def test_a_silent_connection_is_probed_and_begun_anew() -> None:
-    client = Mock(spec=discord.Client, guilds=[Mock(query_members=AsyncMock(side_effect=TimeoutError))])
-    client.is_closed.return_value = False
-    client.ws = Mock(close=AsyncMock())
-    async with asyncio.TaskGroup() as group:
-        tasks: list[asyncio.Task[None]] = []
-        Watch(client, lambda work: tasks.append(group.create_task(work)), quiet=0.05).on("ready", ())
-        async with asyncio.timeout(5):
-            while not client.ws.close.called:
-                await asyncio.sleep(0.01)
-        tasks[0].cancel()
-    client.ws.close.assert_awaited_with(4000)
 
 
 def test_only_the_privileged_intents_can_be_left_out() -> None:
