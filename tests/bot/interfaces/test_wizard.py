@@ -12,7 +12,7 @@ import pytest
 from bot.config import load_config
 from bot.errors import UserError
 from bot.interfaces.cli.wizard.init import Answers, dotenv_text, starter_text, write_both
-from bot.interfaces.cli.wizard.wizard import invitation, models_of
+from bot.interfaces.cli.wizard.wizard import Wizard, invitation, models_of
 from tests.bot.terminals import Terminal, carina
 
 CTRL_C = "\x03"
@@ -36,6 +36,8 @@ def test_every_answer_is_a_flag_and_what_is_written_can_be_used(tmp_path: Path) 
     }  # fmt: skip
     done = carina(tmp_path, "init", *(word for name, value in flags.items() for word in (f"--{name}", value)))
     assert (done.returncode, done.stderr) == (0, "")
+    assert "`carina run` starts Carina" in done.stdout
+    assert "CARINA_MODEL" not in done.stdout
     assert stat.S_IMODE((tmp_path / ".env").stat().st_mode) == 0o600
     assert (tmp_path / ".env").read_text("utf-8").startswith("# mine\nOTHER=1\nOPENAI_BASE_URL=")
     assert "# " in (tmp_path / "carina.toml").read_text("utf-8")
@@ -71,6 +73,14 @@ def test_files_are_new_both_or_neither(tmp_path: Path) -> None:
 def test_without_answers_the_starter_is_as_it_is() -> None:
     assert Answers().toml(starter_text("plain")) == starter_text("plain")
     assert Answers().environment() == {}
+
+
+def test_an_answer_is_tried_with_what_is_set_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text("BLUESKY_SERVICE=https://pds.example.org\n", "utf-8")
+    config = Wizard({})._config({"bluesky_handle": "me.example.org", "bluesky_password": "secret"})
+    assert config is not None
+    assert (config.bluesky_service, config.bluesky_handle) == ("https://pds.example.org", "me.example.org")
 
 
 def test_the_invitation_is_a_link_and_a_picture() -> None:

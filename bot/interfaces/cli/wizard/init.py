@@ -14,7 +14,7 @@ import tomlkit
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
-from bot.config import Config, load_config
+from bot.config import Config, load_config, load_here
 from bot.errors import CallError, ConfigError, UserError
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Arguments, Param, operation
@@ -152,15 +152,22 @@ class Written(Result):
     starter: Starter
     before: str = Field(exclude=True)
     """A data folder that was used before."""
+    unset: frozenset[str] = Field(exclude=True)
+    """What is not configured."""
 
     def lines(self, ink: Ink) -> list[str]:
         done = _("Wrote {file} (starter: {starter}). Review it. Next:", file=self.file, starter=self.starter)
         used = _("{before} already has agents. They stay, and the next start adds those in the file.")
+        model = _("- CARINA_MODEL and a provider's key in .env choose a language model.")
+        discord = _("- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (see README.md).")
+        alone = {"language model", "discord", "bluesky"} <= self.unset
         return [
             ink.text(done),
-            _("- `carina` starts a chat right here, with the offline model."),
-            _("- CARINA_MODEL and a provider's key in .env choose a language model."),
-            _("- DISCORD_TOKEN and DISCORD_OWNER_ID in .env connect Discord (see README.md)."),
+            _("- `carina` starts a chat right here, with the offline model.")
+            if alone
+            else _("- `carina run` starts Carina. `carina chat` starts a chat right here."),
+            *([model] if "language model" in self.unset else []),
+            *([discord] if "discord" in self.unset else []),
             _("- `carina service install` makes Carina start automatically."),
             _("- `carina init --help` lists a flag for each of these settings."),
             *([ink.text(used.format(before=self.before))] if self.before else []),
@@ -184,7 +191,8 @@ class Beginning:
         _require_usable(toml, answers.environment())
         write_both(path, toml, path.with_name(".env"), answers.environment())
         used = home.joinpath("global.db").exists()
-        return Written(file=str(path), starter=arguments.starter, before=str(home) if used else "")
+        unset = frozenset(load_here().unset())
+        return Written(file=str(path), starter=arguments.starter, before=str(home) if used else "", unset=unset)
 
     @operation("invite-url", "Print the link that adds the bot to a Discord server", Action.EXAMINE, AT_TERMINAL)
     async def invite(self, _caller: Caller, application: _Application) -> str:

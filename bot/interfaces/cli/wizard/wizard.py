@@ -15,6 +15,7 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 
 from bot.config import OFFLINE, Config, load_config, load_here
+from bot.config.loader import environment, read_dotenv
 from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
 from bot.interfaces.cli.wizard.init import Answers, require_new
@@ -130,13 +131,18 @@ class Wizard:
                 self.given |= answers
 
     def _config(self, answers: Mapping[str, str]) -> Config | None:
-        """The configuration that these answers make, to try it; None where they make none, which is said."""
-        wanted = replace(Answers(), **{name: value for name, value in answers.items() if value})
+        """The configuration that these answers make, to try it; None where they make none, which is said.
+
+        What else is in the environment or in .env counts as well: BLUESKY_SERVICE, for example.
+        """
+        wanted = replace(Answers(), **{name: value for name, value in answers.items() if value}).environment()
+        there = read_dotenv(Path(".env"), []) | environment()
+        around = {name: value for name, value in there.items() if not name.startswith("CARINA_")}
         with tempfile.TemporaryDirectory(prefix="carina-") as folder:
             try:
                 path = Path(folder)
-                (path / "carina.toml").write_text(wanted.toml(""), "utf-8")
-                return load_config(wanted.environment(), path)
+                (path / "carina.toml").write_text(Answers(model=answers.get("model", "")).toml(""), "utf-8")
+                return load_config(around | wanted, path)
             except ConfigError as error:
                 click.echo(error_text(error))
                 return None
