@@ -87,7 +87,8 @@ class Attachment:
     """A file that came with a message.
 
     `text` holds the content of a small text file. `url` is where the bytes can be had again. When neither was
-    possible `skipped` says why, in words for the model ("larger than 20 KB", "download timed out").
+    possible `skipped` says why, in words for the model ("larger than 20 KB", "download timed out"). A picture that
+    came along has `content`; what is `kept` is stored with its message, as nobody else has it.
     """
 
     name: str
@@ -96,6 +97,8 @@ class Attachment:
     url: str = ""
     text: str = ""
     skipped: str = ""
+    content: bytes = field(default=b"", repr=False)
+    kept: bool = False
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ class UserMessage(NamedTuple):
     at: datetime | None = None
     speaker: str = ""
     images: tuple[str, ...] = ()
-    """URLs of images that a model that can see may look at."""
+    """URLs of images that a model that can see may look at; a `data:` URL holds one itself."""
     event: str = ""
     """How a request was decided, where nobody said anything but that is told; for the offline model."""
     overheard: bool = False

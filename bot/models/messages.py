@@ -95,7 +95,7 @@ def _messages(request: Request) -> list[dict[str, Any]]:
 def _blocks(message: Message) -> list[dict[str, Any]]:
     match message:
         case UserMessage():
-            pictures = [{"type": "image", "source": {"type": "url", "url": url}} for url in message.images]
+            pictures = [{"type": "image", "source": _source(url)} for url in message.images]
             return [{"type": "text", "text": normalize.shown(message.text)}, *pictures]
         case ToolMessage(call_id, _, text, ok):
             given = {"tool_use_id": normalize.call_id(call_id), "content": normalize.shown(text), "is_error": not ok}
@@ -111,3 +111,9 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
         for call in message.calls
     )
     return [*said, *calls]
+
+
+def _source(url: str) -> dict[str, str]:
+    if (held := normalize.held_image(url)) is None:
+        return {"type": "url", "url": url}
+    return {"type": "base64", "media_type": held[0], "data": held[1]}

@@ -92,10 +92,17 @@ def shown(text: str) -> str:
     return clean(text) if text.strip() else EMPTY
 
 
+def held_image(url: str) -> tuple[str, str] | None:
+    """The type and the base64 of an image that a URL holds itself."""
+    found = re.match(r"data:([\w/+.-]+);base64,", url)
+    return None if found is None else (found[1], url[found.end() :])
+
+
 def in_words(message: UserMessage) -> UserMessage:
     """The message naming its images instead of showing them."""
     if not message.images:
         return message
-    names = (urlsplit(url).path.rpartition("/")[2] for url in message.images)
+    held = ((url, held_image(url)) for url in message.images)
+    names = (urlsplit(url).path.rpartition("/")[2] if kind is None else kind[0] for url, kind in held)
     lines = (f"[image that you cannot see: {flatten(unquote(name)) or 'unnamed'}]" for name in names)
     return message._replace(text="\n".join((message.text, *lines)), images=())

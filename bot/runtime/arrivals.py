@@ -9,6 +9,7 @@ from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox
 from memory.queue.follow_ups import FollowUp
 from memory.queue.inbox import Arrival, Heard
+from memory.queue.message_files import MessageFile
 from memory.queue.payloads import Attachment, BlockNote, Brought, Edited, Quotation
 from memory.store.columns import Unreadable
 from memory.store.database import Rows, Tx
@@ -42,6 +43,11 @@ def to_arrival(notification: Notification, group: GroupId) -> Arrival:
         alone=notification.alone,
         asks=group if notification.kind == Kind.EDIT else None,
         unshown=speaker is not None and speaker.unshown,
+        files=tuple(
+            MessageFile(each.name, each.content_type, each.size, each.skipped, each.content or each.text.encode())
+            for each in notification.attachments
+            if each.kept
+        ),
     )
 
 

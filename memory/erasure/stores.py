@@ -136,6 +136,14 @@ def _unused(kind: Literal["entry", "message"], table: str, theirs: str) -> Calla
 
 STORES: tuple[PersonStore, ...] = (
     _rows(
+        "files",
+        PersonTable(
+            "message_files",
+            f"message_id IN (SELECT id FROM messages WHERE {_MESSAGES})",
+            "message_id, name, content_type, size, skipped, content",
+        ),
+    ),
+    _rows(
         "messages",
         PersonTable(
             "messages",

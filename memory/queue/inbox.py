@@ -14,7 +14,8 @@ from enum import StrEnum
 
 from memory.people import unshown
 from memory.people.audience import Audience, Scope, Trust
-from memory.queue import follow_ups, messages, payloads
+from memory.queue import follow_ups, message_files, messages, payloads
+from memory.queue.message_files import MessageFile
 from memory.queue.payloads import PAYLOAD, Brought, Payload, about
 from memory.store.clock import from_text
 from memory.store.columns import Unreadable, many
@@ -72,6 +73,8 @@ class Arrival:
     """Who is asked to store anew what an edit takes away."""
     unshown: bool = False
     """Whether the person asks that their words are not shown to everybody."""
+    files: tuple[MessageFile, ...] = ()
+    """What is kept with the message."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +199,7 @@ def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: dat
                 ),
                 new,
             )
+            message_files.add(tx, message, arrival.files, arrival.place.audience)
             if message != new:  # it was known already
                 tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
             return None
@@ -348,6 +352,7 @@ def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:
 
 def finish(tx: Tx, turn: TurnId, now: datetime) -> None:
     """Mark every row of a turn as done; what came with them (quotations of others, say) has served and goes."""
+    message_files.forget_of_programs(tx, turn)
     sql = "UPDATE inbox SET status = 'done', done_at = ?, payload = '{}' WHERE turn_id = ? AND status = 'claimed'"
     tx.run(sql, (now, turn))
 

@@ -257,7 +257,8 @@ def said_in(
     """The newest `limit` messages that were said in a place, oldest first, archived ones too: those with these words,
     or those about the message of an id, with what was said next."""
     condition, parameters = scope.sql("audience")
-    sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role IN ('user', 'assistant') AND content <> ''
+    sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role IN ('user', 'assistant')
+              AND (content <> '' OR EXISTS (SELECT 1 FROM message_files f WHERE f.message_id = messages.id))
               AND instr(lower(content), lower(?)) AND {condition} AND (? IS NULL OR id <= ifnull((
                 SELECT id FROM messages WHERE place_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET {_AFTER}), id))
               ORDER BY id DESC LIMIT ?"""

@@ -2,8 +2,8 @@
 
 import discord
 
+from sources.attachments import Offered
 from sources.base import Quoted
-from sources.discord.attachments import Offered
 from sources.discord.cards import words_of
 from sources.discord.notifications import Author, Heard
 from sources.discord.places import person_id, shortened

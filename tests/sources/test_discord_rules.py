@@ -14,8 +14,9 @@ from pydantic import SecretStr
 from memory.people.access import Rule
 from memory.people.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.store.ids import OutboxId
+from sources.attachments import Offered, decode, looks_like_text
 from sources.base import Delivery, Kind, OutFile, PlaceKind, Quoted
-from sources.discord.attachments import Offered, decode, from_discord, looks_like_text
+from sources.discord.attachments import from_discord
 from sources.discord.endpoint import Said, allowed_mentions, matched, prefixed
 from sources.discord.notifications import (
     Author,

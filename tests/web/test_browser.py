@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Error, Page, async_playwright
+from playwright.async_api import Browser, Error, FilePayload, Page, async_playwright
 
 from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
 from memory.store.clock import utc_now
@@ -200,11 +200,12 @@ async def test_a_page_says_that_the_service_went_away_and_what_was_written_is_no
             assert await page.evaluate("sessionStorage.length") == 0
 
 
-async def focus(page: Page, words: str) -> None:
+async def focus(page: Page, words: str, *, back: bool = False) -> None:
     """Press Tab until something of these words has the focus."""
     for _ in range(120):
-        await page.keyboard.press("Tab")
-        held = "document.activeElement.matches('button, a, textarea') ? document.activeElement.textContent : ''"
+        await page.keyboard.press("Shift+Tab" if back else "Tab")
+        named = "document.activeElement.textContent.trim() || document.activeElement.title"
+        held = f"document.activeElement.matches('button, a, textarea') ? {named} : ''"
         if words in await page.evaluate(held):
             return
     raise AssertionError(f"nothing called {words} was reached")
@@ -226,6 +227,53 @@ async def test_an_answer_appears_as_it_is_written_and_the_page_lives(tmp_path: P
         async with asyncio.timeout(15):
             while await page.locator("tbody tr").count() == rows:
                 await page.wait_for_timeout(200)
+        assert wrong == []
+
+
+_DROP = """([kind, name, type, text]) => {
+  const data = new DataTransfer(), there = document.querySelector("form.composer textarea");
+  data.items.add(new File([text], name, { type }));
+  const more = { bubbles: true, cancelable: true };
+  there.dispatchEvent(kind === "paste" ? new ClipboardEvent(kind, { ...more, clipboardData: data })
+    : new DragEvent(kind, { ...more, dataTransfer: data }));
+}"""
+
+
+@pytest.mark.parametrize("phone", [False, True])
+async def test_files_are_attached_by_button_paste_and_drop(tmp_path: Path, *, phone: bool) -> None:
+    async with site(tmp_path) as s, browser() as made:
+        page, wrong = await signed_in(made, s, phone=phone, dark=phone)
+        await page.goto(f"{s.address}/chat/Carina")
+        async with page.expect_file_chooser() as chooser:
+            await focus(page, "Attach files")
+            await page.keyboard.press("Enter")
+        picture = await page.screenshot(clip={"x": 0, "y": 0, "width": 60, "height": 40})
+        png: FilePayload = {"name": "map.png", "mimeType": "image/png", "buffer": picture}
+        await (await chooser.value).set_files([png])
+        await page.evaluate(_DROP, ["paste", "notes.txt", "text/plain", "Elm Street"])
+        await page.evaluate(_DROP, ["drop", "<b>evil</b>\u202egpj.html", "text/html", "<script>1</script>"])
+        names = page.locator("[data-files] bdi")
+        assert await names.all_inner_texts() == ["map.png", "notes.txt", "<b>evil</b>gpj.html"]
+        assert await page.locator("[data-files] img").evaluate("(each) => each.decode().then(() => each.naturalWidth)")
+        await focus(page, "×", back=True)
+        await page.keyboard.press("Enter")
+        assert await names.all_inner_texts() == ["map.png", "notes.txt"]
+        assert not await page.evaluate("document.documentElement.scrollWidth > window.innerWidth")
+        await page.evaluate(_DROP, ["drop", "film.mp4", "video/mp4", "x" * 10_000_000])
+        assert "These files are too large" in await page.inner_text("#talk")
+        assert await names.count() == 2
+        found = (await Axe().run(page)).response["violations"]
+        assert [each["id"] for each in found] == []
+        await page.focus("textarea")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".say:not(.mine) footer a:text('Why?')")
+        assert not await page.is_visible("[data-files]")
+        await page.reload()
+        assert await page.locator(".mine img").evaluate("(each) => each.naturalWidth")
+        assert (await page.inner_text(".mine .files")).startswith("notes.txt")
+        async with page.expect_download() as saved:
+            await page.click("text=notes.txt")
+        assert (await (await saved.value).path()).read_text("utf-8") == "Elm Street"
         assert wrong == []
 
 

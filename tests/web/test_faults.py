@@ -6,8 +6,8 @@ import json
 import re
 import socket
 import time
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, closing
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, closing, contextmanager
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import urlsplit
@@ -15,10 +15,14 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from bot.agents.events import Watch
+from bot.runtime.watchers import Broadcast
 from memory.store.faults import commit_point
 from tests.bot.stage import until
 from tests.bot.terminals import Terminal, carina
 from tests.web.site import Site, csrf_of, site
+from tests.web.test_pages import scripted_by
+from tests.wire.model import Answer, ModelServer, Tokens
 
 _FILL = commit_point("test.web_graph")
 VIEWERS = 200
@@ -81,19 +85,50 @@ async def test_what_speaks_http_is_loaded_when_somebody_connects(
         assert loaded.count("bot.interfaces.web.site") == 1
 
 
-async def test_a_client_that_goes_away_in_the_middle_is_answered_all_the_same(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        program = await s.program("chat")
-        body = {"model": "Carina", "messages": [{"role": "user", "content": "hello"}], "stream": True}
-        async with program.stream("POST", "/v1/chat/completions", json=body) as stream:
-            await anext(stream.aiter_lines())
+async def test_a_client_that_goes_away_in_the_middle_is_answered_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_, listen = list[object](), Broadcast.listen
 
-        async def answered() -> bool:
-            return [each["status"] for each in await s.call("inbox.list")] == ["done"]
+    @contextmanager
+    def noted(broadcast: Broadcast, watch: Watch) -> Iterator[None]:
+        open_.append(watch)
+        with listen(broadcast, watch):
+            try:
+                yield
+            finally:
+                open_.remove(watch)
 
-        await until(answered, 20)
-        again = (await program.post("/v1/chat/completions", json={**body, "stream": False})).json()
-        assert again["choices"][0]["message"]["content"]
+    monkeypatch.setattr(Broadcast, "listen", noted)
+    text, body = "one two three four", {"model": "Carina", "messages": [{"role": "user", "content": "count"}]}
+    async with ModelServer.start() as model, site(tmp_path, more=scripted_by(model)) as s:
+        model.default = lambda _: Answer(text, chunks=4, pace=0.25, tokens=Tokens(70, 7))
+        program, resting = await s.program("chat"), len(open_)
+        for _ in range(2):
+            async with program.stream("POST", "/v1/chat/completions", json={**body, "stream": True}) as stream:
+                async for line in stream.aiter_lines():
+                    if "one" in line:
+                        break
+
+            async def nobody_listens() -> bool:
+                return len(open_) == resting
+
+            await until(nobody_listens, 5)
+            (row, *_) = await s.call("inbox.list")
+            assert row["status"] == "claimed", "its turn goes on"
+            assert (await s.call("inbox.trace", row=str(row["id"])))["answer"] == ""
+
+            async def answered(row: str = str(row["id"])) -> bool:
+                return bool((await s.call("inbox.show", row=row))["status"] == "done")
+
+            await until(answered, 20)
+            assert (await s.call("inbox.trace", row=str(row["id"])))["answer"] == text
+        (billed,) = await s.call("cost", by="agent")
+        assert (billed["calls"], billed["input_tokens"], billed["output_tokens"]) == (2, 140, 14)
+        again = (await program.post("/v1/chat/completions", json=body)).json()
+        assert again["choices"][0]["message"]["content"] == text
+        said = [each["content"] for each in model.requests[-1].messages if each["role"] == "assistant"]
+        assert said == [text, text], "what nobody read was said"
 
 
 async def test_a_graph_of_five_thousand_nodes_is_shown_in_part(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ from memory.agents import Agent
 from memory.knowledge.summaries import Compaction
 from memory.people.audience import Trust
 from memory.queue import agent_messages, messages, outbox
-from memory.queue.payloads import Quotation
+from memory.queue.payloads import Brought, Quotation
 from memory.queue.steps import Answered, CallDone, Step
 from memory.store.database import Rows
 from memory.store.ids import AgentId
@@ -150,6 +150,29 @@ def _headed(speaker: str, who: str | None, at: datetime, text: str, marks: tuple
 
 def _when(at: datetime) -> str:
     return at.isoformat(" ", "minutes")[:16] + " UTC"
+
+
+def carried(came: Brought, answers: Quoted) -> Iterable[Quoted]:
+    """What came with a message: what it answers, what was said before in the place, its files."""
+    if came.background:
+        yield quotation("earlier in this place", joined(map(line, came.background)))
+    if answers:
+        yield answers
+    elif (quoted := came.quoted) is not None:
+        who = "you" if quoted.by_us else quoted.speaker
+        yield quotation(display_name(who), quoted.text, "the message below answers this")
+    for file in came.attachments:
+        size = f"{file.size} bytes"
+        if file.text:
+            yield quotation(f"file {file.name}, {size}", file.text)
+        else:
+            called, kind = display_name(file.name, 100), display_name(file.content_type)
+            about = say("{name}, {kind}, {size}", name=called, kind=kind, size=size)
+            yield say(
+                "[attached file {about}: {why}]" if file.skipped else "[attached file {about}]",
+                about=about,
+                why=file.skipped,
+            )
 
 
 def answered(rows: Rows, asked: messages.Message, quoted: Quotation, shown: Iterable[messages.Message]) -> Quoted:

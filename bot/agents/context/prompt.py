@@ -15,14 +15,12 @@ from typing import assert_never
 
 from bot.agents.context import recovery
 from bot.agents.context.auto_recall import recalled, recalled_lines
-from bot.agents.context.history import answered, beginning, conversation, earlier, heard, in_view
+from bot.agents.context.history import answered, beginning, carried, conversation, earlier, heard, in_view
 from bot.agents.context.known_facts import Knowledge, knowledge, knowledge_parts
 from bot.agents.context.quotes import (
     NOTHING,
     Quoted,
     attribute,
-    display_name,
-    joined,
     line,
     place_name,
     quotation,
@@ -46,7 +44,7 @@ from memory.knowledge.summaries import Compaction
 from memory.people import quiet_hours, unshown
 from memory.people.audience import OWNER, PUBLIC, Audience
 from memory.people.identities import spot_called
-from memory.queue import inbox, messages, turns
+from memory.queue import inbox, message_files, messages, turns
 from memory.queue.inbox import InRow
 from memory.queue.payloads import PAYLOAD, Brought, Edited, Letter, PatrolDue, Payload, about
 from memory.queue.steps import (
@@ -84,6 +82,8 @@ class Asked:
     """The message that an event is about, as it is now."""
     answers: Quoted = NOTHING
     """Which of the messages in view it answers; empty where that is none of them, and is quoted."""
+    pictures: tuple[str, ...] = ()
+    """Those that are kept with it, as addresses that hold them."""
 
     @property
     def origin(self) -> MessageId:
@@ -215,7 +215,7 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     shown = [*history, *(each.message for each in material.asked)]
     found = replace(
         material,
-        asked=tuple(replace(each, answers=_answers(rows, each, shown)) for each in material.asked),
+        asked=tuple(_with_what_came(rows, turn, each, shown) for each in material.asked),
         place_name=inbox.place_name(rows, turn.place),
         zone="" if turn.person is None else quiet_hours.of(rows, (turn.person,)).zone,
         stable=tuple(each for each in known if each.type is not BlockType.LOG and each.id not in referenced),
@@ -235,9 +235,10 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     return found if reminders(found) else remind(rows, found)
 
 
-def _answers(rows: Rows, asked: Asked, shown: Iterable[messages.Message]) -> Quoted:
+def _with_what_came(rows: Rows, turn: Turn, asked: Asked, shown: Iterable[messages.Message]) -> Asked:
     quoted = asked.payload.quoted if isinstance(asked.payload, Brought) else None
-    return NOTHING if quoted is None else answered(rows, asked.message, quoted, shown)
+    answers = NOTHING if quoted is None else answered(rows, asked.message, quoted, shown)
+    return replace(asked, answers=answers, pictures=message_files.pictures(rows, asked.message.id, turn.scope))
 
 
 def remind(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) -> PromptInputs:
@@ -401,9 +402,9 @@ def _render_asked(material: PromptInputs, asked: Asked) -> UserMessage:
         return _render_event(material, asked)
     newest = asked is _newest(material)
     came = asked.payload if isinstance(asked.payload, Brought) else Brought()
-    parts = [_around_turn(material) if newest else "", *_carried(came, asked.answers), heard(row)]
+    parts = [_around_turn(material) if newest else "", *carried(came, asked.answers), heard(row)]
     text = "\n\n".join(part for part in parts if part)
-    return UserMessage(text, row.text, row.created_at, row.speaker, came.images)
+    return UserMessage(text, row.text, row.created_at, row.speaker, (*came.images, *asked.pictures))
 
 
 def _render_event(material: PromptInputs, asked: Asked) -> UserMessage:
@@ -425,29 +426,6 @@ def _render_event(material: PromptInputs, asked: Asked) -> UserMessage:
 
 def _newest(material: PromptInputs) -> Asked | None:
     return next((asked for asked in reversed(material.asked) if asked.message.deleted_at is None), None)
-
-
-def _carried(came: Brought, answers: Quoted) -> Iterable[Quoted]:
-    """What came with a message: what it answers, what was said before in the place, its files."""
-    if came.background:
-        yield quotation("earlier in this place", joined(map(line, came.background)))
-    if answers:
-        yield answers
-    elif (quoted := came.quoted) is not None:
-        who = "you" if quoted.by_us else quoted.speaker
-        yield quotation(display_name(who), quoted.text, "the message below answers this")
-    for file in came.attachments:
-        size = f"{file.size} bytes"
-        if file.text:
-            yield quotation(f"file {file.name}, {size}", file.text)
-        else:
-            called, kind = display_name(file.name, 100), display_name(file.content_type)
-            about = say("{name}, {kind}, {size}", name=called, kind=kind, size=size)
-            yield say(
-                "[attached file {about}: {why}]" if file.skipped else "[attached file {about}]",
-                about=about,
-                why=file.skipped,
-            )
 
 
 def _around_turn(material: PromptInputs) -> str:

@@ -2,23 +2,29 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
+from urllib.parse import quote
 
+from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, Response
 
 from bot.interfaces.web.context import FAILURES, Context, Question, told
 from bot.interfaces.web.render import render
-from bot.interfaces.web.security import Refusal
+from bot.interfaces.web.security import MOST_WITH_FILES, Refusal
 from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing
 from bot.services.caller import Spoken
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
+from sources.attachments import PICTURES, Offered, received
 from texts import _, error_text
 
 WHO = "dashboard"
 _LINES = 200
+_KEY = re.compile(r"[0-9a-f]{32}")
+_MOST_FILES = 50  # of a message; which of them are taken is decided elsewhere
 _MEMORY_ACTIONS = {
     "forget": ("why.forget", ("kind", "id")),
     "narrow": ("why.narrow", ("kind", "id")),
@@ -36,11 +42,15 @@ async def chat(ctx: Context) -> Response:
     to = await ctx.web.talk.conversation(WHO, name)
     asked = ""
     if ctx.request.method == "POST":
-        asked = await ctx.web.talk.say(to, (await ctx.form()).get("text", ""))
+        fields, files = await _composed(ctx)
+        text, key = fields.get("text", "").replace("\r\n", "\n"), fields.get("id", "")
+        named = f"page-{key}" if _KEY.fullmatch(key) else ""
+        asked = await ctx.web.talk.say(to, text, named, received(files))
     words = ctx.query("text").strip()
     lines = await ctx.web.talk.history(to.place.id, _LINES, words, ctx.number("at"))
     if ctx.part:
-        return HTMLResponse(render("chat_said.html", name=name, lines=lines[-1:]), headers={"X-Asked": asked})
+        mine = [each for each in lines if each.mine and each.external_id == asked]
+        return HTMLResponse(render("chat_said.html", name=name, lines=mine), headers={"X-Asked": asked})
     return ctx.page(
         "chat.html",
         title=_("Chat with {name}", name=to.to.name),
@@ -49,7 +59,37 @@ async def chat(ctx: Context) -> Response:
         lines=lines,
         asked=asked,
         words=words,
+        most=MOST_WITH_FILES,
     )
+
+
+async def _composed(ctx: Context) -> tuple[dict[str, str], list[Offered]]:
+    """What was written, and the files that go with it."""
+    if not ctx.request.headers.get("content-type", "").startswith("multipart/form-data"):
+        return await ctx.form(), []
+    async with ctx.request.form(max_files=_MOST_FILES, max_fields=2) as form:
+        fields = {name: value for name, value in form.items() if isinstance(value, str)}
+        return fields, [await _offered(each) for each in form.getlist("file") if isinstance(each, UploadFile)]
+
+
+async def _offered(file: UploadFile) -> Offered:
+    content = await file.read()
+    return Offered(file.filename or "", file.content_type or "", len(content), content=content)
+
+
+async def file(ctx: Context) -> Response:
+    """A file that came with a message. Pictures are shown; everything else is only saved, whatever it says it is."""
+    to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
+    message, position = ctx.number("of"), ctx.number("n")
+    found = None
+    if message is not None and position is not None:
+        found = await ctx.web.talk.file(to.place.id, message, position)
+    if found is None:
+        raise Refusal(404, _("There is nothing at this address."))
+    picture = found.content_type in PICTURES
+    shown = f"{'inline' if picture else 'attachment'}; filename*=UTF-8''{quote(found.name, safe='')}"
+    kind = found.content_type if picture else "application/octet-stream"
+    return Response(found.content, media_type=kind, headers={"Content-Disposition": shown})
 
 
 async def answer(ctx: Context) -> Response:
@@ -134,6 +174,7 @@ async def _changes(ctx: Context) -> AsyncIterator[str]:
 ROUTES = (
     ("/chat", chat),
     ("/chat/{name:path}/answer", answer),
+    ("/chat/{name:path}/file", file),
     ("/chat/{name:path}/stop", stop),
     ("/chat/{name:path}/why", why),
     ("/chat/{name:path}", chat),

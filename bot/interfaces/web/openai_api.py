@@ -4,11 +4,14 @@ Only what is asked last is said; what was said before is remembered by the agent
 refused instead.
 """
 
+import asyncio
+import base64
 import hashlib
 import json
+import mimetypes
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -17,10 +20,13 @@ from bot.errors import UserError
 from bot.interfaces.web.context import Context
 from bot.interfaces.web.talk import Answer, Conversation, Writing
 from memory.people.web_keys import WebKey
+from sources.attachments import Offered, received
+from sources.base import Attachment
 
 PREFIX = "carina/"
 _KNOWN = frozenset({"model", "messages", "stream", "stream_options", "n", "user"})
 _USER = re.compile(r"[\w.@+-]{1,64}")
+_DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
 _WHY = {
     "tools": "an agent has tools of its own; tools of a client are not supported",
     "functions": "an agent has tools of its own; functions of a client are not supported",
@@ -78,10 +84,11 @@ async def _begun(ctx: Context, asked: dict[str, Any]) -> tuple[Conversation, str
     key: WebKey = ctx.request.state.key
     try:
         to = await _conversation(ctx, key, asked["model"], asked["user"])
-        text, identifier = asked["text"], _identifier(ctx, key, asked["user"])
+        text, files = asked["said"]
+        identifier = _identifier(ctx, key, asked["user"], files)
         if identifier and await ctx.web.talk.said_otherwise(to, text, identifier):
             raise Unusable("This Idempotency-Key was used for another request.", status=422)
-        return to, await ctx.web.talk.say(to, text, identifier)
+        return to, await ctx.web.talk.say(to, text, identifier, files)
     except UserError as error:
         raise Unusable(str(error)) from error
 
@@ -166,26 +173,56 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         raise Unusable("stream_options can only have include_usage.", "stream_options")
     return {
         "model": wanted.removeprefix(PREFIX),
-        "text": _text(messages[-1].get("content")),
+        "said": _said(messages[-1].get("content")),
         "stream": bool(given.get("stream")),
         "user": user or "",
         "usage": bool((options or {}).get("include_usage")),
     }
 
 
-def _text(content: Any) -> str:
-    if isinstance(content, list):
-        if any(not isinstance(part, dict) or part.get("type") != "text" for part in content):
-            raise Unusable("Only text can be said; images, sound and files are not supported.", "messages")
-        content = "\n\n".join(str(part.get("text", "")) for part in content)
-    if not isinstance(content, str) or not content.strip():
+def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:
+    """The words of a message and the files with it. Raises Unusable."""
+    texts, files = list[str](), list[Offered]()
+    for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+        match part:
+            case {"type": "text", "text": str() as text}:
+                texts.append(text)
+            case {"type": "image_url", "image_url": {"url": str() as url, **more}}:
+                files.append(_offered(url, f"image {len(files) + 1}", more))
+            case {"type": "file", "file": {"file_data": str() as data, **more}}:
+                files.append(_offered(data, more.pop("filename", None) or f"file {len(files) + 1}", more))
+            case {"type": "file" | "input_image"}:
+                raise Unusable(
+                    "A file is sent with its content, as file_data: nothing is uploaded or loaded.", "messages"
+                )
+            case _:
+                raise Unusable("A message has text, images and files; nothing else is supported.", "messages")
+    text, taken = "\n\n".join(texts), received(files)
+    if refused := next((each for each in taken if each.skipped), None):
+        raise Unusable(f"{refused.name} cannot be taken: {refused.skipped}.", "messages")
+    if not text.strip() and not taken:
         raise Unusable("The last message has no text.", "messages")
-    return content
+    return text, taken
+
+
+def _offered(data: str, name: object, more: Mapping[object, object]) -> Offered:
+    """A file that a message holds as a data URL, or in base64 alone. Raises Unusable."""
+    if ignored := [each for each, value in more.items() if value not in (None, "auto")]:
+        raise Unusable(f"{ignored[0]} cannot be given: it would change nothing here.", "messages")
+    found = _DATA.match(data)
+    if found is None and re.match(r"[a-z]+:", data, re.IGNORECASE):
+        raise Unusable(f"{name} is not loaded from another server: send it as a data: URL with base64.", "messages")
+    try:
+        content = base64.b64decode(data[found.end() if found else 0 :], validate=True)
+    except ValueError:
+        raise Unusable(f"{name} is not valid base64.", "messages") from None
+    kind = (found[1] or "") if found else mimetypes.guess_type(str(name))[0] or ""
+    return Offered(str(name), kind, len(content), content=content)
 
 
 async def _json(ctx: Context) -> dict[str, Any]:
     try:
-        given = json.loads(await ctx.request.body())
+        given = await asyncio.to_thread(json.loads, await ctx.request.body())
     except (ValueError, RecursionError):
         given = None
     if not isinstance(given, dict):
@@ -212,10 +249,14 @@ async def _conversation(ctx: Context, key: WebKey, name: str, user: str) -> Conv
         raise _not_there(name, names) from error
 
 
-def _identifier(ctx: Context, key: WebKey, user: str) -> str:
-    """The id of what is said: with the same idempotency key it is said once."""
-    given = ctx.request.headers.get("idempotency-key", "")
-    return f"api-{hashlib.sha256(f'{key.id} {user} {given}'.encode()).hexdigest()[:32]}" if given else ""
+def _identifier(ctx: Context, key: WebKey, user: str, files: Sequence[Attachment]) -> str:
+    """The id of what is said, and a mark of the files with it: with the same idempotency key it is said once."""
+    if not (given := ctx.request.headers.get("idempotency-key", "")):
+        return ""
+    said, held = hashlib.sha256(f"{key.id} {user} {given}".encode()).hexdigest()[:32], hashlib.sha256()
+    for each in files:
+        held.update(f"{each.name}\n{each.content_type}\n{each.size}\n{each.text}\n".encode() + each.content)
+    return f"api-{said}.{held.hexdigest()[:16]}" if files else f"api-{said}"
 
 
 async def _usage(ctx: Context, said: str) -> dict[str, int]:

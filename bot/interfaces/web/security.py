@@ -23,7 +23,7 @@ from sources.terminal import PERSON
 from texts import LANGUAGES, _, speak, speaking
 
 COOKIE = "carina_session"
-MOST_BYTES = 1_000_000
+MOST_BYTES, MOST_WITH_FILES = 1_000_000, 10_000_000
 READ_SECONDS = 30.0
 _TRIES, _TRY_SECONDS = 10, 300.0
 _MOST_CLIENTS = 10_000
@@ -193,9 +193,10 @@ class Guarded:
         open_to_all = path.startswith(_OPEN)
         if not open_to_all or path == "/login":
             await self._identify(scope, headers, required=not open_to_all)
+        large = path.startswith("/v1/") or (path.startswith("/chat/") and _kind(headers) == "multipart/form-data")
         try:
-            async with asyncio.timeout(READ_SECONDS):
-                body = await _read(headers, receive)
+            async with asyncio.timeout(READ_SECONDS * (4 if large else 1)):
+                body = await _read(headers, receive, MOST_WITH_FILES if large else MOST_BYTES)
         except TimeoutError:
             raise Refusal(408, _("The request arrived too slowly. Send it again.")) from None
         if unsafe and state["csrf"] and not open_to_all:
@@ -268,24 +269,29 @@ def client_of(scope: Scope) -> str:
     return str(client[0]) if client else ""
 
 
-async def _read(headers: Headers, receive: Receive) -> bytes:
+async def _read(headers: Headers, receive: Receive, most: int) -> bytes:
     length = headers.get("content-length", "0")
-    if not length.isdecimal() or int(length) > MOST_BYTES:
-        raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=MOST_BYTES))
+    if not length.isdecimal() or int(length) > most:
+        raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=most))
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
             raise Refusal(400, _("The request ended early."))
         body += message.get("body", b"")
-        if len(body) > MOST_BYTES:
-            raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=MOST_BYTES))
+        if len(body) > most:
+            raise Refusal(413, _("At most {most_bytes:,} bytes can be sent.", most_bytes=most))
         if not message.get("more_body"):
             return bytes(body)
 
 
+def _kind(headers: Headers) -> str:
+    return headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
 def _field(headers: Headers, body: bytes, name: str) -> str:
-    if not headers.get("content-type", "").startswith("application/x-www-form-urlencoded"):
+    """A field of a form; none of one with files, which comes from our script and carries its token in a header."""
+    if _kind(headers) != "application/x-www-form-urlencoded":
         return ""
     return (parse_qs(body.decode("utf-8", "replace")).get(name) or [""])[0]
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -15,15 +15,17 @@ from bot.services.system.front_ends import Addressee
 from bot.services.transactions import reads
 from memory import agents, budgets
 from memory.people.audience import OWNER, Scope
-from memory.queue import inbox, messages, outbox
+from memory.queue import inbox, message_files, messages, outbox
 from memory.queue.inbox import InRow, Status
+from memory.queue.message_files import MessageFile
 from memory.queue.messages import Message
 from memory.store.clock import from_text
 from memory.store.database import Database, Rows
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, snowflakes
 from sources.api import SOURCE, ApiSource, place_of, user_of
-from sources.base import Notification, Place
+from sources.attachments import PICTURES
+from sources.base import Attachment, Notification, Place
 from sources.terminal import PERSON
 from texts import _, number_text
 
@@ -67,6 +69,17 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class LineFile:
+    """A file with a line; `which` names it in an address. `skipped` says why it was not taken."""
+
+    name: str
+    size: int
+    which: str
+    is_picture: bool = False
+    skipped: str = ""
+
+
+@dataclass(frozen=True)
 class Line:
     """A line of a conversation; `external_id` is what *why* is asked about, of an answer."""
 
@@ -76,6 +89,7 @@ class Line:
     text: str
     at: datetime
     external_id: str
+    files: tuple[LineFile, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,9 +125,9 @@ class Talk:
         there = place_of(who, to.group, to.name, user)
         return Conversation(to, there, several, user_of(who, user) if user else None)
 
-    async def say(self, to: Conversation, text: str, external_id: str = "") -> str:
+    async def say(self, to: Conversation, text: str, external_id: str = "", files: Sequence[Attachment] = ()) -> str:
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
-        if not text.strip() or len(text) > LONGEST:
+        if not (text.strip() or files) or len(text) > LONGEST:
             raise UserError(
                 "A message has 1 to {most} characters; this one has {count}.",
                 most=number_text(LONGEST),
@@ -124,7 +138,7 @@ class Talk:
         if words := self.services.community.privacy.words_withheld(to.user or PERSON):
             raise UserError(words)
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
-        self._receive(self._heard(to, text, said))
+        self._receive(replace(self._heard(to, text, said), attachments=tuple(files)))
         await self.router.taken_in(_STORED_SECONDS)
         if refused := self.router.workers.unstored.words():
             raise UserError("I will answer this later. {refused}", refused=refused)
@@ -132,11 +146,15 @@ class Talk:
 
     @reads
     def said_otherwise(self, rows: Rows, to: Conversation, text: str, external_id: str) -> bool:
-        """Whether that id is of something else that was said before."""
-        known = messages.by_external(rows, SOURCE, external_id)
+        """Whether that id is of something else that was said before. What stands behind a "." in it marks files."""
+        known = messages.by_external_prefix(rows, SOURCE, external_id.partition(".")[0])
         if known is None:
             return False
-        return known.place != to.place.id or known.text not in ("", storable(self._heard(to, text, external_id).text))
+        return (
+            known.external_id != external_id
+            or known.place != to.place.id
+            or known.text not in ("", storable(self._heard(to, text, external_id).text))
+        )
 
     def _heard(self, to: Conversation, text: str, external_id: str) -> Notification:
         heard = self.source.hear(text, external_id, to.place, to.to.group, to.user)
@@ -202,6 +220,11 @@ class Talk:
         found = messages.said_in(rows, place, Scope(OWNER), limit, words, around)
         return [_line(rows, each) for each in found]
 
+    @reads
+    def file(self, rows: Rows, place: PlaceId, message: int, position: int) -> MessageFile | None:
+        """A file that came with a message of a conversation of the owner's."""
+        return message_files.one(rows, place, message, position, Scope(OWNER))
+
 
 def _told(event: TurnEvent) -> Writing | Doing | None:
     """What who waits is told of it; None: look whether it is over."""
@@ -226,7 +249,12 @@ def _line(rows: Rows, message: Message) -> Line:
     external = (found["external_id"] if found is not None else "") or ""
     mine = message.role == "user"
     identifier = (message.external_id or "") if mine else external
-    return Line(message.id, mine, message.speaker, message.text, message.created_at, identifier)
+    files = message_files.names(rows, message.id, Scope(OWNER)) if mine else ()
+    shown = tuple(
+        LineFile(each.name, each.size, f"of={message.id}&n={number}", each.content_type in PICTURES, each.skipped)
+        for number, each in enumerate(files)
+    )
+    return Line(message.id, mine, message.speaker, message.text, message.created_at, identifier, shown)
 
 
 def _agent_names(rows: Rows) -> list[str]:

@@ -43,6 +43,7 @@ WORDS = {
         ngettext_noop("{count} file", "{count} files"),
         gettext_noop("in folders, with words from conversations"),
     ),
+    "files": (ngettext_noop("{count} file", "{count} files"), gettext_noop("sent with messages in the dashboard")),
     "usage": (ngettext_noop("{count} model call", "{count} model calls"), gettext_noop("numbers only")),
     "grants": (
         ngettext_noop("{count} permission", "{count} permissions"),

@@ -100,6 +100,7 @@ UNSHOWN = {
     "memory_block_quarantine": "what doctor shows",
     "memory_block_repairs": "what doctor shows",
     "memory_block_writers": "ids",
+    "message_files": "what the dashboard shows again; models read them from the payload (test_entrances)",
     "migration_checksums": "digests",
     "model_usage": "names of models",
     "outbox": "what is sent, which `messages` holds as well",

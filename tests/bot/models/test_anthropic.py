@@ -89,6 +89,17 @@ async def test_the_stable_beginning_is_marked_for_the_cache(server: AnthropicSer
     assert sent["temperature"] == 0.5
 
 
+async def test_images_are_shown_by_address_or_as_they_are(server: AnthropicServer, model: HttpModel) -> None:
+    server.script = [Says([text("hi")])]
+    images = ("https://cdn.example/a.png", "data:image/png;base64,iVBORw==")
+    await last(model, replace(HELLO, messages=(UserMessage("look", images=images),)))
+    assert [part.get("source") for part in server.requests[0]["messages"][0]["content"]] == [
+        None,
+        {"type": "url", "url": images[0]},
+        {"type": "base64", "media_type": "image/png", "data": "iVBORw=="},
+    ]
+
+
 @pytest.mark.parametrize(
     ("reply", "kind", "words"),
     [

@@ -65,14 +65,19 @@ def test_the_question_and_its_calls_stay_together(messages: Sequence[Message]) -
 
 
 async def test_images_that_are_not_taken_are_named_instead() -> None:
-    shown = UserMessage("look", said="look", images=("https://cdn.example/a/cat.png?ex=1", "https://cdn.example/"))
+    shown = UserMessage(
+        "look",
+        said="look",
+        images=("https://cdn.example/a/cat.png?ex=1", "https://cdn.example/", "data:image/png;base64,aaaa"),
+    )
     inner = ScriptedModel([TextDelta("I"), ModelRejected("400")], says("a cat"))
     found = await events(RetryingModel(inner), conversation(shown))
     assert found[:2] == [TextDelta("I"), Restarted()]
     [again] = inner.requests[1].messages
     assert isinstance(again, UserMessage)
     assert again.images == ()
-    assert again.text == "look\n[image that you cannot see: cat.png]\n[image that you cannot see: unnamed]"
+    named = ("cat.png", "unnamed", "image/png")
+    assert again.text == "\n".join(["look", *(f"[image that you cannot see: {name}]" for name in named)])
 
 
 async def test_what_can_be_compacted_by_who_asks_is_given_back_when_it_is_too_long() -> None:

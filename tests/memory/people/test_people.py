@@ -35,7 +35,7 @@ from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSu
 from memory.knowledge.working import NewEntry as NewKept
 from memory.people import access, quiet_hours, states, unshown
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.queue import follow_ups, gaps, inbox, messages, outbox, place_settings, turns
+from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
 from memory.queue.gaps import Span
 from memory.queue.inbox import Heard, InRow
 from memory.queue.messages import Said
@@ -222,6 +222,8 @@ def lived(tx: Tx) -> None:
     direct = taken(tx, 1, f"my word is {SECRET}", place=DIRECT, payload=Brought(background=(SECRET,)))
     gaps.note(tx, [Span(PlaceId("discord:user:ann"), "1", "2")], "503", NOON, NOON)
     scope = Scope(person_audience(ANN))
+    poem = message_files.MessageFile("poem.txt", "text/plain", 9, content=SECRET.encode())
+    message_files.add(tx, direct.message or MessageId(0), (poem,), scope.audience)
     running = begun(tx, direct, place=DIRECT.id, scope=scope)
     turns.add_step(tx, running, Answered(f"so it is {SECRET}"), NOON)
     answered(tx, running, f"Noted: {SECRET}.")
@@ -353,7 +355,7 @@ def test_an_export_holds_the_persons_words_and_is_plain_data(tx: Tx) -> None:
     lived(tx)
     exported = {store.name: json.dumps(store.export(tx, ANN)) for store in stores.STORES}
     assert {name for name, text in exported.items() if SECRET in text} == {
-        "groups", "folders",
+        "groups", "folders", "files",
         "messages", "inbox", "outbox", "turns", "grants", "requests", "archival", "blocks", "admission", "reminders",
         "tasks", "events", "activity", "facts", "knowledge",
         "states", "graph",
@@ -370,7 +372,7 @@ def test_no_table_holds_a_word_of_a_person_who_was_erased(tx: Tx) -> None:
     lived(tx)
     assert {
         "messages", "inbox", "outbox", "archival_entries", "archival_journal", "memory_blocks", "turn_steps",
-        "activity_events", "tasks", "facts", "fact_sources", "items",
+        "activity_events", "tasks", "facts", "fact_sources", "items", "message_files",
     } <= set(holding(tx, SECRET))  # fmt: skip
     assert holding(tx, SECRET[:8])
     erase(tx, ANN)

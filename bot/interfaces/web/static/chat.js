@@ -4,54 +4,111 @@
   if (!chat) return;
   const talk = chat.querySelector("#talk"), form = chat.querySelector("form.composer"), area = form.querySelector("textarea");
   const stop = form.querySelector("[data-stop]"), csrf = document.body.dataset.csrf;
-  let asked = "", stream = null;
+  const strip = form.querySelector("[data-files]"), picker = form.querySelector("[type=file]"), attach = form.querySelector("[data-attach]");
+  let asked = "", files = [], sending = false, failed = null;
 
-  const send = (path, fields) => fetch(path, {
-    method: "POST", headers: { "X-CSRF-Token": csrf, "HX-Request": "true", "Content-Type": "application/x-www-form-urlencoded" },
-    body: new URLSearchParams(fields),
-  });
+  const send = (path, body) => fetch(path, { method: "POST", headers: { "X-CSRF-Token": csrf, "HX-Request": "true" }, body });
   const end = () => scrollTo({ top: document.body.scrollHeight });
-  const add = (html) => { document.querySelector("#nothing")?.remove(); talk.insertAdjacentHTML("beforeend", html); end(); };
+  const ifAtEnd = (change) => {
+    const near = innerHeight + scrollY > document.body.scrollHeight - 200;
+    change();
+    if (near) end();
+  };
   const bubble = (text, mine) => {
     const say = document.createElement("article"), inner = document.createElement("div");
     say.className = mine ? "say mine" : "say"; inner.className = "bubble"; inner.textContent = text; say.append(inner);
     document.querySelector("#nothing")?.remove(); talk.append(say); end();
     return inner;
   };
+  const become = (say, html) => { say.insertAdjacentHTML("beforebegin", html); say.remove(); };
+
+  const shown = (file, place) => {
+    const item = document.createElement("li"), name = document.createElement("bdi"), size = document.createElement("span");
+    const remove = document.createElement("button"), unit = { style: "unit", unit: "kilobyte" };
+    name.textContent = file.name.replace(/[\u202a-\u202e\u2066-\u2069\u061c\u200b-\u200f\ufeff]/g, "");
+    size.className = "faint"; size.textContent = new Intl.NumberFormat(document.documentElement.lang, unit).format(Math.ceil(file.size / 1024));
+    remove.type = "button"; remove.className = "small"; remove.textContent = "×";
+    remove.setAttribute("aria-label", `${chat.dataset.remove} ${name.textContent}`);
+    remove.addEventListener("click", () => {
+      files.splice(place, 1); show();
+      (strip.querySelectorAll("button")[place] || area).focus();
+    });
+    if (/^image\/(png|jpeg|gif|webp)$/.test(file.type)) {
+      const picture = document.createElement("img"), reader = new FileReader();
+      picture.alt = ""; item.append(picture);
+      reader.addEventListener("load", () => { picture.src = reader.result; });
+      reader.readAsDataURL(file);
+    }
+    item.append(name, size, remove);
+    return item;
+  };
+  const show = () => {
+    strip.hidden = !files.length; area.required = !files.length;
+    strip.replaceChildren(...files.map(shown));
+  };
+  const add = (more) => {
+    const wanted = [...files, ...more], most = Number(chat.dataset.most) - 100_000;
+    if (wanted.reduce((sum, file) => sum + file.size, 0) > most) bubble(chat.dataset.large, false);
+    else { files = wanted; show(); }
+    area.focus();
+  };
+  attach.hidden = false;
+  attach.addEventListener("click", () => picker.click());
+  picker.addEventListener("change", () => { add(picker.files); picker.value = ""; });
+  area.addEventListener("paste", (event) => {
+    if (event.clipboardData.files.length) { event.preventDefault(); add(event.clipboardData.files); }
+  });
+  for (const kind of ["dragover", "dragleave", "drop"]) {
+    addEventListener(kind, (event) => {
+      if (!event.dataTransfer?.types.includes("Files")) return;
+      event.preventDefault();
+      chat.classList.toggle("over", kind === "dragover");
+      if (kind === "drop") add(event.dataTransfer.files);
+    });
+  }
+
   const follow = (id) => {
     asked = id; stop.hidden = false;
-    const growing = bubble("", false);
+    const growing = bubble("", false), stream = new EventSource(`${chat.dataset.chat}/answer?id=${encodeURIComponent(id)}`);
     growing.classList.add("working");
-    stream = new EventSource(`${chat.dataset.chat}/answer?id=${encodeURIComponent(id)}`);
-    stream.addEventListener("text", (event) => { growing.textContent = JSON.parse(event.data); end(); });
+    stream.addEventListener("text", (event) => ifAtEnd(() => { growing.textContent = JSON.parse(event.data); }));
     stream.addEventListener("doing", (event) => { const what = JSON.parse(event.data); if (what && !growing.textContent) growing.textContent = what; });
     stream.addEventListener("answer", (event) => {
-      stream.close(); stop.hidden = true;
+      stream.close();
+      if (asked === id) stop.hidden = true;
       const html = JSON.parse(event.data);
-      if (html.startsWith("<article")) { growing.parentElement.remove(); add(html); }
-      else { growing.classList.remove("working"); growing.textContent = html; }
-      area.focus();
+      ifAtEnd(() => {
+        if (html.startsWith("<article")) become(growing.parentElement, html);
+        else { growing.classList.remove("working"); growing.textContent = html; }
+      });
     });
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
-    const text = area.value.trim();
-    if (!text) return;
-    const mine = bubble(text, true), answer = await send(chat.dataset.chat, { text }).catch(() => null);
-    const id = answer?.headers.get("X-Asked");
-    if (!answer?.ok || !id) {
-      mine.parentElement.remove();
-      const page = answer && new DOMParser().parseFromString(await answer.text(), "text/html");
-      bubble(page?.querySelector("main .card .text")?.textContent || chat.dataset.unsent, false);
-      return;
-    }
-    area.value = "";
-    follow(id);
+    const text = area.value.trim(), brought = files, body = new FormData();
+    if (sending || !(text || brought.length)) return;
+    // What may have arrived although no answer came is sent again under its first id, and so said once.
+    const again = failed?.text === text && failed.files.length === brought.length && brought.every((file, n) => file === failed.files[n]);
+    const key = again ? failed.id : [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+    failed = { id: key, text, files: brought };
+    body.append("text", text); body.append("id", key);
+    brought.forEach((file) => body.append("file", file, file.name));
+    const mine = bubble(text || "…", true).parentElement;
+    sending = true; area.value = ""; files = []; show();
+    const answer = await send(chat.dataset.chat, brought.length ? body : new URLSearchParams(body)).catch(() => null);
+    const id = answer?.headers.get("X-Asked"), told = await answer?.text();
+    sending = false;
+    if (answer?.ok && id) { failed = null; become(mine, told); area.focus(); follow(id); return; }
+    mine.remove();
+    area.value = [text, area.value].filter(Boolean).join("\n"); files = [...brought, ...files]; show();
+    const plain = answer?.headers.get("Content-Type").startsWith("text/plain");
+    const words = plain ? told : answer && new DOMParser().parseFromString(told, "text/html").querySelector("main .card .text")?.textContent;
+    bubble(words || chat.dataset.unsent, false);
   });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); form.requestSubmit(); }
   });
-  stop.addEventListener("click", async () => { await send(`${chat.dataset.chat}/stop`, { id: asked }); });
+  stop.addEventListener("click", async () => { await send(`${chat.dataset.chat}/stop`, new URLSearchParams({ id: asked })); });
   if (chat.dataset.asked) follow(chat.dataset.asked);
   const named = location.hash && document.getElementById(location.hash.slice(1));
   if (named) named.scrollIntoView({ block: "center" }); else { end(); area.focus(); }

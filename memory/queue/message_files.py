@@ -1,0 +1,66 @@
+"""Files that came with messages and that nobody but us has: what the dashboard shows again and models look at.
+
+A file belongs to its message: it has its audience and goes with its words.
+"""
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from memory.people.audience import Audience, Scope
+from memory.store.database import Rows, Tx
+from memory.store.ids import MessageId, PlaceId, TurnId
+from memory.store.row_mapper import RowMapper
+
+
+@dataclass(frozen=True)
+class MessageFile:
+    """`skipped` says why its content was not taken."""
+
+    name: str
+    content_type: str
+    size: int
+    skipped: str = ""
+    content: bytes = field(default=b"", repr=False)
+
+
+def add(tx: Tx, message: MessageId, files: Iterable[MessageFile], audience: Audience) -> None:
+    for position, file in enumerate(files):
+        values = {"message_id": message, "position": position, "audience": audience, **_file.values(file)}
+        tx.insert("message_files", values, ignore=True)
+
+
+def forget_of_programs(tx: Tx, turn: TurnId) -> None:
+    """What a turn answers has served: programs have their files themselves, only the dashboard shows them again."""
+    sql = """DELETE FROM message_files WHERE message_id IN (
+               SELECT i.message_id FROM inbox i JOIN places p ON p.id = i.place_id
+               WHERE i.turn_id = ? AND i.status = 'claimed' AND p.kind = 'api')"""
+    tx.run(sql, (turn,))
+
+
+def names(rows: Rows, message: MessageId, scope: Scope) -> list[MessageFile]:
+    """The files of a message, without what is in them."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT name, content_type, size, skipped, x'' AS content FROM message_files
+              WHERE message_id = ? AND {condition} ORDER BY position"""
+    return _file.all(rows, sql, (message, *parameters))
+
+
+def pictures(rows: Rows, message: MessageId, scope: Scope) -> tuple[str, ...]:
+    """The pictures of a message, as URLs that hold them."""
+    condition, parameters = scope.sql("audience")
+    sql = f"""SELECT content_type, content FROM message_files WHERE message_id = ? AND {condition}
+              AND content_type GLOB 'image/*' AND skipped = '' ORDER BY position"""
+    found = rows.all(sql, (message, *parameters))
+    return tuple(f"data:{kind};base64,{base64.b64encode(content).decode()}" for kind, content in found)
+
+
+def one(rows: Rows, place: PlaceId, message: int, position: int, scope: Scope) -> MessageFile | None:
+    """A file that was taken with a message of a place, if the scope may use it."""
+    condition, parameters = scope.sql("f.audience")
+    sql = f"""SELECT f.* FROM message_files f JOIN messages m ON m.id = f.message_id WHERE f.message_id = ?
+              AND f.position = ? AND f.skipped = '' AND m.place_id = ? AND {condition}"""
+    return _file.first(rows, sql, (message, position, place, *parameters))
+
+
+_file = RowMapper(MessageFile)
