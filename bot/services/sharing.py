@@ -38,8 +38,6 @@ from sources.base import Endpoint
 from sources.terminal import PERSON, Journal
 from texts import error_text
 
-_OPEN_FILES = 64
-
 
 @asynccontextmanager
 async def open_shared(
@@ -59,7 +57,7 @@ async def open_shared(
         folder, redact = open_folder(config), Redactor(config.secrets()).text
         stack.enter_context(folder.lock())
         models = await stack.enter_async_context(open_models(config, clock))
-        constellations = await stack.enter_async_context(Constellations.open(folder.path, clock, _OPEN_FILES))
+        constellations = await stack.enter_async_context(Constellations.open(folder.path, clock))
         configured = await _configured(config, constellations, at_rest=at_rest)
         home = await stack.enter_async_context(constellations.use(configured.id))
         embedders = await stack.enter_async_context(aclosing(Embedders(config)))

@@ -1,11 +1,9 @@
 """The registry of constellations: which exist, which place belongs to which, and which are open.
 
-Each constellation is a file of its own, so that no query can cross. Open files are kept in a bounded LRU: each
-costs two threads. A file in use is never closed.
+Each constellation is a file of its own, so that no query can cross. A file is open as long as somebody uses it.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import AsyncIterator, Collection, Iterable
 from contextlib import AsyncExitStack, asynccontextmanager, closing
 from dataclasses import dataclass, field
@@ -52,18 +50,13 @@ class Assigned:
 
 
 @dataclass
-class _Open:
-    database: Database
-    stack: AsyncExitStack
-    users: int = 0
-
-
-@dataclass
 class _Slot:
-    """One constellation's place in the LRU; the lock keeps two tasks from opening it at once."""
+    """A file and how many use it; the lock keeps two tasks from opening or closing it at once."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    open: _Open | None = None
+    users: int = 0
+    database: Database | None = None
+    stack: AsyncExitStack = field(default_factory=AsyncExitStack)
 
 
 def require_registry(folder: Path) -> None:
@@ -80,29 +73,29 @@ def require_registry(folder: Path) -> None:
 class Constellations:
     """All constellations of one data folder."""
 
-    def __init__(self, folder: Path, registry: Database, limit: int, clock: Clock) -> None:
+    def __init__(self, folder: Path, registry: Database, clock: Clock) -> None:
         self._folder = folder
         self.registry = registry
-        self._limit = limit
         self._clock = clock
         self._known: dict[ConstellationId, Constellation] = {}
         self._places: dict[str, Assigned] = {}
         self._former: dict[str, set[ConstellationId]] = {}
-        self._slots: OrderedDict[ConstellationId, _Slot] = OrderedDict()
+        self._slots: dict[ConstellationId, _Slot] = {}
 
     @classmethod
     @asynccontextmanager
-    async def open(cls, folder: Path, clock: Clock, limit: int = 64) -> AsyncIterator["Constellations"]:
-        """Open the registry under `folder`; at most `limit` idle constellations stay open."""
+    async def open(cls, folder: Path, clock: Clock) -> AsyncIterator["Constellations"]:
+        """Open the registry under `folder`."""
         require_registry(folder)
         prepare(folder / "global.db", Kind.GLOBAL)
         async with Database.open(folder / "global.db") as registry:
-            constellations = cls(folder, registry, limit, clock)
+            constellations = cls(folder, registry, clock)
             await constellations._load()
             try:
                 yield constellations
-            finally:
-                await constellations._close_all()
+            finally:  # whoever was cancelled twice did not close its own
+                for slot in constellations._slots.values():
+                    await slot.stack.aclose()
 
     async def _load(self) -> None:
         for row_id, name, path in await self.registry.read(_read_registry):
@@ -204,14 +197,12 @@ class Constellations:
         Raises StoreError while somebody uses its file.
         """
         found = self._known.pop(constellation)  # nobody opens it from now on
-        slot = self._slots.setdefault(constellation, _Slot())
         try:
-            await self._close_unused(slot, found)
+            await self._require_unused(found)
             await self.registry.write(_REMOVE, lambda tx: _remove(tx, constellation), durable=True)
         except BaseException:
             self._known[constellation] = found
             raise
-        self._slots.pop(constellation, None)
         places = [each.place for each in self.assigned(constellation)]
         for place in places:
             del self._places[place]
@@ -233,18 +224,13 @@ class Constellations:
         now = self._clock()
         await self.registry.write(_POSITION, lambda tx: tx.run(sql, (source, position, now)), durable=durable)
 
-    async def _close_unused(self, slot: _Slot, found: Constellation) -> None:
-        """Close a file, waiting a moment for who looks into it in passing."""
+    async def _require_unused(self, found: Constellation) -> None:
+        """Wait a moment for who looks into a file in passing. Raises StoreError while somebody uses it."""
         for _ in range(_LOOKS):
-            if slot.open is not None and slot.open.users:
-                await asyncio.sleep(_LOOK_SECONDS)
-        async with slot.lock:
-            if slot.open is None:
+            if found.id not in self._slots:
                 return
-            if slot.open.users:
-                raise StoreError("the constellation {name} is in use; try again in a moment", name=found.name)
-            idle, slot.open = slot.open, None
-            await idle.stack.aclose()
+            await asyncio.sleep(_LOOK_SECONDS)
+        raise StoreError("the constellation {name} is in use; try again in a moment", name=found.name)
 
     def of_place(self, bindings: Iterable[str], default: ConstellationId) -> ConstellationId:
         """To whom a place belongs: the first of its bindings that is known, narrowest first, else the default."""
@@ -256,54 +242,38 @@ class Constellations:
         return {each for binding in bindings for each in self._former.get(binding, ())}
 
     def open_now(self) -> list[ConstellationId]:
-        return [identifier for identifier, slot in self._slots.items() if slot.open is not None]
+        return [identifier for identifier, slot in self._slots.items() if slot.database is not None]
 
     async def hurry(self) -> None:
         """Let no open file be waited for much longer: the service is about to end."""
-        opened = [slot.open.database for slot in self._slots.values() if slot.open is not None]
+        opened = [slot.database for slot in self._slots.values() if slot.database is not None]
         await asyncio.gather(*(database.hurry() for database in (self.registry, *opened)))
 
     @asynccontextmanager
     async def use(self, constellation: ConstellationId) -> AsyncIterator[Database]:
         """The open database of a constellation, kept open while the context lasts."""
         slot = self._slots.setdefault(constellation, _Slot())
-        async with slot.lock:
-            if constellation not in self._known:
-                raise StoreError("that constellation was deleted")
-            if slot.open is None:
-                slot.open = await self._open_file(self._known[constellation].path)
-            slot.open.users += 1
-            opened = slot.open
-        self._slots.move_to_end(constellation)
+        slot.users += 1
         try:
-            yield opened.database
+            async with slot.lock:
+                if constellation not in self._known:
+                    raise StoreError("that constellation was deleted")
+                database = slot.database or await self._open_file(slot, self._known[constellation].path)
+            yield database
         finally:
-            opened.users -= 1
-            await self._close_idle()
+            slot.users -= 1
+            async with slot.lock:
+                if not slot.users:
+                    slot.database = None
+                    await slot.stack.aclose()
+            if not slot.users and self._slots.get(constellation) is slot:
+                del self._slots[constellation]
 
-    async def _open_file(self, path: Path) -> _Open:
+    async def _open_file(self, slot: _Slot, path: Path) -> Database:
         require(path)
         prepare(path, Kind.CONSTELLATION)
-        async with AsyncExitStack() as stack:
-            database = await stack.enter_async_context(Database.open(path))
-            return _Open(database, stack.pop_all())
-
-    async def _close_idle(self) -> None:
-        opened = sum(slot.open is not None for slot in self._slots.values())
-        for slot in list(self._slots.values()):
-            if opened <= self._limit:
-                return
-            if slot.open is not None and slot.open.users == 0 and not slot.lock.locked():
-                async with slot.lock:
-                    idle, slot.open = slot.open, None
-                    await idle.stack.aclose()
-                opened -= 1
-
-    async def _close_all(self) -> None:
-        for slot in self._slots.values():
-            if slot.open is not None:
-                await slot.open.stack.aclose()
-                slot.open = None
+        slot.database = await slot.stack.enter_async_context(Database.open(path))
+        return slot.database
 
 
 def registered(folder: Path) -> list[Path]:

@@ -37,7 +37,6 @@ _FILL = commit_point("bench.fill_constellations")
 CONSTELLATIONS, ACTIVE = 1_000, 50
 _MESSAGES = 500  # stored in each active one before it is measured
 _SAID = 20  # notifications to each active one while it is measured
-_OPEN = 64  # what the service keeps open
 
 
 def _named(config: Config, number: int) -> Config:
@@ -51,7 +50,7 @@ async def _measure(folder: Path, count: int, active: int) -> dict[str, float]:
     begin = time.perf_counter()
     ids: list[ConstellationId] = []
     groups: dict[ConstellationId, GroupId] = {}
-    async with Constellations.open(folder, utc_now, _OPEN) as constellations:
+    async with Constellations.open(folder, utc_now) as constellations:
         for number in range(count):
             owner = PersonId("bench:owner")
             if number < active:
@@ -64,7 +63,7 @@ async def _measure(folder: Path, count: int, active: int) -> dict[str, float]:
             ids.append(identifier)
     found["ms to make one"] = 1000 * (time.perf_counter() - begin) / count
     begin = time.perf_counter()
-    async with Constellations.open(folder, utc_now, _OPEN) as constellations:
+    async with Constellations.open(folder, utc_now) as constellations:
         found["ms to open the registry of all"] = 1000 * (time.perf_counter() - begin)
         found |= await _serve(constellations, ids, groups)
     return found

@@ -276,7 +276,6 @@ async def test_what_is_made_while_it_sleeps_wakes_it(here: Ground) -> None:
 async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
     here: Ground, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    here.constellations._limit = 0  # none stays open that nobody uses
     await here.put("far", At(NOON + 30 * DAY))
     await here.runner.tick()
     assert here.constellations.open_now() == []

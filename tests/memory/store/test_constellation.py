@@ -24,7 +24,7 @@ def clock() -> datetime:
 
 @pytest.fixture
 async def homes(tmp_path: Path) -> AsyncIterator[Constellations]:
-    async with Constellations.open(tmp_path, clock, limit=2) as opened:
+    async with Constellations.open(tmp_path, clock) as opened:
         yield opened
 
 
@@ -76,40 +76,17 @@ def put_place(tx: Tx) -> None:
     tx.insert("places", row)
 
 
-async def test_idle_files_beyond_the_limit_are_closed_the_longest_unused_first(homes: Constellations) -> None:
-    found = await made(homes, 4)
-    for each in found:
-        async with homes.use(each.id):
-            pass
-    assert writers() == 2
-    tasks = {task for task in asyncio.all_tasks() if task.get_name() == "writer of carina.db"}
-    for each in found[2:]:  # these two are still open: nothing is opened anew
-        async with homes.use(each.id):
-            pass
-    assert {task for task in asyncio.all_tasks() if task.get_name() == "writer of carina.db"} == tasks
-    async with homes.use(found[0].id) as database:  # this one is opened again, and works
-        assert (await database.read(lambda rows: rows.one("SELECT 1"))) is not None
-    assert writers() == 2
-
-
-async def test_a_file_in_use_is_never_closed_however_many_are_open(homes: Constellations) -> None:
-    found = await made(homes, 5)
+async def test_a_file_is_open_as_long_as_somebody_uses_it(homes: Constellations) -> None:
+    found = await made(homes, 3)
     async with homes.use(found[0].id) as held:
-        for each in found[1:]:
-            async with homes.use(each.id):
-                pass
-        await held.write(NOTE, put_place)
-        assert writers() == 2
-        opened = [homes.use(each.id) for each in found]
-        databases = [await one.__aenter__() for one in opened]
-        assert databases[0] is held
-        assert writers() == 5
-        for database in databases[1:]:
-            await database.write(NOTE, put_place)
-        for one in opened:
-            await one.__aexit__(None, None, None)
-        assert writers() == 2
+        for each in found:
+            async with homes.use(each.id) as database:
+                await database.write(NOTE, put_place)
+        assert (writers(), homes.open_now()) == (1, [found[0].id])
         assert await held.read(lambda rows: len(rows.all("SELECT 1 FROM places"))) == 1
+    assert (writers(), homes.open_now()) == (0, [])
+    async with homes.use(found[0].id) as database:  # this one is opened again, and works
+        assert await database.read(lambda rows: len(rows.all("SELECT 1 FROM places"))) == 1
 
 
 async def test_files_opened_and_closed_in_a_crowd_lose_nothing(homes: Constellations) -> None:
@@ -124,7 +101,7 @@ async def test_files_opened_and_closed_in_a_crowd_lose_nothing(homes: Constellat
             await database.write(NOTE, count)
 
     await asyncio.gather(*(use(number * 7 % 60) for number in range(60)))
-    assert writers() <= 2
+    assert writers() == 0
     for each in found:
         async with homes.use(each.id) as database:
             assert await database.read(lambda rows: len(rows.all("SELECT n FROM tally"))) == 10
