@@ -59,7 +59,6 @@ ONLY_IN = {
     "mcp": ("bot/agents/mcp/", "bot/interfaces/mcp/"),
     "mcp_types": ("bot/agents/mcp/", "bot/interfaces/mcp/"),
     "jsonschema": ("bot/agents/mcp/",),
-    "pydantic_settings": ("bot/config/",),
     "feedparser": ("sources/feeds/",),
     "icalendar": ("sources/feeds/",),
     "libipld": ("memory/portability/",),

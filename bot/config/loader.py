@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
+from dotenv import dotenv_values
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
-from pydantic_settings import BaseSettings, DotEnvSettingsSource
 
 from bot.agents.groups.settings import Member
 from bot.config.bluesky import check_handle
@@ -74,7 +74,7 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
         return {}
     try:
         with _unread_lines(path.name, problems):
-            source = DotEnvSettingsSource(BaseSettings, env_file=path, env_file_encoding="utf-8", case_sensitive=True)
+            found = dotenv_values(path, encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         problems.append(
             _(
@@ -84,7 +84,6 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
             )
         )
         return {}
-    found = source.env_vars
     if None in found.values():
         problems.append(_("{file}: a line has no value; expected NAME=value on each line", file=path.name))
     return {name: value for name, value in found.items() if value}
