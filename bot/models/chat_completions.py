@@ -1,6 +1,5 @@
 """Every server that speaks Chat Completions, which differ in all that the protocol leaves open."""
 
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -8,6 +7,7 @@ from typing import Any
 from bot.models import normalize
 from bot.models.base import Access, AssistantMessage, Call, Message, Request, ToolMessage, ToolSpec, UserMessage
 from bot.models.http_model import DONE, Assembly, Finish, HttpModel, PartialCall, Ready, as_json
+from memory.store.recent import Recent
 
 SERVERS = {
     "openai": "https://api.openai.com/v1",
@@ -35,14 +35,12 @@ class ToolLists:
     """Lists of tools as JSON. They are the same objects at every request, so they are known by that."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[tuple[int, ...], tuple[tuple[ToolSpec, ...], Ready]] = OrderedDict()
+        self._known: Recent[tuple[int, ...], tuple[tuple[ToolSpec, ...], Ready]] = Recent(_KEPT_LISTS)
 
     def of(self, tools: tuple[ToolSpec, ...]) -> Ready:
         which = tuple(map(id, tools))
         if (known := self._known.get(which)) is None:  # it keeps the tools, so that no other gets their place
-            known = self._known[which] = (tools, Ready(as_json([*map(_tool, tools)])))
-            if len(self._known) > _KEPT_LISTS:
-                self._known.popitem(last=False)
+            known = self._known.put(which, (tools, Ready(as_json([*map(_tool, tools)]))))
         return known[1]
 
 

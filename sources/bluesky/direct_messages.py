@@ -18,6 +18,7 @@ from memory.store.clock import from_text, to_text
 from memory.store.faults import call_point
 from memory.store.ids import OutboxId, code
 from memory.store.logs import Log
+from memory.store.recent import Recent
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import richtext
 from sources.bluesky.failures import CallFailed, RateLimited, Unreachable
@@ -28,7 +29,6 @@ from sources.bluesky.records import Account, account, items, mapping
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, Wiring
 from sources.outgoing import outgoing, without_markup
-from sources.recent import Recent
 from sources.text import flatten, sendable, visible
 from texts import _, gettext_lazy
 

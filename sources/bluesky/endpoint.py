@@ -13,6 +13,7 @@ from memory.store.clock import to_text
 from memory.store.faults import call_point
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
+from memory.store.recent import Recent
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, Form, HistoryUnreadable
 from sources.bluesky import richtext
 from sources.bluesky.answered_posts import Watched
@@ -35,7 +36,6 @@ from sources.bluesky.records import Account, Post, Reference, account, post
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings
 from sources.outgoing import outgoing, without_markup
-from sources.recent import Recent
 from sources.text import visible
 from texts import gettext_lazy
 

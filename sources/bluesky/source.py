@@ -15,6 +15,7 @@ from datetime import datetime, timedelta
 
 from memory.store.clock import from_text, to_text
 from memory.store.logs import Log
+from memory.store.recent import Recent
 from sources.base import Deliver, Notification, Readiness, SourceRefused
 from sources.bluesky.acts import Acts
 from sources.bluesky.answered_posts import Watched
@@ -30,7 +31,6 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import BlueskySettings, RememberedPost, Wiring
 from sources.bluesky.subscriptions import SUBSCRIBED, Subscription
 from sources.bluesky.threads import Thread
-from sources.recent import Recent
 from texts import _, gettext_lazy
 
 _BUSY_SECONDS = 120.0

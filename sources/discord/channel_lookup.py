@@ -8,13 +8,13 @@ import discord
 
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
+from memory.store.recent import Recent
 from sources.base import PlaceKind
 from sources.discord.notifications import Author, admitted
 from sources.discord.payloads import author_of, said_by_a_person
 from sources.discord.places import Spot, person_id, spot_of
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link
-from sources.recent import Recent
 from sources.text import flatten
 
 log = Log(__name__)

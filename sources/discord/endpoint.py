@@ -13,6 +13,7 @@ import discord
 from memory.store.faults import call_point, outside
 from memory.store.ids import OutboxId, PersonId, PlaceId
 from memory.store.logs import Log
+from memory.store.recent import Pace, Recent
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
 from sources.discord import outcomes
 from sources.discord.cards import card, words_of
@@ -22,7 +23,6 @@ from sources.discord.shared_state import REFUSED, Link
 from sources.discord.tables import tables_as_code
 from sources.discord.webhooks import Webhooks, Words, shown_name
 from sources.outgoing import outgoing, seen
-from sources.recent import Pace, Recent
 from sources.text import flatten, split_text, units, visible
 from texts import gettext_lazy
 

@@ -16,6 +16,7 @@ import discord
 
 from memory.store.clock import Clock
 from memory.store.logs import Log
+from memory.store.recent import Recent
 from sources.base import Deliver, Knock, Notification, PlaceKind, deletion
 from sources.discord import attachments, notifications
 from sources.discord.attachments import Fetcher
@@ -25,7 +26,6 @@ from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_
 from sources.discord.places import NAME, Spot, direct_place, person_id, place_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
 from sources.discord.shared_state import Link
-from sources.recent import Recent
 from sources.text import flatten
 
 Job: TypeAlias = Callable[[], Awaitable[None]]

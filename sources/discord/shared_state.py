@@ -8,8 +8,8 @@ import aiohttp
 import discord
 
 from memory.store.ids import PersonId
+from memory.store.recent import Recent
 from sources.base import Knock
-from sources.recent import Recent
 
 REFUSED = (discord.HTTPException, discord.RateLimited, aiohttp.ClientError, OSError, TimeoutError, RuntimeError)
 """What a request to Discord fails with: `outside`'s time limit, and a session that is closed (RuntimeError)."""

@@ -16,11 +16,11 @@ from discord.http import Route
 
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
+from memory.store.recent import Recent
 from sources.base import DeliveryFailed, DeliveryUnclear, OutFile
 from sources.discord import outcomes
 from sources.discord.shared_state import REFUSED, Link
 from sources.outgoing import seen
-from sources.recent import Recent
 from sources.text import flatten
 from texts import gettext_lazy
 

@@ -11,6 +11,7 @@ import discord
 import pytest
 
 from memory.store.ids import OutboxId, PersonId, PlaceId, RequestId, TurnId, snowflakes
+from memory.store.recent import Pace
 from sources.base import (
     ANSWERED,
     Activity,
@@ -24,7 +25,6 @@ from sources.base import (
 from sources.discord.cards import items_of
 from sources.discord.endpoint import EDIT_EVERY
 from sources.discord.places import direct_place, person_id, place_id
-from sources.recent import Pace
 from tests.sources.running import connected
 from tests.wire.discord.channels import GuildChannel
 from tests.wire.discord.messages import parts

@@ -34,6 +34,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId, place_source
+from memory.store.recent import Recent
 from sources.base import Knock
 from texts import _, gettext_noop
 
@@ -166,7 +167,7 @@ class Access:
         self._resume = resume
         self._notices = notices
         self._knocks: asyncio.Queue[Knock] = asyncio.Queue(_QUEUE)
-        self._told: dict[PersonId, datetime] = {}
+        self._told: Recent[PersonId, datetime] = Recent(_REMEMBERED)
         self.configured = configured
         """What the configuration says, by subject: shown beside what was decided since."""
         self.rules: dict[str, Rule] = {}
@@ -206,9 +207,7 @@ class Access:
             return found
 
         knock = await self.database.write(_KNOCK, work)
-        if len(self._told) >= _REMEMBERED:
-            self._told.clear()
-        self._told[stranger.id] = now + access.CODE_LIFE
+        self._told.put(stranger.id, now + access.CODE_LIFE)
         if knock is not None:
             _log.info("stranger_asks_in", person=stranger.id, until=to_text(knock.expires_at))
             self._resume()

@@ -2,7 +2,6 @@
 
 import functools
 import hashlib
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,6 +25,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
+from memory.store.recent import Recent
 from texts import _, gettext_noop, ngettext
 
 _ADD = commit_point("web.add_key")
@@ -302,7 +302,7 @@ class Answered:
 class OnceRequests:
     def __init__(self, registry: Database, clock: Clock) -> None:
         self._registry, self._clock = registry, clock
-        self._held: OrderedDict[OnceRequest, Answered] = OrderedDict()
+        self._held: Recent[OnceRequest, Answered] = Recent(_MOST_HELD)
 
     async def begin(self, request: OnceRequest) -> Known | Answered:
         """How it stands; what is new is under way from now on."""
@@ -320,6 +320,4 @@ class OnceRequests:
         work = functools.partial(web_keys.end_request, key=request.key, given=request.given, done=done)
         await self._registry.write(_END, work, durable=True)
         if answer is not None:
-            self._held[request] = Answered(*answer, now)
-        while self._held and (len(self._held) > _MOST_HELD or now - next(iter(self._held.values())).at >= _HELD):
-            self._held.popitem(last=False)
+            self._held.put(request, Answered(*answer, now))

@@ -2,12 +2,12 @@
 
 import asyncio
 import hashlib
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding, Vector
 from memory.search.vector_texts import Embeddable
+from memory.store.recent import Recent
 
 SECONDS = 0.3
 _AGAIN_SECONDS = 2.0  # for a text that was late when it was asked before: whoever asks again needs it
@@ -31,7 +31,7 @@ class Questions:
     def __init__(self, embedder: Embedder | None, seconds: float = SECONDS) -> None:
         self._embedder = embedder
         self._seconds = seconds
-        self._known: OrderedDict[str, Embedding] = OrderedDict()
+        self._known: Recent[str, Embedding] = Recent(_REMEMBERED)
         self._running: dict[str, asyncio.Task[list[Embedding]]] = {}
 
     async def ask(self, text: str, seconds: float | None = None) -> Asked:
@@ -43,9 +43,8 @@ class Questions:
         name = self._embedder.name
         if not text:
             return Asked(name, None, "there are no words")
-        if text in self._known:
-            self._known.move_to_end(text)
-            return Asked(name, self._known[text])
+        if (known := self._known.get(text)) is not None:
+            return Asked(name, self._known.put(text, known))
         limit = max(limit, _AGAIN_SECONDS) if text in self._running else limit
         task = self._started(text, self._embedder)
         if task is None:
@@ -78,9 +77,7 @@ class Questions:
         del self._running[text]
         if task.cancelled() or task.exception() is not None:
             return
-        self._known[text] = task.result()[0]
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+        self._known.put(text, task.result()[0])
 
 
 # -------------------------------------------------------------------------------------------------- parts of long rows
@@ -94,8 +91,7 @@ class PartVectors:
     """What is known of one embedder's texts; the ones that were not asked for the longest are forgotten."""
 
     def __init__(self, most: int = MOST_PARTS) -> None:
-        self._most = most
-        self._known: OrderedDict[bytes, Vector] = OrderedDict()
+        self._known: Recent[bytes, Vector] = Recent(most)
 
     def of(self, rows: Sequence[Embeddable]) -> tuple[dict[str, Embedding], list[str]]:
         """What is known of these rows' texts, by text, and the texts to embed, each once."""
@@ -109,11 +105,7 @@ class PartVectors:
             if row.kind == "message" or len(row.texts) < 2:
                 continue
             for text in row.texts:
-                digest = _digest(text.text)
-                self._known[digest] = made[text.text].vector
-                self._known.move_to_end(digest)
-        while len(self._known) > self._most:
-            self._known.popitem(last=False)
+                self._known.put(_digest(text.text), made[text.text].vector)
 
 
 def _digest(text: str) -> bytes:
