@@ -336,8 +336,8 @@ async def every_list_is_read_in_parts(s: Site, reader: httpx.AsyncClient) -> Non
     for declared in s.app.services.registry.operations.values():
         name, path = declared.name, f"/api/v1/{declared.name}"
         needs = any(each.required for each in declared.parameters)
-        if not declared.lists or declared.changes or needs or path not in there:
-            continue
+        if not declared.lists or declared.changes or needs or path not in there or name == "doctor":
+            continue  # what checks the installation is a process of its own, without the secrets of this one
         assert {"limit", "cursor"} & {each["name"] for each in there[path]["get"]["parameters"]}, name
         first = await reader.get(f"{path}?limit=1")
         whole, found = (await reader.get(f"{path}?limit=50")).json(), first.json()

@@ -220,12 +220,12 @@ async def test_an_answer_appears_as_it_is_written_and_the_page_lives(tmp_path: P
         await page.wait_for_selector(".say:not(.mine) footer a:text('Why?')")
         await page.goto(f"{s.address}/messages")
         await page.wait_for_timeout(2_500)
-        rows = await page.locator("tbody tr").count()
+        rows = await page.locator("#live .rows > li").count()
         await s.call("facts.list")
         said = await s.app.web.talk.conversation("dashboard", "Carina")
         await s.app.web.talk.say(said, "hello again")
         async with asyncio.timeout(15):
-            while await page.locator("tbody tr").count() == rows:
+            while await page.locator("#live .rows > li").count() == rows:
                 await page.wait_for_timeout(200)
         assert wrong == []
 

@@ -18,6 +18,7 @@ from bot.services.people.places import MODES
 from bot.services.people.privacy_results import Seen
 from bot.services.registry import Operation
 from bot.services.results import Result
+from scheduler.zones import zone_of
 from texts import _, error_text
 
 _DAYS = (1, 7, 30, 90)
@@ -175,17 +176,20 @@ async def schedule(ctx: Context) -> Response:
     dated += [(each.next, "reminder", each.text) for each in reminders.rows if each.next]
     dated += [(each.at, "event", each.text) for each in events.rows]
     dated += [(each.due, "task", each.text) for each in (*tasks.rows, *shared.tasks) if each.due]
-    days = _calendar(ctx.web.clock(), sorted(dated, key=lambda each: each[0]))
+    zone = (await ctx.web.services.registry.plain(ctx.caller())).zone
+    local = [(at.astimezone(zone_of(zone)), kind, text) for at, kind, text in dated]
+    days = _calendar(ctx.web.clock().astimezone(zone_of(zone)), local)
     return ctx.page(
         "schedule.html", title=_("Schedule"), days=days, jobs=own, reminders=reminders.rows, events=events.rows,
-        tasks=lists, **done,
+        tasks=lists, zone=zone, **done,
     )  # fmt: skip
 
 
 def _calendar(now: datetime, dated: Sequence[tuple[datetime, str, str]]) -> list[dict[str, Any]]:
-    """Five weeks from the Monday of this one, each day with what is due."""
+    """Five weeks from the Monday of this one, each day with what is due: jobs of the service come last."""
     first = (now - timedelta(days=now.weekday())).date()
-    by_day = {day: list(found) for day, found in groupby(dated, key=lambda each: each[0].date())}
+    ordered = sorted(dated, key=lambda each: (each[0].date(), each[1] == "job", each[0]))
+    by_day = {day: list(found) for day, found in groupby(ordered, key=lambda each: each[0].date())}
     days = [first + timedelta(days=number) for number in range(_CALENDAR_DAYS)]
     today = now.date()
     return [{"date": day, "today": day == today, "past": day < today, "due": by_day.get(day, [])} for day in days]

@@ -206,9 +206,6 @@ def _remember(tx: Tx, turn: Turn, agent: Agent, told: Mapping[str, Any], at: dat
         new = NewBlock(agent.id, "human", "What I know about Robin", OWNER, Trust.OWNER, char_limit=600, pinned=True)
         author = Author(agent.id, turn.scope, agent_writer(agent.id), turn.trust, at, turn.id, new)
         edits.write_block(tx, author, "human", text)
-        details = {"block": "human", "operation": "edit"}
-        words = gettext_lazy("changed the block {label} ({change})", label="human", change="edit")
-        activity.note(tx, activity.of_turn(turn, activity.Kind.BLOCK, words, details), at)
 
 
 def _know(writing: _Writing, known: list[dict[str, Any]]) -> None:

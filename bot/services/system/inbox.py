@@ -64,7 +64,7 @@ def shown_error(error: str, audience: Audience, scope: Scope) -> str:
 
 
 class InboxRow(Row):
-    """Something that arrived, without its words."""
+    """Something that arrived; the beginning of its words is for pages alone, as far as the caller may read it."""
 
     id: int
     source: str
@@ -76,6 +76,7 @@ class InboxRow(Row):
     last_error: str
     received_at: datetime
     again_at: datetime | None
+    text: str = Field("", exclude=True)
 
     @classmethod
     def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
@@ -163,8 +164,11 @@ class Inbox:
     def _listed(
         self, rows: Rows, caller: Caller, dead: bool = False, limit: int = _SUGGESTED, before: int | None = None
     ) -> list[InboxRow]:
-        wanted = Status.DEAD if dead else None
-        return [InboxRow.of(rows, row, caller.scope) for row in inbox.listing(rows, wanted, limit, before)]
+        found = inbox.listing(rows, Status.DEAD if dead else None, limit, before)
+        said = messages.by_ids(rows, [row.message for row in found if row.message is not None], caller.scope)
+        texts = {each.id: one_line(each.text, _SHOWN) for each in said}
+        listed = ((InboxRow.of(rows, row, caller.scope), row.message) for row in found)
+        return [row.model_copy(update={"text": texts.get(of, "") if of else ""}) for row, of in listed]
 
 
 def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
