@@ -180,17 +180,19 @@ class Wanted:
     """Of the agent's own, only so many of the newest are looked at; whatever else is wanted is looked for in them."""
 
 
-def recent(rows: Rows, wanted: Wanted, scope: Scope, limit: int) -> list[Event]:
-    """The newest events that the scope may know, newest first; at most `MOST`."""
-    chosen, parameters = _newest(wanted, scope, max(0, min(limit, MOST)))
+def recent(rows: Rows, scope: Scope, limit: int, *wanted: Wanted) -> list[Event]:
+    """The newest events that the scope may know, newest first: so many of each that is wanted, `MOST` at most."""
+    chosen = [_newest(each, scope, max(0, min(limit, MOST))) for each in wanted]
+    newest = " UNION ALL ".join(f"SELECT * FROM ({sql})" for sql, _ in chosen)
+    parameters = tuple(value for _, values in chosen for value in values)
     said, known = scope.sql("m.audience")
     sql = f"""SELECT e.*, a.name AS agent_name, p.name AS place_name, substr(m.content, 1, {_SAID}) AS said,
               m.speaker AS speaker
               FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN places p ON p.id = e.place_id
               LEFT JOIN messages m ON m.id = e.message_id AND e.event_type IN ('message_received', 'message_sent')
               AND m.deleted_at IS NULL AND {said} AND {shown("m")}
-              WHERE e.id IN ({chosen}) ORDER BY e.at DESC, e.id DESC LIMIT ?"""
-    return _event.all(rows, sql, (*known, *parameters, max(0, min(limit, MOST))))
+              WHERE e.id IN ({newest}) ORDER BY e.at DESC, e.id DESC LIMIT ?"""
+    return _event.all(rows, sql, (*known, *parameters, max(0, min(limit, MOST)) * len(wanted)))
 
 
 def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[str, str]]:

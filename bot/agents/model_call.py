@@ -112,7 +112,7 @@ class ModelCall:
             return Answer(self._allowed.words, (), Usage(), model="")
         model = await self._deps.model(self._allowed.agent)
         self._name, self._request = model.name, self._allowed.request(request)
-        answering = self._in_time(model, self._request)
+        answering = outside(_MODEL, self._listen(model, self._request), self._deps.limits.model_seconds)
         self._answering = call = asyncio.create_task(answering, name=f"model of turn {self._turn.id}")
         try:
             if not await self._added_to(call):
@@ -175,9 +175,6 @@ class ModelCall:
         well = not call.cancelled() and call.exception() is None
         typing = well and self._deps.typing.is_typing(self._turn.place, self._turn.person)
         return self._control.hold_left(HOLD_SECONDS) if typing else 0
-
-    async def _in_time(self, model: Model, request: Request) -> Answer:
-        return await outside(_MODEL, self._listen(model, request), self._deps.limits.model_seconds)
 
     async def _listen(self, model: Model, request: Request) -> Answer:
         answer: Answer | None = None

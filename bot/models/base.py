@@ -4,7 +4,7 @@ The types are ours because they are stored (turn steps) and must outlive any pro
 `Request` and streams `Event`s that end with exactly one `Answer`.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -177,7 +177,7 @@ class Model(Protocol):
         """Tokens the model takes in all."""
         ...
 
-    def complete(self, request: Request) -> AsyncIterator[Event]:
+    def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         """Stream an answer; raises a ModelError."""
         ...
 

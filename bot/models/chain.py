@@ -9,7 +9,7 @@ import json
 import random
 import time
 import uuid
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from dataclasses import replace
 from typing import Any, Protocol, cast
@@ -64,33 +64,13 @@ class Relay:
     """Remembers whether listeners hold text; the next attempt then begins by saying that it is void."""
 
     def __init__(self) -> None:
-        self._spoken = False
+        self.spoken = False
 
-    async def listen(self, model: Model, request: Request, until: float | None = None) -> AsyncGenerator[Event, None]:
-        """The events of one attempt, at most until this time of the event loop."""
-        if self._spoken:
-            self._spoken = False
-            yield Restarted()
-        stream = model.complete(request)
-        try:
-            while (event := await _next(stream, model, until)) is not None:
-                if isinstance(event, TextDelta | Restarted):
-                    self._spoken = isinstance(event, TextDelta)
-                yield event
-        finally:
-            if isinstance(stream, AsyncGenerator):
-                await stream.aclose()
-
-
-async def _next(stream: AsyncIterator[Event], model: Model, until: float | None) -> Event | None:
-    if until is None:
-        return await anext(stream, None)
-    try:
-        async with asyncio.timeout_at(until):
-            return await anext(stream, None)
-    except TimeoutError:
-        reason = gettext_lazy("{name} did not answer in time", name=model.name)
-        raise ModelBusy(reason, trouble=Trouble.UNREACHABLE) from None
+    def passed(self, event: Event) -> Event:
+        """The event, as it is passed on."""
+        if isinstance(event, TextDelta | Restarted):
+            self.spoken = isinstance(event, TextDelta)
+        return event
 
 
 LONGEST_WAIT = 30.0
@@ -123,9 +103,11 @@ class RetryingModel(ModelWrapper):
         end = loop.time() + self._seconds
         while True:
             try:
-                async with aclosing(relay.listen(self._model, asked, end)) as events:
-                    async for event in events:
-                        yield event
+                if relay.spoken:
+                    yield relay.passed(Restarted())
+                async with aclosing(self._model.complete(asked)) as events:
+                    while (event := await self._next(events, end)) is not None:
+                        yield relay.passed(event)
                 return
             except (ContextTooLong, ModelRejected) as error:
                 smaller = smaller_request(request, error) if asked is request else None
@@ -138,6 +120,14 @@ class RetryingModel(ModelWrapper):
                     raise
                 attempt += 1
                 await self._sleep(wait)
+
+    async def _next(self, events: AsyncGenerator[Event, None], until: float) -> Event | None:
+        try:
+            async with asyncio.timeout_at(until):
+                return await anext(events, None)
+        except TimeoutError:
+            reason = gettext_lazy("{name} did not answer in time", name=self.name)
+            raise ModelBusy(reason, trouble=Trouble.UNREACHABLE) from None
 
 
 def wait_before_retry(error: ModelBusy | ModelGarbage, attempt: int, chance: float) -> float | None:
@@ -189,7 +179,7 @@ class LenientModel(ModelWrapper):
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         reader = _Reader({tool.name for tool in (*request.tools, *request.named_tools)})
-        async with aclosing(Relay().listen(self._model, request)) as events:
+        async with aclosing(self._model.complete(request)) as events:
             async for event in events:
                 for read in reader.read(event):
                     yield read
@@ -271,7 +261,7 @@ class LazyModel:
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         model = await self.open()
-        async with aclosing(Relay().listen(model, request)) as events:
+        async with aclosing(model.complete(request)) as events:
             async for event in events:
                 yield event
 
@@ -327,7 +317,7 @@ class BreakerModel(ModelWrapper):
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         self._pass()
         try:
-            async with aclosing(Relay().listen(self._model, request)) as events:
+            async with aclosing(self._model.complete(request)) as events:
                 async for event in events:
                     if isinstance(event, Answer):
                         self._failures, self._closed_until = 0, 0.0
@@ -401,11 +391,13 @@ class FallbackModel:
         failed: list[ModelError] = []
         for link in self._from(request.begun_by):
             try:
-                async with aclosing(relay.listen(link, self._request(link, request))) as events:
+                if relay.spoken:
+                    yield relay.passed(Restarted())
+                async with aclosing(link.complete(self._request(link, request))) as events:
                     async for event in events:
                         if isinstance(event, Answer):
                             self._troubles.pop(link.name, None)
-                        yield _explained(event, failed)
+                        yield _explained(relay.passed(event), failed)
                 return
             except ModelError as error:
                 self._troubles[link.name] = error.trouble

@@ -304,27 +304,23 @@ class HttpModel:
         self._left_out: set[str] = set()
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
+        document = self._dialect.document(request)
         while True:
+            answer = Assembly(self._access)
+            sent = {name: value for name, value in document.items() if name not in self._left_out}
             try:
-                async with aclosing(self._ask(request)) as found:
-                    async for event in found:
-                        yield event
-                return
+                async with aclosing(self.provider.post(sent)) as stream:
+                    async for event in stream:
+                        if piece := self._dialect.read(event, answer):
+                            yield TextDelta(piece)
             except Unsupported as refused:  # comes before anything else
                 if refused.option in self._left_out:
                     raise refused.error from None
                 _log.warning("option_left_out", model=self.name, option=refused.option)
                 self._left_out.add(refused.option)
-
-    async def _ask(self, request: Request) -> AsyncGenerator[Event, None]:
-        answer = Assembly(self._access)
-        document = self._dialect.document(request)
-        sent = {name: value for name, value in document.items() if name not in self._left_out}
-        async with aclosing(self.provider.post(sent)) as stream:
-            async for event in stream:
-                if piece := self._dialect.read(event, answer):
-                    yield TextDelta(piece)
-        yield answer.finished()
+            else:
+                yield answer.finished()
+                return
 
 
 class Assembly:

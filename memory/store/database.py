@@ -1,9 +1,10 @@
 """SQLite for one file: one writer that commits units of work in groups, two readers beside it.
 
-A *unit of work* is a plain function that gets a `Tx` and runs inside a savepoint on the writer's thread. Units
-that arrive while a commit is running share the next one (group commit), and a unit that raises rolls back
-alone. There is no public begin or commit: a cancelled awaiter would leave a transaction that the next task
-joins. Units run in the order in which `write` was called, which is what keeps events of one place in order.
+A *unit of work* is a plain function that gets a `Tx` and runs on the writer's thread. Units that arrive while a
+commit is running share the next one (group commit). Where one of them raises, all are undone and each runs again in
+a transaction of its own: a unit may run twice, and changes nothing but the database. There is no public begin or
+commit: a cancelled awaiter would leave a transaction that the next task joins. Units run in the order in which
+`write` was called, which is what keeps events of one place in order.
 
 This is the only module that touches aiosqlite; what it opens is `memory.store.sqlite`'s.
 """
@@ -163,21 +164,8 @@ def _read(raw: Connection, work: Callable[[Rows], T]) -> T:
 
 
 def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
-    """Their results in order; an exception is a result too, but of one that stands alone: it breaks the transaction."""
-    results, tx = list[Any](), Tx(raw)
-    if len(units) == 1:
-        return [units[0].work(tx)]
-    for unit in units:
-        raw.execute("SAVEPOINT unit")
-        try:
-            results.append(unit.work(tx))
-        except Exception as error:
-            if not raw.in_transaction:  # SQLite rolled everything back (full disk, interrupt)
-                raise
-            raw.execute("ROLLBACK TO unit")
-            results.append(error)
-        raw.execute("RELEASE unit")
-    return results
+    tx = Tx(raw)
+    return [unit.work(tx) for unit in units]
 
 
 def _commit(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
@@ -288,14 +276,16 @@ class Database:
             why = _translate(error)
             if len(units) == 1 or isinstance(why, DatabaseBusy):  # each alone would only wait as long again
                 for unit in units:
-                    _settle(unit, why)
+                    if not unit.done.done():
+                        unit.done.set_exception(why)
                 return
             for unit in units:  # one of them broke the group: each for itself
                 await self._commit_group([unit])
             return
         self.commits, self.commit_seconds = self.commits + 1, self.commit_seconds + time.perf_counter() - begun
         for unit, result in zip(units, results, strict=True):
-            _settle(unit, result)
+            if not unit.done.done():
+                unit.done.set_result(result)
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:
@@ -308,12 +298,3 @@ async def _ended(task: asyncio.Task[Any]) -> None:
             interrupted = error
     if interrupted is not None:
         raise interrupted
-
-
-def _settle(unit: _Unit[Any], result: Any) -> None:
-    if unit.done.done():
-        return
-    if isinstance(result, BaseException):
-        unit.done.set_exception(_translate(result))
-    else:
-        unit.done.set_result(result)

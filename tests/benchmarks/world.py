@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Collection
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -63,7 +63,7 @@ class EchoModel:
         self.requests: list[Request] = []
         self.keep = False
 
-    async def complete(self, request: Request) -> AsyncIterator[Event]:
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         if self.keep:
             self.requests.append(request)
         yield self.answer(request)

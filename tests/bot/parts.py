@@ -6,7 +6,7 @@
 import asyncio
 import json
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from enum import Enum
@@ -152,7 +152,7 @@ class ScriptedModel:
         self.otherwise: Reply = says("Yes.") if otherwise is None else otherwise
         self.requests: list[Request] = []
 
-    async def complete(self, request: Request) -> AsyncIterator[Event]:
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         self.requests.append(request)
         reply = self.replies.popleft() if self.replies else self.otherwise
         if isinstance(reply, Exception):

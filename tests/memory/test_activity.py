@@ -29,7 +29,7 @@ def happened(tx: Tx, words: str, minute: int, agent: AgentId | None, audience: A
 
 
 def words(tx: Tx, wanted: Wanted, limit: int = 20) -> list[str]:
-    return [event.words for event in activity.recent(tx, wanted, SCOPE, limit)]
+    return [event.words for event in activity.recent(tx, SCOPE, limit, wanted)]
 
 
 def test_what_others_did_is_found_behind_all_that_an_agent_did_itself(tx: Tx) -> None:

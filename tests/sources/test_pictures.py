@@ -1,6 +1,6 @@
 """A picture that somebody sends reaches a model that sees, from the platform to the request that the provider gets."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 
 from bot.config import load_config
@@ -23,7 +23,7 @@ class Seeing(ScriptedModel):
         super().__init__()
         self._model = model
 
-    async def complete(self, request: Request) -> AsyncIterator[Event]:
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         async for event in self._model.complete(request):
             yield event
 

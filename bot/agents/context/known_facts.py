@@ -43,8 +43,8 @@ class Knowledge:
 
 def knowledge(rows: Rows, turn: Turn) -> Knowledge:
     """What was learned before a turn that those who hear it may know."""
-    own = facts.known_to(rows, turn.agent, turn.scope, MOST_OWN, turn.person, turn.started_at)
-    shared = facts.known_to_all(rows, turn.scope, MOST_SHARED, turn.started_at)
+    most = MOST_OWN, MOST_SHARED
+    own, shared = facts.weightiest(rows, turn.agent, turn.scope, most, turn.person, turn.started_at)
     return Knowledge(tuple(own), tuple(shared), projects.learned(rows, turn.scope, turn.started_at))
 
 

@@ -5,7 +5,7 @@ same; it stands above the newest message, so that what comes before stays the sa
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from bot.agents.context.catch_up import CatchUp, catch_up, catch_up_lines
@@ -65,13 +65,12 @@ def _events(rows: Rows, turn: Turn) -> list[Event]:
 
     What was said in this very place is in view, and which tools the agent used here stands in its log.
     """
-    since = turn.started_at - SHOWN_FOR
-    wanted = Wanted(since, others_than=turn.agent, before=turn.id, unless_in=turn.place)
-    found = activity.recent(rows, wanted, turn.scope, MOST_EVENTS)
-    mine = Wanted(since, agent=turn.agent, before=turn.id, unless_in=turn.place, passed=_PASSED)
-    own = [each for each in activity.recent(rows, mine, turn.scope, 4 * MOST_OWN) if _worth_telling(each, turn)]
-    both = sorted([*found, *own[:MOST_OWN]], key=lambda event: (event.at, event.id), reverse=True)
-    return both[:MOST_EVENTS]
+    elsewhere = Wanted(turn.started_at - SHOWN_FOR, before=turn.id, unless_in=turn.place)
+    of_others = replace(elsewhere, others_than=turn.agent)
+    mine = replace(elsewhere, agent=turn.agent, passed=_PASSED)
+    found = activity.recent(rows, turn.scope, MOST_EVENTS, of_others, mine)
+    own = [each for each in found if each.agent == turn.agent and _worth_telling(each, turn)][:MOST_OWN]
+    return [each for each in found if each.agent != turn.agent or each in own][:MOST_EVENTS]
 
 
 def _worth_telling(event: Event, turn: Turn) -> bool:

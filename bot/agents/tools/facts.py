@@ -73,8 +73,7 @@ def _confirm(tx: Tx, context: ToolContext, which: str) -> Outcome:
 
 def _list(rows: Rows, context: ToolContext) -> Outcome:
     turn = context.turn
-    own = facts.known_to(rows, turn.agent, turn.scope, _LISTED, turn.person)
-    shared = facts.known_to_all(rows, turn.scope, _LISTED)
+    own, shared = facts.weightiest(rows, turn.agent, turn.scope, (_LISTED, _LISTED), turn.person)
     lines = [*_titled("Yours", own), *_titled("Known to all agents", shared)]
     return Outcome(joined(lines) or say("Nothing was learned that may be used here."))
 

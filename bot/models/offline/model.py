@@ -6,7 +6,7 @@ of the calls it made for them, which it knows by their ids.
 
 import hashlib
 import json
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from datetime import UTC, datetime
 
 from bot.models.base import (
@@ -53,7 +53,7 @@ class OfflineModel:
         self._clock = clock
         self._zone = zone
 
-    async def complete(self, request: Request) -> AsyncIterator[Event]:
+    async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         text, calls = self._reply(request, self._clock().astimezone(UTC))
         for start in range(0, len(text), _PIECE):
             yield TextDelta(text[start : start + _PIECE])

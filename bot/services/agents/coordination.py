@@ -162,7 +162,7 @@ class Coordination:
             query = Query(arguments.text, AgentId(""), frozenset({"activity"}), since=since, limit=MAX_HITS)
             found = search(rows, query, caller.scope).hits
             wanted = replace(wanted, among=tuple(int(hit.id) for hit in found))
-        events = activity.recent(rows, wanted, caller.scope, arguments.limit)
+        events = activity.recent(rows, caller.scope, arguments.limit, wanted)
         words = activity.calls(rows, events, caller.scope)
         listed = (EventRow.of(each, words.get(each.id, ("", "")), _hand(rows, each.person, caller)) for each in events)
         return Listing(rows=tuple(listed), empty=empty)

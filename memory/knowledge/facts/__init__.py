@@ -16,11 +16,10 @@ from memory.knowledge.facts.rows import Fact as Fact
 from memory.knowledge.facts.rows import Source as Source
 from memory.knowledge.facts.rows import forget as forget
 from memory.knowledge.facts.rows import get as get
-from memory.knowledge.facts.rows import known_to as known_to
-from memory.knowledge.facts.rows import known_to_all as known_to_all
 from memory.knowledge.facts.rows import listing as listing
 from memory.knowledge.facts.rows import note_shown as note_shown
 from memory.knowledge.facts.rows import session_of as session_of
+from memory.knowledge.facts.rows import weightiest as weightiest
 from memory.knowledge.facts.rules import LONGEST as LONGEST
 from memory.knowledge.facts.rules import READ as READ
 from memory.knowledge.facts.rules import Category as Category

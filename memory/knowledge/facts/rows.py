@@ -114,35 +114,25 @@ def shared_in(rows: Rows, audience: Audience) -> list[Fact]:
     return to_fact.all(rows, sql, (audience,))
 
 
-def known_to(
-    rows: Rows, agent: AgentId, scope: Scope, limit: int, person: PersonId | None = None, until: datetime | None = None
-) -> list[Fact]:
-    """What an agent alone learned, the weightiest first; what `person` said before what others did."""
-    order = f"{_RANK}, f.person_id IS ? DESC, f.reinforcements DESC, f.last_seen DESC, f.id"
-    return _weightiest(
-        rows, scope, until, limit, ("f.agent_id = ? AND f.shared_at IS NULL", (agent,)), (order, (person,))
-    )
-
-
-def known_to_all(rows: Rows, scope: Scope, limit: int, until: datetime | None = None) -> list[Fact]:
-    """What all agents know, the weightiest first."""
-    return _weightiest(rows, scope, until, limit, ("f.shared_at IS NOT NULL", ()), (f"{_RANK}, {_BY_WORTH}", ()))
-
-
-def _weightiest(
+def weightiest(
     rows: Rows,
+    agent: AgentId,
     scope: Scope,
-    until: datetime | None,
-    limit: int,
-    which: tuple[str, tuple[Value, ...]],
-    order: tuple[str, tuple[Value, ...]],
-) -> list[Fact]:
-    """The first facts of an order; who said them is looked up for these alone."""
+    most: tuple[int, int],
+    person: PersonId | None = None,
+    until: datetime | None = None,
+) -> tuple[list[Fact], list[Fact]]:
+    """What an agent alone learned and what all agents know, the weightiest first, at most so many of each; of its own,
+    what `person` said before what others did. Who said them is looked up for these alone."""
     condition, parameters = scope.sql("f.audience")
-    moment = "~" if until is None else until
-    sql = f"""SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE {which[0]} AND f.superseded_by IS NULL
-                AND f.created_at <= ? AND {condition} ORDER BY {order[0]} LIMIT ?) f"""
-    return to_fact.all(rows, sql, (*which[1], moment, *parameters, *order[1], limit))
+    usable = f"f.superseded_by IS NULL AND f.created_at <= ? AND {condition}"
+    sql = f"""SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE f.agent_id = ? AND f.shared_at IS NULL AND {usable}
+                ORDER BY {_RANK}, f.person_id IS ? DESC, f.reinforcements DESC, f.last_seen DESC, f.id LIMIT ?) f
+              UNION ALL SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE f.shared_at IS NOT NULL AND {usable}
+                ORDER BY {_RANK}, {_BY_WORTH} LIMIT ?) f"""
+    given = ("~" if until is None else until, *parameters)
+    found = to_fact.all(rows, sql, (agent, *given, person, most[0], *given, most[1]))
+    return [fact for fact in found if not fact.shared], [fact for fact in found if fact.shared]
 
 
 def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequence[PersonId] = ()) -> list[Fact]:

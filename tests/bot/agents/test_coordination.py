@@ -63,7 +63,7 @@ places = ["discord:42"]
 
 async def events(service: Service, scope: Scope) -> list[tuple[Kind, str]]:
     def read(rows: Rows) -> list[tuple[Kind, str]]:
-        found = activity.recent(rows, Wanted(NOON - timedelta(days=9)), scope, 200)
+        found = activity.recent(rows, scope, 200, Wanted(NOON - timedelta(days=9)))
         return [(event.kind, f"{event.agent_name} {event.words}") for event in reversed(found)]
 
     return await service.read(read)

@@ -37,7 +37,7 @@ def learned(*texts: str, session: int = 0, category: Category = Category.LESSON)
 
 
 def known(tx: Tx, limit: int = 10) -> list[Fact]:
-    return facts.known_to(tx, STAR, HERE, limit)
+    return facts.weightiest(tx, STAR, HERE, (limit, 0))[0]
 
 
 def shown(**more: Any) -> dict[str, str]:
@@ -67,7 +67,7 @@ def often(tx: Tx) -> list[Fact]:
 
 def shared() -> str:
     tx, _ = learned(CODEBASE, CODEBASE, CODEBASE)
-    return shown(shared=tuple(facts.known_to_all(tx, HERE, 5)))[SHARED_HEAD]
+    return shown(shared=tuple(facts.weightiest(tx, STAR, HERE, (0, 5))[1]))[SHARED_HEAD]
 
 
 def wished(*wishes: str) -> Tx:

@@ -287,18 +287,18 @@ def repeated(tx: Tx, text: str, sessions: Iterable[int], **change: Any) -> None:
 
 def test_what_was_said_in_three_sessions_is_known_to_all_agents(tx: Tx) -> None:
     repeated(tx, "the server starts slowly", [1, 2, 2, 2])
-    assert facts.known_to_all(tx, Scope(GUILD), 9) == []
+    assert facts.weightiest(tx, STAR, Scope(GUILD), (0, 9))[1] == []
     repeated(tx, "the server starts slowly", [3])
-    (shared,) = facts.known_to_all(tx, Scope(GUILD), 9)
+    (shared,) = facts.weightiest(tx, STAR, Scope(GUILD), (0, 9))[1]
     assert (shared.reinforcements, shared.confirmed_by) == (3, (STAR,))
-    assert facts.known_to(tx, STAR, Scope(GUILD), 9) == []  # it is not told twice
-    assert facts.known_to_all(tx, Scope(person_audience(ANN)), 9) == []
+    assert facts.weightiest(tx, STAR, Scope(GUILD), (9, 0))[0] == []  # it is not told twice
+    assert facts.weightiest(tx, STAR, Scope(person_audience(ANN)), (0, 9))[1] == []
 
 
 def test_another_agent_that_learns_the_same_confirms_it(tx: Tx) -> None:
     repeated(tx, "the server starts slowly", [1, 2, 3])
     repeated(tx, "the server starts slowly", [4, 5, 6, 7], agent=MOON)
-    (shared,) = facts.known_to_all(tx, Scope(GUILD), 9)
+    (shared,) = facts.weightiest(tx, STAR, Scope(GUILD), (0, 9))[1]
     assert shared.confirmed_by == (STAR, MOON)
     assert facts.confirm(tx, shared, MOON, NOON) is False
     assert facts.confirm(tx, shared, AgentId("agt_sun"), NOON) is True
@@ -308,7 +308,7 @@ def test_there_is_room_for_twenty_and_the_newest_comes_in(tx: Tx) -> None:
     for number in range(25):
         person = PersonId(f"discord:p{number % 5}")
         repeated(tx, f"the server{number} starts slowly{number}", [1, 2, 3], person=person)
-    shared = [fact.text for fact in facts.known_to_all(tx, Scope(GUILD), 99)]
+    shared = [fact.text for fact in facts.weightiest(tx, STAR, Scope(GUILD), (0, 99))[1]]
     assert len(shared) == SHARED.all
     assert "the server24 starts slowly24" in shared
     assert "the server0 starts slowly0" not in shared
@@ -319,9 +319,9 @@ def test_what_no_longer_stands_in_three_sessions_is_not_shared(tx: Tx) -> None:
     rows = [taken(tx, number, "the server starts slowly") for number in range(3)]
     for number, row in enumerate(rows):
         facts.learn(tx, [said("the server starts slowly")], source(number, message=row.message), NOON)
-    assert len(facts.known_to_all(tx, Scope(GUILD), 9)) == 1
+    assert len(facts.weightiest(tx, STAR, Scope(GUILD), (0, 9))[1]) == 1
     messages.redact(tx, [rows[1].message or MessageId(0)], NOON)
-    assert facts.known_to_all(tx, Scope(GUILD), 9) == []
+    assert facts.weightiest(tx, STAR, Scope(GUILD), (0, 9))[1] == []
     assert only(tx).reinforcements == 2
 
 
