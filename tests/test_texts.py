@@ -22,6 +22,7 @@ from pydantic import SecretStr
 import texts
 from bot.interfaces.cli.main import run
 from bot.interfaces.discord.commands import Commands
+from bot.interfaces.discord.why import MENU
 from bot.interfaces.web import render
 from bot.services import services, titles
 from bot.services.caller import Via
@@ -304,6 +305,9 @@ def test_numbers_have_the_separators_of_the_reader() -> None:
 
 
 async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_names() -> None:
+    async def shown(_interaction: discord.Interaction, _message: discord.Message) -> None:
+        """What the entry of the menu does."""
+
     async with discord.Client(intents=discord.Intents.none()) as client:
         tree: app_commands.CommandTree[discord.Client] = app_commands.CommandTree(client)
         made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
@@ -313,6 +317,9 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
         told = await command.get_translated_payload(tree, CatalogTranslator())
         assert time.process_time() - begun < 1
         before = await mark(tree)
+        menu = app_commands.ContextMenu(name=MENU, callback=shown)
+        named = (await menu.get_translated_payload(tree, CatalogTranslator()))["name_localizations"]
+    assert named == {"de": "Warum hast du das gesagt?", "ja": "なぜこう言ったの？"}
     assert told["description"] == "Approve a request"
     assert told["description_localizations"] == {"de": "Eine Anfrage genehmigen", "ja": "リクエストを承認します"}
     assert "name_localizations" not in told or not told["name_localizations"]

@@ -31,7 +31,7 @@ from memory.store.ids import GroupId, PersonId, PlaceId, place_source
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import Cron
-from texts import _
+from texts import _, gettext_lazy
 
 KIND = "patrol"
 SILENCE = "SILENT"
@@ -178,9 +178,9 @@ def instructions(told: str, task: str, *, keeps: bool) -> str:
 def note(tx: Tx, place: PlaceId, steps: tuple[Step, ...], said: str) -> None:
     """Let the patrol's job say what came of it; inside the transaction that ends the turn."""
     models = [step.body.model for step in steps if isinstance(step.body, Answered)]
-    came = "said something to the owner" if said.strip() else "nothing to say"
+    came = gettext_lazy("said something to the owner") if said.strip() else gettext_lazy("nothing to say")
     if models and not models[-1]:
-        came = "not done: what may be spent on models is spent"
+        came = gettext_lazy("not done: the budget for models is used up")
     elif "offline" in models:
-        came = f"{came}; no language model answered, so nothing was looked at"
+        came = gettext_lazy("{came}; no language model answered, so nothing was checked", came=came)
     jobs.tell(tx, job_id(place.partition(":")[2]), came)

@@ -27,6 +27,7 @@ from memory.queue.steps import (
 )
 from memory.requests import Permit
 from memory.store.ids import BlockId, MessageId
+from texts import _
 
 MAX_RESTARTS = 2
 
@@ -198,4 +199,6 @@ def _permit(given: Approved | None) -> Permit | None:
 
 
 def _gave_up(max_steps: int) -> str:
-    return f"I stopped after {max_steps} steps without coming to an answer. Ask me again, perhaps in smaller parts."
+    return _(
+        "I stopped after {steps} steps without an answer. Ask me again, perhaps in smaller parts.", steps=max_steps
+    )

@@ -59,7 +59,7 @@ def unsupported(error: ModelError, document: object, options: Collection[str]) -
 def refusal(status: int, document: object, retry_after: float | None, model: str, secret: str) -> ModelError:
     """The error for an answer of this status; `document` is its body, as far as it was JSON, else its text."""
     error, code = _error(document), f"HTTP {status} {_code(document)}".strip()
-    words = one_line(str(error.get("message") or "no reason given"), secret)
+    words = one_line(str(error.get("message") or gettext_lazy("no reason given")), secret)
     told = f"{_code(document)} {error.get('message')}"
     if status == 413 or (status in (400, 422, 500) and _OVERFLOW.search(told)):
         return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
@@ -92,7 +92,9 @@ def failed_in_stream(document: object, model: str, secret: str) -> ModelError:
         return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
     return ModelBusy(
         gettext_lazy(
-            "{model} is busy or failing ({code})", model=model, code=_code(document) or "an error in its answer"
+            "{model} is busy or failing ({code})",
+            model=model,
+            code=_code(document) or gettext_lazy("an error in its answer"),
         )
     )
 
@@ -370,7 +372,7 @@ class Assembly:
     def failed(self, event: object) -> Exception:
         return failed_in_stream(event, self._access.name, self._access.key)
 
-    def garbage(self, why: str = "an event of another shape") -> Exception:
+    def garbage(self, why: str = gettext_lazy("an event of another shape")) -> Exception:
         return no_answer(self._access.name, why)
 
 

@@ -123,7 +123,7 @@ class Background:
             model = await self.model(allowed.agent)
             found = await outside(errand.point, _answer(model.complete(request)), self.seconds)
         except (ModelError, ConfigError, TimeoutError) as error:
-            raise NoAnswer("failed", self.redact(str(error)) or "it took too long") from error
+            raise NoAnswer("failed", self.redact(str(error)) or gettext_lazy("it took too long")) from error
         if found is None:
             raise NoAnswer("failed", gettext_lazy("the model ended without an answer"))
         return found

@@ -23,13 +23,20 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from scheduler.jobs import Firing, Kinds, Working
-from texts import gettext_lazy
+from texts import gettext_lazy, gettext_noop, join_lazy
 
 _JUDGE = commit_point("evaluations.keep")
 
 EVALUATE = "feedback.sessions"
 _MOST = 20  # talks in one run
 _log = structlog.get_logger("bot.upkeep")
+
+
+_COUNTED = {
+    Quality.GOOD: gettext_noop("{count} good"),
+    Quality.FAIR: gettext_noop("{count} fair"),
+    Quality.POOR: gettext_noop("{count} poor"),
+}
 
 
 @dataclass(frozen=True)
@@ -54,11 +61,12 @@ class EvaluationJob:
         asking = Asking(database, self.means)
         done = [await self._judge(database, asking, talk, by_id[talk.agent], now) for talk in talks]
         judged = [each for each in done if each is not None]
-        counted = ", ".join(f"{judged.count(each)} {each}" for each in Quality if each in judged)
-        left = f"{len(done) - len(judged)} left: {asking.refused or 'they went on'}" if len(judged) < len(done) else ""
-        return "; ".join(filter(None, (f"judged: {counted}" if judged else "", left))) or gettext_lazy(
-            "no conversation has ended"
-        )
+        counted = [gettext_lazy(_COUNTED[each], count=judged.count(each)) for each in Quality if each in judged]
+        told = [gettext_lazy("rated: {counted}", counted=join_lazy(", ", counted))] if judged else []
+        if left := len(done) - len(judged):
+            why = asking.refused or gettext_lazy("they went on")
+            told.append(gettext_lazy("{count} left: {why}", count=left, why=why))
+        return join_lazy("; ", told) if told else gettext_lazy("no conversation has ended")
 
     async def _judge(
         self, database: Database, asking: Asking, talk: Talk, agent: Agent, now: datetime

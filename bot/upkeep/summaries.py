@@ -30,7 +30,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from scheduler.jobs import Kinds, Working
 from scheduler.zones import instant, zone_of
-from texts import gettext_lazy
+from texts import gettext_lazy, gettext_noop, join_lazy
 
 _BEGINS = time(4)  # who is up late is still up on the day before
 
@@ -124,7 +124,7 @@ class DueWeek:
 
     @property
     def name(self) -> str:
-        return f"the week of {self.period.name}"
+        return gettext_lazy("the week of {week}", week=self.period.name)
 
 
 Due: TypeAlias = DueAgent | DueDay | DueWeek
@@ -187,7 +187,7 @@ _KEEP_DAY = commit_point("summaries.day")
 OF_AGENTS = "summary.agents"
 OF_DAYS = "summary.constellation"
 
-_OFF = "switched off: [schedule] summaries = false"
+_OFF = gettext_lazy("turned off ({setting})", setting="[schedule] summaries")
 _DAY_READ = 4_000  # of a day's
 _DAY_PARTS = 4  # in which a long day is told
 _MOST = 40  # summaries of one run
@@ -207,11 +207,14 @@ class Tally:
     failures: int = 0
 
     def words(self) -> str:
-        parts = [f"{len(self.names)} made ({', '.join(dict.fromkeys(self.names))})"] if self.names else []
-        parts += [f"{self.outdated} not kept: what they were made of changed meanwhile"] if self.outdated else []
-        parts += [f"{self.why.count(why)} not made: {why}" for why in dict.fromkeys(self.why)]
-        parts += [f"{self.left} left for the next run"] if self.left else []
-        return "; ".join(parts) or "nothing happened that was not told already"
+        names = join_lazy(", ", dict.fromkeys(self.names))
+        outdated = gettext_noop("{count} not kept: the messages changed in the meantime")
+        parts = [gettext_lazy("{count} made ({names})", count=len(self.names), names=names)] if self.names else []
+        parts += [gettext_lazy(outdated, count=self.outdated)] if self.outdated else []
+        failed = gettext_noop("{count} not made: {why}")
+        parts += [gettext_lazy(failed, count=self.why.count(why), why=why) for why in dict.fromkeys(self.why)]
+        parts += [gettext_lazy("{count} left for the next run", count=self.left)] if self.left else []
+        return join_lazy("; ", parts) if parts else gettext_lazy("nothing new")
 
 
 @dataclass(frozen=True)

@@ -102,13 +102,14 @@ def intents(left_out: frozenset[str]) -> discord.Intents:
 
 
 class CatalogTranslator(app_commands.Translator):
-    """Descriptions of commands and options, and the names of choices, from the catalogs of texts."""
+    """Descriptions of commands and options, and the names of choices and menu entries, from the catalogs of texts."""
 
     async def translate(
         self, string: app_commands.locale_str, locale: discord.Locale, context: app_commands.TranslationContextTypes
     ) -> str | None:
         """None where Discord is to show the English text. Names stay: people type them as the documents have them."""
-        if context.location in _NAMES or (code := language_of(locale.value)) == "en":
+        typed = context.location in _NAMES and not isinstance(context.data, app_commands.ContextMenu)
+        if typed or (code := language_of(locale.value)) == "en":
             return None
         with speaking(code):
             text = _(string.message)

@@ -16,6 +16,7 @@ from memory.queue.steps import Answered, forgets, is_lasting
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import TurnId
+from texts import _
 
 REQUIRED_PARTS = ("stage", "task")
 """Parts whose result others go on with: without one they have failed."""
@@ -76,10 +77,11 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     fresh = groups.part(tx, part.turn)
     status: Status = "done"
     if part.kind in _NEEDS_DETAIL and (fresh is None or not fresh.detail):
-        status, text = "failed", "gave none that is valid"
+        status, text = "failed", _("gave none that is valid")
     elif part.kind in REQUIRED_PARTS and not text.strip():
         models = [step.body.model for step in material.steps if isinstance(step.body, Answered)]
-        status, text = "failed", "got no answer from its model" if models[-1:] == [OFFLINE] else "gave nothing"
+        unasked = models[-1:] == [OFFLINE]
+        status, text = "failed", _("got no answer from its model") if unasked else _("gave nothing")
     groups.end_part(tx, part.turn, status, "" if part.kind == "observe" else text, now)
     turns.hand_uses(tx, part.turn, part.asked_by)
     mine, asking = turns.get(tx, part.turn), turns.get(tx, part.asked_by)

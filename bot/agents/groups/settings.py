@@ -9,6 +9,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic import model_validator as validate_model
 
+from texts import _, gettext_noop
+
 Pattern: TypeAlias = Literal["round_robin", "dynamic", "supervisor", "pipeline", "voting", "sleeptime"]
 Role: TypeAlias = Literal["regular", "supervisor", "observer", "specialist"]
 Strategy: TypeAlias = Literal["capability", "round_robin", "least_busy", "random"]
@@ -33,7 +35,7 @@ class Member(Table):
     @validate_model(mode="after")
     def _domain_fits(self) -> "Member":
         if (self.role == "specialist") != bool(self.domain):
-            raise ValueError('role = "specialist" together with a domain, or neither')
+            raise ValueError(_('role = "specialist" together with a domain, or neither'))
         return self
 
 
@@ -54,9 +56,9 @@ class State(Table):
     def _complete(self) -> "State":
         conditions = bool(self.value) + (self.below is not None) + (self.above is not None)
         if bool(self.said) == bool(self.block or self.field) or (self.said and conditions):
-            raise ValueError("either said, or block and field")
+            raise ValueError(_("either said, or block and field"))
         if not self.said and not (self.block and self.field and conditions == 1):
-            raise ValueError("block and field together with one of value, below and above")
+            raise ValueError(_("block and field together with one of value, below and above"))
         return self
 
 
@@ -99,7 +101,7 @@ class Stage(Table):
     @validate_model(mode="after")
     def _complete(self) -> "Stage":
         if (self.on_failure == "fallback") != bool(self.fallback_agent):
-            raise ValueError('on_failure = "fallback" together with a fallback_agent, or neither')
+            raise ValueError(_('on_failure = "fallback" together with a fallback_agent, or neither'))
         return self
 
 
@@ -123,9 +125,9 @@ class Voting(Table):
     @validate_model(mode="after")
     def _complete(self) -> "Voting":
         if (self.tie_breaker == "agent") != bool(self.tie_agent):
-            raise ValueError('tie_breaker = "agent" together with a tie_agent, or neither')
+            raise ValueError(_('tie_breaker = "agent" together with a tie_agent, or neither'))
         if len({option.strip().casefold() for option in self.options}) < len(self.options):
-            raise ValueError("options that differ from each other")
+            raise ValueError(_("options that differ from each other"))
         return self
 
 
@@ -164,14 +166,14 @@ class Trigger(Table):
             "custom": bool(self.predicate),
         }
         keys = {
-            "time_elapsed": "minutes above 0",
-            "constellation_activity": "messages above 0",
-            "threshold_exceeded": "block or tool, one of them, and field",
+            "time_elapsed": gettext_noop("minutes above 0"),
+            "constellation_activity": gettext_noop("messages above 0"),
+            "threshold_exceeded": gettext_noop("block or tool, one of them, and field"),
             "pattern_detected": "words",
             "custom": "predicate",
         }
         if not wanted[self.on]:
-            raise ValueError(f'{keys[self.on]} with on = "{self.on}"')
+            raise ValueError(_('{keys} with on = "{on}"', keys=_(keys[self.on]), on=self.on))
         return self
 
 
@@ -238,10 +240,12 @@ def chosen(pattern: Pattern, tables: Mapping[Pattern, Table | None]) -> Table:
     """The table of a pattern, or what holds without one; ValueError for one that is missing or of another pattern."""
     for other, table in tables.items():
         if other != pattern and table is not None:
-            raise ValueError(f'pattern = "{other}" with a table {other}; the pattern is "{pattern}"')
+            wrong = gettext_noop('pattern = "{other}" with a table {other}; the pattern is "{pattern}"')
+            raise ValueError(_(wrong, other=other, pattern=pattern))
     given = tables[pattern]
     if given is None and pattern in _NEEDED:
-        raise ValueError(f'a table {pattern} with {_NEEDED[pattern]}, since pattern = "{pattern}"')
+        missing = gettext_noop('a table {pattern} with {needed}, because pattern = "{pattern}"')
+        raise ValueError(_(missing, pattern=pattern, needed=_NEEDED[pattern]))
     return TABLES[pattern]() if given is None else given
 
 

@@ -15,6 +15,7 @@ from bot.agents.groups.selectors import Candidate, fit, shuffled
 from bot.agents.groups.settings import Pipeline, Stage, Table, Voting
 from memory.groups import Kind, Part
 from memory.store.ids import AgentId, TurnId
+from texts import _, gettext_noop, number_text
 
 ABSTAIN = "abstain"
 
@@ -67,43 +68,43 @@ def tally(settings: Voting, options: Sequence[str], ballots: Sequence[Ballot], s
     counts = {option: sum(b.weight for b in valid if b.choice == option) for option in options}
     quorum = quorum_of(settings, len(ballots))
     if len(valid) < quorum:
-        return Tally(counts, "", f"{len(valid)} of the {quorum} ballots that a decision needs")
+        return Tally(counts, "", _("{cast} of the {needed} ballots needed", cast=len(valid), needed=quorum))
     most = max(counts.values())
     leading = [option for option in options if counts[option] == most]
     if len(leading) == 1:
-        return Tally(counts, leading[0], "the most votes")
+        return Tally(counts, leading[0], _("the most votes"))
     decision, why = _broken(settings, leading, valid, seed)
-    tied = " and ".join(f'"{option}"' for option in leading)
-    return Tally(counts, decision, f"{tied} are tied; {why}")
+    return Tally(counts, decision, _("tied: {options}; {why}", options=", ".join(leading), why=why))
 
 
 def _broken(settings: Voting, leading: Sequence[str], valid: Sequence[Ballot], seed: int) -> tuple[str, str]:
     match settings.tie_breaker:
         case "random":
-            return shuffled(seed, leading)[0], "chance decided"
+            return shuffled(seed, leading)[0], _("chance decided")
         case "first_vote":
             first = min(
                 (b for b in valid if b.choice in leading), key=lambda b: "" if b.at is None else b.at.isoformat()
             )
-            return first.choice, f"the first vote, {first.name}'s, decided"
+            return first.choice, _("the first vote, by {name}, decided", name=first.name)
         case "agent":
             own = next((b for b in valid if b.agent == settings.tie_agent and b.choice in leading), None)
             if own is not None:
-                return own.choice, f"{own.name}'s vote decided"
-            return "", "the one whose vote would decide chose neither"
+                return own.choice, _("the vote by {name} decided", name=own.name)
+            return "", _("the agent whose vote would decide chose neither")
         case _:
-            return "", "nothing breaks a tie here"
+            return "", _("no tie-breaker is set")
 
 
 def announced(tally_: Tally, ballots: Sequence[Ballot]) -> str:
     """Decision, tally and every ballot, for people."""
-    head = f"Decision: {tally_.decision} ({tally_.why})." if tally_.decision else f"No decision: {tally_.why}."
-    counted = ", ".join(f"{option} {count:g}" for option, count in tally_.counts.items())
-    lines = [head, f"Votes: {counted}"]
+    head = gettext_noop("Decision: {decision} ({why}).") if tally_.decision else gettext_noop("No decision: {why}.")
+    counted = ", ".join(f"{option} {number_text(count, 'g')}" for option, count in tally_.counts.items())
+    lines = [_(head, decision=tally_.decision, why=tally_.why), _("Votes: {counted}", counted=counted)]
     for ballot in ballots:
-        weight = f" ×{ballot.weight:g}" if ballot.weight != 1 else ""
+        weight = f" ×{number_text(ballot.weight, 'g')}" if ballot.weight != 1 else ""
         reason = f": {ballot.reason}" if ballot.reason else ""
-        lines.append(f"- {ballot.name}{weight} — {ballot.choice or f'no ballot ({ballot.problem})'}{reason}")
+        choice = ballot.choice or _("no ballot ({problem})", problem=ballot.problem)
+        lines.append(f"- {ballot.name}{weight} — {choice}{reason}")
     return "\n".join(lines)
 
 
@@ -125,7 +126,7 @@ class Situation:
         return next((each for each in self.candidates if each.agent == agent), None)
 
     def name(self, agent: AgentId) -> str:
-        return self.names.get(agent, "somebody")
+        return self.names.get(agent, _("somebody"))
 
 
 @dataclass(frozen=True)
@@ -244,7 +245,7 @@ def _pipeline(now: Situation, settings: Pipeline) -> Step:
     if wanted:
         return Ask(tuple(wanted))
     if not spoken:
-        return Say(((None, "None of the stages gave an answer, so there is none."),), {"stages": outcome})
+        return Say(((None, _("None of the stages gave an answer.")),), {"stages": outcome})
     return Say(tuple((part.agent, part.output) for part in spoken), {"stages": outcome})
 
 
@@ -279,11 +280,10 @@ def _asked(
 
 def _aborted(now: Situation, number: int, stage: Stage, outcome: list[dict[str, Any]]) -> Say:
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
-    ended = [
-        f"{now.name(part.agent)} {'took too long' if part.status == 'late' else 'could not do it'}" for part in parts
-    ]
-    why = "; ".join(ended) or "nobody of it can be asked at the moment"
-    text = f'I stopped at the stage "{stage.name}": {why}.'
+    late, failed = gettext_noop("{name} took too long"), gettext_noop("{name} could not do it")
+    ended = [_(late if part.status == "late" else failed, name=now.name(part.agent)) for part in parts]
+    why = "; ".join(ended) or _("none of its agents can be asked at the moment")
+    text = _("I stopped at the stage “{stage}”: {why}.", stage=stage.name, why=why)
     return Say(((None, text),), {"stages": outcome, "aborted": stage.name})
 
 
@@ -321,7 +321,7 @@ def _ballot(now: Situation, settings: Voting, part: Part) -> Ballot:
     found = now.candidate(part.agent)
     fits = fit(now.question, found) if settings.weight_by_expertise and found is not None else 0.0
     choice = str(part.detail.get("choice", ""))
-    problem = "" if choice else "too late" if part.status == "late" else part.output or "none that is valid"
+    problem = "" if choice else _("too late") if part.status == "late" else part.output or _("none that is valid")
     return Ballot(
         agent=part.agent,
         name=now.name(part.agent),

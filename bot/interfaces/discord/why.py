@@ -23,7 +23,7 @@ from texts import _, gettext_noop, number_text
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 
-MENU = "Why did you say this?"
+MENU = gettext_noop("Why did you say this?")
 PICK = "carina:why:pick"
 _ID = r"[a-z0-9_]{1,40}"
 _BUTTON = re.compile(rf"carina:why:(?P<change>[a-z]{{1,10}}):(?P<kind>entry|message):(?P<id>{_ID})")

@@ -55,6 +55,27 @@ _Name = Annotated[str, Field(max_length=64), Param("Name of the group", metavar=
 _Member = Annotated[tuple[str, ...], Param("Agent to include", metavar="AGENT")]
 
 
+_PATTERNS = {
+    "round_robin": gettext_noop("taking turns"),
+    "dynamic": gettext_noop("chosen by topic"),
+    "supervisor": gettext_noop("led by a supervisor"),
+    "pipeline": gettext_noop("one after the other"),
+    "voting": gettext_noop("by vote"),
+    "sleeptime": gettext_noop("in the background"),
+}
+_STATUSES = {
+    "active": gettext_noop("active"),
+    "hibernated": gettext_noop("hibernated"),
+    "archived": gettext_noop("archived"),
+}
+_ROLES = {
+    "regular": gettext_noop("regular member"),
+    "supervisor": gettext_noop("supervisor"),
+    "observer": gettext_noop("observer"),
+    "specialist": gettext_noop("specialist"),
+}
+
+
 class AddMember(Arguments):
     group: _Group
     agent: _Agent
@@ -73,7 +94,7 @@ class GroupRow(Row):
     file: str
 
     def line(self, ink: Ink) -> str:
-        return ink.text(f"{self.group} ({self.pattern}): {self.members}")
+        return ink.text(f"{self.group} ({_(_PATTERNS[self.pattern])}): {self.members}")
 
 
 class WholeGroup(Result):
@@ -107,7 +128,10 @@ class MemberRow(Row):
         role = f"{member.role}: {member.domain}" if member.domain else member.role
         return cls(agent=agent.name, status=agent.status, role=role, model=member.model or agent.model or usual)
 
-    phrase = gettext_noop("{agent}: {status}, {role}, model {model}")
+    def line(self, ink: Ink) -> str:
+        role, _colon, domain = self.role.partition(": ")
+        told = {"status": _(_STATUSES[self.status]), "role": f"{_(_ROLES[role])}{f': {domain}' if domain else ''}"}
+        return self.told(ink, gettext_noop("{agent}: {status}, {role}, model {model}"), **told)
 
 
 class GroupStatus(Result):
@@ -119,12 +143,12 @@ class GroupStatus(Result):
     """Those who take turns, in order."""
 
     def lines(self, ink: Ink) -> list[str]:
-        head = ink.text(f"{self.group}: {self.pattern}")
+        head = ink.text(f"{self.group}: {_(_PATTERNS[self.pattern])}")
         return [head, *(f"- {row.line(ink)}" for row in self.members), *self._kept(ink)]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         rows = rows_text([row.cells(ink) for row in self.members], empty=_("It has no members."), width=width)
-        return "\n".join([f"{self.group}: {self.pattern}", rows, *self._kept(ink)])
+        return "\n".join([f"{self.group}: {_(_PATTERNS[self.pattern])}", rows, *self._kept(ink)])
 
     def _kept(self, ink: Ink) -> Iterator[str]:
         kept = self.state

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.context.known_facts import fact_line, project_line
+from bot.agents.context.known_facts import project_line
 from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
@@ -49,6 +49,13 @@ _Learning = Annotated[
 ]
 
 
+def _written(fact: Fact) -> str:
+    """A fact in one line: what kind it is, who said it, and whether that is to be doubted."""
+    by = f" ({one_line(fact.speaker, 24)})" if fact.speaker else ""
+    doubt = "" if fact.trust >= Trust.APPROVED else _(" [from somebody who is not approved, or the web]")
+    return f"{_(fact.label)}{by}: {one_line(fact.text)}{doubt}"
+
+
 class FactRow(Row):
     id: str
     category: str
@@ -66,7 +73,7 @@ class FactRow(Row):
     @classmethod
     def of(cls, fact: Fact) -> "FactRow":
         more = {"by": fact.speaker, "person": fact.person or "", "sessions": fact.reinforcements}
-        return cls.from_record(fact, **more, written=fact_line(fact).removeprefix("- "))
+        return cls.from_record(fact, **more, written=_written(fact))
 
     def line(self, ink: Ink) -> str:
         shared = _(", visible to everyone, confirmed by {count}", count=len(self.confirmed_by)) if self.shared else ""
@@ -131,7 +138,7 @@ class Facts(MemoryService):
     @reads
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         found = facts.listing(rows, caller.scope, None, ())
-        return [(str(fact.id), fact_line(fact).removeprefix("- ")) for fact in found]
+        return [(str(fact.id), _written(fact)) for fact in found]
 
     @suggestions("agents")
     @reads

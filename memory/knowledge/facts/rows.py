@@ -14,15 +14,16 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.fulltext import index_text, storable
 from memory.store.ids import AgentId, FactId, MessageId, PersonId, SessionId, snowflakes
 from memory.store.row_mapper import RowMapper
+from texts import gettext_noop
 
 Origin: TypeAlias = Literal["said", "tool", "agent", "hand"]
 """A person said it; a tool gave it; an agent wrote it down; somebody entered it by hand."""
 
 _LABELS = {
-    Category.PREFERENCE: "Preference",
-    Category.PATTERN: "Codebase",
-    Category.HABIT: "Habit",
-    Category.LESSON: "Lesson",
+    Category.PREFERENCE: gettext_noop("Preference"),
+    Category.PATTERN: gettext_noop("Codebase"),
+    Category.HABIT: gettext_noop("Habit"),
+    Category.LESSON: gettext_noop("Lesson"),
 }
 
 

@@ -27,6 +27,7 @@ from tests.bot.agents.context.test_working_memory import keep
 from tests.bot.parts import HALL, NOON, OLGA, MovableClock, ScriptedModel, call, results, said, says
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
 from tests.scheduler.parts import alike
+from texts import unpacked
 
 TOML = """
 [[agents]]
@@ -64,7 +65,7 @@ class Watch:
     async def job(self) -> tuple[str, str]:
         """How the job stands, and what it says of its last run."""
         ((status, detail),) = await self.service.rows("SELECT status, last_detail FROM jobs WHERE id = ?", JOB)
-        return str(status), str(detail)
+        return str(status), unpacked(str(detail))
 
     def told(self) -> list[str]:
         """What the owner was told."""
@@ -313,7 +314,7 @@ async def test_with_a_spent_budget_no_model_is_asked_and_nobody_is_told_what_was
         assert asked == (["offline"] if when_spent == "offline" else [])
         if when_spent == "refuse":
             assert it.service.platform.sends == []
-            assert await it.job() == ("active", "not done: what may be spent on models is spent")
+            assert await it.job() == ("active", "not done: the budget for models is used up")
 
 
 # ------------------------------------------------------------------------------------------------- without a model
@@ -333,7 +334,7 @@ async def test_without_a_language_model_nothing_is_said_and_the_job_says_why(tmp
         assert it.told() == []
         assert await it.job() == (
             "active",
-            "nothing to say; no language model answered, so nothing was looked at",
+            "nothing to say; no language model answered, so nothing was checked",
         )
 
 

@@ -53,7 +53,7 @@ async def test_a_talk_that_goes_on_is_not_judged_and_one_that_is_over_once(tmp_p
         await g.service.heard(said("hello", 1))
         assert await judge(g) == "no conversation has ended"
         await over(g, "hello again")
-        assert await judge(g) == "judged: 1 good"
+        assert await judge(g) == "rated: 1 good"
         assert await judge(g) == "no conversation has ended"
         assert await kept(g) == [("good", "[]", "[]", "rules", HALL.audience)]
         assert "Conversations in that week: 1 good." not in await g.report(), "there was no run yet"
@@ -64,7 +64,7 @@ async def test_a_model_grades_and_notices_corrections_that_no_rule_knows(tmp_pat
     async with ground(tmp_path, reply) as g:
         await over(g, "wann ist das Spiel?", "Quatsch, das Spiel ist am Montag")
         (before,) = await g.service.column("SELECT count(*) FROM model_usage")
-        assert await judge(g) == "judged: 1 poor"
+        assert await judge(g) == "rated: 1 poor"
         assert await kept(g) == [("poor", "[]", "[]", "model", HALL.audience)]
         (request,) = g.model.requests
         assert 'm3 (a person): <quoted from="m3">Quatsch' in told(request)
@@ -109,7 +109,7 @@ async def test_a_model_that_fails_leaves_it_for_the_next_time(tmp_path: Path) ->
         await over(g, "hello")
         assert await judge(g) == "1 left: no language model answered"
         assert await kept(g) == []
-        assert await judge(g) == "judged: 1 fair"
+        assert await judge(g) == "rated: 1 fair"
         g.service.clock.forward(3 * 24 * 3_600)
         await over(g, "hello?")
         g.service.clock.forward(3 * 24 * 3_600)

@@ -72,7 +72,7 @@ async def test_an_agent_is_told_of_when_it_is_not_active_any_more_and_not_again_
         assert "the boat is called Ada" in shown(model.told[0])
         await live.pass_by(hours=5)
         assert [of_agent(request) for request in model.told] == [True], "nothing new, so nothing is asked or written"
-        assert "nothing happened" in (await live.job(OF_AGENTS)).last_detail
+        assert "nothing new" in (await live.job(OF_AGENTS)).last_detail
 
 
 async def test_no_summary_mixes_audiences_and_none_is_seen_where_its_words_may_not_be(tmp_path: Path) -> None:
@@ -251,4 +251,4 @@ async def test_people_are_answered_before_anything_is_told(tmp_path: Path) -> No
         assert await telling.agents(live.service.database, live.service.clock()) == "1 made (Carina)"
         assert asked == [False] * 3
         switched_off = SummaryJob(Background.of(turn_deps), "UTC", enabled=False)
-        assert "switched off" in await switched_off.days(live.service.database, live.service.clock())
+        assert "turned off" in await switched_off.days(live.service.database, live.service.clock())

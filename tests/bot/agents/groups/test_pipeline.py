@@ -119,9 +119,9 @@ async def test_each_post_of_several_members_goes_on_from_the_one_before(
     [
         ('on_failure = "skip"', ["Ant", "Bee", "Cat"], "Cat on: A"),
         ('on_failure = "retry"\nattempts = 3', ["Ant", "Bee", "Bee", "Bee", "Cat"], "Cat on: B"),
-        ('on_failure = "retry"\nattempts = 2', ["Ant", "Bee", "Bee"], 'I stopped at the stage "b": '),
+        ('on_failure = "retry"\nattempts = 2', ["Ant", "Bee", "Bee"], "I stopped at the stage “b”: "),
         ('on_failure = "fallback"\nfallback_agent = "Dog"', ["Ant", "Bee", "Dog", "Cat"], "Cat on: D"),
-        ('on_failure = "abort"', ["Ant", "Bee"], 'I stopped at the stage "b": Bee could not do it.'),
+        ('on_failure = "abort"', ["Ant", "Bee"], "I stopped at the stage “b”: Bee could not do it."),
     ],
 )
 @pytest.mark.parametrize("nothing", ["", STANDS_IN])

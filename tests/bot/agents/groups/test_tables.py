@@ -64,7 +64,10 @@ def group(members: str, rest: str = "") -> str:
             ),
             'found "Bee", whose role in members is "observer"; expected one who speaks',
         ),
-        (group('"Ant"', 'pattern = "pipeline"\n'), 'expected a table pipeline with stages, since pattern = "pipeline"'),
+        (
+            group('"Ant"', 'pattern = "pipeline"\n'),
+            'expected a table pipeline with stages, because pattern = "pipeline"',
+        ),
         (
             group('"Ant"', 'pattern = "dynamic"\n[groups.voting]\nquorum = 1\n'),
             'expected pattern = "voting" with a table voting; the pattern is "dynamic"',

@@ -57,7 +57,7 @@ async def test_who_gives_no_valid_ballot_or_is_too_late_is_named_and_not_counted
         await service.heard(said("Shall we?", 1))
         (text,) = service.platform.texts()
         assert text.splitlines() == [
-            "No decision: 2 of the 3 ballots that a decision needs.",
+            "No decision: 2 of the 3 ballots needed.",
             "Votes: yes 2, no 0",
             "- Ant — yes",
             "- Bee — no ballot (gave none that is valid)",
@@ -81,4 +81,4 @@ async def test_what_breaks_a_tie(tmp_path: Path, table: str, decision: str) -> N
     async with running(tmp_path, Setting(model, toml=toml)) as service:
         await service.heard(said("Shall we?", 1))
         assert service.platform.texts()[0].startswith(decision)
-        assert '"yes" and "no" are tied; ' in service.platform.texts()[0]
+        assert "tied: yes, no; " in service.platform.texts()[0]
