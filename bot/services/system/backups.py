@@ -50,11 +50,7 @@ class BackupRow(Row):
     def line(self, ink: Ink) -> str:
         if self.made is None:
             return ink.text(f"{self.name}: {self.reason}")
-        size = _(
-            "{files}, {bytes} bytes",
-            files=ngettext("{count} file", "{count} files", self.files),
-            bytes=number_text(self.bytes),
-        )
+        size = f"{ngettext('{count} file', '{count} files', self.files)}, {_size(self.bytes)}"
         copied = _("; copied to {copied_to}", copied_to=ink.text(self.copied_to)) if self.copied_to else ""
         return f"{ink.text(self.name)}, {ink.time(self.made)}: {size}{copied}"
 
