@@ -292,7 +292,7 @@ class TerminalEndpoint(Endpoint):
 
 def shown_as(delivery: Delivery) -> Said:
     """A delivery as chat sessions are told of it."""
-    text = "\n\n".join([delivery.text, *(f"{file.name}:\n{file.text}" for file in delivery.files)])
+    text = "\n\n".join([*filter(None, [delivery.text]), *(f"{file.name}:\n{file.text}" for file in delivery.files)])
     return Said(_external_id(delivery), seen(text) + _answers(delivery.buttons), delivery.speaker)
 
 

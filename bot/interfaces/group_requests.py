@@ -16,7 +16,7 @@ from bot.services.composition import Services
 from memory import groups
 from memory.queue import inbox, outbox
 from memory.queue.inbox import InRow, Status
-from memory.queue.outbox import OutRow
+from memory.queue.outbox import OutRow, TextDetail
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
@@ -105,7 +105,7 @@ class GroupRequests:
             said = said_because(tx, row)
             for each in said:
                 outbox.take(tx, each, f"errand-{each.id}", now)
-            return "\n\n".join(each.content for each in said)
+            return "\n\n".join(map(words_of, said))
 
         return await self.services.database.write(_TAKE, take)
 
@@ -116,5 +116,11 @@ def said_because(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[
         return ()
     every = (row.turn, *(part.turn for part in groups.parts(rows, row.turn)))
     found = [each for turn in every for each in outbox.of_turn(rows, turn)]
-    here = {each.id: each for each in found if each.place == place and each.kind == "text" and each.content}
+    here = {each.id: each for each in found if each.place == place and each.kind == "text" and words_of(each)}
     return [here[key] for key in sorted(here)]
+
+
+def words_of(row: OutRow) -> str:
+    """What a row says, and what is in the files with it."""
+    files = row.detail.files if isinstance(row.detail, TextDetail) else ()
+    return "\n\n".join([*filter(None, [row.content]), *(f"{file.name}:\n{file.text}" for file in files)])

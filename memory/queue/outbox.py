@@ -231,6 +231,15 @@ def of_turn(rows: Rows, turn: TurnId) -> list[OutRow]:
     return _row.all(rows, "SELECT * FROM outbox WHERE turn_id = ? ORDER BY id", (turn,))
 
 
+def files_of_turn(rows: Rows, turn: TurnId, place: PlaceId) -> list[OutRow]:
+    """What a turn, and those of members for it, said in a place with files, and was not taken back."""
+    sql = """SELECT * FROM outbox WHERE (turn_id = :turn OR turn_id IN (
+               SELECT turn_id FROM group_parts WHERE run_id = :turn)) AND place_id = :place
+             AND status IN ('sending', 'sent') AND iif(json_valid(detail), json_array_length(detail, '$.files'), 0) > 0
+             ORDER BY id"""
+    return _row.all(rows, sql, {"turn": turn, "place": place})
+
+
 def said_by_us(rows: Rows, source: str, external_id: str) -> OutRow | None:
     """The row that became that message on the platform."""
     return _row.first(rows, "SELECT * FROM outbox WHERE source = ? AND external_id = ?", (source, external_id))
@@ -344,9 +353,14 @@ def stuck_since(row: OutRow, now: datetime) -> timedelta:
 
 
 def forget(tx: Tx, messages: Iterable[MessageId]) -> int:
-    """Empty what was sent, or will never be, of these messages of ours; what is still to be said stays."""
-    sql = """UPDATE outbox SET content = '', detail = '{}' WHERE status NOT IN ('pending', 'sending')
-             AND message_id IN (SELECT value FROM json_each(?))"""
+    """Empty what was sent, or will never be, of these messages of ours; what is still to be said stays.
+
+    What tools said elsewhere in the turns of these messages, or as files, goes with them.
+    """
+    sql = """WITH gone (id) AS (SELECT value FROM json_each(?))
+             UPDATE outbox SET content = '', detail = '{}' WHERE status NOT IN ('pending', 'sending')
+             AND (message_id IN gone OR (message_id IS NULL AND kind = 'text' AND key GLOB 'tool/[0-9]*'
+               AND turn_id IN (SELECT batch_id FROM messages WHERE id IN gone AND agent_id IS NOT NULL)))"""
     return tx.run(sql, (json.dumps(list(messages)),))
 
 

@@ -1,6 +1,7 @@
 """Files in the dashboard's chat and over the API: what models see, who gets them back, and what is refused."""
 
 import base64
+import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ import openai
 import pytest
 
 from sources.attachments import MAX_PICTURE, Offered, received
-from tests.web.site import TOML, Site, site
+from tests.bot.stage import until
+from tests.web.site import TOML, Site, csrf_of, site
 from tests.web.test_api import openai_client, token
 from tests.web.test_pages import scripted_by
-from tests.wire.model import Answer, Hang, ModelServer
+from tests.wire.model import Answer, Call, Calls, Hang, ModelServer
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 40
 PAGE = b"<script>alert(1)</script>"
@@ -141,6 +143,47 @@ async def test_a_crash_before_the_answer_loses_no_file_and_it_is_answered_once(t
             assert (page.count("A boat."), len(links(page)), len(await s.call("inbox.list"))) == (1, 1, 1)
             assert parts(model.requests[-1])[1] == [held(PNG)]
             assert (await s.get(links(page)[0])).content == PNG
+
+
+async def test_a_file_of_an_agent_is_saved_from_the_page_over_a_restart_until_it_is_forgotten(tmp_path: Path) -> None:
+    made = {"target_type": "here", "file_name": EVIL.replace(".png", ".html"), "content": PAGE.decode() + "Elm Street"}
+    async with ModelServer.start() as model:
+        async with site(tmp_path, SEEING, scripted_by(model)) as s:
+            model.script(Calls(Call("send_message", {**made, "file_name": ""})), Calls(Call("send_message", made)))
+            model.default = lambda _request: Answer("Here it is.")
+            await s.sign_in()
+            live = await answered(s, await sent(s, text="send it as a file"))
+            assert "final text" in model.requests[1].results[0]
+            (link,) = links(json.loads(live.rpartition("data: ")[2]))
+            cookies = s.browser.cookies
+            program = await s.program("chat")
+            model.script(Calls(Call("send_message", made)))
+            body = {"model": "Carina", "messages": [{"role": "user", "content": "to a program"}]}
+            told = (await program.post("/v1/chat/completions", json=body)).json()["choices"][0]["message"]["content"]
+            assert re.search(r":\n<script>alert\(1\)</script>Elm Street\n\nHere it is\.$", told)
+        async with site(tmp_path, SEEING, scripted_by(model)) as s:
+            s.browser.cookies = cookies
+            page = (await s.get("/chat/Carina")).text
+            assert links(page) == [link]
+            assert not any(mark in page for mark in ("<img src=x", "\u202e", PAGE.decode()))
+            saved = await s.get(link)
+            assert (saved.text, saved.headers["content-type"]) == (made["content"], "application/octet-stream")
+            assert saved.headers["content-disposition"].startswith("attachment; ")
+            rows = "SELECT id FROM outbox WHERE place_id LIKE 'api:chat-0/%' AND detail LIKE '%Elm%'"
+            (other,) = [row["id"] for row in await s.app.services.database.read(lambda read: read.all(rows))]
+            for which in (f"sent={other}&n=0", link.partition("?")[2].replace("n=0", "n=1"), "sent=1&n=0"):
+                assert (await s.get(f"/chat/Carina/file?{which}")).status_code == 404
+            said = "SELECT id, external_id FROM messages WHERE content = 'send it as a file'"
+            (asked,) = await s.app.services.database.read(lambda read: read.all(said))
+            s.csrf = csrf_of(page)
+            await s.post("/chat/Carina/stop", id=asked["external_id"])
+
+            async def gone() -> bool:
+                return (await s.get(link)).status_code == 404
+
+            await until(gone, 5)
+            held = "SELECT count(*) FROM outbox WHERE place_id LIKE 'api:dashboard/%' AND detail LIKE '%Elm%'"
+            assert await s.app.services.database.read(lambda read: read.number(held)) == 0
 
 
 async def test_uploads_have_limits_and_need_the_sessions_token(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from bot.agents.answers import package, queue
+from bot.agents.answers import Piece, package, queue
 from bot.agents.context.quotes import line, say
 from bot.agents.groups.agent_messages import Letter, agent_called, group_called, write
 from bot.agents.notices import own_place
@@ -22,18 +22,20 @@ from memory.requests import Kind, Need, require
 from memory.store.database import Tx
 from memory.store.ids import PlaceId, place_source, snowflakes
 from sources.base import Endpoint
+from sources.text import flatten
 from texts import gettext_lazy
 
 
 class SendArguments(Arguments):
-    target_type: Literal["person", "channel", "agent", "group"] = Field(
+    target_type: Literal["person", "channel", "agent", "group", "here"] = Field(
         description="person: a direct message to the one you are talking to; channel: another place you know; agent "
-        "or group: other agents, who take it up here after you"
+        "or group: other agents, who take it up here after you; here: a file to go with your answer"
     )
     target: str = Field(
         default="", description='channel: the place\'s name, as "general" or "#general in Home"; agent, group: its name'
     )
-    content: str = Field(min_length=1, description="what to say there, as plain text")
+    content: str = Field(min_length=1, description="what to say there, as plain text, or what is in the file")
+    file_name: str = Field(default="", description='person, channel, here: send it as a text file, as "recipe.md"')
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,8 @@ class SendMessageTool(StoreTool[SendArguments]):
         "Send a message to another place, privately to the person you are talking to, or to other agents, who answer "
         "here by themselves and do not report to you. Not needed to answer: your "
         "final text goes to where the newest message came from. What was said here is carried to people who did not "
-        "hear it only when the person you are talking to agrees; they are asked, and you are told."
+        "hear it only when the person you are talking to agrees; they are asked, and you are told. It also sends text "
+        "files, which people can save."
     )
     caution = Caution(bound=("target_type", "target"))
 
@@ -63,6 +66,8 @@ class SendMessageTool(StoreTool[SendArguments]):
         turn = context.turn
         if arguments.target_type in ("agent", "group"):
             return _write(tx, context, arguments)
+        if arguments.target_type == "here" and not arguments.file_name:
+            raise ToolError("Your final text is what is said here: only a file, with `file_name`, is sent by itself.")
         target = _target(tx, context, arguments)
         place, source = target.place, target.source
         endpoint = self._endpoints.get(source)
@@ -75,6 +80,10 @@ class SendMessageTool(StoreTool[SendArguments]):
             reason = gettext_lazy("somebody who is not approved wants me to write in {target}", target=target.name)
             require(Need(Kind.TOOL, f"send_message to {place}", reason), context.permit)
         pieces = package(arguments.content, endpoint.split, endpoint.form)
+        if arguments.file_name:
+            if not endpoint.form.takes_files:
+                raise ToolError("No files can be sent there.")
+            pieces = [Piece("", flatten(arguments.file_name, 100) or "file.txt", arguments.content)]
         row = outbox.NewRow(
             key=f"tool/{turn.id}/{snowflakes.next()}",
             place=place,
@@ -119,6 +128,8 @@ def _target(tx: Tx, context: ToolContext, arguments: SendArguments) -> _Target:
         # The person hears this very place, so may know what is said in it.
         hearers = Scope(audience, frozenset({turn.scope.audience}))
         return _Target(place, place_source(place), hearers, "that person's messages")
+    if arguments.target_type == "here":
+        return _Target(turn.place, place_source(turn.place), turn.scope, "this conversation")
     found = place_meant(inbox.known_places(tx, turn.scope), arguments.target)
     hearers = Scope(found.audience, frozenset(found.within))
     return _Target(found.id, place_source(found.id), hearers, found.name or found.id)

@@ -78,12 +78,13 @@ async def _offered(file: UploadFile) -> Offered:
 
 
 async def file(ctx: Context) -> Response:
-    """A file that came with a message. Pictures are shown; everything else is only saved, whatever it says it is."""
+    """A file of a conversation. Pictures are shown; everything else is only saved, whatever it says it is."""
     to = await ctx.web.talk.conversation(WHO, ctx.request.path_params["name"])
-    message, position = ctx.number("of"), ctx.number("n")
-    found = None
+    message, row, position, found = ctx.number("of"), ctx.number("sent"), ctx.number("n"), None
     if message is not None and position is not None:
         found = await ctx.web.talk.file(to.place.id, message, position)
+    elif row is not None and position is not None:
+        found = await ctx.web.talk.sent_file(to.place.id, row, position)
     if found is None:
         raise Refusal(404, _("There is nothing at this address."))
     picture = found.content_type in PICTURES
@@ -104,10 +105,12 @@ async def _events(ctx: Context, to: Conversation, said: str) -> AsyncIterator[st
                 yield event("text", text)
             case Doing(what=what):
                 yield event("doing", what)
-            case Answer(texts=texts, error=error):
-                lines = [line for line in await _lines(ctx, to) if not line.mine][-len(texts) :] if texts else []
-                shown = render("chat_said.html", name=to.to.name, lines=lines)
-                yield event("answer", shown or error or _("No answer was needed."))
+            case Answer(texts=texts, error=error, messages=messages):
+                lines = [line for line in await _lines(ctx, to) if line.id in messages]
+                if lines:
+                    yield event("answer", render("chat_said.html", name=to.to.name, lines=lines))
+                else:
+                    yield event("told", error or "\n\n".join(texts) or _("No answer was needed."))
 
 
 async def stop(ctx: Context) -> Response:

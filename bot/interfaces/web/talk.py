@@ -8,7 +8,7 @@ from datetime import datetime
 
 from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChunk, ToolCallStarted, TurnEvent
 from bot.errors import UserError
-from bot.interfaces.group_requests import LONGEST, said_because
+from bot.interfaces.group_requests import LONGEST, said_because, words_of
 from bot.runtime.router import Router
 from bot.services.composition import Services
 from bot.services.system.front_ends import Addressee
@@ -19,13 +19,15 @@ from memory.queue import inbox, message_files, messages, outbox
 from memory.queue.inbox import InRow, Status
 from memory.queue.message_files import MessageFile
 from memory.queue.messages import Message
+from memory.queue.outbox import OutRow, TextDetail
 from memory.store.clock import from_text
 from memory.store.database import Database, Rows
 from memory.store.fulltext import storable
-from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, snowflakes
+from memory.store.ids import AgentId, MessageId, OutboxId, PersonId, PlaceId, snowflakes
 from sources.api import SOURCE, ApiSource, place_of, user_of
 from sources.attachments import PICTURES
 from sources.base import Attachment, Notification, Place
+from sources.outgoing import seen
 from sources.terminal import PERSON
 from texts import _, number_text
 
@@ -66,6 +68,8 @@ class Answer:
 
     texts: tuple[str, ...]
     error: str = ""
+    messages: frozenset[MessageId | None] = frozenset()
+    """What of the conversation it is."""
 
 
 @dataclass(frozen=True)
@@ -201,7 +205,8 @@ class Talk:
             )
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: said_because(rows, row, place))
-        return Answer(tuple(each.content for each in said if each.status is not outbox.Status.WITHDRAWN))
+        said = [each for each in said if each.status is not outbox.Status.WITHDRAWN]
+        return Answer(tuple(map(words_of, said)), messages=frozenset(each.message for each in said))
 
     async def hear_hook(self, to: Conversation, name: str, delivery: str, text: str) -> None:
         """Tell a group what another program delivered, as that program's words; the same delivery again is the same."""
@@ -224,6 +229,14 @@ class Talk:
     def file(self, rows: Rows, place: PlaceId, message: int, position: int) -> MessageFile | None:
         """A file that came with a message of a conversation of the owner's."""
         return message_files.one(rows, place, message, position, Scope(OWNER))
+
+    @reads
+    def sent_file(self, rows: Rows, place: PlaceId, row: int, position: int) -> MessageFile | None:
+        """A file that an agent sent in a conversation of the owner's."""
+        found = outbox.get(rows, OutboxId(row))
+        if found is None or found.place != place or not Scope(OWNER).may_use(found.audience):
+            return None
+        return next((each for number, each in enumerate(_files_in(found)) if number == position), None)
 
 
 def _told(event: TurnEvent) -> Writing | Doing | None:
@@ -249,12 +262,24 @@ def _line(rows: Rows, message: Message) -> Line:
     external = (found["external_id"] if found is not None else "") or ""
     mine = message.role == "user"
     identifier = (message.external_id or "") if mine else external
-    files = message_files.names(rows, message.id, Scope(OWNER)) if mine else ()
+    files = list[tuple[str, Sequence[MessageFile]]]()
+    if mine:
+        files = [(f"of={message.id}", message_files.names(rows, message.id, Scope(OWNER)))]
+    elif found is not None and message.batch is not None:
+        sent = outbox.files_of_turn(rows, message.batch, message.place)
+        files = [(f"sent={each.id}", _files_in(each)) for each in sent]
     shown = tuple(
-        LineFile(each.name, each.size, f"of={message.id}&n={number}", each.content_type in PICTURES, each.skipped)
-        for number, each in enumerate(files)
+        LineFile(each.name, each.size, f"{of}&n={number}", each.content_type in PICTURES, each.skipped)
+        for of, held in files
+        for number, each in enumerate(held)
     )
     return Line(message.id, mine, message.speaker, message.text, message.created_at, identifier, shown)
+
+
+def _files_in(row: OutRow) -> list[MessageFile]:
+    files = row.detail.files if isinstance(row.detail, TextDetail) else ()
+    held = ((name, seen(text).encode()) for name, text in files)
+    return [MessageFile(name, "text/plain", len(content), content=content) for name, content in held]
 
 
 def _agent_names(rows: Rows) -> list[str]:

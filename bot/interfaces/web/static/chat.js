@@ -73,15 +73,13 @@
     growing.classList.add("working");
     stream.addEventListener("text", (event) => ifAtEnd(() => { growing.textContent = JSON.parse(event.data); }));
     stream.addEventListener("doing", (event) => { const what = JSON.parse(event.data); if (what && !growing.textContent) growing.textContent = what; });
-    stream.addEventListener("answer", (event) => {
+    const ended = (shown) => (event) => {
       stream.close();
       if (asked === id) stop.hidden = true;
-      const html = JSON.parse(event.data);
-      ifAtEnd(() => {
-        if (html.startsWith("<article")) become(growing.parentElement, html);
-        else { growing.classList.remove("working"); growing.textContent = html; }
-      });
-    });
+      ifAtEnd(() => shown(JSON.parse(event.data)));
+    };
+    stream.addEventListener("answer", ended((html) => become(growing.parentElement, html)));
+    stream.addEventListener("told", ended((words) => { growing.classList.remove("working"); growing.textContent = words; }));
   };
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

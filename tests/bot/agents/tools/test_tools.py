@@ -202,7 +202,7 @@ def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() 
             )
         ],
         "search": [*("query", "domain", "since", "until", "author", "role", "place", "category", "tags", "limit")],
-        "send_message": ["target_type", "target", "content"],
+        "send_message": ["target_type", "target", "content", "file_name"],
     }
 
 
