@@ -9,7 +9,7 @@ from contextlib import aclosing, suppress
 
 from bot.config.values import KEY_OF_PROVIDER, OFFLINE
 from bot.errors import ConfigError
-from bot.models.base import Access, Limits, Model, ModelError, ModelRefused, Request
+from bot.models.base import Access, Limits, Model, ModelError, Request
 from bot.models.chain import BreakerModel, FallbackModel, LazyModel, LenientModel, RetryingModel
 from bot.models.health import ModelHealth, State
 
@@ -48,11 +48,10 @@ class ModelCatalog:
         return self._chains[name]
 
     async def get(self, name: str) -> Model:
-        """The same, with its first model already loaded; one that cannot be loaded is told by the chain's answer."""
+        """The same, with its first model already loaded."""
         chain = self.model(name)
         if name in self._lazy:
-            with suppress(ModelRefused):
-                await self._lazy[name].open()
+            await self._lazy[name].open()
         return chain
 
     def health(self, names: Iterable[str] = ()) -> tuple[ModelHealth, ...]:

@@ -269,12 +269,7 @@ class LazyModel:
         """Load and connect, once."""
         async with self._open:
             if self._model is None:
-                try:
-                    model = await asyncio.to_thread(_connect, self._access)
-                except ImportError as error:
-                    raise ModelRefused(
-                        gettext_lazy("{name} cannot be loaded: {error}", name=self.name, error=error)
-                    ) from error
+                model = await asyncio.to_thread(_connect, self._access)
                 await self._stack.enter_async_context(model.provider)
                 self._model = model
             return self._model

@@ -11,7 +11,6 @@ import pytest
 from bot.errors import ConfigError
 from bot.models.base import Limits, ToolSpec, Trouble, Unanswered
 from bot.models.catalog import ModelCatalog
-from bot.models.chain import ADAPTERS
 from bot.models.health import State
 from tests.bot.models.scripted import HELLO, ScriptedModel, last, says
 from tests.wire import model as wire
@@ -151,16 +150,6 @@ def test_a_key_that_cannot_be_sent_is_told_without_quoting_it(offline: ScriptedM
     with pytest.raises(ConfigError, match=r"^OPENAI_API_KEY: expected plain characters") as caught:
         models.model("openai:gpt-5")
     assert key not in str(caught.value)
-
-
-async def test_a_library_that_cannot_be_loaded_is_told(
-    server: ModelServer, offline: ScriptedModel, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(ADAPTERS, "openai", "bot.models.no_such_adapter")
-    async with catalog(server, offline) as models:
-        answer = await last(await models.get("openai:scripted"))
-    assert answer.model == "offline"
-    assert "openai:scripted cannot be loaded: No module named" in answer.degraded
 
 
 UNLOADED = """
