@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: run install embedding test test-network test-browser screenshots wizard gallery docs fast processes slow kill-rounds check format generate lock bench clean
+.PHONY: run install embedding test test-network test-browser screenshots wizard gallery docs fast processes slow kill-rounds check format generate lock bench bench-peers clean
 
 run: install            ## chat on a terminal, serve without one
 	@$(BIN)/python -m bot
@@ -113,6 +113,9 @@ generate: $(VENV)/.dev  ## write what is made from the code: bot/interfaces/oper
 
 bench: $(VENV)/.dev     ## print the benchmark tables
 	$(BIN)/python -m tests.benchmarks
+
+bench-peers: $(VENV)/.dev  ## beside nanobot-ai, mem0ai, chromadb and plain FTS5; LOCOMO=PATH for recall. Installs a gigabyte into .venv/peers
+	$(BIN)/python -m tests.benchmarks.peers $(LOCOMO:%=--locomo %)
 
 lock: $(BIN)/python     ## renew the locks from pyproject.toml
 	$(PIP) install uv

@@ -13,8 +13,8 @@ from enum import IntEnum
 from typing import Literal
 
 from bot.agents.context.quotes import estimate_tokens
-from bot.models.base import Request, Trouble, Unanswered
-from bot.models.prices import price
+from bot.models.base import Request, Trouble, Unanswered, Usage
+from bot.models.prices import priced
 from memory import agents, budgets
 from memory.agents import Agent
 from memory.budgets import Filter, Limit, Period, Spender, Sum, guild_of
@@ -143,8 +143,8 @@ class Budgets:
 
     def _estimate(self, agent: Agent, request: Request) -> tuple[int, float | None]:
         """What a call will probably take, in tokens and in money; None where the price is not known."""
-        tokens = _tokens(request)
-        return tokens, price(self.model_of(agent), tokens - _answer(request), _answer(request))
+        tokens, answer = _tokens(request), _answer(request)
+        return tokens, priced(self.model_of(agent), Usage(tokens - answer, answer)).cost_usd
 
     def _level_for(
         self, rows: Rows, spender: Spender, agent: Agent, call: tuple[float | None, int], now: datetime

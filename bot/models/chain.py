@@ -36,6 +36,7 @@ from bot.models.base import (
     TextDelta,
     Trouble,
     Unanswered,
+    Usage,
     UserMessage,
 )
 from bot.models.health import ModelHealth, State
@@ -281,7 +282,7 @@ class LazyModel:
 def _connect(access: Access) -> Connected:
     adapter = cast("Adapter", importlib.import_module(ADAPTERS.get(access.provider, ANY_OTHER)))
     model = adapter.connect(access)
-    prices.price(access.name, 0, 0)  # its library is loaded at the first question of a price, which takes as long
+    prices.priced(access.name, Usage())  # its library is loaded at the first question of a price, which takes as long
     return model
 
 

@@ -8,11 +8,6 @@ from typing import Any
 from bot.models.base import Usage
 
 
-def price(model: str, input_tokens: int, output_tokens: int) -> float | None:
-    """Dollars for a call of "provider:name"; None when the price is not known, which is not the same as free."""
-    return priced(model, Usage(input_tokens, output_tokens)).cost_usd
-
-
 def priced(model: str, usage: Usage) -> Usage:
     """The usage of a call with its cost, or with None for one that is not known."""
     provider, _, name = model.partition(":")

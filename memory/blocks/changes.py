@@ -21,7 +21,7 @@ from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import AgentId, PersonId, TurnId
 
 Writer = NewType("Writer", str)
-"""Who changes a block: "agent:<id>", "person:<id>", "system" or "job:<name>"; made by the functions below."""
+"""Who changes a block: "agent:<id>", "person:<id>" or "system"; made by the functions below."""
 
 SYSTEM = Writer("system")
 
@@ -46,10 +46,6 @@ def agent_writer(agent: AgentId) -> Writer:
 
 def person_writer(person: PersonId) -> Writer:
     return Writer(f"person:{person}")
-
-
-def job_writer(name: str) -> Writer:
-    return Writer(f"job:{name}")
 
 
 class Deed(StrEnum):

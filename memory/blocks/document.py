@@ -19,7 +19,6 @@ from memory.blocks.changes import SYSTEM as SYSTEM
 from memory.blocks.changes import Stamp as Stamp
 from memory.blocks.changes import Writer as Writer
 from memory.blocks.changes import agent_writer as agent_writer
-from memory.blocks.changes import job_writer as job_writer
 from memory.blocks.changes import person_writer as person_writer
 from memory.blocks.schemas import TextSchema
 from memory.store.errors import BlockCorrupt, Refused, StoreError

@@ -16,6 +16,7 @@ BENCHMARKS = {
     "mention": "mentions",
     "turn": "turns",
     "growth": "growth",
+    "long_run": "long_run",
     "edit": "edits",
     "flow": "flow",
     "constellations": "constellations",

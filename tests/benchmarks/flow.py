@@ -24,8 +24,8 @@ from tests.wire.discord import DiscordServer
 from tests.wire.model import Answer, ModelServer, Request
 
 PEOPLE, CHANNELS = 50, 20
-_CARINA = ("-m", "bot", "run", "--log-json")
-_FLOOR = (str(Path(__file__).with_name("floor_bot.py")),)
+CARINA = ("-m", "bot", "run", "--log-json")
+FLOOR = (str(Path(__file__).with_name("floor_bot.py")),)
 _SETTINGS = """[discord]
 default_mode = "mention"
 merge_seconds = 0
@@ -81,7 +81,7 @@ async def _in_process(folder: Path, people: int) -> tuple[float, float, list[str
 
 
 @asynccontextmanager
-async def _bot(
+async def bot_process(
     folder: Path, servers: Mapping[str, str], command: Sequence[str]
 ) -> AsyncIterator[asyncio.subprocess.Process]:
     (folder / "carina.toml").write_text(_SETTINGS)
@@ -113,7 +113,7 @@ async def _over_sockets(folder: Path, people: int, command: Sequence[str]) -> tu
         for person in persons:
             guild.add(person)
         servers = {**server.environment(), **model.environment(), "DISCORD_TOKEN": server.token}
-        async with _bot(folder, servers, command) as process:
+        async with bot_process(folder, servers, command) as process:
             before = cpu_seconds(process.pid)
             rate, wrong = await _talk(server, channels, persons)
             return rate, 1000 * (cpu_seconds(process.pid) - before) / (people * CHANNELS), wrong
@@ -148,22 +148,22 @@ def run(options: Options) -> Report:
         rates.append(rate)
         sent.append(out)
         wrong += bad
-    for command in (_FLOOR, _CARINA) * options.rounds:
+    for command in (FLOOR, CARINA) * options.rounds:
         with TemporaryDirectory() as folder:
             wire, each, bad = asyncio.run(_over_sockets(Path(folder), people, command))
         wires[command].append(wire)
         busy[command].append(each)
-        wrong += bad if command is _CARINA else []
-    shares = tuple(ours / floor for ours, floor in zip(wires[_CARINA], wires[_FLOOR], strict=True))
-    costs = tuple(ours / floor for ours, floor in zip(busy[_CARINA], busy[_FLOOR], strict=True))
+        wrong += bad if command is CARINA else []
+    shares = tuple(ours / floor for ours, floor in zip(wires[CARINA], wires[FLOOR], strict=True))
+    costs = tuple(ours / floor for ours, floor in zip(busy[CARINA], busy[FLOOR], strict=True))
     report = Report(f"{people * CHANNELS:,} notifications, {people} people, {CHANNELS} channels, all at once")
     report.measures += [
         Measure("one process: inbox to outbox", "/s", tuple(rates), at_least(150)),
         Measure("one process: inbox to sent", "/s", tuple(sent)),
-        Measure("over sockets: said in Discord to answered there", "/s", tuple(wires[_CARINA])),
-        Measure("over sockets: the same of a bare discord.py bot", "/s", tuple(wires[_FLOOR])),
+        Measure("over sockets: said in Discord to answered there", "/s", tuple(wires[CARINA])),
+        Measure("over sockets: the same of a bare discord.py bot", "/s", tuple(wires[FLOOR])),
         Measure("over sockets: beside the bare bot", "x", shares, at_least(0.5)),
-        Measure("over sockets: processor time of each", "ms", tuple(busy[_CARINA])),
+        Measure("over sockets: processor time of each", "ms", tuple(busy[CARINA])),
         Measure("over sockets: processor time beside the bare bot's", "x", costs),
     ]
     report.notes += [

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -39,6 +40,22 @@ async def stopped(process: asyncio.subprocess.Process) -> str:
         process.send_signal(signal.SIGTERM)
     _out, log = await process.communicate()
     return (log or b"").decode(errors="replace")
+
+
+@asynccontextmanager
+async def drained(process: asyncio.subprocess.Process) -> AsyncIterator[None]:
+    """Read the log until the block ends, so that the service never waits for somebody who does."""
+
+    async def read() -> None:
+        async for _line in _lines(process):
+            pass
+
+    reading = asyncio.create_task(read())
+    try:
+        yield
+    finally:
+        reading.cancel()
+        await asyncio.wait([reading])
 
 
 def resident_mib(pid: int | str = "self") -> dict[str, float]:

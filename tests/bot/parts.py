@@ -183,6 +183,11 @@ def texts(request: Request) -> list[str]:
     return [message.said for message in request.messages if isinstance(message, UserMessage) and message.said]
 
 
+def whole(request: Request) -> str:
+    """A request in one text."""
+    return "\n".join([request.system, *(message.text for message in request.messages)])
+
+
 def results(request: Request) -> list[tuple[str, bool]]:
     """The tool results in a request, in order."""
     return [(message.text, message.ok) for message in request.messages if isinstance(message, ToolMessage)]

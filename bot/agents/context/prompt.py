@@ -1,7 +1,7 @@
 """What a model is shown: gathered from the store in one read, rendered by a pure function.
 
 The order serves prompt caches: what is stable first (system prompt, core and pinned blocks), then the
-conversation, append-only, then what changes each turn, above what was said last. Everything shown was
+conversation, append-only, then what changes each turn or did lately, above what was said last. Everything shown was
 read through the turn's scope, so a model cannot repeat what those who hear it may not know.
 """
 
@@ -69,6 +69,8 @@ from sources.text import flatten
 
 HISTORY_ROWS = 200
 """Rows of the conversation that are looked at; the budget decides how many are shown."""
+_LATELY = timedelta(hours=1)  # as long as a provider's cache keeps a prompt
+_SHORT = 2_000  # characters
 _AWAY = 20  # blocks that are not in context and are named
 
 
@@ -105,7 +107,7 @@ class PromptInputs:
     zone: str = ""
     """On whose clocks the person lives, where they said so."""
     stable: tuple[Block, ...] = ()
-    referenced: tuple[Block, ...] = ()
+    changing: tuple[Block, ...] = ()
     logs: tuple[Block, ...] = ()
     """Those of the turn's own audience."""
     spots: Mapping[Audience, str] = field(default_factory=dict)
@@ -207,7 +209,7 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
     own_away, shared_away = blocks.away_blocks(rows, material.agent.id, turn.scope, _AWAY)
-    referenced = set(turn.blocks)
+    changing = {*turn.blocks, *(each.id for each in known if _changed_lately(each, turn))}
     compacted = summaries.newest(rows, turn.agent, turn.place, turn.scope.audience)
     asked = {each.message.id for each in material.asked}
     alone = any(isinstance(each.payload, PatrolDue) for each in material.asked)
@@ -218,8 +220,8 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         asked=tuple(_with_what_came(rows, turn, each, shown) for each in material.asked),
         place_name=inbox.place_name(rows, turn.place),
         zone="" if turn.person is None else quiet_hours.of(rows, (turn.person,)).zone,
-        stable=tuple(each for each in known if each.type is not BlockType.LOG and each.id not in referenced),
-        referenced=tuple(each for each in known if each.type is not BlockType.LOG and each.id in referenced),
+        stable=tuple(each for each in known if each.type is not BlockType.LOG and each.id not in changing),
+        changing=tuple(each for each in known if each.type is not BlockType.LOG and each.id in changing),
         logs=tuple(each for each in known if each.type is BlockType.LOG and each.audience == turn.scope.audience),
         spots=_spots(rows, turn, known),
         away=tuple(own_away),
@@ -233,6 +235,14 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         gathered=True,
     )
     return found if reminders(found) else remind(rows, found)
+
+
+def _changed_lately(block: Block, turn: Turn) -> bool:
+    """Whether it may change again soon: above the conversation, a cache would forget that each time.
+
+    A long one stays there, since below it is never in a cache.
+    """
+    return block.version > 1 and block.updated_at > turn.started_at - _LATELY and len(block.shown) <= _SHORT
 
 
 def _with_what_came(rows: Rows, turn: Turn, asked: Asked, shown: Iterable[messages.Message]) -> Asked:
@@ -347,17 +357,17 @@ def _memory(material: PromptInputs) -> str:
 
 def shown_blocks(material: PromptInputs) -> list[BlockId]:
     """The blocks among what a model is shown that say anything."""
-    return [block.id for block in (*material.stable, *material.referenced) if block.content or block.profile]
+    return [block.id for block in (*material.stable, *material.changing) if block.content or block.profile]
 
 
 def shown_versions(material: PromptInputs) -> dict[BlockId, int]:
     """The versions of blocks that a model is shown."""
-    return {block.id: block.version for block in (*material.stable, *material.referenced, *material.logs)}
+    return {block.id: block.version for block in (*material.stable, *material.changing, *material.logs)}
 
 
 def _labels(material: PromptInputs) -> Counter[str]:
     """How often each label is shown."""
-    return Counter(block.label for block in (*material.stable, *material.referenced, *material.logs))
+    return Counter(block.label for block in (*material.stable, *material.changing, *material.logs))
 
 
 def render_block(
@@ -433,9 +443,8 @@ def _around_turn(material: PromptInputs) -> str:
     where = place_name(material.place_name) or line(material.turn.place)
     heard_by = readers(material.turn.scope.audience)
     parts: list[str] = [say("[now in {where}; your answer is heard by: {heard_by}]", where=where, heard_by=heard_by)]
-    below = (*material.referenced, *material.logs)
     labels = _labels(material)
-    parts += [render_block(block, labels, material.spots) for block in below]
+    parts += [render_block(block, labels, material.spots) for block in (*material.changing, *material.logs)]
     if material.recalled:
         parts.append(quotation("your long-term memory", recalled_lines(material.recalled)))
     parts += [quotation(origin, lines) for origin, lines in _around(material)]

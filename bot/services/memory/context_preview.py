@@ -98,9 +98,9 @@ class ContextPreview:
             changed = find_named(rows, caller.scope, block).block.id
             one = [
                 tuple(each._replace(content=text) if each.id == changed else each for each in shown)
-                for shown in (material.stable, material.referenced)
+                for shown in (material.stable, material.changing)
             ]
-            material = replace(material, stable=one[0], referenced=one[1])
+            material = replace(material, stable=one[0], changing=one[1])
         request = prompt.render(material, ())
         tokens = estimate_tokens(request.system) + sum(estimate_tokens(each.text) for each in request.messages)
         written = "\n\n".join([request.system, *(each.text for each in request.messages)])

@@ -207,7 +207,7 @@ class WordPiece:
         self._vocabulary = vocabulary
         self._unknown = vocabulary["[UNK]"]
         self._start, self._end = vocabulary["[CLS]"], vocabulary["[SEP]"]
-        self._texts = {number: text for text, number in vocabulary.items()}
+        self._texts = sorted(vocabulary, key=vocabulary.__getitem__)  # the numbers leave no gap
         self._marks = frozenset((self._start, self._end, self._unknown))
         self._pieces = lru_cache(maxsize=20_000)(self._cut)  # people use the same words again and again
 

@@ -15,7 +15,7 @@ from bot.services.memory.blocks import Blocks
 from memory import blocks
 from memory.agents import Agent, seed_agent
 from memory.blocks import Author, NewBlock
-from memory.blocks.changes import SYSTEM, agent_writer, job_writer, person_writer
+from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.schemas import Field, FieldType, ListSchema, MapSchema
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.store.constellation import Constellations
@@ -28,7 +28,7 @@ from tests.bot.services.calling import registry
 
 T = TypeVar("T")
 SETUP = commit_point("test_blocks.setup")
-STAR, JOB = AgentId("agt_star"), job_writer("sleeptime")
+STAR, JOB = AgentId("agt_star"), Writer("job:sleeptime")
 
 
 def write(tx: Tx, text: str, *, job: bool = False) -> None:

@@ -28,7 +28,7 @@ from memory.blocks import (
     visible_blocks,
     write_block,
 )
-from memory.blocks.document import job_writer
+from memory.blocks.document import Writer
 from memory.blocks.lifecycle import Share, share_block, share_by_agent, shares_of, unshare_by_agent
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.requests import ApprovalNeeded, Permit
@@ -121,7 +121,7 @@ def test_an_admin_right_over_the_block_of_another_does_not_share_it() -> None:
 def test_a_job_has_nobody_to_ask(tx: Tx) -> None:
     made(tx, new(permission=Permission.HUMAN))
     with pytest.raises(BlockRefused, match="needs approval, and no turn can ask for it"):
-        append_block(tx, author(writer=job_writer("sleep"), turn=None), "notes", "x")
+        append_block(tx, author(writer=Writer("job:sleep"), turn=None), "notes", "x")
 
 
 @pytest.mark.parametrize(

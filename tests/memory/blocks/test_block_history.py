@@ -20,7 +20,7 @@ from memory.blocks import (
 )
 from memory.blocks.changes import Deed, Splice, Writer, by_words
 from memory.blocks.containers import make
-from memory.blocks.document import SYSTEM, job_writer, person_writer
+from memory.blocks.document import SYSTEM, person_writer
 from memory.blocks.history import blame
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
@@ -298,7 +298,7 @@ def test_what_the_job_wrote_goes_and_what_i_typed_stays(tx: Tx) -> None:
     with pytest.raises(Refused, match="nothing of what job:sleep changed is left"):
         revert(by_hand(tx, hand(), block), past_of_block(tx, block.id), JOB, 0)
     with pytest.raises(Refused, match="job:other has changed nothing here since version 0"):
-        revert(by_hand(tx, hand(), block), past, job_writer("other"), 0)
+        revert(by_hand(tx, hand(), block), past, Writer("job:other"), 0)
     with pytest.raises(Moved, match="it is at version 5 now"):
         revert(by_hand(tx, hand(), block), past, JOB, 0)
 

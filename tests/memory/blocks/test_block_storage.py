@@ -20,7 +20,7 @@ from memory.blocks import (
     visible_blocks,
     write_block,
 )
-from memory.blocks.document import SYSTEM, agent_writer, job_writer, person_writer
+from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.logs import TOOLS, Logged, append_log
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.store import CheckpointPolicy, open_block
@@ -190,7 +190,7 @@ EDITS = st.lists(
     st.tuples(st.integers(0, 2), st.sampled_from(["append", "replace", "write"]), st.integers(), st.integers(), TEXTS),
     max_size=14,
 )
-WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"))
+WRITERS = (agent_writer(ADA), person_writer(MIA), Writer("job:sleep"))
 
 
 def apply(tx: Tx, model: str, edit: Edit) -> str:

@@ -21,7 +21,7 @@ from memory.blocks import (
     visible_blocks,
     write_block,
 )
-from memory.blocks.document import SYSTEM, agent_writer, job_writer, person_writer
+from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.lifecycle import share_block, unshare_block
 from memory.blocks.store import open_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
@@ -215,7 +215,7 @@ def test_an_edit_that_changes_nothing_stores_nothing(tx: Tx) -> None:
 
 def test_each_change_names_writer_and_turn_and_a_writer_keeps_its_peer(tx: Tx) -> None:
     block = made(tx, new(content="a"))
-    for writer in (agent_writer(ADA), person_writer(MIA), agent_writer(ADA), job_writer("sleep")):
+    for writer in (agent_writer(ADA), person_writer(MIA), agent_writer(ADA), Writer("job:sleep")):
         append_block(tx, author(writer=writer), "notes", "b")
     changes = open_block(tx, block.id, SYSTEM, NOW).document.changes()
     assert [(change.writer, change.turn, change.seq) for change in changes] == [

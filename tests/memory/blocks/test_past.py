@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.blocks import Author, NewBlock, append_block, create_block, write_block
-from memory.blocks.document import SYSTEM, Writer, agent_writer, job_writer, person_writer
+from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.history import Past, blame, past_of
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.rows import archives_of, load_block
@@ -19,7 +19,7 @@ from memory.store.errors import BlockCorrupt, Refused
 from memory.store.ids import BlockId
 from tests.memory.blocks.block_parts import ADA, GUILD, MIA, NOW, blocks_store
 
-WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"))
+WRITERS = (agent_writer(ADA), person_writer(MIA), Writer("job:sleep"))
 SMALL = CheckpointPolicy(updates=4, keep=2, limits=Limits(changes=8, recent=3))
 BLOCK_SPEC = NewBlock(ADA, "notes", "About all.", GUILD, Trust.OWNER)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory.blocks import Block, find_block
-from memory.blocks.changes import SYSTEM, job_writer
+from memory.blocks.changes import SYSTEM, Writer
 from memory.blocks.history import blame
 from memory.blocks.repair import verify_block
 from memory.blocks.revert import by_agent, past_of_block, revert, roll_back
@@ -21,7 +21,7 @@ RECORDED = Path(__file__).with_name("recorded_blocks.json.z")
 """Four blocks of three writers with their updates, checkpoints and archives, and what each said at each version."""
 TABLES = ("memory_blocks", "memory_block_writers", "memory_block_updates", "memory_block_checkpoints",
           "memory_block_archives")  # fmt: skip
-JOB = job_writer("sleep")
+JOB = Writer("job:sleep")
 
 
 @pytest.fixture(scope="module")

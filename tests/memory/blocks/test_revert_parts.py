@@ -18,7 +18,7 @@ from memory.blocks import (
     set_field,
     set_item,
 )
-from memory.blocks.changes import SYSTEM, Splice, Writer, agent_writer, job_writer, person_writer
+from memory.blocks.changes import SYSTEM, Splice, Writer, agent_writer, person_writer
 from memory.blocks.containers import by_items
 from memory.blocks.history import past_of
 from memory.blocks.repair import verify_block
@@ -30,7 +30,7 @@ from memory.store.database import Tx
 from memory.store.errors import BlockRefused, Refused
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, author, blocks_store, made, new
 
-AGENT, PERSON, JOB = agent_writer(ADA), person_writer(MIA), job_writer("sleep")
+AGENT, PERSON, JOB = agent_writer(ADA), person_writer(MIA), Writer("job:sleep")
 WRITERS = (AGENT, PERSON, JOB)
 LETTERS = {AGENT: "a", PERSON: "p", JOB: "j"}
 EDITED = ("set", "append", "replace", "add", "item", "remove")

@@ -20,7 +20,7 @@ from memory.blocks import (
     set_viewport,
     write_block,
 )
-from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Stamp, agent_writer, job_writer, person_writer, seal
+from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Stamp, Writer, agent_writer, person_writer, seal
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import (
     CompositeSchema,
@@ -378,7 +378,7 @@ ACTS = st.one_of(
     st.tuples(st.just("drop"), st.integers(1, 3)),
     st.tuples(st.just("count"), st.integers(-5, 5)),
 )
-WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"))
+WRITERS = (agent_writer(ADA), person_writer(MIA), Writer("job:sleep"))
 Act = tuple[str, Any]
 
 

@@ -12,7 +12,7 @@ from memory.blocks import Block, add_item, append_block, find_block, remove_item
 from memory.blocks.changes import EDIT, Change, Stamp, Step, difference, played
 from memory.blocks.containers import remove_item as drop_item
 from memory.blocks.containers import set_value
-from memory.blocks.document import SYSTEM, BlockDocument, agent_writer, job_writer, person_writer
+from memory.blocks.document import SYSTEM, BlockDocument, Writer, agent_writer, person_writer
 from memory.blocks.history import Past, blame, past_of
 from memory.blocks.manual_edits import write
 from memory.blocks.repair import verify_block
@@ -26,7 +26,7 @@ from memory.store.errors import BlockRefused, BlockTooLong, Refused
 from memory.store.ids import BlockId
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, NOW, author, blocks_store, made, new
 
-WRITERS = (agent_writer(ADA), person_writer(MIA), job_writer("sleep"), SYSTEM)
+WRITERS = (agent_writer(ADA), person_writer(MIA), Writer("job:sleep"), SYSTEM)
 BOOK = CompositeSchema(
     sections=(
         Section(name="notes"),

@@ -17,7 +17,7 @@ from memory.blocks import (
     set_field,
     visible_blocks,
 )
-from memory.blocks.changes import job_writer
+from memory.blocks.changes import Writer
 from memory.blocks.lifecycle import share_block, shares_of
 from memory.blocks.manual_edits import write
 from memory.blocks.revert import Hand, by_hand, past_of_block
@@ -110,7 +110,7 @@ def test_only_where_they_are_themselves_and_people_are(to: Audience, words: str)
 def test_a_block_that_somebody_else_had_a_hand_in_stays() -> None:
     with blocks_store() as tx:
         block = of_hers(tx)
-        append_block(tx, author(IN_DM, writer=job_writer("sleep"), turn=None), "notes", "She seemed sad.\n")
+        append_block(tx, author(IN_DM, writer=Writer("job:sleep"), turn=None), "notes", "She seemed sad.\n")
         with pytest.raises(BlockRefused, match="more than your words: job:sleep made change 1"):
             widened(tx, block)
     with blocks_store() as tx:

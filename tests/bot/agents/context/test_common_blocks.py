@@ -60,7 +60,7 @@ async def test_all_read_and_one_writes(tmp_path: Path) -> None:
     async with running(tmp_path, setting()) as service:
         scene = Scene(service)
         for place in (HERS, THEIRS):
-            shown = await scene.system(place)
+            shown = await scene.shown(place)
             assert "<block:partner_profile" in shown
             assert "name: Olga" in shown
             assert "Be kind." in shown
@@ -71,7 +71,7 @@ async def test_all_read_and_one_writes(tmp_path: Path) -> None:
             "context", operation="append", label="_constellation_/partner_profile", field="notes", content="Likes tea."
         )
         assert only(await scene.do(addressed, place=HERS))[1]
-        shown = await scene.system(THEIRS)
+        shown = await scene.shown(THEIRS)
         assert "name: Ann" in shown
         assert "Likes tea." in shown
         owners = "SELECT agent_id, count(*) FROM memory_blocks WHERE label = 'partner_profile' GROUP BY agent_id"
@@ -82,7 +82,7 @@ async def test_there_is_one_for_each_audience_and_who_may_not_know_it_sees_none(
     async with running(tmp_path, setting()) as service:
         scene, ann = Scene(service), direct(ANN, "guild")
         assert only(await scene.do(NAMED, place=ann))[1]
-        seen = {place.name: await scene.system(place) for place in (HERS, channel("port", of="abroad"), ann)}
+        seen = {place.name: await scene.shown(place) for place in (HERS, channel("port", of="abroad"), ann)}
         assert ["name: Ann" in text for text in seen.values()] == [False, False, True]
         assert await service.column("SELECT person_id FROM memory_blocks WHERE audience LIKE 'person:%'") != []
         about = "SELECT person_id FROM memory_blocks WHERE label = 'partner_profile' AND audience LIKE 'person:%'"
@@ -100,7 +100,7 @@ async def test_permissions_that_were_changed_in_the_file_hold_and_else_what_was_
         change = "UPDATE shared_block_agents SET agent_id = ?"
         await service.write(lambda tx: tx.run(change, (bea.id,)))
     async with running(tmp_path, setting()) as service:
-        await later(service, 1).system(HERS)
+        await later(service, 1).shown(HERS)
         assert [tuple(row) for row in await service.rows(given)] == [("Bea", "read_write")], "as by command"
     changed = COMMON.replace('Ada = "read_write"', 'Bea = "append", Ada = "append"').replace(
         '"append"\naud', '"admin"\naud'
@@ -110,11 +110,11 @@ async def test_permissions_that_were_changed_in_the_file_hold_and_else_what_was_
         assert await service.column("SELECT permission FROM memory_blocks WHERE label = 'rules'") == ["admin"]
         scene = later(service, 2)
         assert only(await scene.do(NAMED, place=HERS))[1] is False
-        assert "name: Ann" in await scene.system(HERS), "what stands stays"
+        assert "name: Ann" in await scene.shown(HERS), "what stands stays"
     async with running(tmp_path, setting(AGENTS)) as service:
         scene = later(service, 3)
-        assert "Be kind." in await scene.system(HERS), "also when it is no longer wanted"
-        await scene.system(direct(OLGA))
+        assert "Be kind." in await scene.shown(HERS), "also when it is no longer wanted"
+        await scene.shown(direct(OLGA))
         there = "SELECT audience FROM memory_blocks WHERE label = 'partner_profile'"
         assert await service.column(there) == [HERS.audience], "but no more are made"
 
@@ -170,10 +170,10 @@ async def test_those_of_several_servers_are_told_apart_in_direct_messages(tmp_pa
 
     async with running(tmp_path, setting(board + AGENTS)) as service:
         scene = Scene(service)
-        assert heads(await scene.system(home)) == ['<block:board permission="append" readers="this server">']
+        assert heads(await scene.shown(home)) == ['<block:board permission="append" readers="this server">']
         for place, sees in ((away, ("guild", "away")), (twin, ("guild", "away", "twin"))):
-            await scene.system(place)
-            found = heads(await scene.system(direct(ANN, *sees)))
+            await scene.shown(place)
+            found = heads(await scene.shown(direct(ANN, *sees)))
             told = [re.findall('readers="(.*?)"', head)[0] for head in found]
             assert len(set(told)) == len(told) == len(sees) + 1
             assert "the server 'Ho‹me› (system)" in told

@@ -72,6 +72,26 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
         assert after.messages[: len(before.messages) - 1] == before.messages[:-1]
 
 
+async def test_a_block_that_changes_stands_below_the_conversation_until_it_was_left_alone_for_an_hour(
+    tmp_path: Path,
+) -> None:
+    """So that a provider's cache keeps the conversation, although an agent writes down what it learns."""
+    note = [says("", call("context", operation="append", label="human", content=f"Line {n}.")) for n in range(3)]
+    model = ScriptedModel(*(reply for each in note for reply in (each, says("Noted."))))
+    async with running(tmp_path, Setting(model)) as service:
+        for number in range(4):
+            await service.heard(said(f"line {number}", number))
+        service.clock.forward(3_601)
+        await service.heard(said("later", 9))
+    second, third, fourth, later = (model.requests[at] for at in (2, 4, 6, 7))
+    assert "Line 0." in second.system
+    assert third.system == fourth.system
+    assert fourth.messages[: len(third.messages) - 1] == third.messages[:-1]
+    assert "Line 2." in newest(fourth)
+    assert "Line 2." not in fourth.system
+    assert "Line 2." in later.system
+
+
 async def test_what_is_answered_is_quoted_only_where_it_is_not_in_view(tmp_path: Path) -> None:
     async with running(
         tmp_path, Setting(ScriptedModel(says("It is the moss."), otherwise=says("So it is.")))

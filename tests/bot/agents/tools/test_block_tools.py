@@ -19,7 +19,7 @@ from memory.people.audience import Scope, Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
 from tests.bot.agents.tools.test_tools import Scene, append, only
-from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, direct, results, said, says
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, direct, results, said, says, whole
 from tests.bot.stage import Service, Setting, running
 
 HEARD = Scope(HALL.audience)
@@ -82,11 +82,11 @@ async def test_a_shared_block_is_read_edited_and_lost_in_the_middle_of_a_turn(tm
         )
         begun = len(model.requests)
         await service.heard(said("go on", 50, HALL, ANN))
-        shown = [request.system for request in model.requests[begun:]]
+        shown = [whole(request) for request in model.requests[begun:]]
         texts = [str(request.messages[-1]) for request in model.requests[begun:]]
         content = await service.column("SELECT content FROM memory_blocks WHERE label = 'notes'")
     head = '<block:Ada/notes permission="append" readers="this server" shared_from="Ada">'
-    assert [head in system for system in shown] == [True, True, True, False, False]
+    assert [head in prompt for prompt in shown] == [True, True, True, False, False]
     assert "no overwrite" in texts[2]
     assert "no block 'notes' here" in texts[4]
     assert content == ["The bridge is closed.\nAnd the ferry too.\n"]

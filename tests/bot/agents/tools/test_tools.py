@@ -27,6 +27,7 @@ from tests.bot.parts import (
     results,
     said,
     says,
+    whole,
 )
 from tests.bot.stage import Service
 
@@ -49,11 +50,11 @@ class Scene:
         await self.service.heard(said(text, self._count, place, speaker, **more))
         return results(self.service.model.requests[-1])[-len(calls) :]
 
-    async def system(self, place: Place, speaker: Speaker = ANN) -> str:
+    async def shown(self, place: Place, speaker: Speaker = ANN) -> str:
         """The prompt that a turn there begins with."""
         self._count += 1
         await self.service.heard(said("show", self._count, place, speaker))
-        return self.service.model.requests[-1].system
+        return whole(self.service.model.requests[-1])
 
 
 def append(label: str, content: str) -> Call:
@@ -77,7 +78,7 @@ async def test_what_is_noted_in_one_place_is_not_seen_in_another(service: Servic
     await scene.do(append("human", "Said to me alone."), place=ANNS)
     await scene.do(append("human", "Said in the attic."), place=ATTIC)
     await scene.do(append("human", "Said in the hall."))
-    shown = {place.name: await scene.system(place) for place in (HALL, ATTIC, ABROAD, ANNS)}
+    shown = {place.name: await scene.shown(place) for place in (HALL, ATTIC, ABROAD, ANNS)}
     seen = {name: [w for w in ("alone", "attic", "hall") if f" {w}.\n" in text] for name, text in shown.items()}
     assert seen == {"hall": ["hall"], "attic": ["attic", "hall"], "port": [], ANNS.name: ["alone", "hall"]}
 
@@ -158,7 +159,7 @@ async def test_nothing_is_carried_to_people_who_did_not_hear_it(
 ) -> None:
     scene = Scene(service)
     for each in (HALL, ATTIC, ABROAD):
-        await scene.system(each)
+        await scene.shown(each)
     text, ok = only(await scene.do(tell(target), place=place))
     assert told in text
     assert not ok
