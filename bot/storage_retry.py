@@ -77,7 +77,6 @@ class Unstored:
         self._refused[what] = _Refusal(since, reason_of(error), arrivals)
 
     def over(self, what: str) -> None:
-        """This waits no more."""
         self._refused.pop(what, None)
 
 

@@ -44,8 +44,6 @@ _RESULT = 1_000  # characters of what a tool gave that are read with its use
 
 
 class Kind(StrEnum):
-    """What an event is."""
-
     ACTIVATED = "agent_activated"
     DEACTIVATED = "agent_deactivated"
     RECEIVED = "message_received"
@@ -99,7 +97,6 @@ class Event(NamedTuple):
 
     @property
     def details(self) -> Mapping[str, Any]:
-        """The same for programs."""
         parsed: dict[str, Any] = json.loads(self.details_text)
         return parsed
 
@@ -322,7 +319,6 @@ def came(tx: Tx, turn: Turn, row: Seen | None, now: datetime) -> None:
 
 
 def stayed(tx: Tx, turn: Turn, now: datetime) -> None:
-    """A turn of an agent begins or ends."""
     sql = """INSERT INTO agent_presence (agent_id, audience, last_active, active) VALUES (?, ?, ?, 1)
              ON CONFLICT DO UPDATE SET last_active = excluded.last_active, active = 1"""
     tx.run(sql, (turn.agent, turn.scope.audience, now))

@@ -110,7 +110,6 @@ def _change(tx: Tx, table: str, values: Mapping[str, Value], now: datetime) -> N
 
 
 def set_status(tx: Tx, identifier: AgentId, status: Status, now: datetime) -> None:
-    """Archive an agent, or take it back."""
     tx.run("UPDATE agents SET status = ?, updated_at = ? WHERE id = ?", (status, now, identifier))
 
 
@@ -152,7 +151,6 @@ def agent(rows: Rows, identifier: AgentId) -> Agent:
 
 
 def members(rows: Rows, identifier: GroupId) -> dict[AgentId, Agent]:
-    """The agents of a group, by id."""
     sql = f"{_AGENTS} id IN (SELECT agent_id FROM group_members WHERE group_id = ?)"
     return {each.id: each for each in _agent.all(rows, sql, (identifier,))}
 

@@ -72,7 +72,6 @@ def limits(rows: Rows) -> list[Limit]:
 
 
 def put(tx: Tx, limit: Limit, by: PersonId, now: datetime) -> None:
-    """Let a limit hold from now on."""
     drop(tx, limit.subject, limit.period)
     tx.insert("budgets", {**_limit.values(limit), "decided_by": by, "decided_at": now})
 
@@ -83,7 +82,6 @@ def drop(tx: Tx, subject: str, period: Period) -> bool:
 
 
 def spent(rows: Rows, of: Filter, since: datetime, now: datetime) -> Sum:
-    """What was spent since then, with what is reserved."""
     sql = """SELECT coalesce(sum(usd), 0) AS usd, coalesce(sum(tokens), 0) AS tokens, count(*) - count(usd) AS unpriced
         FROM (
           SELECT cost_usd AS usd, input_tokens + output_tokens AS tokens FROM model_usage

@@ -47,8 +47,6 @@ class Handoff:
 
 @dataclass(frozen=True)
 class Note:
-    """A note for all."""
-
     id: str
     text: str
     by_name: str
@@ -85,7 +83,6 @@ def parted(words: str) -> tuple[str, str]:
 
 
 def priority(importance: Importance) -> Priority:
-    """How urgent a task of that importance is."""
     return Priority.URGENT if importance == "critical" else Priority(importance)
 
 

@@ -52,8 +52,6 @@ class Status(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What an approver says."""
-
     ONCE = "once"
     HOUR = "hour"
     ALWAYS = "always"
@@ -249,7 +247,6 @@ def vote(tx: Tx, request: Request, person: PersonId, verdict: Verdict, now: date
 
 
 def expire(tx: Tx, identifier: RequestId, now: datetime) -> None:
-    """Nobody answered in time."""
     _decide(tx, identifier, Status.EXPIRED, now)
 
 

@@ -40,7 +40,6 @@ class NightTurn:
 
     @property
     def all(self) -> tuple[TurnId, ...]:
-        """It and its parts."""
         return (self.id, *self.parts)
 
 

@@ -146,7 +146,6 @@ def entry_of(rows: Rows, memory: Memory) -> archival.Entry:
 
 
 def message_of(rows: Rows, memory: Memory) -> Message:
-    """Likewise the message."""
     (found,) = messages.by_ids(rows, [MessageId(int(memory.id))], Scope(memory.audience))
     return found
 

@@ -31,8 +31,6 @@ class Skip:
 
 @dataclass(frozen=True)
 class Wait:
-    """It is not due before that."""
-
     until: datetime
 
 

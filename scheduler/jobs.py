@@ -67,8 +67,6 @@ Kind: TypeAlias = Queueing | Working
 
 @dataclass
 class Kinds:
-    """The kinds that this program knows."""
-
     known: dict[str, Kind] = field(default_factory=dict)
 
     def add(self, kind: Kind) -> None:

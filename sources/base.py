@@ -18,8 +18,6 @@ from texts import TextError
 
 
 class Kind(StrEnum):
-    """What happened."""
-
     MESSAGE = "message"
     EDIT = "edit"
     DELETE = "delete"
@@ -103,8 +101,6 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Quoted:
-    """The message that a message answers."""
-
     external_id: str
     speaker: str
     text: str
@@ -319,8 +315,6 @@ MESSAGES = Form()
 
 
 class Endpoint(Protocol):
-    """Speaks for one source."""
-
     max_length: int
     """Longest text of one message, in the units of `split`."""
     has_previews: bool = False

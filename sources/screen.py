@@ -164,7 +164,6 @@ class ChatView:
         self._write(text, style="dim")
 
     def recall(self, speaker: str, text: str) -> None:
-        """A line of the conversation from before."""
         self._say(_clean(text), speaker, style="dim")
 
     def close(self) -> None:

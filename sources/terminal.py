@@ -297,7 +297,6 @@ def shown_as(delivery: Delivery) -> Said:
 
 
 def _answers(buttons: Buttons | None) -> str:
-    """What is typed instead of pressing a button."""
     if buttons is not None and buttons.kind == "retry":
         return "\n" + _("`carina retry {id}` tries again.", id=code(buttons.request))
     if buttons is not None and buttons.kind == "pairing":

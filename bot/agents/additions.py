@@ -48,7 +48,6 @@ class TypingPeople:
     """Whose words are on their way to the conversation."""
 
     def types(self, place: PlaceId, person: PersonId) -> None:
-        """It was reported that somebody is typing."""
         self._note((place, person), _TYPING_SECONDS)
         self._sent.discard((place, person))
 

@@ -65,7 +65,6 @@ class Allowed:
     """For the person, when the call is refused."""
 
     def request(self, request: Request) -> Request:
-        """The request as it may be made."""
         if self.level is not BudgetLevel.FULL and self.agent.model == OFFLINE:
             return replace(request, failed=(Unanswered("", Trouble.BUDGET),))
         if self.level is not BudgetLevel.SHORT:
@@ -98,7 +97,6 @@ class Budgets:
 
     @property
     def limits(self) -> list[Limit]:
-        """Every limit that holds."""
         return list({**self.configured, **self.decided}.values())
 
     def concerns(self, agent: Agent) -> bool:

@@ -84,7 +84,6 @@ class DataSources:
     place: PlaceId
 
     def add(self, kinds: Kinds) -> None:
-        """Make the kind known to the scheduler."""
         kinds.add(Working(KIND, self.look))
 
     async def look(self, database: Database, firing: Firing) -> Done:

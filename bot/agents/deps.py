@@ -49,7 +49,6 @@ class OwnersSide:
 
 
 async def words_alone(_text: str) -> Nearness | None:
-    """Rows are found by words."""
     return None
 
 
@@ -59,7 +58,6 @@ model of their own, by its name."""
 
 
 async def none_of_folders(_text: str, _agent: AgentId | None, _scope: Scope, _path: str) -> Mapping[str, Nearness]:
-    """Folders have no models of their own."""
     return {}
 
 
@@ -86,7 +84,6 @@ async def all_there(_agent: Agent, _call: str) -> None:
 
 
 async def nothing_leaves(_database: Database, _material: PromptInputs) -> bool:
-    """Conversations stay as they are."""
     return False
 
 

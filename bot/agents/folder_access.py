@@ -47,12 +47,10 @@ class Located:
 
     @property
     def whole(self) -> str:
-        """The path as the agent gives it."""
         name = self.attached.folder.name
         return f"{name}/{self.path}" if self.path else name
 
     def at(self, path: str) -> "Located":
-        """Another path of the same folder."""
         return replace(self, path=path)
 
 
@@ -103,7 +101,6 @@ class FolderAccess:
     turn: Turn
 
     async def attached(self) -> list[Attached]:
-        """The folders."""
         turn = self.turn
         return await self.database.read(lambda rows: folders.attached(rows, turn.agent, turn.scope))
 

@@ -45,7 +45,6 @@ Quiet = Callable[[Rows, datetime], datetime | None]
 
 
 def is_patrol(place: PlaceId) -> bool:
-    """Whether a place is that of a patrol."""
     return place_source(place) == PATROL
 
 
@@ -102,7 +101,6 @@ class Patrols:
     quiet: Quiet
 
     def add(self, kinds: Kinds) -> None:
-        """Make the kind known to the scheduler."""
         kinds.add(Queueing(KIND, self.queue))
 
     def queue(self, tx: Tx, firing: Firing) -> Done:

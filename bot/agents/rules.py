@@ -106,11 +106,9 @@ class ToolRule(BaseModel):
 
     @property
     def named(self) -> set[str]:
-        """Every tool that the rule names."""
         return {self.tool, *self.tools, *(name for group in self.groups for name in group)} - {"", EVERY}
 
     def holds_for(self, tool: str) -> bool:
-        """Whether it is about this tool."""
         return self.tool in (tool, EVERY)
 
     def plain(self) -> dict[str, Any]:
@@ -154,7 +152,6 @@ class Rules:
 
     @classmethod
     def of(cls, agent: Agent) -> "Rules":
-        """Those of an agent, as stored."""
         return cls(tuple(ToolRule.model_validate(dict(rule)) for rule in agent.rules))
 
     @property

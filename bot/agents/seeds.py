@@ -61,7 +61,6 @@ def ensure_blocks(
 
 
 def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about: PersonId | None = None) -> NewBlock:
-    """A block as configuration describes it, for one audience."""
     schema = parse_schema(seed.get("schema", dump_schema(TEXT)))
     return NewBlock(
         owner=owner,

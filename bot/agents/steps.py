@@ -51,8 +51,6 @@ class CallTool:
 
 @dataclass(frozen=True)
 class Finish:
-    """Send the answer."""
-
     text: str
 
 

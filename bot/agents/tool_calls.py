@@ -68,8 +68,6 @@ RunPart: TypeAlias = Callable[[TurnId, float], Awaitable[bool]]
 
 
 class Caller:
-    """Makes the calls of turns."""
-
     def __init__(self, database: Database, turn_deps: TurnDeps, run_part: RunPart) -> None:
         self._db = database
         self._deps = turn_deps

@@ -60,7 +60,6 @@ def _kept(ended: Ended) -> bool:
 
 
 def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[messages.Said]:
-    """The rows of one step."""
     body, kept = step.body, _kept(ended)
     if isinstance(body, CallEnded):
         given = body.trust if isinstance(body, CallDone) else Trust.AGENT

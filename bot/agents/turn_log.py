@@ -58,8 +58,6 @@ _IN_FOLDER = {
 
 @dataclass(frozen=True)
 class Use:
-    """A call that came to its end."""
-
     call: Call
     worked: bool
     seconds: float

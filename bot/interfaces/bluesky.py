@@ -312,7 +312,6 @@ def settings_of(config: Config) -> BlueskySettings:
 
 
 def _same(given: object, kind: type[Filters]) -> dict[str, Any]:
-    """The fields of that type, by their names."""
     return {name: getattr(given, name) for name in kind.__dataclass_fields__}
 
 

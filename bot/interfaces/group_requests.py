@@ -32,8 +32,6 @@ LONGEST = 32_000
 
 
 class Outcome(StrEnum):
-    """What came of it."""
-
     ANSWERED = "answered"
     SILENT = "silent"
     """The group chose to say nothing."""

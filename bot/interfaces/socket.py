@@ -27,8 +27,6 @@ Reply: TypeAlias = dict[str, Any]
 
 
 class View(BaseModel):
-    """How a command prints."""
-
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     as_json: bool = False

@@ -165,8 +165,6 @@ Event: TypeAlias = TextDelta | Restarted | Answer
 
 
 class Model(Protocol):
-    """Answers requests."""
-
     @property
     def name(self) -> str:
         """As "provider:name"."""

@@ -68,7 +68,6 @@ class Relay:
         self.spoken = False
 
     def passed(self, event: Event) -> Event:
-        """The event, as it is passed on."""
         if isinstance(event, TextDelta | Restarted):
             self.spoken = isinstance(event, TextDelta)
         return event
@@ -240,8 +239,6 @@ class Connected(Model, Protocol):
 
 
 class Adapter(Protocol):
-    """What each adapter module is."""
-
     def connect(self, access: Access) -> Connected: ...
 
 

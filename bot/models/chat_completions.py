@@ -22,7 +22,6 @@ _FINISH: dict[str, Finish] = {"length": "length", "max_tokens": "length", "conte
 
 
 def connect(access: Access) -> HttpModel:
-    """Nothing is sent yet."""
     base = (access.base_url or SERVERS[access.provider]).rstrip("/")
     key = {"Authorization": f"Bearer {access.key}"} if access.key else {}
     # Of the others, not all know the newer name.

@@ -283,11 +283,7 @@ OPTIONAL = frozenset({"temperature", "max_completion_tokens", "tool_choice", "st
 
 
 class Dialect(Protocol):
-    """One protocol, for one model."""
-
-    def document(self, request: Request) -> dict[str, Any]:
-        """What is sent."""
-        ...
+    def document(self, request: Request) -> dict[str, Any]: ...
 
     def read(self, event: Any, answer: "Assembly") -> str:
         """Put one event into the answer; gives the text that is new. Raises ModelError."""
@@ -326,8 +322,6 @@ class HttpModel:
 
 
 class Assembly:
-    """An answer that comes in pieces."""
-
     def __init__(self, access: Access) -> None:
         self._access = access
         self._pieces, self._text, self.reasoning = Pieces(), "", ""
@@ -377,8 +371,6 @@ class Assembly:
 
 
 class PartialCall:
-    """A call whose arguments come in pieces."""
-
     def __init__(self, index: object, call_id: object = None, name: object = None) -> None:
         self.index = index
         self.id = ""

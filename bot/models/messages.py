@@ -20,7 +20,6 @@ _CACHED = {"cache_control": {"type": "ephemeral"}}
 
 
 def connect(access: Access) -> HttpModel:
-    """Nothing is sent yet."""
     base = (access.base_url or _OFFICIAL).rstrip("/")
     headers = {"x-api-key": access.key, "anthropic-version": _VERSION}
     return HttpModel(access, f"{base}/v1/messages", headers, Messages(access.model))

@@ -17,8 +17,6 @@ from memory.store.clock import Clock
 
 @dataclass(frozen=True)
 class ModelSelection:
-    """The models of a running service."""
-
     config: Config
     catalog: ModelCatalog
 

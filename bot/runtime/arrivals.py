@@ -56,7 +56,6 @@ ByState: TypeAlias = Callable[[Rows, Arrival], GroupId | None]
 
 
 def no_states(_rows: Rows, _arrival: Arrival) -> GroupId | None:
-    """No group is there for anybody's state."""
     return None
 
 

@@ -80,8 +80,6 @@ class Answering:
 
 
 class ConstellationRuntime:
-    """One constellation while it is open."""
-
     def __init__(
         self,
         constellation: Constellation,
@@ -155,7 +153,6 @@ class ConstellationRuntime:
         self._spawn(f"take up {self.id}", self._take_up)
 
     def answer(self, place: PlaceId, group: GroupId) -> None:
-        """Something waits in a conversation."""
         if (place, group) in self.conversations:
             self.conversations[place, group].arrived()
         elif not (self._workers.stopping or self._halted or self._gate.deaf(place_source(place))):
@@ -346,7 +343,6 @@ class ConstellationRuntime:
             task.add_done_callback(kept.discard)
 
     async def _take_up(self) -> None:
-        """See to whatever waits."""
         conversations = await self.database.read(
             lambda rows: inbox.open_conversations(rows) + groups.listening_conversations(rows)
         )

@@ -122,7 +122,6 @@ class ConversationWorker:
         """Whether it only waits for a later time."""
 
     def arrived(self) -> None:
-        """A row arrived in the conversation."""
         self.woken.set()
         self._added.set()
 
@@ -476,7 +475,6 @@ class ConversationWorker:
 
 
 def _retry(row: InRow) -> PressButtons:
-    """A button that has it answered after all."""
     return PressButtons("retry", row.id, ("retry",))
 
 

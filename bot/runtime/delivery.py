@@ -413,14 +413,11 @@ def _around(rows: Rows, row: OutRow, shown: Iterable[OutRow]) -> _Around:
 
 
 def _preview(rows: Rows, row: OutRow) -> OutRow | None:
-    """The row of the preview that a row replaces."""
     key = row.detail.preview if isinstance(row.detail, TextDetail) else ""
     return outbox.of_key(rows, key) if key else None
 
 
 class Pulse:
-    """Wakes all who wait at the moment."""
-
     def __init__(self) -> None:
         self._event = asyncio.Event()
 
@@ -467,7 +464,6 @@ def to_delivery(row: OutRow) -> Delivery:
 
 
 def to_buttons(card: CardButtons | None) -> Buttons | None:
-    """The buttons of an approval card."""
     return None if card is None else Buttons(card.request, card.offers)
 
 

@@ -73,7 +73,6 @@ class LateArrivals:
         self._changes: dict[tuple[str, str], list[Notification]] = {}
 
     def add(self, notification: Notification) -> None:
-        """It could not be stored."""
         self._changes.setdefault((notification.source, notification.subject), [])
 
     def follows(self, notification: Notification) -> bool:
@@ -90,7 +89,6 @@ class LateArrivals:
 
 
 async def tell_lost(database: Database, notices: Notices, notification: Notification, now: datetime) -> None:
-    """Tell the owner what was given up."""
     words = _(
         "Something that arrived from {source} (ID there: {external_id}) could not be stored "
         "after several attempts, so I cannot answer it. The log has the details; please report "

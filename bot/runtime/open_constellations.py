@@ -78,11 +78,9 @@ class OpenConstellations:
     _slots: dict[ConstellationId, _Slot] = field(default_factory=dict, init=False)
 
     def __iter__(self) -> Iterator[ConstellationRuntime]:
-        """Those that are open."""
         return iter([slot.runtime for slot in self._slots.values() if slot.runtime is not None])
 
     def get(self, identifier: ConstellationId) -> ConstellationRuntime | None:
-        """A constellation, if it is open."""
         slot = self._slots.get(identifier)
         return None if slot is None else slot.runtime
 

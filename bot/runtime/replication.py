@@ -160,7 +160,6 @@ class Replication:
         return [self.constellations.registry.path, *(each.path for each in self.constellations.all())]
 
     async def _end(self) -> None:
-        """Let it copy what it has, and end."""
         async with self._turning:
             process, self._process, self._synced = self._process, None, None
             if process is None:

@@ -124,8 +124,6 @@ class _Shown:
 
 
 class _Watcher:
-    """Watches the turns of one constellation."""
-
     def __init__(self, runtime: ConstellationRuntime, endpoints: Mapping[str, Endpoint], workers: Workers) -> None:
         self._runtime = runtime
         self._endpoints = endpoints
@@ -191,7 +189,6 @@ class Previews(_Watcher):
         before = f"{name}: " if name else ""
 
         async def words() -> str:
-            """As much as one message takes."""
             room = endpoint.max_length - len(before) - len(_WRITING)
             text = shown.text if len(shown.text) <= room else endpoint.split(shown.text)[0][:room]
             return before + text + _WRITING

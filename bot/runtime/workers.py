@@ -36,7 +36,6 @@ class Workers:
         return any(not conversation.resting for conversation in self.conversations)
 
     def start(self, supervisor: Supervisor) -> None:
-        """Let work begin."""
         self._supervisor = supervisor
 
     def spawn(self, name: str, work: Work, *, halts: bool = True) -> asyncio.Task[None] | None:
@@ -64,7 +63,6 @@ class Workers:
         return task
 
     def begin_no_turns(self) -> None:
-        """The service is about to end."""
         self.stopping = True
 
     def halt(self) -> None:

@@ -98,7 +98,6 @@ class Caller:
 
     @property
     def place(self) -> PlaceId:
-        """Where they call."""
         return self.alone.place if self.location is None else self.location.place
 
     def scope_of_own(self, selves: tuple[PersonId, ...]) -> Scope:

@@ -91,8 +91,6 @@ class Param:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One argument, read from its field."""
-
     name: str
     help: str
     kind: Kind
@@ -115,7 +113,6 @@ class Parameter:
     needs: Action | None = None
 
     def called(self, via: Via) -> str:
-        """As people call it where they give it."""
         if via is not Via.TERMINAL:
             return self.name
         return self.metavar if self.positional else self.flags[-1]
@@ -356,8 +353,6 @@ class Clocks:
 
 
 class Registry:
-    """The operations of the services that are there."""
-
     def __init__(self, services: Sequence[object], guard: Guard, clocks: Clocks) -> None:
         self._guard, self._clocks = guard, clocks
         kinds = [type(service) for service in services]

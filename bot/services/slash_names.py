@@ -126,7 +126,6 @@ def names_of(operations: Iterable[Operation]) -> dict[str, str]:
 
 @cache
 def slash_names() -> Mapping[str, str]:
-    """The same for all services."""
     return names_of(operations_of(services()).values())
 
 

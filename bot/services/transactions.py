@@ -28,8 +28,6 @@ S = TypeVar("S", bound=_Stored)
 
 @dataclass(frozen=True)
 class MemoryService:
-    """A service on the memory of one constellation."""
-
     database: Database
     people: People
     clock: Clock

@@ -197,7 +197,6 @@ class Asking:
         return chosen(agent, self.means.settings, self.means.background.budgets)
 
     def has_model(self, agent: Agent) -> bool:
-        """Whether there is anybody to ask at all."""
         return self.chosen(agent).model != OFFLINE
 
     async def ask(self, agent: Agent, system: str, text: str, form: type[Form]) -> str | None:

@@ -141,7 +141,6 @@ class Compactor:
             return await self._store(database, cut, planned, _compaction(cut, planned, now))
 
     def _lock(self, found: Conversation) -> asyncio.Lock:
-        """One for each conversation, while anybody holds it."""
         key = (found.agent.id, found.turn.place)
         lock = self._locks.get(key)
         if lock is None:

@@ -53,8 +53,6 @@ def show(tx: Tx, entry: Entry, words: str, now: datetime) -> None:
 
 @dataclass(frozen=True)
 class ConsentRequests:
-    """Asks, by the rules of reminders."""
-
     reminding: ReminderJob
 
     def add(self, kinds: Kinds) -> None:

@@ -142,7 +142,6 @@ class Embedding:
         return self.redact("; ".join(parts))
 
     def how(self) -> str:
-        """How the embedder stands."""
         return _(self.unusable) if self.embedder is None else f"{self.embedder.name}: {self.embedder.health.words}"
 
     async def run(self, busy: Callable[[], bool]) -> None:
@@ -187,7 +186,6 @@ class Embedding:
         return min(*pauses, _LONGEST_PAUSE) if pauses else None
 
     async def batch(self, busy: Callable[[], bool]) -> float | None:
-        """The same for this model alone."""
         file, embedder = self.database, self.embedder
         if embedder is None:
             return None

@@ -41,8 +41,6 @@ _COUNTED = {
 
 @dataclass(frozen=True)
 class EvaluationJob:
-    """Judges talks that are over."""
-
     means: Means
 
     def add(self, kinds: Kinds) -> None:

@@ -148,8 +148,6 @@ class Did(Form):
 
 
 class Happened(Form):
-    """What happened to all in a time."""
-
     summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2_000)]
     key_decisions: tuple[Line, ...] = Field(default=(), max_length=12)
     open_threads: tuple[Line, ...] = Field(default=(), max_length=12)

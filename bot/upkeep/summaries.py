@@ -52,7 +52,6 @@ def night(date: datetime, zone: str) -> Period:
 
 
 def night_of(moment: datetime, zone: str) -> Period:
-    """The night that a moment belongs to."""
     found = night(moment, zone)
     return found if found.start <= moment else night(moment - timedelta(days=1), zone)
 
@@ -160,7 +159,6 @@ def due_days(rows: Rows, now: datetime, zone: str) -> list[Due]:
 
 
 def standing_of(rows: Rows, due: DueDay) -> list[ConstellationSummary]:
-    """What was told of a day already."""
     return summaries.standing_between(rows, due.audience, "day", due.period.start, due.period.end)
 
 
@@ -329,7 +327,6 @@ class SummaryJob:
         return await database.write(_KEEP_DAY, work)
 
     async def _week(self, database: Database, due: DueWeek) -> bool:
-        """A week of one day is that day."""
         agent, days = self._for_all(), due.days
         if len(days) == 1:
             told = Happened(summary=days[0].summary, key_decisions=days[0].decisions, open_threads=days[0].threads)

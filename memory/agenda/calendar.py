@@ -50,7 +50,6 @@ class Event:
 
 
 def job_id(identifier: EventId) -> str:
-    """Of the job that reminds of it."""
     return f"event:{identifier}"
 
 
@@ -69,7 +68,6 @@ def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
 
 
 def by_id(rows: Rows, identifier: EventId) -> Event | None:
-    """One event, for the job that belongs to it."""
     return _event.first(rows, _BY_ID, (identifier,))
 
 

@@ -106,7 +106,6 @@ def _select(scope: Scope, where: str) -> tuple[str, tuple[Value, ...]]:
 
 
 def get(rows: Rows, identifier: TaskId, scope: Scope) -> Task | None:
-    """One task, where it may be used."""
     sql, parameters = _select(scope, "t.id = ?")
     return _task.first(rows, sql, (*parameters, identifier))
 

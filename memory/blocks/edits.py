@@ -92,7 +92,6 @@ def set_seen(document: BlockDocument, target: Target, value: Any, known: KnownVe
 
 
 def _changed(document: BlockDocument, target: Target) -> BlockChanged:
-    """The refusal, with what the part is now."""
     now = document.look(partial(containers.value_of, target=target))
     if isinstance(now, list):
         fields, _ = containers.items_of(target)

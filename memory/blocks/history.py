@@ -95,7 +95,6 @@ class Past:
 
     @property
     def range(self) -> str:
-        """The versions there are, for a person."""
         words = gettext_lazy("versions {start} to {version}", start=self.start, version=self.version)
         return f"{words} ({self.why})" if self.why else words
 
@@ -142,7 +141,6 @@ class Past:
         return older[-1] if older else self.start
 
     def by(self, writer: Writer, after: int) -> list[Change]:
-        """A writer's changes after a version."""
         return [step.change for step in self.steps if step.change.writer == writer and step.change.seq > after]
 
     def require(self, version: int) -> None:

@@ -164,7 +164,6 @@ class Block(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """What of its content is in context."""
         return view(self.schema, self.content)
 
     @property

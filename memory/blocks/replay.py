@@ -311,7 +311,6 @@ def schema_at(steps: Sequence[Step], version: int) -> Schema:
 
 
 def _declared(made: Made) -> Schema | None:
-    """The schema that a change gave the document."""
     found = [op["content"] for each in made.changes for op in each["ops"] if op["container"] == f"{_ROOT}schema:Map"]
     return parse_schema(found[-1]["value"]) if found else None
 
@@ -355,7 +354,6 @@ def _content(target: Target, held: Any) -> Content:
 
 
 def _value(target: Target, content: Content) -> Any:
-    """The same back."""
     if target.kind == "value":
         return content[0] if content else None
     return content if isinstance(content, str) else [*content]

@@ -27,8 +27,6 @@ class Insert:
 
 @dataclass(frozen=True)
 class Put:
-    """Another value for an item."""
-
     name: Element
     value: Any
 
@@ -189,7 +187,6 @@ class SequenceHistory:
         return end + 1
 
     def _next(self, at: int) -> int:
-        """The next span that stands."""
         return next((index for index in range(at, len(self.spans)) if self.spans[index].stands), len(self.spans))
 
     def _remove(self, at: int, size: int, number: int) -> None:
@@ -382,7 +379,6 @@ def _exchanges(operations: Sequence[Operation]) -> list[Operation]:
 
 
 def text_history(start: int, text: str, steps: Sequence[Step]) -> SequenceHistory:
-    """A text after these changes of it."""
     history = SequenceHistory(start, text)
     for step in steps:
         history.take(step.change, step.splices)

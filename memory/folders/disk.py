@@ -114,7 +114,6 @@ class OpenFile:
     seen: Seen
 
     def blocks(self) -> Iterator[bytes]:
-        """Its bytes from the beginning."""
         at = 0
         while block := os.pread(self.descriptor, BLOCK, at):
             at += len(block)
@@ -243,7 +242,6 @@ def _walk(directory: int, prefix: str, depth: int) -> Iterator[Seen]:
 
 @contextmanager
 def _directory(root: Path, directories: tuple[str, ...] | list[str], path: str) -> Iterator[int]:
-    """The descriptor of a directory below the root."""
     try:
         descriptor = _open_directory(str(root))
     except OSError as error:

@@ -47,7 +47,6 @@ class Indexed:
 
 
 def indexed(content: bytes) -> Indexed:
-    """The passages of a file."""
     digest = digest_of(blocks_of(content))
     if binary(content):
         return Indexed(digest, (), "binary")
@@ -78,7 +77,6 @@ def _cut(start: int, held: list[str]) -> list[Passage]:
 
 
 def digest_of(blocks: Iterable[bytes]) -> str:
-    """What tells one content from another."""
     found = hashlib.blake2b(digest_size=16)
     for block in blocks:
         found.update(block)
@@ -120,8 +118,6 @@ class Folder:
 
 @dataclass(frozen=True)
 class Attached:
-    """A folder as an agent has it."""
-
     folder: Folder
     access: Access
 
@@ -165,8 +161,6 @@ class NewFile:
 
 @dataclass(frozen=True)
 class NewFolder:
-    """A folder that the owner wants."""
-
     name: str
     kind: FolderKind
     audience: Audience

@@ -43,7 +43,6 @@ class Line:
 
     @property
     def shown(self) -> str:
-        """As much of it as is shown."""
         if not self.dropped and len(self.text) <= LINE_CHARACTERS:
             return self.text
         rest = len(self.text[LINE_CHARACTERS:].encode("utf-8", "replace")) + self.dropped
@@ -69,8 +68,6 @@ class Window:
 
 @dataclass(frozen=True)
 class Match:
-    """A line that matches."""
-
     path: str
     line: Line
 
@@ -91,7 +88,6 @@ def decoded(line: bytes) -> str:
 
 
 def blocks_of(content: bytes) -> Iterator[bytes]:
-    """Content that is in memory already, in blocks."""
     for at in range(0, len(content), BLOCK):
         yield content[at : at + BLOCK]
 

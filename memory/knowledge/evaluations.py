@@ -63,8 +63,6 @@ class Talk:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What came of judging a talk."""
-
     quality: Quality
     worked: tuple[str, ...]
     failed: tuple[str, ...]

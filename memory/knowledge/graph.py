@@ -27,8 +27,6 @@ _OPEN = "e.archived_at IS NULL AND e.superseded_by IS NULL"
 
 
 class Kind(StrEnum):
-    """What an entity is."""
-
     PERSON = "person"
     PLACE = "place"
     GROUP = "group"

@@ -47,8 +47,6 @@ def go_on(tx: Tx, turn: Turn, span: tuple[MessageId, MessageId], now: datetime) 
 
 @dataclass(frozen=True)
 class Session:
-    """A session that is over, in short."""
-
     id: SessionId
     agent: AgentId
     place: PlaceId

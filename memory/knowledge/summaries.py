@@ -56,8 +56,6 @@ class Compaction:
 
 @dataclass(frozen=True)
 class AgentSummary:
-    """What an agent did lately."""
-
     agent: AgentId
     agent_name: str
     summary: str
@@ -73,8 +71,6 @@ class AgentSummary:
 
 @dataclass(frozen=True)
 class ConstellationSummary:
-    """What happened to all in a time."""
-
     start: datetime
     end: datetime
     summary: str

@@ -28,7 +28,6 @@ def channel_audience(place: PlaceId) -> Audience:
 
 
 def person_audience(person: PersonId) -> Audience:
-    """One person, in their direct messages."""
     return Audience(f"person:{person}")
 
 

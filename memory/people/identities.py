@@ -32,8 +32,6 @@ class Half:
 
 @dataclass(frozen=True)
 class Linked:
-    """Both sides are proven."""
-
     other: PersonId
 
 

@@ -41,7 +41,6 @@ class Erasure:
 
     @property
     def entry(self) -> Entry:
-        """As the ledger has it."""
         return Entry(self.id, self.person, self.asked_by, self.begun_at)
 
 

@@ -39,7 +39,6 @@ def choices(tx: Tx, chosen: Mapping[PersonId, str]) -> None:
 
 
 def chosen(rows: Rows) -> dict[PersonId, str]:
-    """Whose choice it is, with since when."""
     found = rows.all("SELECT person_id, since FROM unshown_people WHERE why = ?", (Why.CHOICE,))
     return {PersonId(row["person_id"]): row["since"] for row in found}
 

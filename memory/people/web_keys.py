@@ -19,8 +19,6 @@ _MOST_CODES, _MOST_SESSIONS = 10, 100
 
 
 class Kind(StrEnum):
-    """What a key is for."""
-
     CODE = "code"
     """Signs in one browser, once."""
     SESSION = "session"
@@ -64,8 +62,6 @@ class WebKey:
 
 @dataclass(frozen=True)
 class NewKey:
-    """What a key is made for."""
-
     kind: Kind
     scope: KeyScope
     name: str

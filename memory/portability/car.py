@@ -244,8 +244,6 @@ Kind: TypeAlias = Literal["constellation", "group", "agent"]
 
 @dataclass(frozen=True)
 class About:
-    """What a file is an export of."""
-
     kind: Kind
     id: str
     name: str
@@ -267,8 +265,6 @@ class TableManifest:
 
 @dataclass(frozen=True)
 class Manifest:
-    """All that is in a file."""
-
     about: About
     tables: Mapping[str, TableManifest]
 

@@ -46,8 +46,6 @@ class Origin:
 
 @dataclass(frozen=True)
 class Exported:
-    """What an export came to."""
-
     root: bytes
     manifest: Manifest
     size: int
@@ -70,8 +68,6 @@ class _Blocks:
 
 @dataclass
 class _Chunks:
-    """Rows of one table as they become chunks."""
-
     blocks: _Blocks
     table: str
     rows: list[list[Any]] = field(default_factory=list)
@@ -156,7 +152,6 @@ def _write(
 
 
 def _tables(raw: Connection, accounts: Connection, origin: Origin) -> Iterator[tuple[Table, Iterator[Row]]]:
-    """Every table that takes part, and its rows."""
     if origin.about.kind == "constellation":
         for name, table in registry_tables(Rows(accounts)).items():
             yield table, _rows(accounts, table, name, "1", Part())

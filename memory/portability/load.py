@@ -50,8 +50,6 @@ _AT_ONCE = 1_000
 
 @dataclass(frozen=True)
 class Verified:
-    """An export that is whole."""
-
     root: bytes
     manifest: Manifest
     chunks: int

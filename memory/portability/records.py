@@ -29,8 +29,6 @@ Role: TypeAlias = Literal["user", "assistant", "system"]
 
 @dataclass(frozen=True)
 class Talk:
-    """A message of a conversation."""
-
     key: str
     conversation: str
     role: Role
@@ -68,8 +66,6 @@ class OldAgent:
 
 @dataclass(frozen=True)
 class Left:
-    """What is not carried, and why."""
-
     key: str
     why: str
 

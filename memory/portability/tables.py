@@ -97,7 +97,6 @@ class Part:
 
     @property
     def parameters(self) -> dict[str, Value]:
-        """For the conditions."""
         return {"agents": json.dumps(self.agents or ()), "groups": json.dumps(self.groups)}
 
 

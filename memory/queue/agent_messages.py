@@ -58,7 +58,6 @@ def between(rows: Rows, one: AgentId, other: AgentId | GroupId, since: datetime)
 
 
 def wrote(rows: Rows, run: TurnId) -> list[TurnId]:
-    """The turns that wrote what a run answers."""
     sql = """SELECT DISTINCT a.turn_id FROM inbox i JOIN agent_messages a ON a.inbox_id = i.id WHERE i.turn_id = ?"""
     return [TurnId(row["turn_id"]) for row in rows.all(sql, (run,))]
 

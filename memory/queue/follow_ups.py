@@ -24,8 +24,6 @@ WAITS = (timedelta(seconds=2), timedelta(seconds=20), timedelta(minutes=2), time
 
 
 class Part(StrEnum):
-    """What of it a row is about."""
-
     BLOCKS = "blocks"
     WORDS = "words"
     """Entries that were learned, and what we said with the words."""
@@ -46,8 +44,6 @@ _ASK = Codec[Ask](Ask)
 
 @dataclass(frozen=True)
 class FollowUp:
-    """One part that is to be done."""
-
     id: int
     message: MessageId
     part: Part
@@ -93,7 +89,6 @@ def queue(
 
 
 def over(tx: Tx, follow_up: FollowUp) -> None:
-    """It is being done in this unit."""
     tx.run("DELETE FROM follow_ups WHERE id = ?", (follow_up.id,))
 
 

@@ -250,7 +250,6 @@ def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:
 
 
 def place(rows: Rows, identifier: PlaceId) -> Heard | None:
-    """A place as it was last heard of."""
     return _place.first(rows, "SELECT * FROM places WHERE id = ?", (identifier,))
 
 

@@ -411,8 +411,6 @@ def _search_text(at: datetime, speaker: str, text: str) -> str:
 
 @dataclass(frozen=True)
 class Spoken:
-    """What one person said."""
-
     at: datetime
     text: str
     person: PersonId | None = None

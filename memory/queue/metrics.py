@@ -15,8 +15,6 @@ _AGENT = "coalesce((SELECT name FROM agents WHERE agents.id = agent_id), '')"
 
 @dataclass(frozen=True)
 class Family:
-    """One metric."""
-
     name: str
     kind: str
     help: str
@@ -24,8 +22,6 @@ class Family:
 
 
 def counted(rows: Rows, now: datetime) -> tuple[Family, ...]:
-    """All that the store knows."""
-
     def by(sql: str, *labels: str) -> list[Sample]:
         return [({name: str(row[name]) for name in labels}, float(row["n"] or 0)) for row in rows.all(sql)]
 

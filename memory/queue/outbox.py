@@ -59,8 +59,6 @@ class Image(NamedTuple):
 
 @dataclass(frozen=True)
 class CardButtons:
-    """The buttons of an approval card."""
-
     request: RequestId
     offers: tuple[str, ...]
 
@@ -279,7 +277,6 @@ def take(tx: Tx, row: OutRow, external_id: str, now: datetime) -> None:
 
 
 def drop_images(tx: Tx, identifier: OutboxId) -> None:
-    """The platform has them now."""
     tx.run("UPDATE outbox SET detail = json_remove(detail, '$.images') WHERE id = ?", (identifier,))
 
 

@@ -25,8 +25,6 @@ class BlockNote:
 
 @dataclass(frozen=True)
 class Quotation:
-    """The message that is answered."""
-
     speaker: str
     text: str
     by_us: bool = False

@@ -14,7 +14,6 @@ KEPT = timedelta(days=30)
 
 
 def digest(external_id: str) -> str:
-    """What is kept of an id."""
     return hashlib.sha256(external_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 

@@ -193,7 +193,6 @@ _CODECS = {kind: Codec[StepBody](one_of(*of), whole=True) for kind, of in _KINDS
 
 
 def dump(body: StepBody) -> tuple[str, str]:
-    """The kind of a step, and its JSON."""
     kind = _KIND[type(body)]
     return kind, _CODECS[kind].dump(body)
 

@@ -91,7 +91,6 @@ class Meant(NamedTuple):
     person: PersonId | None = None
 
     def said(self, row: Spoken) -> bool:
-        """Whether this person said it."""
         return bool(row.person) and (row.speaker == self.name or row.person == self.person)
 
 
@@ -175,7 +174,6 @@ def _echoes(asked: Asked, words: Sequence[Word], talk: Talk) -> tuple[set[int], 
 
 
 def total(signs: Signs) -> float:
-    """The signs as one number, at least 0."""
     parts: Iterable[float] = map(mul, WEIGHTS, signs)
     return max(sum(parts), 0.0)
 

@@ -88,7 +88,6 @@ def _given(table: Table, query: Query) -> Iterator[Condition]:
 
 
 def where(conditions: Iterable[Condition]) -> tuple[str, tuple[Value, ...]]:
-    """Conditions as one, with the parameters."""
     parts = list(conditions)
     return " AND ".join(part.sql for part in parts), tuple(value for part in parts for value in part.parameters)
 

@@ -286,7 +286,6 @@ def choose(tx: Tx, model: str, dimension: int, own: str = "") -> bool:
 
 
 def standing(rows: Rows) -> Standing:
-    """How far it has come."""
     queue = rows.one("SELECT count(*), coalesce(sum(failed >= ?), 0) FROM vector_queue", (MOST_FAILURES,))
     every, refused = (int(queue[0]), int(queue[1])) if queue is not None else (0, 0)
     return Standing(every - refused, refused)

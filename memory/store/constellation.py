@@ -71,8 +71,6 @@ def require_registry(folder: Path) -> None:
 
 
 class Constellations:
-    """All constellations of one data folder."""
-
     def __init__(self, folder: Path, registry: Database, clock: Clock) -> None:
         self._folder = folder
         self.registry = registry

@@ -45,7 +45,6 @@ class Row(Protocol):
 
 
 def as_dict(row: Row) -> dict[str, Value]:
-    """A row as plain data, for exports."""
     names = row.keys()
     return {name: row[name] for name in names}
 
@@ -180,8 +179,6 @@ def _commit(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
 
 
 class Database:
-    """One open SQLite file."""
-
     def __init__(self, path: Path, writer: _Thread, readers: Sequence[_Thread]) -> None:
         self.path = path
         self._writer = writer

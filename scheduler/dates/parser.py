@@ -86,7 +86,6 @@ class Grammar:
         return str(instead).format(hour=hour, before=before, at=found.groupdict().get("at") or "")
 
     def number(self, said: str) -> float:
-        """A number in words or figures."""
         known = self.numbers.get(" ".join(said.casefold().split()))
         return float(said.replace(",", ".")) if known is None else known
 

@@ -32,8 +32,6 @@ _LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 @dataclass(frozen=True)
 class _Notice:
-    """One notification about an act."""
-
     who: Account
     reason: str
     about: str

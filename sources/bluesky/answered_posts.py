@@ -41,8 +41,6 @@ class _Watch:
 
 
 class Watched:
-    """The posts that memory holds."""
-
     def __init__(self, session: BlueskySession, wiring: Wiring) -> None:
         self._session = session
         self._wiring = wiring

@@ -44,8 +44,6 @@ M = TypeVar("M", bound=_Message)
 
 
 class Decisions:
-    """By the ids of messages."""
-
     def __init__(self, wiring: Wiring) -> None:
         self._wiring = wiring
         self._known: Recent[str, None] = Recent(5_000)

@@ -20,7 +20,6 @@ def person_id(did: str) -> PersonId:
 
 
 def thread_place(root: str) -> PlaceId:
-    """The thread that began with this post."""
     return PlaceId(f"{NAME}:{root}")
 
 

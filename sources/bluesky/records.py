@@ -17,8 +17,6 @@ _QUOTES = "(quotes "
 
 @dataclass(frozen=True)
 class Account:
-    """Somebody, as our account sees them."""
-
     did: str
     handle: str = ""
     display_name: str = ""
@@ -36,7 +34,6 @@ class Account:
 
     @property
     def is_bot(self) -> bool:
-        """Whether the account says so itself."""
         return _BOT in self.labels
 
     @property
@@ -118,7 +115,6 @@ class Notified:
 
 
 def account(data: Any) -> Account:
-    """An author or profile view."""
     data = mapping(data)
     viewer = mapping(data.get("viewer"))
     return Account(

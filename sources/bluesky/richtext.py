@@ -31,7 +31,6 @@ _TOP = frozenset(
 
 
 def graphemes(text: str) -> int:
-    """What a reader would count."""
     return len(text) if text.isascii() and "\r" not in text else sum(1 for _ in _CLUSTER.finditer(text))
 
 

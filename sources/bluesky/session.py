@@ -249,7 +249,6 @@ def _server(why: httpx.RequestError) -> str:
 
 
 def translated(why: Exception) -> CallFailed:
-    """What an exception of the library means."""
     cause = why if isinstance(why, httpx.HTTPError) else why.__cause__
     if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout):
         return Unreachable(

@@ -128,8 +128,6 @@ async def _nowhere(_channel: Any, _user: discord.abc.User) -> tuple[int, ...]:
 
 
 class OwnTree(app_commands.CommandTree[Any]):
-    """Commands that not everybody may give."""
-
     def __init__(self, client: discord.Client, own: Commands, **options: Any) -> None:
         super().__init__(client, **options)
         self._own = own

@@ -20,8 +20,6 @@ from texts import _, gettext_lazy, ngettext
 
 
 class WrongToken(SourceRefused):
-    """Discord does not know the token."""
-
     def __init__(self) -> None:
         super().__init__(
             _("Discord refused the token (DISCORD_TOKEN). Reset it in the developer portal, and set the new one.")

@@ -61,8 +61,6 @@ WRONG_TOKEN, SHARDS_NEEDED, INTENT_REFUSED = 4004, 4011, 4014
 
 @dataclass(frozen=True)
 class DiscordStatus:
-    """How the connection stands."""
-
     state: State
     name: str
     latency: float | None
@@ -86,8 +84,6 @@ class _Ending:
 
 @dataclass
 class _Standing:
-    """What the next connection goes by."""
-
     sharded: bool
     pauses: Iterator[float]
     missing: frozenset[str] = frozenset()

@@ -60,8 +60,6 @@ class Hook:
 
 @dataclass(frozen=True)
 class Words:
-    """What is said through a webhook."""
-
     name: str
     text: str
     mentions: dict[str, Any]

@@ -123,7 +123,6 @@ def require_speaking_later(place: PlaceId) -> None:
 
 
 def quiet_of(times: Times, default_zone: str) -> Quiet | None:
-    """The quiet hours that somebody set."""
     if not times.quiet_from or not times.quiet_until:
         return None
     begin, end = time.fromisoformat(times.quiet_from), time.fromisoformat(times.quiet_until)

@@ -53,8 +53,6 @@ class Wanted:
 
 
 class Numbered(Protocol):
-    """A task, a reminder or an event."""
-
     @property
     def id(self) -> int: ...
 

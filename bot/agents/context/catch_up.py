@@ -129,7 +129,6 @@ def _did(rows: Rows, turn: Turn, others: Sequence[Neighbour]) -> Iterator[tuple[
 
 
 def catch_up_lines(missed: CatchUp) -> Iterator[Quoted]:
-    """As the model reads it."""
     yield say("## Constellation Update (you were last active {ago})", ago=_ago(missed.away))
     yield from _part("What's Happened", missed.happened)
     yield from _part("Key Decisions", (f"{note.text}{_by(note)}" for note in missed.decisions))

@@ -37,7 +37,6 @@ class Knowledge:
 
     @property
     def ids(self) -> list[FactId]:
-        """Of all of them."""
         return [fact.id for fact in (*self.own, *self.shared)]
 
 
@@ -87,7 +86,6 @@ def project_lines(found: Learned) -> Iterator[Quoted]:
 
 
 def project_line(each: Item) -> Quoted:
-    """One thing that was learned from projects."""
     text = line(each.text, projects.LONGEST)
     match each.kind:
         case Kind.REVIEW:

@@ -95,8 +95,6 @@ class Asked:
 
 @dataclass(frozen=True)
 class PromptInputs:
-    """Everything a request is made of."""
-
     turn: Turn
     agent: Agent
     asked: tuple[Asked, ...]
@@ -361,12 +359,10 @@ def shown_blocks(material: PromptInputs) -> list[BlockId]:
 
 
 def shown_versions(material: PromptInputs) -> dict[BlockId, int]:
-    """The versions of blocks that a model is shown."""
     return {block.id: block.version for block in (*material.stable, *material.changing, *material.logs)}
 
 
 def _labels(material: PromptInputs) -> Counter[str]:
-    """How often each label is shown."""
     return Counter(block.label for block in (*material.stable, *material.changing, *material.logs))
 
 
@@ -397,7 +393,6 @@ def _rendered(head: tuple[str, str, str, str], description: str, profile: str, s
 
 
 def readers(audience: Audience) -> str:
-    """An audience in words."""
     if audience == PUBLIC:
         return "everybody"
     if audience == OWNER:

@@ -66,7 +66,6 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def line(text: str, limit: int = _LONGEST_LINE) -> Quoted:
-    """The same on one line of bounded length."""
     flat = _BREAKS.sub(" ", text).strip()
     cut = flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
     return passage(cut)
@@ -91,7 +90,6 @@ def attribute(text: str) -> Quoted:
 
 
 def quotation(source: str, text: str, reason: str = "") -> Quoted:
-    """Words from elsewhere as data."""
     why = f' reason="{attribute(reason)}"' if reason else ""
     return Quoted(f'<quoted from="{attribute(source)}"{why}>\n{passage(text)}\n</quoted>')
 

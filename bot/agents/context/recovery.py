@@ -202,7 +202,6 @@ def _without_words(body: StepBody) -> StepBody:
 
 
 def _asked(rows: Rows, turn: Turn) -> list[Message]:
-    """The messages that a turn answers."""
     ids = [row.message for row in inbox.of_turn(rows, turn.id) if row.message is not None]
     return messages.by_ids(rows, ids, turn.scope)
 

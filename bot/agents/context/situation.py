@@ -36,8 +36,6 @@ _NOW, _DAY = timedelta(minutes=30), timedelta(days=1)
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a turn is shown of them."""
-
     at: datetime
     others: tuple[Neighbour, ...] = ()
     events: tuple[Event, ...] = ()
@@ -48,7 +46,6 @@ class Surroundings:
 
 
 def around(rows: Rows, turn: Turn) -> Surroundings:
-    """Read what is around a turn."""
     others = tuple(activity.others(rows, turn.agent, turn.scope))
     return Surroundings(
         at=turn.started_at,
@@ -117,7 +114,6 @@ def roster_lines(others: Sequence[Neighbour], now: datetime) -> list[Quoted]:
 
 
 def _lately(last_active: datetime | None, now: datetime) -> Quoted:
-    """Coarsely, so that it seldom changes."""
     if last_active is None:
         return NOTHING
     away = now - last_active
@@ -142,7 +138,6 @@ def event_line(event: Event) -> Quoted:
 
 
 def task_line(task: Task, zone: str = "UTC") -> Quoted:
-    """A task in one line."""
     by = f", from {display_name(task.by_name)}" if task.by_name else ""
     due = "" if task.due_at is None else f"until {task.due_at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
     about = (
@@ -161,7 +156,6 @@ def task_line(task: Task, zone: str = "UTC") -> Quoted:
 
 
 def handoff_line(note: Handoff) -> Quoted:
-    """A handoff note in one line."""
     by, to = display_name(note.from_name) or "somebody", display_name(note.to_name) or "anyone"
     return say("- {by} to {to}: {text}{doubt}", by=by, to=to, text=line(note.content, _LINE), doubt=_doubt(note.trust))
 

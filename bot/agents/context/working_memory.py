@@ -91,7 +91,6 @@ _OUTLINE = 80  # characters of a part's beginning in the index
 
 
 def past(text: str) -> str:
-    """A result of an earlier turn."""
     return text if len(text) <= PAST else f"{text[:PAST]}… [{len(text) - PAST:,} more characters are not shown again]"
 
 

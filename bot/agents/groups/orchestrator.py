@@ -67,8 +67,6 @@ class GroupFailed(TextError):
 
 @dataclass(frozen=True)
 class _Sight:
-    """How a run stands."""
-
     material: PromptInputs
     run: Run
     team: Team

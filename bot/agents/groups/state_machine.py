@@ -96,7 +96,6 @@ def _broken(settings: Voting, leading: Sequence[str], valid: Sequence[Ballot], s
 
 
 def announced(tally_: Tally, ballots: Sequence[Ballot]) -> str:
-    """Decision, tally and every ballot, for people."""
     head = gettext_noop("Decision: {decision} ({why}).") if tally_.decision else gettext_noop("No decision: {why}.")
     counted = ", ".join(f"{option} {number_text(count, 'g')}" for option, count in tally_.counts.items())
     lines = [_(head, decision=tally_.decision, why=tally_.why), _("Votes: {counted}", counted=counted)]
@@ -143,8 +142,6 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Ask:
-    """Ask these members, side by side."""
-
     wanted: tuple[Wanted, ...]
 
 

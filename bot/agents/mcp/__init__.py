@@ -15,8 +15,6 @@ from memory.agents import Agent
 
 
 class Servers(Protocol):
-    """Servers whose tools are offered to agents."""
-
     def tools(self, agent: Agent) -> tuple[Tool, ...]:
         """Those that are offered to an agent, as far as they are known."""
         ...
@@ -28,9 +26,7 @@ class Servers(Protocol):
         """
         ...
 
-    def states(self) -> Mapping[str, str]:
-        """How each stands, in words."""
-        ...
+    def states(self) -> Mapping[str, str]: ...
 
     async def run(self) -> None:
         """Keep them connected until it is cancelled."""

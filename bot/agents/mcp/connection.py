@@ -109,8 +109,6 @@ class Signs:
 
 
 class Session:
-    """An open connection."""
-
     def __init__(self, client: Client, signs: Signs) -> None:
         self._session = client.session
         self.signs = signs

@@ -154,7 +154,6 @@ class Server:
             self._wanted.clear()
 
     async def _converse(self) -> None:
-        """One connection, from greeting to its end."""
         self._broken.clear()
         async with asyncio.timeout(self._settings.connect_seconds) as limit, open_session(self._where) as session:
             self._take(await session.tools())
@@ -226,7 +225,6 @@ class Server:
             _log.warning("mcp_tools_changed", server=self.name, tools=changed)
 
     def _clean(self, offer: Offer) -> Offer:
-        """Without what it was told in confidence."""
         schema: dict[str, Any] = json.loads(self._redact(json.dumps(offer.schema)))
         return replace(offer, description=self._redact(offer.description), schema=schema)
 
@@ -255,8 +253,6 @@ class Server:
 
 
 class Servers:
-    """All that are configured."""
-
     def __init__(self, servers: Iterable[Server]) -> None:
         self._servers = {server.name: server for server in servers}
 

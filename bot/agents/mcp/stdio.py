@@ -45,8 +45,6 @@ class Command:
 
 @dataclass(frozen=True)
 class _Child:
-    """A process with its three pipes."""
-
     process: asyncio.subprocess.Process
     stdin: asyncio.StreamWriter
     stdout: asyncio.StreamReader

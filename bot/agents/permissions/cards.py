@@ -42,7 +42,6 @@ class Card:
 
 
 def offers(request: Request) -> tuple[Verdict, ...]:
-    """What an approver can choose."""
     if request.once_only:
         return (Verdict.ONCE, Verdict.DENY)
     return (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS, Verdict.DENY)
@@ -193,7 +192,6 @@ def which(asking: Sequence[Request], among: Iterable[int]) -> str:
 
 
 def told_agent(request: Request, words: str) -> str:
-    """What the agent reads when it goes on."""
     if request.hearers.audience == PUBLIC:
         return f"Your call of {request.tool} is made now. {_TOLD_NOBODY}"
     about = f"Request {request.id} (your call of {request.tool}): {words}."
@@ -213,7 +211,6 @@ _TOLD_NOBODY = (
 
 
 def waiting(request: Request) -> str:
-    """The result of a call that waits."""
     if request.hearers.audience == PUBLIC:
         return f"This call was not made yet; do not call it again for the same. {_TOLD_NOBODY}"
     return (

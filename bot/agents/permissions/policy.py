@@ -216,8 +216,6 @@ def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution
 
 
 class Change(StrEnum):
-    """What somebody does to one memory."""
-
     FORGET = "forget"
     CORRECT = "correct"
     NARROW = "narrow"

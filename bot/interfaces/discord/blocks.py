@@ -89,8 +89,6 @@ async def entry_form(_interaction: Interaction, _given: Mapping[str, Any]) -> di
 
 
 def hear_entry_form(tree: app_commands.CommandTree[Any], commands: Commands) -> None:
-    """Add what is sent."""
-
     async def sent(interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
         if await defer(interaction):
             given = {name: fields.get(name, "") for name in ("text", "label")}

@@ -164,7 +164,6 @@ async def caller_of(interaction: Interaction, settings: DiscordSettings, door: s
 
 
 def location_of(channel: Any, settings: DiscordSettings, person: int) -> Location | None:
-    """A channel as settings name it."""
     if channel is None:
         return None
     spot = spot_of(channel, person)

@@ -66,8 +66,6 @@ _LONGEST = 6_000  # characters that Discord takes in an option; a longer text co
 
 @dataclass(frozen=True)
 class Commands:
-    """Makes commands of operations."""
-
     registry: Registry
     titles: Mapping[str, str]
     """What each group is for, by its words with dots between them."""

@@ -45,8 +45,6 @@ class Opening:
 
 @dataclass(frozen=True)
 class Entry:
-    """A field of a form."""
-
     name: str
     label: str
     longest: int = LONGEST
@@ -138,8 +136,6 @@ def _heard(
     pattern: re.Pattern[str], kind: type, work: Callable[[Interaction, re.Match[str], Any], Awaitable[None]]
 ) -> type[discord.ui.DynamicItem[Any]]:
     class Heard(Door, discord.ui.DynamicItem[Any], template=pattern):
-        """One of them."""
-
         def __init__(self, named: re.Match[str], shown: discord.ui.Item[Any]) -> None:
             super().__init__(shown)
             self.named = named

@@ -92,8 +92,6 @@ def page_buttons(name: str, given: Mapping[str, Any], number: int, count: int) -
 
 @dataclass(frozen=True)
 class Steps:
-    """Hears what is chosen and pressed."""
-
     registry: Registry
     settings: DiscordSettings
     forms: Mapping[str, Opening]

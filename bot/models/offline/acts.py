@@ -28,8 +28,6 @@ _SHARED = words(
 
 @dataclass(frozen=True)
 class Found:
-    """A statement in memory."""
-
     record: Record
     text: str
     fact: Fact
@@ -86,7 +84,6 @@ def said_found(calls: tuple[Call, ...], context: Context) -> list[Found]:
 
 
 def _taken(record: Record, context: Context) -> Iterator[Question]:
-    """What a message wanted forgotten."""
     language = detect(record.text, context.language.code)
     if record.role == "assistant" or record.text.strip() in context.turn.said:
         return

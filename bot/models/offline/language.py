@@ -156,7 +156,6 @@ class Language:
         return self._compiled[key]
 
     def begins(self, name: str, text: str) -> re.Match[str] | None:
-        """What a sentence says from its beginning on."""
         for each in self.patterns("begin", name):  # asked for each of some fifty names: a generator would cost twice
             if (found := each.match(text)) is not None:
                 return found
@@ -252,5 +251,4 @@ class Language:
 
 
 def others(spoken_now: Language) -> Iterable[Language]:
-    """The languages beside one, which are loaded for it."""
     return (language(each.code) for each in spoken() if each.code != spoken_now.code)

@@ -118,8 +118,6 @@ def read_record(row: object) -> Record | None:
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn as the request shows it."""
-
     now: datetime
     """On the clocks of who speaks."""
     zone: str

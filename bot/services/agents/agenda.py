@@ -92,7 +92,6 @@ class ReminderSet(Result):
 
 
 def _named(cells: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What people call by its words."""
     return {name: value for name, value in cells.items() if name != "id"}
 
 

@@ -255,8 +255,6 @@ class Blocks(MemoryService):
 
     @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
     async def revert_writer(self, caller: Caller, label: BlockName, writer: _Writer, since: _Since = "") -> WentBack:
-        """Since a version or a time."""
-
         def act(tx: Tx, edit: Edit, known: Past | None) -> Done:
             block = find_named(tx, caller.scope, label).block.id
             past = known if known is not None and version_of(tx, block) == known.version else past_of_block(tx, block)

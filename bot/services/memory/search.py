@@ -149,8 +149,6 @@ class HitRow(Row):
 
 
 class Found(Result):
-    """The hits, and what was searched."""
-
     hits: tuple[HitRow, ...]
     searched: dict[str, int]
     unmet: str

@@ -172,7 +172,6 @@ class Accounts:
                 await self.narrow_here(each.id, database)
 
     async def narrow_here(self, constellation: ConstellationId, database: Database) -> None:
-        """The same in one constellation."""
         if await database.read(lambda rows: is_to_part(rows, self.audience.audiences)):
             turns = await database.write(_PART, lambda tx: part(tx, self.audience.audiences), durable=True)
             self.moved(constellation, turns)

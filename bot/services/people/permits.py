@@ -159,8 +159,6 @@ class Permitted(Result):
 
 
 class WholeRequest(Result):
-    """A request with all its arguments."""
-
     id: str
     text: str
     arguments: str

@@ -240,7 +240,6 @@ class Places:
         return self._shown(done, _("{} answers here"), replace(found, value=usual), where)
 
     async def _models_of(self, where: Location) -> tuple[str, ...]:
-        """Those of the group that answers there."""
         chain = (*where.bindings, EVERYWHERE_ELSE)
         group = self._origin("group", chain, self.answering.places, self.answering.default).value
 

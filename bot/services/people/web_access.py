@@ -292,8 +292,6 @@ class OnceRequest:
 
 @dataclass(frozen=True)
 class Answered:
-    """How it was answered."""
-
     status: int
     body: bytes
     at: datetime

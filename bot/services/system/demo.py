@@ -84,8 +84,6 @@ _UPKEEP_DAYS = 30
 
 @dataclass
 class _Writing:
-    """What is written into, and by what dice."""
-
     tx: Tx
     now: datetime
     dice: random.Random
@@ -201,7 +199,6 @@ def _answer(writing: _Writing, turn: Turn, agent: Agent, text: str, source: str,
 
 
 def _remember(tx: Tx, turn: Turn, agent: Agent, told: Mapping[str, Any], at: datetime) -> None:
-    """What the agent wrote down because of it."""
     if text := told.get("block"):
         new = NewBlock(agent.id, "human", "What I know about Robin", OWNER, Trust.OWNER, char_limit=600, pinned=True)
         author = Author(agent.id, turn.scope, agent_writer(agent.id), turn.trust, at, turn.id, new)

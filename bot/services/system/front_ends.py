@@ -205,7 +205,6 @@ class FrontEnds:
         return [self.here, *sorted(others - {self.here})]
 
     async def mark(self, name: str) -> str | None:
-        """A mark that a front end stored for itself."""
         return await self.marks.position(name)
 
     async def set_mark(self, name: str, mark: str) -> None:

@@ -80,7 +80,6 @@ def _short(job: str) -> str:
 
 
 def _title(job: str) -> str:
-    """What it does, for people."""
     name, _colon, number = job.partition(":")
     return _(_TITLES[name]) if name in _TITLES else name if number.isdecimal() else job
 

@@ -68,7 +68,6 @@ class Changed(Result):
     phrase = gettext_noop("Message {id} {words}")
 
     def told(self, ink: Ink, text: str = "", **more: str) -> str:
-        """By the number of its row."""
         return super().told(ink, text, id=self.row.id, **more)
 
 

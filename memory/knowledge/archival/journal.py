@@ -104,7 +104,6 @@ def mark_undone(tx: Tx, noted: Iterable[Noted], now: datetime) -> None:
 
 
 def forget(tx: Tx, entries: Iterable[EntryId]) -> int:
-    """Keep nothing of these entries."""
     named = json.dumps(list(entries))
     return tx.run("DELETE FROM archival_journal WHERE entry_id IN (SELECT value FROM json_each(?))", (named,))
 

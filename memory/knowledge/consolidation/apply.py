@@ -44,8 +44,6 @@ class _Tally:
 
 @dataclass
 class _Course:
-    """A plan as it is carried out."""
-
     tx: Tx
     run: str
     now: datetime

@@ -57,8 +57,6 @@ class Choice:
 
 @dataclass
 class _New:
-    """A new entry with its words."""
-
     entry: Entry
     kin: Kin
     words: frozenset[str]

@@ -61,8 +61,6 @@ class Merge:
 
 @dataclass(frozen=True)
 class Retire:
-    """An entry that is noise."""
-
     by: Pass
     entry: Entry
 
@@ -121,7 +119,6 @@ class Plan:
 
 
 def kin_of(entry: Entry) -> Kin:
-    """With which others an entry may become one."""
     kind = entry.category if entry.category.partition("/")[0] in OWN_KINDS else ""
     return Kin(Part(entry.agent, entry.audience, entry.trust), tuple(sorted(entry.people)), kind)
 

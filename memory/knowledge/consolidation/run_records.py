@@ -106,7 +106,6 @@ def begin_run(tx: Tx, now: datetime, outcome: str, notes: tuple[str, ...]) -> st
 
 
 def notes_text(notes: tuple[str, ...]) -> str:
-    """Notes as they are stored."""
     return json.dumps([packed(note) for note in notes], ensure_ascii=False)
 
 

@@ -56,7 +56,6 @@ def lost(sources: Iterable[str], text: str) -> frozenset[str]:
 
 
 def invented(sources: Iterable[str], text: str) -> frozenset[str]:
-    """Specifics of the text that no source has."""
     held = frozenset().union(*(_held(source) for source in sources))
     return specifics(text) - held
 

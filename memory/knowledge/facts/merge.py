@@ -82,8 +82,6 @@ PROMOTED_AT = 3
 
 
 class Step(Enum):
-    """What becomes of a statement."""
-
     SKIP = "skip"
     ADD = "add"
     REINFORCE = "reinforce"

@@ -205,7 +205,6 @@ def note_shown(tx: Tx, turn: Turn, shown: Sequence[FactId]) -> None:
 
 
 def supersede(tx: Tx, old: Sequence[FactId], new: FactId) -> None:
-    """A newer fact says otherwise."""
     sql = """UPDATE facts SET superseded_by = ?, shared_at = NULL, confirmed_by = '[]'
              WHERE id IN (SELECT value FROM json_each(?))"""
     tx.run(sql, (new, json.dumps(list(old))))

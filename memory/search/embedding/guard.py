@@ -35,7 +35,6 @@ class Health:
 
     @property
     def words(self) -> str:
-        """For a person."""
         if self.waited >= LONG and not self.reason:
             seconds = f"{self.waited:.0f}"
             if self.asked:
@@ -83,7 +82,6 @@ class GuardedEmbedder:
 
     @property
     def health(self) -> Health:
-        """How it stands at this moment."""
         waited = self._clock() - min(self._began) if self._began else 0.0
         return Health(self._health.asked, self._health.reason, self.rests, waited)
 

@@ -113,8 +113,6 @@ class PackagedEmbedder:
 
 
 class _Model:
-    """The loaded model."""
-
     def __init__(self) -> None:
         runtime: Any = importlib.import_module(_LIBRARY)
         self._numpy: Any = importlib.import_module("numpy")
@@ -399,7 +397,6 @@ def _texts(message: _Field, number: int) -> tuple[bytes, ...]:
 
 
 def _written(number: int, parts: Sequence[bytes | memoryview]) -> list[bytes | memoryview]:
-    """A field of bytes."""
     return [_varint(number << 3 | _BYTES), _varint(sum(map(len, parts))), *parts]
 
 
