@@ -255,12 +255,12 @@ async def test_a_link_puts_no_words_on_a_page(tmp_path: Path) -> None:
 
 def test_numbers_are_short_as_the_reader_writes_them() -> None:
     for language, shown in (
-        ("en", ["999", "9,999", "40K", "41.5K", "1M", "1.2B"]),
-        ("de", ["999", "9.999", "40.000", "41.500", "1\u00a0Mio.", "1,2\u00a0Mrd."]),
-        ("ja", ["999", "9,999", "4万", "4.2万", "100万", "12.5億"]),
+        ("en", ["999", "9,999", "40K", "41.5K", "1M", "1.2B", "666K"]),
+        ("de", ["999", "9.999", "40.000", "41.500", "1\u00a0Mio.", "1,2\u00a0Mrd.", "665.950"]),
+        ("ja", ["999", "9,999", "4万", "4.2万", "100万", "12.5億", "66.6万"]),
     ):
         with speaking(language):
-            assert [number(each) for each in (999, 9_999, 40_000, 41_500, 999_960, 1.25e9)] == shown
+            assert [number(each) for each in (999, 9_999, 40_000, 41_500, 999_960, 1.25e9, 665_950)] == shown
 
 
 async def test_a_chat_is_searched_and_its_messages_have_links(tmp_path: Path) -> None:

@@ -66,7 +66,8 @@ def number(value: float | None) -> str:
         return "–"
     for size, unit in _UNITS.get(texts.language(), ((1e9, "B"), (1e6, "M"), (1e3, "K"))):
         if abs(value) >= max(0.99995 * size, 1e4):  # 999,960 is 1M
-            return number_text(float(f"{value / size:.1f}"), ",.16g") + unit
+            short = round(value / size, 1)
+            return number_text(short, ",.0f" if short.is_integer() else ",.1f") + unit
     return number_text(value, ",.0f")
 
 

@@ -103,7 +103,9 @@ class Settings:
 
 def _rows(config: Config) -> Iterator[SettingRow]:
     for name in ("home", "file"):
-        yield SettingRow(name=f"files.{name}", value=str(getattr(config, name)), origin="environment or default")
+        yield SettingRow(
+            name=f"files.{name}", value=str(getattr(config, name)), origin=gettext_noop("environment or default")
+        )
     for name in type(config).model_fields:
         held = getattr(config, name, None)
         if isinstance(held, BaseModel) and name not in _ELSEWHERE:
@@ -122,12 +124,14 @@ def _section(name: str, held: BaseModel) -> Iterator[SettingRow]:
         elif isinstance(value, SecretStr):
             yield _secret(f"{name}.{field}", value)
         else:
-            origin = "file or environment" if field in held.model_fields_set else "default"
+            origin = gettext_noop("file or environment") if field in held.model_fields_set else gettext_noop("default")
             yield SettingRow(name=f"{name}.{field}", value=_words(value), origin=origin)
 
 
 def _secret(name: str, value: SecretStr | None) -> SettingRow:
-    return SettingRow(name=name, value=_("set") if value else _("not set"), origin="environment or .env", secret=True)
+    return SettingRow(
+        name=name, value=_("set") if value else _("not set"), origin=gettext_noop("environment or .env"), secret=True
+    )
 
 
 def _words(value: Any) -> str:
