@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from memory.blocks.records import Permission
 from memory.portability.car import CarError, cid_of, encoded, read_blocks, shown
 from memory.store.plurals import many
 from texts import _
@@ -53,15 +54,23 @@ class Note:
 
 
 @dataclass(frozen=True)
+class OldBlock:
+    """A memory block of another program. `table` is its settings, as the configuration has them."""
+
+    key: str
+    table: Mapping[str, Any]
+    changes: tuple[str, ...] = ()
+    """What became something else, and why."""
+
+
+@dataclass(frozen=True)
 class OldAgent:
-    """An agent of another program. `blocks` are settings of blocks, as a table of the configuration has them."""
+    """An agent of another program, with its blocks."""
 
     key: str
     name: str
     prompt: str
-    blocks: tuple[Mapping[str, Any], ...]
-    changes: tuple[str, ...] = ()
-    """What became something else, and why."""
+    blocks: tuple[OldBlock, ...]
 
 
 @dataclass(frozen=True)
@@ -191,8 +200,8 @@ def letta(found: Any) -> Iterator[Record]:
         key = str(agent.get("id") or f"agent-{number}")
         name = str(agent.get("name") or key)
         own = agent.get("core_memory") or [shared[each] for each in agent.get("block_ids") or () if each in shared]
-        blocks, changes = zip(*map(old_block, own), strict=True) if own else ((), ())
-        yield OldAgent(key, name, str(agent.get("system") or ""), tuple(blocks), tuple(filter(None, changes)))
+        blocks = tuple(_old_blocks((f"{key}/{each.get('label')!s:.60}", each) for each in own))
+        yield OldAgent(key, name, str(agent.get("system") or ""), blocks)
         for at, message in enumerate(agent.get("messages") or ()):
             yield _of_letta(f"{key}/{message.get('id') or at}", key, name, message)
     for kind in ("tools", "mcp_servers", "files", "sources"):
@@ -215,37 +224,51 @@ def _of_letta(key: str, conversation: str, name: str, message: Mapping[str, Any]
     return Talk(key, conversation, role, name if role == "assistant" else author, text, at, changes=left)
 
 
-def old_block(found: Mapping[str, Any]) -> tuple[Mapping[str, Any], str]:
-    """A memory block of Letta, or of version 1 of the reference system, as a table; and what was changed of it.
+def _old_blocks(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[OldBlock]:
+    """Memory blocks of Letta, or of version 1 of the reference system, by their keys; no two get the same label."""
+    taken: set[str] = set()
+    for key, each in found:
+        block = _old_block(key, each)
+        label, number = str(block.table["label"]), 1
+        while (free := label if number == 1 else f"{label[:60]}_{number}") in taken:
+            number += 1
+        taken.add(free)
+        changes = (*block.changes, f"there is another {label}, so it became {free}") if free != label else block.changes
+        yield OldBlock(key, {**block.table, "label": free}, changes)
 
-    Pinned becomes core, read-only stays, a missing description is made from the label (the seeds say so).
-    """
-    said = str(found.get("label") or "block").lower()
+
+def _old_block(key: str, found: Mapping[str, Any]) -> OldBlock:
+    """Pinned becomes core, rights stay, a missing description is made from the label (the seeds say so)."""
+    said = str(found.get("label") or "").lower()
     label = "".join(each if each.isascii() and (each.isalnum() or each in "_-") else "_" for each in said)
+    label = label[:64] if label.strip("_-") else "memory"
     content = str(found.get("value") or found.get("content") or "")
     kind = str(found.get("memory_type") or found.get("block_type") or "core").lower()
     block_type = "core" if found.get("pinned") or kind not in ("working", "archival") else kind
-    read_only = bool(found.get("read_only")) or str(found.get("permission") or "").lower() in ("read_only", "readonly")
+    wanted = "read_only" if found.get("read_only") else str(found.get("permission") or "read_write").lower()
+    permission = {"readonly": "read_only", "readwrite": "read_write"}.get(wanted, wanted)
     changes = []
     if label != found.get("label"):
-        changes.append(f"the label {found.get('label')!s:.60} became {label}")
+        changes.append(f"its label became {label}")
     if not found.get("description"):
-        changes.append(f"{label}: its description was made from its label")
+        changes.append("its description was made from its label")
     if block_type != kind:
-        changes.append(f"{label}: {kind:.20} became {block_type}")
-    if len(label) > 64:
-        changes.append(f"{label[:64]}: shortened a label of {len(label)} characters")
+        changes.append(f"{kind:.20} became core{', as it was pinned' if found.get('pinned') else ''}")
+    if permission not in set(Permission):
+        changes.append(f"its permission {permission:.20} became read_only")
+        permission = "read_only"
     if len(content) > 100_000:
-        changes.append(f"{label[:64]}: left out {many(len(content) - 100_000, 'character')} at the end")
+        changes.append(f"left out {many(len(content) - 100_000, 'character')} at the end")
     limit = max(int(found.get("limit") or 0), len(content), 2_000)
-    return {
-        "label": label[:64],
+    table = {
+        "label": label,
         "description": str(found.get("description") or f"What is known as {label.replace('_', ' ')}"),
         "type": block_type,
         "content": content[:100_000],
         "char_limit": min(limit, 100_000),
-        "permission": "read_only" if read_only else "read_write",
-    }, "; ".join(changes)
+        "permission": permission,
+    }
+    return OldBlock(key, table, tuple(changes))
 
 
 def version_1(path: Path) -> Iterator[Record]:
@@ -264,20 +287,36 @@ def version_1(path: Path) -> Iterator[Record]:
         raise CarError("this is not a version 3 export of the reference system: its manifest does not say so")
     seen: set[bytes] = {root}
     for cid, agent in _linked(manifest, found, seen, _is_agent):
-        memories = [*_linked(agent, found, seen, _is_memory)]
-        kept = [(each, old_block(each)) for _cid, each in memories]
-        blocks_of = tuple(block for each, (block, _) in kept if block["type"] != "archival")
-        changes = tuple(change for _each, (_block, change) in kept if change)
         name = str(agent.get("name") or "Agent")
+        of = f"of {name:.60}"
         prompt = str(agent.get("system_prompt") or agent.get("base_instructions") or "")
-        yield OldAgent(shown(cid), name, prompt, blocks_of, changes)
-        for own, (_each, (block, _known)) in zip(memories, kept, strict=True):
-            if block["type"] == "archival":
-                yield Note(shown(own[0]), f"{block['label']}: {block['content']}")
+        found_here = _linked(agent, found, seen, _is_memory)
+        memories = [(_key(f"memory {each['label']!s:.60} {of}", own), each) for own, each in found_here]
+        made = tuple(_old_blocks(memories))
+        yield OldAgent(
+            _key(f"agent {name:.60}", cid), name, prompt, tuple(each for each in made if not _is_entry(each))
+        )
+        for old, (_known, memory) in zip(made, memories, strict=True):
+            if _is_entry(old):
+                left = [each for each in ("description", "permission", "read_only") if memory.get(each)]
+                changes = (f"left out {', '.join(left)}: an entry has none",) if left else ()
+                yield Note(old.key, f"{memory['label']}: {old.table['content']}", changes=changes)
         for own_cid, message in _linked(agent, found, seen, _is_message):
-            yield _of_letta(shown(own_cid), shown(cid), name, message)
-    for cid in found.keys() - seen:
-        yield Left(shown(cid), _("it is not an agent, memory or message that the seeds describe"))
+            said = f"message {of} at {message.get('created_at') or 'no time'!s:.30}"
+            yield _of_letta(_key(said, own_cid), shown(cid), name, message)
+    for cid, each in found.items():
+        named = str(each.get("name") or each.get("label") or "") if isinstance(each, dict) else ""
+        if cid not in seen or (named and cid != root and not any(known(each) for known in _KNOWN)):
+            yield Left(_key(f"{named:.60}" or "record", cid), _("it is not an agent, a memory or a message"))
+
+
+def _key(said: str, cid: bytes) -> str:
+    """How a person and a second import know a record."""
+    return f"{' '.join(said.split())} #{shown(cid)[-12:]}"
+
+
+def _is_entry(old: OldBlock) -> bool:
+    return bool(old.table["type"] == "archival")
 
 
 def _is_agent(each: Mapping[str, Any]) -> bool:
@@ -290,6 +329,9 @@ def _is_memory(each: Mapping[str, Any]) -> bool:
 
 def _is_message(each: Mapping[str, Any]) -> bool:
     return "role" in each and ("content" in each or "text" in each)
+
+
+_KNOWN = _is_agent, _is_memory, _is_message
 
 
 def _linked(

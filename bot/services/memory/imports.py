@@ -261,41 +261,51 @@ class Imports(MemoryService):
 
 
 def _foreseen(rows: Rows, batch: Sequence[Record], target: _Target) -> list[Outcome]:
-    return [_known(rows, each, target) or _outcome(each, "") for each in batch]
+    return [outcome for each in batch for outcome in _known(rows, each, target) or _outcomes(each, "")]
 
 
 def _store(tx: Tx, batch: Sequence[Record], target: _Target) -> list[Outcome]:
     done = []
     for each in batch:
-        outcome = _known(tx, each, target)
-        if outcome is None:
+        outcomes = _known(tx, each, target)
+        if outcomes is None:
             try:
-                outcome = _outcome(each, _stored(tx, each, target))
+                outcomes = _outcomes(each, _stored(tx, each, target))
             except (Refused, ValidationError) as error:
-                outcome = Outcome(each.key, "refused", error_text(error)[:500])
-            import_audit.note(tx, target.source, target.origin, outcome, target.now)
-        done.append(outcome)
+                outcomes = _refused(each, error_text(error)[:500])
+        for outcome in outcomes:
+            if outcome.outcome != "known":
+                import_audit.note(tx, target.source, target.origin, outcome, target.now)
+        done += outcomes
     return done
 
 
-def _known(rows: Rows, each: Record, target: _Target) -> Outcome | None:
+def _known(rows: Rows, each: Record, target: _Target) -> list[Outcome] | None:
     if import_audit.carried(rows, target.source, each.key):
-        return Outcome(each.key, "known")
+        return [Outcome(each.key, "known")]
     if isinstance(each, OldAgent) and agents.agent_named(rows, each.name) is not None:
-        return Outcome(each.key, "refused", _("There is already an agent {name}.", name=each.name[:60]))
+        return _refused(each, _("There is already an agent {name}.", name=each.name[:60]))
     return None
 
 
-def _outcome(each: Record, became: str) -> Outcome:
+def _refused(each: Record, why: str) -> list[Outcome]:
+    blocks = each.blocks if isinstance(each, OldAgent) else ()
+    with_it = (Outcome(block.key, "refused", _("its agent was left out")) for block in blocks)
+    return [Outcome(each.key, "refused", why), *with_it]
+
+
+def _outcomes(each: Record, became: str) -> list[Outcome]:
     match each:
         case Left(key=key, why=why):
-            return Outcome(key, "refused", why)
-        case Talk(key=key, changes=changes) | Note(key=key, changes=changes) | OldAgent(key=key, changes=changes) if (
-            changes
-        ):
-            return Outcome(key, "changed", "; ".join(changes)[:2_000], became)
+            return [Outcome(key, "refused", why)]
+        case OldAgent(key=key, blocks=blocks):
+            return [Outcome(key, "carried", "", became), *(_outcome(block.key, block.changes) for block in blocks)]
         case _:
-            return Outcome(each.key, "carried", "", became)
+            return [_outcome(each.key, each.changes, became)]
+
+
+def _outcome(key: str, changes: Sequence[str], became: str = "") -> Outcome:
+    return Outcome(key, "changed" if changes else "carried", "; ".join(changes)[:2_000], became)
 
 
 def _stored(tx: Tx, each: Record, target: _Target) -> str:
@@ -315,7 +325,7 @@ def _stored(tx: Tx, each: Record, target: _Target) -> str:
             return f"archival_entries {archival.insert(tx, target.agent, new, target.now).id}"
         case OldAgent():
             shown_to = target.audience if target.audience in ("public", "owner") else "owner"
-            blocks = [{**block, "audience": shown_to} for block in each.blocks]
+            blocks = [{**block.table, "audience": shown_to} for block in each.blocks]
             given = {"name": each.name, "blocks": blocks} | ({"system_prompt": each.prompt} if each.prompt else {})
             made = agent_row(Section.model_validate(given), show_name=False)
             seed_agent(tx, made, target.now)

@@ -184,8 +184,10 @@ def letta_file(path: Path) -> Path:
 
 async def test_a_letta_agent_comes_with_its_blocks(imports: Imports, database: Database, tmp_path: Path) -> None:
     report = await imports.letta(OLGA, given(letta_file(tmp_path / "sam.af")))
-    assert (report.carried, report.changed, report.refused) == (1, 1, 2)
-    assert any("My persona became my_persona" in each.reason for each in report.listed)
+    assert (report.carried, report.changed, report.refused) == (3, 1, 2)
+    assert ("agent-0/My persona", "its label became my_persona; its description was made from its label") in [
+        (each.record, each.reason) for each in report.listed
+    ]
     assert await rows(database, "SELECT name, system_prompt FROM agents ORDER BY name") == [
         ("Carina", "x"), ("Sam", "You are Sam."),
     ]  # fmt: skip
@@ -208,6 +210,7 @@ def version_1(path: Path, version: int = 3) -> Path:
             "permission": "read_write",
         },
         {"label": "rules", "content": "Be kind.", "memory_type": "working", "pinned": True, "permission": "read_only"},
+        {"label": "Rules", "content": "Be quick.", "description": "More of them", "permission": "admin"},
         {"label": "trips", "content": "Rome in 2023.", "memory_type": "archival", "pinned": False},
     ]
     messages = [{"role": "user", "content": "Hello", "created_at": "2024-06-01T00:00:00Z"}]
@@ -217,33 +220,40 @@ def version_1(path: Path, version: int = 3) -> Path:
         "name": "Iris", "base_instructions": "You are Iris.", "memories": [cid_of(each) for each in blocks],
         "message_chunks": [cid_of(chunk)],
     })  # fmt: skip
-    stray = encoded({"relation": "owns"})
-    root = encoded({"version": version, "export_type": "constellation", "agents": [cid_of(agent)]})
+    stray, group = encoded({"relation": "owns"}), encoded({"name": "Team", "members": [cid_of(agent)]})
+    links = {"agents": [cid_of(agent)], "groups": [cid_of(group)]}
+    root = encoded({"version": version, "export_type": "constellation", **links})
     with path.open("wb") as file:
         write_header(file, cid_of(root))
-        for each in (*blocks, chunk, agent, stray, root):
+        for each in (*blocks, chunk, agent, group, stray, root):
             write_block(file, cid_of(each), each)
     return path
 
 
 async def test_version_1_comes_in_as_the_seeds_say(imports: Imports, database: Database, tmp_path: Path) -> None:
     report = await imports.version_1(OLGA, given(version_1(tmp_path / "old.car")))
-    assert (report.carried, report.changed, report.refused) == (2, 1, 1)
-    (changed,) = (each for each in report.listed if each.outcome == "changed")
-    assert "rules: working became core" in changed.reason
-    sql = (
-        "SELECT label, block_type, content, permission FROM memory_blocks WHERE label IN ('human', 'rules') ORDER BY 1"
-    )
+    assert (report.carried, report.changed, report.refused) == (3, 3, 2)
+    described = "its description was made from its label"
+    assert {each.record.partition(" #")[0]: each.reason for each in report.listed} == {
+        "memory human of Iris": described,
+        "memory rules of Iris": f"{described}; working became core, as it was pinned",
+        "memory Rules of Iris": "its label became rules; there is another rules, so it became rules_2",
+        "Team": "it is not an agent, a memory or a message",
+        "record": "it is not an agent, a memory or a message",
+    }
+    sql = """SELECT label, block_type, content, permission FROM memory_blocks
+             WHERE agent_id = (SELECT id FROM agents WHERE name = 'Iris') AND label > 'h' AND label < 's' ORDER BY 1"""
     assert await rows(database, sql) == [
         ("human", "core", "Olga likes tea.", "read_write"),
         ("rules", "core", "Be kind.", "read_only"),
+        ("rules_2", "core", "Be quick.", "admin"),
     ]
     assert await rows(database, "SELECT content FROM archival_entries WHERE parent_entry_id IS NULL") == [
         ("trips: Rome in 2023.",)
     ]
     assert await rows(database, "SELECT content FROM messages") == [("Hello",)]
     audit = await rows(database, "SELECT outcome, count(*) FROM import_audit WHERE source = 'v1' GROUP BY 1")
-    assert dict(audit) == {"carried": 2, "changed": 1, "refused": 1}
+    assert dict(audit) == {"carried": 3, "changed": 3, "refused": 2}
 
 
 @pytest.mark.parametrize(

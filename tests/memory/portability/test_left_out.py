@@ -39,5 +39,5 @@ def test_an_agent_of_letta_says_what_its_messages_and_blocks_lose() -> None:
     (talk,) = (each for each in found if isinstance(each, Talk))
     assert talk.changes == ("left out 1 part without text",)
     (came,) = (each for each in found if isinstance(each, OldAgent))
-    label = "x" * 64
-    assert came.changes == (f"{label}: shortened a label of 70 characters; {label}: left out 1 character at the end",)
+    (old,) = came.blocks
+    assert old.changes == (f"its label became {'x' * 64}", "left out 1 character at the end")
