@@ -92,7 +92,7 @@ async def until_stored(what: str, work: Callable[[], Awaitable[None]], unstored:
                 await work()
                 return
             except DatabaseRefused as error:
-                _log.error("waits_for_database", what=what, reason=str(error))
+                _log.error("waiting_for_database", what=what, reason=str(error))
                 noted.note(what, error)
                 await asyncio.sleep(RETRY_SECONDS)
     finally:

@@ -136,7 +136,7 @@ class Runner:
         try:
             return await self.tick()
         except StoreError as error:
-            _log.error("jobs_not_looked_at", reason=str(error), hint="tried again within a minute")
+            _log.error("jobs_not_checked", reason=str(error), hint="tried again within a minute")
             return None
 
     async def _sleep(self, timer: AsyncIOScheduler, until: datetime | None) -> None:
@@ -187,7 +187,7 @@ class Runner:
             await self._constellations.registry.write(_INDEX, lambda tx: jobs.note_wake(tx, constellation, at))
 
     async def _replan_everywhere(self, now: datetime) -> None:
-        _log.warning("clock_set_back", now=now.isoformat(), hint="what was planned by a later clock is planned anew")
+        _log.warning("clock_set_back", now=now.isoformat(), hint="jobs planned by the later clock are planned again")
         for constellation in self._constellations.all():
             await self._replan(constellation.id, now)
 
@@ -264,9 +264,9 @@ class Runner:
                     done = came if isinstance(came, Done) else Done(came)
                     await database.write(_COMPLETE, lambda tx: self._end(tx, firing, done, self._clock()))
         except StoreError as error:
-            _log.error("job_not_completed", job=job.id, reason=str(error), hint="done again when its lease is over")
+            _log.error("job_not_completed", job=job.id, reason=str(error), hint="it runs again when its lease expires")
         except Exception:
-            _log.exception("job_not_completed", job=job.id, hint="done again when its lease is over")
+            _log.exception("job_not_completed", job=job.id, hint="it runs again when its lease expires")
         self.changed(constellation)
         self.queued(constellation)
 

@@ -56,7 +56,9 @@ async def serve(folder: DataFolder, handlers: Mapping[str, Handler]) -> AsyncIte
     Raises StoreError when there is no room for a socket, FolderLocked when somebody answers on it already.
     """
     if not hasattr(socket, "AF_UNIX"):
-        log.warning("no control socket", reason="this platform has no unix sockets; commands need a stopped service")
+        log.warning(
+            "control_socket_unavailable", reason="this platform has no unix sockets; commands need a stopped service"
+        )
         yield
         return
     listening, path = _bind(folder)
@@ -133,9 +135,9 @@ async def _converse(
         with suppress(_Gone):
             await _send(writer, {"error": error_text(error)})
     except _Gone:
-        log.debug("control connection lost")
+        log.debug("control_connection_lost")
     except Exception:
-        log.exception("control connection failed")
+        log.exception("control_connection_failed")
     finally:
         writer.close()
 
@@ -186,7 +188,7 @@ async def _run(operation: functools.partial[Any], writer: asyncio.StreamWriter) 
     except (UserError, ToolError, StoreError) as error:
         await _send(writer, {"error": error_text(error)})
     except Exception:
-        log.exception("control operation failed")
+        log.exception("control_operation_failed")
         await _send(writer, {"error": "an internal error; the service's log says more"})
 
 

@@ -79,7 +79,7 @@ def _log_end(error: BaseException) -> int:
     if code is None:
         logs.log.error("crashed", exit_code=_UNEXPECTED, exc_info=error)
     else:
-        logs.log.error("cannot_go_on", reason=str(error), exit_code=code)
+        logs.log.error("startup_failed", reason=str(error), exit_code=code)
     code = _UNEXPECTED if code is None else code
     logs.stopped(exit_code=code)
     return code

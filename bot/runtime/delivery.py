@@ -398,9 +398,9 @@ class DeliveryWorker:
                 if external:
                     await self._endpoint.withdraw(row.place, external)
             except (DeliveryFailed, DeliveryUnclear, HistoryUnreadable) as error:
-                _log.warning("preview_left", outbox=row.id, reason=str(error))
+                _log.warning("preview_not_deleted", outbox=row.id, reason=str(error))
             except Exception:
-                _log.exception("preview_left", outbox=row.id)
+                _log.exception("preview_not_deleted", outbox=row.id)
             await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
 
 

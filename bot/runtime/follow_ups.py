@@ -40,7 +40,7 @@ async def followed(
     except (DatabaseBusy, DatabaseFull):
         return False
     except Exception:
-        _log.exception("not_followed_yet")
+        _log.exception("follow_ups_delayed")
         return False
 
 
@@ -54,7 +54,7 @@ async def follow(database: Database, clock: Clock, redact: Callable[[str], str],
         except (DatabaseBusy, DatabaseFull):
             raise
         except Exception as error:
-            _log.exception("not_followed", message=each.message, part=each.part, attempts=each.attempts + 1)
+            _log.exception("follow_up_failed", message=each.message, part=each.part, attempts=each.attempts + 1)
             await _failed(database, each, f"{type(error).__name__}: {redact(str(error))}"[:500], clock, notices)
     return bool(await database.read(follow_ups.waiting))
 

@@ -216,7 +216,7 @@ class Asking:
         except NoAnswer as error:
             self.tokens += estimate if error.why != "budget" else 0
             self.refused = NO_BUDGET if error.why == "budget" else gettext_lazy("no language model answered")
-            _log.warning("dream_unanswered", agent=agent.name, reason=error.reason)
+            _log.warning("cleanup_unanswered", agent=agent.name, reason=error.reason)
             return None
         self.tokens += estimate
         return self.means.background.redact(answer.text)

@@ -179,12 +179,12 @@ class Compactor:
                 agent=found.agent.name,
                 place=found.turn.place,
                 reason=error.reason,
-                hint="nothing was changed; messages for which there is no room leave the view without a summary",
+                hint="nothing was changed; messages that do not fit are left out without a summary",
             )
             return None
 
     async def _store(self, database: Database, found: Conversation, planned: Plan, made: Compaction) -> bool:
-        """Keep it, unless anything of what it was made of changed meanwhile."""
+        """Keep it, unless anything of its messages changed meanwhile."""
         now = self._deps.clock()
 
         def work(tx: Tx) -> bool:
@@ -199,7 +199,9 @@ class Compactor:
 
         stored = await database.write(_STORE, work)
         if not stored:
-            _log.info("summary_outdated", place=found.turn.place, hint="what it was made of changed; made again later")
+            _log.info(
+                "summary_outdated", place=found.turn.place, hint="its messages changed; it will be made again later"
+            )
         return stored
 
 

@@ -266,7 +266,7 @@ def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
     if given and not shown:
         raise UnusableAnswer(gettext_noop("the model answered with no usable relation"))
     if unformed or unknown:
-        _log.info("dream_relations_left", unformed=unformed, unknown=unknown, of=len(given))
+        _log.info("relations_skipped", unformed=unformed, unknown=unknown, of=len(given))
     if unformed:
         draft.note(gettext_lazy("{left} of {of} relations, which had the wrong form", left=unformed, of=len(given)))
     if unknown:

@@ -97,7 +97,7 @@ def _judged(text: str, talk: Talk, short: dict[str, Line]) -> tuple[Evaluation, 
     worked = [name for name in dict.fromkeys(answer.worked) if name in talk.tools and name not in failed]
     if left := len(answer.worked) + len(answer.failed) - len(worked) - len(failed):
         # A name that was not used may be anything, also somebody's words.
-        _log.info("talk_tools_left", agent=talk.agent, names=left)
+        _log.info("tool_names_skipped", agent=talk.agent, names=left)
     missed = [line for name in answer.corrections if (line := short[name]).id not in talk.corrected]
     return Evaluation(Quality(answer.quality), tuple(worked), tuple(failed), "model"), missed
 

@@ -96,7 +96,7 @@ class UpkeepRun:
                 run = await database.write(_STORE, lambda tx: self._done(tx, plan, now), durable=True)
             except Broken as error:
                 note = gettext_lazy("all changes, because {why}", why=reason_of(error))
-                _log.error("dream_refused", reason=str(error), hint="nothing was changed")
+                _log.error("cleanup_refused", reason=str(error), hint="nothing was changed")
                 await database.write(_REFUSE, lambda tx: consolidation.begin_run(tx, now, "refused", (note,)))
                 return Outcome("", note)
             if not run:

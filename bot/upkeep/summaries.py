@@ -2,7 +2,7 @@
 
 Which summaries are missing is read from rows, so a run that was cut off, or never came, leaves nothing behind: the next
 one makes what is missing, once. Each is made of messages of one audience. Models are asked before; one short
-transaction then keeps the summary, unless what it was made of changed meanwhile. What no model told stays as it was.
+transaction then keeps the summary, unless its messages changed meanwhile. What no model told stays as it was.
 """
 
 from collections.abc import Callable, Sequence

@@ -48,7 +48,7 @@ def repair_block(tx: Tx, block: BlockId, now: datetime) -> tuple[str, ...]:
     findings = [*_repair_document(tx, block, now), *_repair_archives(tx, block, now)]
     if findings:
         note_damage(tx, block, findings, "repaired", now)
-        _log.warning("block repaired", block=block, repairs=findings)
+        _log.warning("block_repaired", block=block, repairs=findings)
     return tuple(findings)
 
 

@@ -69,10 +69,10 @@ def unwrite_person(tx: Tx, person: PersonId, at: datetime) -> None:
             if changes or (block in written and not whole):
                 forget_past(tx, block, at, {change.seq for change in changes})
             if block in written and not whole:
-                _log.warning("what was written before the history that is kept stays in a block", block=block)
+                _log.warning("block_words_older_than_history", block=block)
             tx.run("DELETE FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, person_writer(person)))
         except StoreError as error:
-            _log.warning("words stay in a block", block=block, reason=str(error))
+            _log.warning("block_words_not_removed", block=block, reason=str(error))
     for block in (*_written(tx, turns, deleted=True), *_by_hand(tx, person, deleted=True)):
         wipe(tx, block, at)
 
@@ -142,9 +142,9 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: 
         if changes:
             changed = _taken_back(_by_system(tx, block, at), past, changes)
         elif not whole:
-            _log.warning("what was written before the history that is kept stays in a block", block=block)
+            _log.warning("block_words_older_than_history", block=block)
     except StoreError as error:  # the rest of what follows the message goes all the same
-        _log.warning("words stay in a block", block=block, reason=str(error))
+        _log.warning("block_words_not_removed", block=block, reason=str(error))
     if held:
         _seal(tx, block)
     return changed
@@ -241,7 +241,7 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
     if fresh.text() == text:
         opened.document = fresh
     else:
-        _log.warning("who wrote what in a block went with its past", block=block)
+        _log.warning("block_authors_unknown", block=block)
         data, base = opened.document.shallow(past.version), Base(past.version, text)
     _drop(tx, block)
     insert_checkpoint(tx, opened, Stamp(SYSTEM, None, past.version, at), data, base)

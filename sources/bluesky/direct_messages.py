@@ -66,7 +66,7 @@ class Decisions:
         if found:
             await self._wiring.pass_over({each: str(why) for each, why in found.items()})
             self.add(found)
-            log.info("bluesky_passed_over", reasons=sorted({str(why) for why in found.values()}), messages=len(found))
+            log.info("bluesky_posts_skipped", reasons=sorted({str(why) for why in found.values()}), messages=len(found))
 
     async def unstored(self, given: Sequence[M]) -> list[M]:
         """Of what was delivered, that which did not arrive in the store: to be tried again, but not for ever."""

@@ -221,7 +221,9 @@ class BlueskySession:
             fresh.write_text(encoded, "utf-8")
             fresh.replace(self._settings.session_file)
         except OSError as error:
-            log.warning("bluesky_session_not_kept", reason=error.strerror, hint="the next start has to log in again")
+            log.warning(
+                "bluesky_session_not_kept", reason=error.strerror, hint="Carina logs in again at the next start"
+            )
 
 
 def _proxied(service: str) -> dict[str, Any]:

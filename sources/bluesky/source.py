@@ -270,7 +270,7 @@ class BlueskySource:
             if not cursor or oldest is None or back is None or oldest < back:
                 break
         else:
-            log.warning("bluesky_missed", hint="there were more notifications than are read back; the oldest are left")
+            log.warning("bluesky_missed", hint="too many notifications were missed; the oldest were skipped")
         return sorted(found.values(), key=lambda each: (each.indexed_at, each.id))
 
     async def _begin(self, found: Sequence[Notified]) -> None:

@@ -106,10 +106,10 @@ class Readback:
                         await self._decide(first)
                     break
                 except StoreError as why:
-                    log.warning("readback_waits", reason=str(why))
+                    log.warning("history_check_delayed", reason=str(why))
                 except Exception as why:
                     failures += 1
-                    log.exception("readback_undecided", failures=failures)
+                    log.exception("history_check_failed", failures=failures)
                     stuck = isinstance(why, TimeoutError) and not self._found  # nothing could be stored either
                     if failures >= MOST_UNDECIDED and not stuck:  # it is better to hear than to hold it for ever
                         break

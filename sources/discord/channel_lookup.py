@@ -100,7 +100,7 @@ class ChannelLookup:
         try:
             found = await outside(CHANNEL, self._client.fetch_channel(channel.id), SECONDS)
         except (*REFUSED, discord.InvalidData):
-            log.warning("a channel could not be looked up", channel=channel.id)
+            log.warning("channel_not_found", channel=channel.id)
             found = channel
         return self._channels.put(channel.id, (self._now(), found))[1]
 
@@ -127,7 +127,7 @@ class ChannelLookup:
         counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)]
         if len(counted) > MAX_GUILDS:
             hint = "grant the intent Server Members, and all are known; or let people in by name"
-            log.warning("memberships_not_all_asked", servers=len(counted), asked=MAX_GUILDS, hint=hint)
+            log.warning("memberships_incomplete", servers=len(counted), asked=MAX_GUILDS, hint=hint)
             counted = counted[:MAX_GUILDS]
         members = await asyncio.gather(*(self.member(guild, person) for guild in counted))
         return tuple(guild.id for guild, member in zip(counted, members, strict=True) if member is not None)
@@ -167,9 +167,9 @@ class ChannelLookup:
         try:
             return await outside(LINES, self._earlier(message, wanted), LINES_SECONDS)
         except REFUSED:
-            log.info("earlier lines could not be read", channel=message.channel.id)
+            log.info("channel_history_unreadable", channel=message.channel.id)
         except Exception:  # a border: the message is heard all the same
-            log.exception("earlier_lines_not_understood", channel=message.channel.id)
+            log.exception("channel_history_failed", channel=message.channel.id)
         return None
 
     async def _earlier(self, message: discord.Message, wanted: Earlier) -> list[discord.Message]:
@@ -195,9 +195,9 @@ class ChannelLookup:
             if why.code == ALREADY_A_THREAD:
                 found = await self._fetch(discord.Object(message.id))
                 return found if isinstance(found, discord.Thread) else None
-            log.warning("no thread could be opened", channel=message.channel.id, reason=str(why))
+            log.warning("thread_not_opened", channel=message.channel.id, reason=str(why))
         except REFUSED as why:
-            log.warning("no thread could be opened", channel=message.channel.id, reason=str(why))
+            log.warning("thread_not_opened", channel=message.channel.id, reason=str(why))
         return None
 
     @staticmethod

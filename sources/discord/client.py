@@ -238,7 +238,7 @@ async def sync(tree: Tree, commands: Commands) -> None:
     try:
         await outside(SYNC, tree.sync(), SYNC_SECONDS)
     except (*REFUSED, app_commands.AppCommandError) as why:
-        log.warning("the commands could not be synced", reason=str(why))
+        log.warning("commands_not_synced", reason=str(why))
         return
     await commands.note(current)
 

@@ -115,7 +115,7 @@ def allowed_mentions(persons: Iterable[PersonId]) -> discord.AllowedMentions:
     numbers = [number for person in persons if (number := user_number(person)) is not None]
     users = [discord.Object(number) for number in dict.fromkeys(numbers)]
     if len(users) > MAX_MENTIONS:
-        log.warning("not_all_are_woken", mentioned=len(users), woken=MAX_MENTIONS)
+        log.warning("too_many_mentions", mentioned=len(users), woken=MAX_MENTIONS)
         users = users[:MAX_MENTIONS]
     return discord.AllowedMentions(everyone=False, roles=False, users=users or False, replied_user=False)
 

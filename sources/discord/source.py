@@ -395,6 +395,6 @@ async def _close(client: PlainClient, fetcher: Fetcher, answering: float) -> Non
         async with asyncio.timeout(CLOSE_SECONDS):
             await client.close()
     except TimeoutError:
-        log.warning("the connection to Discord did not close in time")
+        log.warning("discord_close_timed_out")
     finally:
         await fetcher.close()

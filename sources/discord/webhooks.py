@@ -119,7 +119,7 @@ class Webhooks:
             ours = [hook for hook in hooks if hook.token and hook.user is not None and hook.user.id == me.id]
             hook = ours[0] if ours else await outside(HOOKS, channel.create_webhook(name=HOOK_NAME), SECONDS)
         except REFUSED as why:
-            log.info("no webhook to speak through", channel=channel.id, reason=str(why))
+            log.info("webhook_unavailable", channel=channel.id, reason=str(why))
             return None
         self._link.hooks.put(hook.id, None)
         return Hook(hook.id, hook.token, channel.id) if hook.token else None
@@ -135,7 +135,7 @@ class Webhooks:
                 self._hooks.put(hook.channel, (time.monotonic() - 2 * NONE_FOR, None))
                 raise DeliveryFailed(gettext_lazy("the webhook is gone"), retry_after=1.0)
             case 400 | 403:
-                log.info("the webhook may not say this", channel=hook.channel, answer=body)
+                log.info("webhook_refused", channel=hook.channel, answer=body)
                 return None
             case 429:
                 raise outcomes.refusal(429, 0, "", str(body.get("retry_after") or ""))

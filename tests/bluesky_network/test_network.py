@@ -75,9 +75,9 @@ async def test_who_says_stop_is_not_answered_again(here: Stage) -> None:
     (answer,) = await here.bot.wait_for_records(1)
     await here.net.flush()  # nobody answers a post before it can be seen, and the AppView tells of no such answer
     await here.ana.post("Stop.", to={**answer, "record": answer["value"]})
-    await here.service.logged("bluesky_passed_over", reasons=["opting"], within=60)
+    await here.service.logged("bluesky_posts_skipped", reasons=["opting"], within=60)
     await here.ana.post(f"@{here.bot.handle} are you there?", mention=here.bot)
-    await here.service.logged("bluesky_passed_over", reasons=["opted_out"], within=60)
+    await here.service.logged("bluesky_posts_skipped", reasons=["opted_out"], within=60)
     await here.service.stop()
     assert len(await here.bot.records()) == 1
 
@@ -99,7 +99,7 @@ async def test_a_gated_thread_gets_no_answer(here: Stage) -> None:
         "com.atproto.repo.createRecord", repo=bob.did, collection="app.bsky.feed.threadgate", rkey=key, record=gate
     )
     await bob.post(f"@{here.bot.handle} what do you think?", to=began, mention=here.bot)
-    refused = await here.service.logged("bluesky_passed_over", reasons=["closed"], within=60)
+    refused = await here.service.logged("bluesky_posts_skipped", reasons=["closed"], within=60)
     await here.service.stop()
     assert refused["messages"] == 1
     assert await here.bot.records() == []

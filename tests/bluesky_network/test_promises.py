@@ -115,7 +115,7 @@ async def test_words_of_who_left_or_is_not_shown_to_the_logged_out_reach_nobody_
         await here.net.flush()
         if who is leaver:
             await who.post("stop", to={**answer, "record": answer["value"]})
-            await here.service.logged("bluesky_passed_over", reasons=["opting"], within=60)
+            await here.service.logged("bluesky_posts_skipped", reasons=["opting"], within=60)
     before = len(here.model.requests)
     here.model.script(
         Calls(Call("search", {"query": "hobby", "domain": "constellation_messages"})),
@@ -265,10 +265,10 @@ async def test_two_bots_that_do_not_say_so_stop_answering_each_other(here: Stage
         await mention(here, "tell me a long story about the sea, please, and all the fish in it", by=beep)
         stages = (here, there)
         async with asyncio.timeout(240):
-            while not any(each.service.logged_events("bluesky_passed_over") for each in stages):
+            while not any(each.service.logged_events("bluesky_posts_skipped") for each in stages):
                 await asyncio.sleep(0.2)
-        (noticed,) = [each for each in stages if each.service.logged_events("bluesky_passed_over")]
-        assert noticed.service.logged_events("bluesky_passed_over")[0]["reasons"] == ["machine"]
+        (noticed,) = [each for each in stages if each.service.logged_events("bluesky_posts_skipped")]
+        assert noticed.service.logged_events("bluesky_posts_skipped")[0]["reasons"] == ["machine"]
         await until(lambda: found(noticed, NOTICE, "answers like a bot"))
         said = [len(await each.bot.records()) for each in stages]
         await looked(here, 40)

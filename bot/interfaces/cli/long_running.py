@@ -102,7 +102,9 @@ def serve_tools() -> None:
     folder = DataFolder(data_folder(Path.cwd()))  # of the settings it needs no other, and so none of the secrets
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
     if holder_of(folder) is None:
-        logs.log.error("no_service", folder=str(folder.path), do="start it with `carina run`; calls fail until then")
+        logs.log.error(
+            "service_not_running", folder=str(folder.path), do="start it with `carina run`; calls fail until then"
+        )
     serving_tools = importlib.import_module("bot.interfaces.mcp.server")  # only here: loading it takes a second
     asyncio.run(serving_tools.serve_tools(folder, version()))
 

@@ -64,7 +64,7 @@ async def serve(config: Config) -> None:
         await app.run(until_stopped)
     logs.stopped()
     if app.restart.wanted.is_set() and not stop.is_set():
-        logs.log.info("starts_again")
+        logs.log.info("restarting")
         manager.tell(f"WATCHDOG_USEC={_BEGINNING}")  # a migration may take long
         begin_anew()
 

@@ -36,7 +36,7 @@ async def defer(interaction: Interaction, *, quietly: bool = False) -> bool:
     try:
         await interaction.response.defer(ephemeral=True, thinking=not quietly)
     except discord.NotFound:
-        _log.warning("interaction_too_late", hint="it was given more than 3 seconds ago; nothing was done")
+        _log.warning("interaction_too_late", hint="Discord gives 3 seconds to answer; nothing was done")
         return False
     except REFUSED as why:
         _log.warning("interaction_unanswered", reason=str(why), hint="nothing was done; it can be done again")
@@ -93,7 +93,7 @@ async def tell(
     try:
         await interaction.followup.send(view=view, ephemeral=True, files=[] if file is None else [file])
     except REFUSED as why:
-        _log.warning("interaction_unanswered", reason=str(why), hint="what was done stands")
+        _log.warning("interaction_unanswered", reason=str(why), hint="changes made so far stay")
 
 
 def suggested(found: Iterable[tuple[str, str]], typed: str) -> list[app_commands.Choice[str]]:

@@ -194,7 +194,7 @@ class Access:
             try:
                 await self._tell_code(knock)
             except StoreError as error:
-                _log.error("stranger_not_told", person=knock.stranger.id, reason=str(error))
+                _log.error("pairing_answer_not_sent", person=knock.stranger.id, reason=str(error))
 
     async def _tell_code(self, knocking: Knock) -> None:
         now, stranger = self._clock(), knocking.stranger
@@ -209,7 +209,7 @@ class Access:
         knock = await self.database.write(_KNOCK, work)
         self._told.put(stranger.id, now + access.CODE_LIFE)
         if knock is not None:
-            _log.info("stranger_asks_in", person=stranger.id, until=to_text(knock.expires_at))
+            _log.info("pairing_requested", person=stranger.id, until=to_text(knock.expires_at))
             self._resume()
 
     def _show_owner(self, tx: Tx, knocking: Knock, now: datetime) -> None:

@@ -251,4 +251,6 @@ async def _emptied(database: Database) -> None:
         if await database.maintain(empty_log):
             return
         await asyncio.sleep(_LOG_PAUSE)
-    _log.warning("log_not_emptied", file=database.path.name, hint="a reader keeps it; `carina db vacuum` empties it")
+    _log.warning(
+        "wal_not_truncated", file=database.path.name, hint="the file is being read; `carina db vacuum` empties it"
+    )

@@ -397,7 +397,7 @@ class Places:
             self._forget(kind, subject)
         else:
             self._hold(setting)
-        _log.info("steered", kind=kind, subject=subject, value=value, by=who.person, door=who.door)
+        _log.info("setting_changed", kind=kind, subject=subject, value=value, by=who.person, door=who.door)
         return _("Done.") if value is not None else _("Undone. The configuration applies there again.")
 
     def _hold(self, setting: Setting) -> None:

@@ -85,7 +85,7 @@ def test_with_a_json_log_a_wrong_setting_is_an_event_and_stopped_the_last_one(tm
     done = carina(tmp_path, "run", "--log-json", CARINA_MODEL="gpt")
     events = [json.loads(line) for line in done.stderr.splitlines()]
     assert done.returncode == 2
-    assert [event["event"] for event in events] == ["cannot_go_on", "stopped"]
+    assert [event["event"] for event in events] == ["startup_failed", "stopped"]
     assert "CARINA_MODEL" in events[0]["reason"]
     assert [event["exit_code"] for event in events] == [2, 2]
 

@@ -114,7 +114,7 @@ async def test_a_turn_survives_a_database_that_refuses_for_a_while(
         other = connect(service.constellations.all()[0].path)
         other.execute("BEGIN IMMEDIATE")
         held.free.set()
-        await until(lambda: _true(lambda: sum(log["event"] == "waits_for_database" for log in service.logs) > 6))
+        await until(lambda: _true(lambda: sum(log["event"] == "waiting_for_database" for log in service.logs) > 6))
         await until(lambda: _true(lambda: "Answers wait" in service.router.workers.unstored.words()))
         other.execute("ROLLBACK")
         other.close()

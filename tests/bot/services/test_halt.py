@@ -166,7 +166,7 @@ async def test_the_phrase_is_stored_as_a_halt_before_it_is_stored_as_words(servi
     with Locked(service):
         service.hear(said("stop everything", 1, HALL, OLGA))
         assert service.halt.halted
-        await until(lambda: _logged(service, "waits_for_database"))
+        await until(lambda: _logged(service, "waiting_for_database"))
         assert await service.rows("SELECT 1 FROM inbox") == []
     await stored(service, 1)
     assert await service.constellations.position("halt") == halt.since

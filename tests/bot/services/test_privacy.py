@@ -524,4 +524,4 @@ async def test_a_log_that_a_reader_keeps_is_given_up_soon(tmp_path: Path, monkey
                 await file.write(SETUP, lambda tx: folders.create(tx, NewFolder("a", "virtual", OWNER), NOW))
                 async with asyncio.timeout(10):
                     await erasure._emptied(file)
-            assert [entry["event"] for entry in logs] == ["log_not_emptied"]
+            assert [entry["event"] for entry in logs] == ["wal_not_truncated"]

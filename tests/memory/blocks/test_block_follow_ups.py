@@ -259,9 +259,7 @@ def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, dam
         delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\nShe likes tea.\n"
     assert tx.one("SELECT outcome FROM memory_block_repairs WHERE block_id = ?", (damaged,)) is not None
-    assert ("what was written before the history that is kept stays in a block", damaged) in [
-        (each["event"], each.get("block")) for each in logged
-    ]
+    assert ("block_words_older_than_history", damaged) in [(each["event"], each.get("block")) for each in logged]
 
 
 def test_what_was_written_before_the_history_that_is_kept_stays_and_is_logged(tx: Tx) -> None:

@@ -26,11 +26,11 @@ async def test_a_wrong_token_is_said_clearly_and_the_exit_code_is_2(tmp_path: Pa
 def refused(t: Live, why: str) -> None:
     """Every line is an event; one says why, the last that it is over."""
     assert len(t.service.events) == len(t.service.lines)
-    (reason,) = t.service.logged_events("cannot_go_on")
+    (reason,) = t.service.logged_events("startup_failed")
     assert (reason["exit_code"], why in reason["reason"]) == (2, True)
     last = t.service.events[-1]
     assert (last["event"], last["exit_code"]) == ("stopped", 2)
-    t.service.expected_errors.add("cannot_go_on")
+    t.service.expected_errors.add("startup_failed")
 
 
 async def test_a_missing_intent_is_named_and_mentions_and_dms_still_work(tmp_path: Path) -> None:
