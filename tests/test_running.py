@@ -60,6 +60,8 @@ def test_the_service_of_compose_is_confined() -> None:
         "no-new-privileges:true",
         "mem_limit: 1g",
         "restart: unless-stopped",
+        "create_host_path: false",
+        'ports: ["127.0.0.1:8480:8480"]',
     ):
         assert line in head
     assert re.search(r"image: ollama/ollama:\d", compose)
@@ -79,6 +81,19 @@ def test_monitoring_shows_numbers_that_there_are() -> None:
     assert compose.count("profiles: [monitoring]") == 2
     assert "metrics.token" in text(".gitignore").splitlines()
     assert "metrics.token" in text(".dockerignore").splitlines()
+
+
+def test_an_older_python_is_refused_in_words(tmp_path: Path) -> None:
+    old = tmp_path / "python3.10"
+    code = "import sys; sys.version_info = (3, 10, 13, 'final', 0); exec(sys.argv[1])"
+    old.write_text(f'#!/bin/sh\nexec {sys.executable} -c "{code}" "$2"\n', "utf-8")
+    old.chmod(0o755)
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    done = subprocess.run(
+        ["make", ".venv/bin/python", f"PYTHON={old}"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "Carina needs Python 3.11 or newer" in done.stderr) == (2, True), done.stderr
+    assert not (tmp_path / ".venv").exists()
 
 
 def test_the_workflow_runs_what_continuous_integration_runs_and_may_only_read() -> None:

@@ -2,7 +2,14 @@
 
 import asyncio
 import json
+import os
+import pty
 import re
+import select
+import shutil
+import subprocess
+import sys
+import termios
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,8 +17,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests.bot.terminals import Terminal, carina
-from tests.processes import ROOT
+from tests.bot.terminals import Terminal, carina, environment
+from tests.processes import ROOT, START_SECONDS
 from tests.wire.model import Answer, Hang, ModelServer, Slow
 
 UP, DOWN, TAB, ALT_ENTER = "\x1b[A", "\x1b[B", "\t", "\x1b\r"
@@ -173,6 +180,31 @@ def test_what_was_changed_in_the_file_and_is_not_applied_is_said(tmp_path: Path)
         terminal.type("/config apply\r")
         terminal.shows("Carina: changed")
         left(terminal)
+
+
+@pytest.mark.skipif(shutil.which("setsid") is None, reason="a shell of its own terminal is needed, which stops jobs")
+def test_ctrl_z_stops_the_chat_and_back_in_it_the_line_is_there(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    termios.tcsetwinsize(ours, (24, 80))
+    own = environment(tmp_path, TERM="xterm", PROMPT_TOOLKIT_NO_CPR="1")
+    command = ["setsid", "--ctty", "--wait", "bash", "--norc", "-i"]
+    shell = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs, env=own, cwd=tmp_path)
+    os.close(theirs)
+    for typed, shown in (
+        (f"{sys.executable} -m carina chat\r", r"keeps Carina running.*>"),
+        ("half a line\x1a", "Stopped"),
+        ("fg\r", "half a line"),
+        ("\r", "Got it"),
+        ("\x04", r"bash[^\r\n]*$"),
+    ):
+        os.write(ours, typed.encode())
+        seen = ""
+        while re.search(shown, seen, re.DOTALL) is None:
+            assert select.select([ours], [], [], START_SECONDS)[0], f"no {shown!r} in {seen!r}"
+            seen += os.read(ours, 65_536).decode("utf-8", "replace")
+    os.write(ours, b"exit\r")
+    assert shell.wait(START_SECONDS) == 0
+    os.close(ours)
 
 
 @pytest.mark.parametrize("size", [("24", "20"), ("6", "20"), ("8", "200")])
