@@ -8,7 +8,7 @@ import time
 from asyncio import FIRST_COMPLETED
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from bot.agents import events
 from bot.agents.additions import HOLD_SECONDS, may_interrupt, spent_in_vain
@@ -25,6 +25,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import call_point, commit_point, outside
 
 
+@dataclass(eq=False)
 class TurnControl:
     """Given by a conversation to the worker of a turn, and by that to the workers of its parts.
 
@@ -33,27 +34,20 @@ class TurnControl:
     unit that ends the turn.
     """
 
-    def __init__(
-        self,
-        added: asyncio.Event | None = None,
-        ending: Callable[[], None] = lambda: None,
-        over: Callable[[Rows], None] = lambda _rows: None,
-        *,
-        streams: bool = False,
-    ) -> None:
-        self.stopping = False
-        """Return at the next stored step."""
-        self.ran = False
-        """Whether it is stored that the try came to a model call or a tool."""
-        self.first = False
-        """Whether that is stored with the first answer."""
-        self.shown = False
-        """Whether people saw any word of the answer."""
-        self.added = asyncio.Event() if added is None else added
-        self.streams = streams
-        self.ending, self.over = ending, over
-        self._held_since: float | None = None
-        self._interrupts: list[Callable[[], None]] = []
+    added: asyncio.Event = field(default_factory=asyncio.Event)
+    ending: Callable[[], None] = lambda: None
+    over: Callable[[Rows], None] = lambda _rows: None
+    streams: bool = False
+    stopping: bool = False
+    """Return at the next stored step."""
+    ran: bool = False
+    """Whether it is stored that the try came to a model call or a tool."""
+    first: bool = False
+    """Whether that is stored with the first answer."""
+    shown: bool = False
+    """Whether people saw any word of the answer."""
+    _held_since: float | None = None
+    _interrupts: list[Callable[[], None]] = field(default_factory=list)
 
     def interrupt(self) -> None:
         """Words of the turn changed: stop listening to models and look again."""
@@ -112,7 +106,7 @@ class ModelCall:
             return Answer(self._allowed.words, (), Usage(), model="")
         model = await self._deps.model(self._allowed.agent)
         self._name, self._request = model.name, self._allowed.request(request)
-        answering = outside(_MODEL, self._listen(model, self._request), self._deps.limits.model_seconds)
+        answering = self._in_time(model, self._request)
         self._answering = call = asyncio.create_task(answering, name=f"model of turn {self._turn.id}")
         try:
             if not await self._added_to(call):
@@ -175,6 +169,9 @@ class ModelCall:
         well = not call.cancelled() and call.exception() is None
         typing = well and self._deps.typing.is_typing(self._turn.place, self._turn.person)
         return self._control.hold_left(HOLD_SECONDS) if typing else 0
+
+    async def _in_time(self, model: Model, request: Request) -> Answer:
+        return await outside(_MODEL, self._listen(model, request), self._deps.limits.model_seconds)
 
     async def _listen(self, model: Model, request: Request) -> Answer:
         answer: Answer | None = None

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, cast
 
 import structlog
@@ -61,11 +61,11 @@ class ModelWrapper:
         return self._model.context_window
 
 
+@dataclass
 class Relay:
     """Remembers whether listeners hold text; the next attempt then begins by saying that it is void."""
 
-    def __init__(self) -> None:
-        self.spoken = False
+    spoken: bool = False
 
     def passed(self, event: Event) -> Event:
         if isinstance(event, TextDelta | Restarted):

@@ -195,14 +195,13 @@ class ConversationWorker:
 
     def _at_once(self, tx: Tx) -> tuple[_Ahead, bool]:
         """What waits, with its turn if it can be begun; and whether it could, but was put off or set aside."""
-        head = inbox.head(tx, self._place, self._group, self._deps.clock())
+        waiting = self._oldest(tx)
+        head = waiting[0] if waiting else None
         waits = head is None or head.turn is not None or head.next_attempt_at is not None
-        if head is None or waits or self._patience.merge > 0:
+        found = None if waits or self._patience.merge > 0 else team(tx, self._group)
+        if head is None or found is None or may_compare(found.group.pattern):
             return self._ahead(tx), False
-        found = team(tx, self._group)
-        if may_compare(found.group.pattern):
-            return self._ahead(tx), False
-        begun = self._begin_new(tx, head, found, {})
+        begun = self._begin_new(tx, inbox.unclaimed(tx, head) if waiting[1:] else waiting, found, {})
         return _Ahead(head, begun=begun), begun is None
 
     async def _begin_when_due(self, head: InRow, *, compare: bool) -> Begun | None:
@@ -215,8 +214,11 @@ class ConversationWorker:
         self._added.clear()
         return await self._begin(head, compare=compare)
 
+    def _oldest(self, rows: Rows) -> list[InRow]:
+        return inbox.oldest(rows, self._place, self._group, self._deps.clock())
+
     def _ahead(self, rows: Rows) -> _Ahead:
-        head = inbox.head(rows, self._place, self._group, self._deps.clock())
+        head = next(iter(self._oldest(rows)), None)
         compare = head is not None and head.turn is None and may_compare(agents.pattern(rows, self._group))
         listening = groups.listening(rows, self._place, self._group) if head is None else None
         return _Ahead(head, outbox.open_places(rows), agent_messages.conversations(rows), compare, listening)
@@ -268,7 +270,9 @@ class ConversationWorker:
         try:
             if turn is None:
                 near = await likeness(self._db, head, self._deps.meaning) if compare else {}
-                begun = await self._db.write(_BEGIN, lambda tx: self._begin_new(tx, head, team(tx, self._group), near))
+                begun = await self._db.write(
+                    _BEGIN, lambda tx: self._begin_new(tx, inbox.unclaimed(tx, head), team(tx, self._group), near)
+                )
                 if begun is None:
                     await self._passed(head)
                 return begun
@@ -327,11 +331,11 @@ class ConversationWorker:
         recovery.take_up(tx, turn, now)
         return True
 
-    def _begin_new(self, tx: Tx, head: InRow, found: Team, near: Mapping[str, float]) -> Begun | None:
+    def _begin_new(self, tx: Tx, waiting: list[InRow], found: Team, near: Mapping[str, float]) -> Begun | None:
         """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
-        now, waiting = self._deps.clock(), inbox.unclaimed(tx, head)
         if not waiting:
             return None  # taken back, or its person erased, since it was looked at
+        now, head = self._deps.clock(), waiting[0]
         rows = [row for row in waiting if row.id == head.id or not isinstance(row.payload, Unreadable)]
         if (until := waits_until(tx, head, self._deps.owner.quiet, now)) is not None:
             inbox.put_off(tx, head.id, until)

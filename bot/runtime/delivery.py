@@ -10,7 +10,7 @@ import asyncio
 import base64
 import functools
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -226,7 +226,7 @@ class DeliveryWorker:
     async def _send(self, row: OutRow, around: _Around | None = None) -> _Waiting | None:
         """Send a claimed row; None where more is left to be sent, or may be."""
         if around is None:
-            around = await self._db.read(lambda rows: _around(rows, row, outbox.standing(rows, row.place)[1]))
+            around = await self._db.read(lambda rows: _around(rows, row))
         preview = around.preview
         try:
             external = await self._deliver(row, around)
@@ -358,7 +358,7 @@ class DeliveryWorker:
             found = {}  # the owner wants it sent, although it may stand there
         self._unread = self._looks = 0
         if row.id in found:
-            await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, found[row.id], _preview(tx, row)))
+            await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, found[row.id], _around(tx, row).preview))
             return
         if await self._given_up(row, now):
             return
@@ -404,17 +404,14 @@ class DeliveryWorker:
             await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
 
 
-def _around(rows: Rows, row: OutRow, shown: Iterable[OutRow]) -> _Around:
+def _around(rows: Rows, row: OutRow, shown: Sequence[OutRow] | None = None) -> _Around:
+    """`shown` are the previews that stand in the row's place, where they were read just before."""
     if not isinstance(row.detail, TextDetail):
         return _Around(None, "")
+    shown = outbox.standing(rows, row.place)[1] if shown is None else shown
     preview = next((each for each in shown if each.key == row.detail.preview and each.external_id), None)
     before = outbox.of_key(rows, row.detail.after) if row.detail.after else None
     return _Around(preview, before.external_id if before is not None else "")
-
-
-def _preview(rows: Rows, row: OutRow) -> OutRow | None:
-    key = row.detail.preview if isinstance(row.detail, TextDetail) else ""
-    return outbox.of_key(rows, key) if key else None
 
 
 class Pulse:

@@ -278,15 +278,16 @@ def open_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
     return [(PlaceId(row["place_id"]), GroupId(row["group_id"])) for row in rows.all(sql)]
 
 
-def head(rows: Rows, place_id: PlaceId, group: GroupId, now: datetime) -> InRow | None:
-    """The oldest row that waits in a conversation; what agents left for each other waits until people are answered.
+def oldest(rows: Rows, place_id: PlaceId, group: GroupId, now: datetime) -> list[InRow]:
+    """What waits in a conversation, the oldest first; two rows at most, as mostly there is one.
 
-    What was put off to a later time holds up nobody until then.
+    What agents left for each other waits until people are answered. What was put off to a later time holds up nobody
+    until then.
     """
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND status IN ('received', 'claimed')
              ORDER BY status = 'received' AND coalesce(next_attempt_at, '') > ?,
-               status = 'received' AND source IN ('task', 'agent', 'sleeptime'), id LIMIT 1"""
-    return _row.first(rows, sql, (place_id, group, now))
+               status = 'received' AND source IN ('task', 'agent', 'sleeptime'), id LIMIT 2"""
+    return _row.all(rows, sql, (place_id, group, now))
 
 
 def is_waiting(rows: Rows, place_id: PlaceId) -> bool:

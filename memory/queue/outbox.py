@@ -183,8 +183,7 @@ def standing(rows: Rows, place: PlaceId) -> tuple[list[OutRow], list[OutRow]]:
         UNION ALL SELECT * FROM outbox WHERE place_id = :place AND kind = 'preview' AND status IN ('sending', 'sent')
           AND status = 'sent' ORDER BY id"""
     found = _row.all(rows, sql, {"place": place})
-    shown = [row for row in found if row.status is Status.SENT]
-    return [row for row in found if row.status is not Status.SENT], shown
+    return [row for row in found if row.status is not Status.SENT], [row for row in found if row.status is Status.SENT]
 
 
 def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:

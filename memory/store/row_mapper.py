@@ -7,7 +7,7 @@ from enum import Enum
 from functools import cached_property
 from inspect import isclass
 from types import NoneType
-from typing import Any, Generic, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Generic, TypeAlias, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from memory.store.clock import from_text
 from memory.store.database import Parameters, Row, Rows, Value
@@ -104,8 +104,7 @@ _PLAIN = frozenset({str, int, float, bytes, datetime, NoneType})
 
 def _stored(value: Any) -> Value:
     if type(value) in _PLAIN:  # nearly all are
-        plain: Value = value
-        return plain
+        return cast("Value", value)
     match value:
         case Enum():
             return _stored(value.value)

@@ -81,11 +81,8 @@ def _timed(spans: Spans, function: Callable[..., Any], name: str) -> Callable[..
 
 @contextmanager
 def timed_writes(spans: Spans) -> Iterator[None]:
-    """Time every write under the name of its point: the caller's wait, and ":commit", ":units" on the thread.
-
-    Reads are "read", with ":read" for what runs on the reader's thread.
-    """
-    commit, units, submit, read = database._commit, database._run_units, Database.submit, Database.read
+    """Time every write under the name of its point: the caller's wait, and ":commit", ":units" on the thread."""
+    commit, units, submit = database._commit, database._run_units, Database.submit
 
     def timed_commit(raw: Any, batch: Any) -> Any:
         return _timed(spans, commit, f"{batch[0].point.name}:commit")(raw, batch)
@@ -98,16 +95,8 @@ def timed_writes(spans: Spans) -> Iterator[None]:
         done.add_done_callback(lambda _: spans.add(point.name, begin))
         return done
 
-    async def timed_read(self: Database, work: Any) -> Any:
-        begin = time.perf_counter()
-        try:
-            return await read(self, _timed(spans, work, "read:work"))
-        finally:
-            spans.add("read", begin)
-
     with ExitStack() as stack:
         stack.enter_context(patch.object(database, "_commit", timed_commit))
         stack.enter_context(patch.object(database, "_run_units", timed_units))
         stack.enter_context(patch.object(Database, "submit", timed_submit))
-        stack.enter_context(patch.object(Database, "read", timed_read))
         yield

@@ -244,9 +244,10 @@ def _changed_lately(block: Block, turn: Turn) -> bool:
 
 
 def _with_what_came(rows: Rows, turn: Turn, asked: Asked, shown: Iterable[messages.Message]) -> Asked:
-    quoted = asked.payload.quoted if isinstance(asked.payload, Brought) else None
-    answers = NOTHING if quoted is None else answered(rows, asked.message, quoted, shown)
-    return replace(asked, answers=answers, pictures=message_files.pictures(rows, asked.message.id, turn.scope))
+    came = asked.payload if isinstance(asked.payload, Brought) else Brought()
+    answers = NOTHING if came.quoted is None else answered(rows, asked.message, came.quoted, shown)
+    pictures = message_files.pictures(rows, asked.message.id, turn.scope) if came.attachments else ()
+    return replace(asked, answers=answers, pictures=pictures)
 
 
 def remind(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) -> PromptInputs:

@@ -99,8 +99,8 @@ def test_what_waits_has_a_conversation_of_its_place_and_group(tx: Tx) -> None:
     row = taken(tx, 1)
     taken(tx, 2)
     assert inbox.open_conversations(tx) == [(HALL.id, MAIN)]
-    assert inbox.head(tx, HALL.id, MAIN, NOON) == row
-    assert inbox.head(tx, HALL.id, GroupId("grp_other"), NOON) is None
+    assert inbox.oldest(tx, HALL.id, MAIN, NOON)[0] == row
+    assert inbox.oldest(tx, HALL.id, GroupId("grp_other"), NOON) == []
     assert inbox.counts(tx) == {"waiting": 2, "dead": 0}
 
 
@@ -209,9 +209,9 @@ def test_words_for_other_ears_do_not_join(tx: Tx) -> None:
     private = Heard(HALL.id, "guild", "hall", Audience("channel:discord:10"), (GUILD,))
     later = taken(tx, 2, place=private)
     assert inbox.joinable(tx, first) == []
-    assert inbox.head(tx, HALL.id, MAIN, NOON) == first
+    assert inbox.oldest(tx, HALL.id, MAIN, NOON)[0] == first
     inbox.finish(tx, begun(tx, first).id, NOON)
-    assert inbox.head(tx, HALL.id, MAIN, NOON) == later
+    assert inbox.oldest(tx, HALL.id, MAIN, NOON)[0] == later
 
 
 def test_what_is_tried_alone_joins_nothing(tx: Tx) -> None:
