@@ -13,6 +13,7 @@ import pytest
 from bot.interfaces.web import logs
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, markdown, number
+from bot.services.caller import Via, is_offered
 from bot.services.system.demo import CONFIGURATION, write_demo
 from memory import agents
 from memory.people.audience import PUBLIC, Audience, Trust
@@ -45,13 +46,13 @@ def scripted_by(model: ModelServer) -> dict[str, str]:
     return {**model.environment(), "CARINA_MODEL": "openai:scripted"}
 
 
-async def said(s: Site, text: str) -> str:
+async def said(s: Site, text: str, to: str = "Carina") -> str:
     """Say something in the browser, and wait for the answer; what the page shows then."""
-    posted = await s.browser.post("/chat/Carina", data={"csrf": s.csrf, "text": text}, headers={"HX-Request": "true"})
+    posted = await s.browser.post(f"/chat/{to}", data={"csrf": s.csrf, "text": text}, headers={"HX-Request": "true"})
     assert posted.status_code == 200, posted.text
-    answer = await s.get(f"/chat/Carina/answer?id={posted.headers['x-asked']}")
+    answer = await s.get(f"/chat/{to}/answer?id={posted.headers['x-asked']}")
     assert "event: answer" in answer.text
-    return (await s.get("/chat/Carina")).text
+    return (await s.get(f"/chat/{to}")).text
 
 
 async def test_every_page_stands_empty(tmp_path: Path) -> None:
@@ -79,23 +80,6 @@ async def test_every_command_has_a_form(tmp_path: Path) -> None:
         assert shown > 100
 
 
-async def test_what_people_wrote_is_only_text(tmp_path: Path) -> None:
-    async with site(tmp_path) as s:
-        await s.sign_in()
-        await said(s, EVIL)
-        await s.call("archival.add", text=EVIL, category="evil")
-        await s.call("facts.add", fact=f"I like {EVIL}")
-        await s.call("memory.edit", label="human", text=EVIL)
-        await s.call("remind.me", text=EVIL, when="tomorrow at 9")
-        await s.call("tasks.add", title=EVIL[:80])
-        row = (await s.call("inbox.list"))[0]["id"]
-        for path in (*PAGES, "/search?text=bold", f"/messages/{row}"):
-            page = (await s.get(path)).text
-            for mark in ("<script>alert", "<img src=x", "<b>bold", 'href="javascript:', "\u202e"):
-                assert mark not in page, f"{mark} in {path}"
-        assert "&lt;script&gt;alert(1)" in (await s.get("/memory/block?label=human")).text
-
-
 def test_what_is_put_together_outside_templates_is_only_text() -> None:
     rows = [*side_by_side(EVIL, EVIL), *side_by_side(EVIL, ""), *side_by_side(EVIL, f"{EVIL} too")]
     made = [
@@ -114,7 +98,7 @@ def test_what_is_put_together_outside_templates_is_only_text() -> None:
 HOSTILE = "<script>alert(1)</script><b>bold</b>\u202e\u200bevil"
 
 
-async def test_hostile_names_are_only_text(tmp_path: Path) -> None:
+async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path) -> None:
     shared, named = tmp_path / "shared", HOSTILE.replace("</", "<")
     shared.mkdir()
     (shared / f"{named}.md").write_text("The dentist is on Elm Street", "utf-8")
@@ -138,12 +122,22 @@ async def test_hostile_names_are_only_text(tmp_path: Path) -> None:
         await s.call("token.create", name="shell", scope="chat")
         await s.call("archival.add", text=EVIL)
         await s.call("memory.create", label="notes", description=EVIL)
+        await s.call("memory.edit", label="notes", text=EVIL)
+        await s.call("facts.add", fact=f"I like {EVIL}")
+        await s.call("remind.me", text=EVIL, when="tomorrow at 9")
+        await s.call("tasks.add", title=EVIL[:80])
         await s.call("events.add", title=EVIL, when="tomorrow at 9")
         await s.call("coord.note", note=EVIL)
         row = (await s.call("inbox.list"))[0]["id"]
         agent, seen = quote(HOSTILE), 0
+        await said(s, EVIL, agent)
         here = [path.replace("Carina", agent).replace("/groups/Main", f"/groups/g{agent}") for path in PAGES]
-        here += [f"/messages/{row}", f"/context?place=discord:7&agent={agent}", "/people?person=discord:7"]
+        here += [
+            f"/messages/{row}",
+            f"/messages/{(await s.call('inbox.list'))[0]['id']}",
+            f"/context?place=discord:7&agent={agent}",
+            "/people?person=discord:7",
+        ]
         for path in (*here, "/search?text=dentist", "/search?text=bold", "/memory/block?label=notes"):
             answer = await s.get(path)
             assert answer.status_code == 200, f"{path}: {answer.text[-300:]}"
@@ -232,6 +226,7 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(tmp_path: P
         assert modes == {"discord:7": off, "discord:8": listen, "discord:5": listen}
         page = (await s.get("/settings")).text
         assert "as on its server" in page
+        assert ">discord:7<" not in page + (await s.get("/people")).text, "names are shown, and ids on demand"
         assert '<option value="off" selected>' in page
         await s.post("/settings", op="mode.set", place="discord:7", mode="configured")
         assert {each["mode"] for each in await s.call("mode.list")} == {"listen"}
@@ -288,9 +283,11 @@ async def test_what_cannot_be_undone_has_a_red_button(tmp_path: Path) -> None:
             assert f'<button class="{kind}">Run</button>' in (await s.get(f"/commands/{operation}")).text
 
 
-async def test_the_overview_says_how_a_model_is_configured(tmp_path: Path) -> None:
+async def test_the_overview_says_how_a_model_is_configured_and_checks_the_installation(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         await s.sign_in()
+        assert is_offered(Via.WEB, s.app.services.registry.operations["doctor"].via)
+        assert 'action="/commands/doctor"' in (await s.get("/")).text
         assert "CARINA_MODEL=openai:gpt-5-mini\nOPENAI_API_KEY=" in (await s.get("/")).text
 
 
@@ -321,6 +318,8 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
         found = await s.call("agent.preview", place=place)
         assert "Elm Street" in found["text"]
         assert min(each["tokens"] for each in found["sections"]) >= 0
+        nobody = await s.get("/context", params={"place": place, "person": "discord:7"})
+        assert "Nobody has said anything there" in nobody.text
         tried = await s.post("/context", place=place, agent="Carina", block="persona", text="A pelican speaks. " * 99)
         assert "A pelican speaks." in tried.text
         totals = re.search(r"about ([\d,]+) tokens, without tools \(([\d,]+) before the change\)", tried.text)

@@ -158,7 +158,6 @@ class Context:
             "path": self.request.url.path,
             "csrf": state.csrf,
             "constellation": self.web.config.constellation.name,
-            "part": self.part,
             "halted": self.web.services.halt.since,
             "own": self.is_own_page,
             "told": "",

@@ -204,13 +204,14 @@ async def context(ctx: Context) -> Response:
     found, of = await ctx.call("context"), asked.get("agent", "")
     places = [*await ctx.web.services.registry.suggest("agent.preview", "place", ctx.caller(), {})]
     place = asked.get("place") or (places[0][0] if places and of else "")
-    seen = {"place": place, "agent": of}
+    seen = {"place": place, "agent": of, "person": asked.get("person", "")}
     preview = await ctx.try_call("agent.preview", **seen, **change) if place else None
     before = await ctx.try_call("agent.preview", **seen) if place and change else None
     agents_ = {name: list(rows) for name, rows in groupby(sorted(found.rows, key=lambda r: r.agent), lambda r: r.agent)}
     return ctx.page(
         "context.html", title=_("Context"), agents=agents_, place=place, of=of, places=places, preview=preview,
-        change=change, before=sum(each.tokens for each in before.sections) if isinstance(before, Preview) else None,
+        change=change, person=seen["person"], people=(await ctx.call("people.known")).rows,
+        before=sum(each.tokens for each in before.sections) if isinstance(before, Preview) else None,
     )  # fmt: skip
 
 

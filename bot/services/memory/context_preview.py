@@ -13,7 +13,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_living, find_named
-from bot.services.registry import AT_TERMINAL, Param, Suggestions, operation, suggestions
+from bot.services.registry import AT_TERMINAL, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row
 from bot.services.transactions import reads
 from memory.agents import Agent
@@ -30,14 +30,18 @@ from texts import _, gettext_noop
 _LOOKED = 200  # messages of a place among which is the newest that somebody said
 
 
-_Place = Annotated[
-    str,
-    Field(min_length=1, max_length=120),
-    Param("ID of the place, such as discord:1234", suggests="places heard"),
-]
-_Agent = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
-_Block = Annotated[str, Field(max_length=100), Param("Block of which another text is tried", suggests="blocks")]
-_Text = Annotated[str, Field(max_length=100_000), Param("Text of the block to try; it is not stored")]
+class Previewed(Arguments):
+    """Where and by whom; what is empty is as it is."""
+
+    place: Annotated[
+        str,
+        Field(min_length=1, max_length=120),
+        Param("ID of the place, such as discord:1234", suggests="places heard", positional=True),
+    ]
+    agent: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
+    person: Annotated[str, Field(max_length=120), Param("ID of who writes there (default: who wrote last)")] = ""
+    block: Annotated[str, Field(max_length=100), Param("Block of which another text is tried", suggests="blocks")] = ""
+    text: Annotated[str, Field(max_length=100_000), Param("Text of the block to try; it is not stored")] = ""
 
 
 _PARTS = {
@@ -81,23 +85,24 @@ class ContextPreview:
 
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
     @reads
-    def preview(
-        self, rows: Rows, caller: Caller, place: _Place, agent: _Agent = "", block: _Block = "", text: _Text = ""
-    ) -> Preview:
+    def preview(self, rows: Rows, caller: Caller, arguments: Previewed) -> Preview:
         """If the newest message there came now, and a block said something else. Tools are not counted."""
+        place, person, block = arguments.place, arguments.person, arguments.block
         found = inbox.place(rows, PlaceId(place))
         if found is None or not caller.scope.may_use(found.audience):
             raise UserError("There is no place {place} that you can see.", place=repr(place))
-        answering, scope = find_living(rows, agent), Scope(found.audience, frozenset(found.within))
+        answering, scope = find_living(rows, arguments.agent), Scope(found.audience, frozenset(found.within))
         said = messages.conversation(rows, found.id, scope, _LOOKED)
-        newest = next((each for each in reversed(said) if each.role == "user" and each.text), None)
+        newest = next(
+            (each for each in reversed(said) if each.role == "user" and each.text and person in ("", each.person)), None
+        )
         if newest is None:
             raise UserError("Nobody has said anything there that you can read.")
         material = self._material(rows, answering, scope, newest)
         if block:
             changed = find_named(rows, caller.scope, block).block.id
             one = [
-                tuple(each._replace(content=text) if each.id == changed else each for each in shown)
+                tuple(each._replace(content=arguments.text) if each.id == changed else each for each in shown)
                 for shown in (material.stable, material.changing)
             ]
             material = replace(material, stable=one[0], changing=one[1])
