@@ -22,9 +22,11 @@ from tests.bot.parts import (
     OLGA,
     MovableClock,
     Platform,
+    call,
     channel,
     direct,
     said,
+    says,
     words_of,
 )
 from tests.bot.stage import Service, Setting, running
@@ -163,8 +165,11 @@ async def test_twenty_messages_give_the_intervention_agent_a_turn_and_nineteen_d
 
 async def test_each_place_is_looked_after_by_what_may_be_known_there(tmp_path: Path) -> None:
     clock = MovableClock()
-    model, platform = Cast(Bee=["I looked after you.", "And after all."]), Platform(clock)
-    toml = agents("Ant", "Bee") + NIGHT.replace('place = "discord:77"', f'place = "discord:77"\nalso = ["{ANNS}"]')
+    kept = says("", call("recall", operation="insert", content="People forget to eat."))
+    model = Cast(Bee=[kept, "I looked after you.", kept, "And after all.", kept, "Again."])
+    platform = Platform(clock)
+    both = agents("Ant", "Bee").replace("tools = []", 'tools = ["recall"]')
+    toml = both + NIGHT.replace('place = "discord:77"', f'place = "discord:77"\nalso = ["{ANNS}"]')
     async with running(tmp_path, Setting(model, clock, platform, toml=toml)) as service:
         await service.heard(said("hello den", 500, DEN, at=clock()), said("hello", 501, direct(ANN), at=clock()))
         assert await ticked(service) == []
@@ -179,6 +184,12 @@ async def test_each_place_is_looked_after_by_what_may_be_known_there(tmp_path: P
         clock.forward(20 * 60)
         assert "Night: sync" in await ticked(service)
         assert platform.texts(DEN.id)[-1] == "And after all."
+        await talk(service, 200, 20)
+        clock.forward(20 * 60)
+        assert "Night: sync" in await ticked(service)
+        assert platform.texts(DEN.id)[-1] == "Again."
+        stored = await service.rows("SELECT audience FROM archival_entries ORDER BY n")
+        assert [row["audience"] for row in stored] == [direct(ANN).audience, DEN.audience]  # into its own, once each
 
 
 @pytest.mark.parametrize(
