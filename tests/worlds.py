@@ -65,6 +65,7 @@ from tests.bot.parts import (
     said,
     thread_in_public,
 )
+from tests.bot.plain import none_of_folders
 from tests.bot.services.calling import somebody
 from tests.bot.stage import QUIET, Service, Setting, running, until
 from tests.obedient_model import ORDERS, QUESTIONS, WORDS, obey
@@ -337,7 +338,7 @@ class Run:
         front_ends = FrontEnds(self.service.home, self.service.database, self.service.constellations, *around)
         status = Status(front_ends, "home", "scripted:one", self.service.clock(), QUIET)
         store = self.service.database, People(())
-        looking = Search(*store, self.service.clock, "UTC", self._understood)
+        looking = Search(*store, self.service.clock, "UTC", self._understood, none_of_folders)
         self.seen.elsewhere.append(repr((await status.status()).agents))
         for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL, SQUARE):
             scope = self.accounts.audience.heard_by(place).scope

@@ -10,11 +10,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bot.agents import events
+from bot.agents.additions import TypingPeople
 from bot.agents.answers import package
-from bot.agents.deps import Limits, TurnDeps
+from bot.agents.budgets import Budgets
+from bot.agents.deps import Limits, OwnersSide, TurnDeps
+from bot.agents.mcp import NoServers
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker, Terms
 from bot.agents.permissions.policy import People
+from bot.agents.rate_limits import NO_LIMITS
 from bot.agents.tools import make_tools
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
@@ -29,6 +33,7 @@ from bot.runtime.workers import Workers
 from bot.secrets import Redactor
 from memory import agents
 from memory.agents import Agent
+from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Audience, Trust
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
@@ -46,6 +51,7 @@ from sources.base import (
     PlaceKind,
     Speaker,
 )
+from tests.bot.plain import none_of_folders, words_alone
 from tests.bot.seeding import seeded
 
 SOURCE = "bench"
@@ -180,7 +186,17 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwa
         clock=utc_now,
         limits=Limits(),
         broker=Broker(Terms(People(()), (), PlaceId), lambda _person: "en"),
+        rates=NO_LIMITS,
+        too_long=lambda _source, _text: "",
+        budgets=Budgets(),
+        owner=OwnersSide(PlaceId(f"{SOURCE}:owner"), lambda _rows, _now: None),
+        apology=None,
+        meaning=words_alone,
+        of_folders=none_of_folders,
+        checkpoints=CheckpointPolicy(),
         watch=watch,
+        typing=TypingPeople(),
+        ready=NoServers().ready,
     )
 
 

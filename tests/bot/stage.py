@@ -17,7 +17,7 @@ from bot.agents.additions import TypingPeople
 from bot.agents.answers import package, too_long
 from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.deps import Limits, OwnersSide, TurnDeps, words_alone
+from bot.agents.deps import Limits, OwnersSide, TurnDeps
 from bot.agents.events import TurnEvent
 from bot.agents.mcp import NoServers, Servers
 from bot.agents.notices import Notices
@@ -48,6 +48,7 @@ from bot.services.status import StatusSources
 from bot.services.system.jobs import Schedule, Standing
 from bot.upkeep.compaction import Compactor
 from memory.agents import Agent
+from memory.blocks.store import CheckpointPolicy
 from memory.people.privacy import Erasure
 from memory.queue import inbox, outbox
 from memory.queue.outbox import OutRow
@@ -61,6 +62,7 @@ from scheduler.jobs import Kinds
 from scheduler.runner import Runner
 from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
+from tests.bot.plain import none_of_folders, words_alone
 from tests.scheduler.parts import alike
 from tests.wire import PATIENCE
 
@@ -402,6 +404,8 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
         ),
         owner=OwnersSide(OWNERS_PLACE.id, quiet_hours(People((OLGA.id,)), "UTC")),
         meaning=setting.meaning,
+        of_folders=none_of_folders,
+        checkpoints=CheckpointPolicy(),
         watch=watch,
         ready=setting.mcp.ready,
         shrink=shrink,

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from bot.agents.deps import OfFolders, Understood, none_of_folders, not_understood
+from bot.agents.deps import OfFolders, Understood
 from bot.agents.permissions.policy import Action
 from bot.agents.tools.search_results import (
     NEWEST,
@@ -209,9 +209,9 @@ def _said(beside: Mapping[str, Any] | None) -> str:
 class Search(MemoryService):
     """The search of one constellation. `zone` is that of people who named none."""
 
-    zone: str = "UTC"
-    understood: Callable[[str], Awaitable[Understood]] = not_understood
-    of_folders: OfFolders = none_of_folders
+    zone: str
+    understood: Callable[[str], Awaitable[Understood]]
+    of_folders: OfFolders
 
     @operation("search", "Search the messages and memory you can see", Action.SEARCH)
     async def search(self, caller: Caller, arguments: Wanted) -> Found:

@@ -13,7 +13,6 @@ from bot.agents.permissions.policy import People
 from bot.errors import UserError
 from bot.services.caller import Unconfirmed, owner_at_terminal
 from bot.services.memory.archive import Archive
-from bot.services.memory.search import Search
 from bot.services.results import Plain
 from memory.agents import Agent, seed_agent, set_status
 from memory.people.audience import OWNER, Scope, Trust
@@ -25,6 +24,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PlaceId, TurnId
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
+from tests.bot.plain import search
 from tests.bot.services.calling import registry
 
 SETUP = commit_point("test_archive.setup")
@@ -46,7 +46,7 @@ class Entries:
 
     def __init__(self, database: Database) -> None:
         self.database, store = database, (database, People((PERSON,)), MovableClock())
-        self._registry = registry(Archive(*store), Search(*store))
+        self._registry = registry(Archive(*store), search(*store))
 
     async def call(self, name: str, *, sure: bool = False, shown: str = "", **given: Any) -> Any:
         caller = replace(owner_at_terminal(sure=sure), shown=shown)

@@ -9,7 +9,7 @@ import pytest
 from bot.agents.permissions.policy import People
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.archive import Archive
-from bot.services.memory.search import Found, Search
+from bot.services.memory.search import Found
 from bot.services.registry import Registry
 from memory.agents import Agent, seed_agent
 from memory.store.constellation import Constellations
@@ -17,6 +17,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
+from tests.bot.plain import search
 from tests.bot.services.calling import registry
 
 SETUP = commit_point("test_search_texts.setup")
@@ -32,7 +33,7 @@ async def archive(folder: Path) -> AsyncIterator[Registry]:
         async with constellations.use(constellation) as database:
             await database.write(SETUP, lambda tx: seed_agent(tx, star, NOON))
             store = database, People((PERSON,)), MovableClock()
-            made = registry(Archive(*store), Search(*store))
+            made = registry(Archive(*store), search(*store))
             for text in (STORK, CRANE, FLAMINGO):
                 await made.call("archival.add", owner_at_terminal(), {"text": text})
             yield made

@@ -20,6 +20,7 @@ from memory.store.database import Tx
 from sources.terminal import PERSON
 from tests.bot.agents.groups.parts import Cast
 from tests.bot.parts import BOB, call, channel, private, results, said, says
+from tests.bot.plain import search
 from tests.bot.services.calling import registry
 from tests.bot.stage import Service, Setting, running
 from tests.memory.search.search_world import MODEL, embed
@@ -38,7 +39,7 @@ def looking(tool: str, **arguments: Any) -> Answer:
 
 def desk(service: Service) -> Search:
     """As the owner's command line has it, who hears what is said in guilds."""
-    return Search(service.database, People((PERSON,)), service.clock)
+    return search(service.database, People((PERSON,)), service.clock)
 
 
 async def found(of: Search, text: str, **conditions: Any) -> Found:

@@ -1,0 +1,28 @@
+"""What turns and searches are given where nothing is to be found by meaning."""
+
+from collections.abc import Mapping
+
+from bot.agents.deps import Understood
+from bot.agents.permissions.policy import People
+from bot.services.memory.search import Search
+from memory.people.audience import Scope
+from memory.search.query import Nearness
+from memory.store.clock import Clock
+from memory.store.database import Database
+from memory.store.ids import AgentId
+
+
+async def words_alone(_text: str) -> Nearness | None:
+    """No text has a vector."""
+
+
+async def none_of_folders(_text: str, _agent: AgentId | None, _scope: Scope, _path: str) -> Mapping[str, Nearness]:
+    return {}
+
+
+async def not_understood(_text: str) -> Understood:
+    return Understood()
+
+
+def search(database: Database, people: People, clock: Clock) -> Search:
+    return Search(database, people, clock, "UTC", not_understood, none_of_folders)
