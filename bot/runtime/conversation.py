@@ -17,7 +17,7 @@ from bot.agents.additions import HOLD_SECONDS
 from bot.agents.context import recovery
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.orchestrator import run_turn
-from bot.agents.groups.speaker import likeness, may_compare
+from bot.agents.groups.speaker import likeness
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
 from bot.agents.notices import Notices
@@ -47,6 +47,7 @@ _SPARE = commit_point("turn.spare")
 
 GIVEN_UP = gettext_noop("I am sorry. I tried several times but could not answer that. Please send it again.")
 """Said to who asked when a message is given up."""
+_COMPARES = "dynamic"  # the pattern of groups that may choose by what their members know (`likeness`)
 _LISTEN_SECONDS = 300.0  # a member that listens keeps the conversation from nobody for longer
 
 _log = structlog.get_logger("bot.runtime.conversation")
@@ -195,11 +196,11 @@ class ConversationWorker:
 
     def _at_once(self, tx: Tx) -> tuple[_Ahead, bool]:
         """What waits, with its turn if it can be begun; and whether it could, but was put off or set aside."""
-        waiting = self._oldest(tx)
+        waiting = inbox.oldest(tx, self._place, self._group, self._deps.clock())
         head = waiting[0] if waiting else None
         waits = head is None or head.turn is not None or head.next_attempt_at is not None
         found = None if waits or self._patience.merge > 0 else team(tx, self._group)
-        if head is None or found is None or may_compare(found.group.pattern):
+        if head is None or found is None or found.group.pattern == _COMPARES:
             return self._ahead(tx), False
         begun = self._begin_new(tx, inbox.unclaimed(tx, head) if waiting[1:] else waiting, found, {})
         return _Ahead(head, begun=begun), begun is None
@@ -214,12 +215,9 @@ class ConversationWorker:
         self._added.clear()
         return await self._begin(head, compare=compare)
 
-    def _oldest(self, rows: Rows) -> list[InRow]:
-        return inbox.oldest(rows, self._place, self._group, self._deps.clock())
-
     def _ahead(self, rows: Rows) -> _Ahead:
-        head = next(iter(self._oldest(rows)), None)
-        compare = head is not None and head.turn is None and may_compare(agents.pattern(rows, self._group))
+        head = next(iter(inbox.oldest(rows, self._place, self._group, self._deps.clock())), None)
+        compare = head is not None and head.turn is None and agents.pattern(rows, self._group) == _COMPARES
         listening = groups.listening(rows, self._place, self._group) if head is None else None
         return _Ahead(head, outbox.open_places(rows), agent_messages.conversations(rows), compare, listening)
 

@@ -246,6 +246,7 @@ class Database:
             await self.maintain(lambda raw: raw.execute(f"PRAGMA busy_timeout={_HURRIED_MS}"))
 
     async def _flush(self) -> None:
+        units: list[_Unit[Any]] = []
         try:
             while not self._closing or self._waiting:
                 await self._arrived.wait()
@@ -257,7 +258,7 @@ class Database:
                     self.committed.set()
         finally:  # cancelled, with the loop: nobody shall wait for what will not be done
             self._closing = True
-            for unit in self._waiting:
+            for unit in (*units, *self._waiting):
                 unit.done.cancel()
 
     async def _commit_group(self, units: Sequence[_Unit[Any]]) -> None:
@@ -265,10 +266,7 @@ class Database:
         try:
             results = await self._writer.run(_commit, units)
         except asyncio.CancelledError:
-            # The thread goes on and may commit them all: running them again could do it twice.
-            for unit in units:
-                unit.done.cancel()
-            raise
+            raise  # the thread goes on and may commit them all: running them again could do it twice
         except BaseException as error:
             why = _translate(error)
             if len(units) == 1 or isinstance(why, DatabaseBusy):  # each alone would only wait as long again

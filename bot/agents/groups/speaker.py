@@ -152,7 +152,7 @@ async def likeness(
 ) -> Mapping[str, float]:
     """Cosines of the waiting words to the profiles of members, by profile; none where words alone decide.
 
-    Only for groups that choose by capability (`may_compare`). Profiles are the same each time and stay embedded.
+    Only for groups that choose by capability. Profiles are the same each time and stay embedded.
     """
     question, profiles = await database.read(lambda rows: _compared(rows, head))
     if not profiles:
@@ -167,11 +167,6 @@ async def likeness(
         if near is not None:
             found[profile] = near
     return found
-
-
-def may_compare(pattern: str) -> bool:
-    """Whether groups of a pattern may choose by what their members know."""
-    return pattern == "dynamic"
 
 
 def _compared(rows: Rows, head: InRow) -> tuple[str, list[str]]:

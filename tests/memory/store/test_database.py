@@ -195,7 +195,8 @@ def test_callers_that_go_away_at_random_neither_lose_nor_double_a_unit(plan: lis
         asyncio.run(world(make(Path(folder) / "notes.db")))
 
 
-async def test_a_writer_that_is_cancelled_itself_commits_nothing_twice(path: Path) -> None:
+@pytest.mark.parametrize("broken", [False, True], ids=["in a group", "each for itself"])
+async def test_a_writer_that_is_cancelled_itself_commits_nothing_twice(path: Path, *, broken: bool) -> None:
     """The loop's last resort is to cancel every task; what was committed then must not be run again."""
     async with Database.open(path) as database:
         flusher = next(task for task in asyncio.all_tasks() if task.get_name().startswith("writer of"))
@@ -206,6 +207,8 @@ async def test_a_writer_that_is_cancelled_itself_commits_nothing_twice(path: Pat
             runs.append("run")
             tx.insert("notes", {"word": f"run {len(runs)}"})
 
+        if broken:
+            database.submit(NOTE, lambda tx: tx.run("BROKEN")).add_done_callback(asyncio.Future.exception)
         units = [database.submit(NOTE, gate), database.submit(NOTE, count)]
         await gate.reached()
         flusher.cancel()
@@ -213,7 +216,7 @@ async def test_a_writer_that_is_cancelled_itself_commits_nothing_twice(path: Pat
         gate.open()
         await asyncio.wait(units, timeout=5)
         assert all(unit.done() for unit in units)
-    assert stored(path) == ["run 1"]
+    assert stored(path) == ([] if broken else ["run 1"])
 
 
 async def test_who_is_cancelled_while_a_file_opens_leaves_no_thread_behind(
