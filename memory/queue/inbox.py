@@ -22,10 +22,11 @@ from memory.store.columns import Unreadable, many
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
+from texts import gettext_noop
 
-OVER_LIMIT = "over the rate limit"
+OVER_LIMIT = gettext_noop("over the rate limit")
 """Why a row waits that was put off by one."""
-NOBODY = "nobody in the group answers"
+NOBODY = gettext_noop("nobody in the group answers")
 """Why a row waits, or was done with, that found no agent at work."""
 KEPT = timedelta(days=7)
 """How long a row waits for an agent."""

@@ -7,7 +7,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.context.known_facts import project_line
 from bot.agents.permissions.policy import Action, Change, MemoryRights
 from bot.errors import UserError
 from bot.services.caller import Caller
@@ -18,7 +17,7 @@ from bot.services.transactions import MemoryService, reads, writes
 from memory import agents
 from memory.knowledge import facts, items, projects, sessions
 from memory.knowledge.facts import Category, Fact, Source, Statement
-from memory.knowledge.items import By, Item
+from memory.knowledge.items import By, Item, Kind
 from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TECH
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
@@ -27,7 +26,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import FactId, SessionId, snowflakes
 from memory.store.row_mapper import ending
 from sources.text import one_line
-from texts import _, gettext_noop
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _CHANGE = commit_point("facts.change")
 
@@ -54,6 +53,20 @@ def _written(fact: Fact) -> str:
     by = f" ({one_line(fact.speaker, 24)})" if fact.speaker else ""
     doubt = "" if fact.trust >= Trust.APPROVED else _(" [from somebody who is not approved, or the web]")
     return f"{_(fact.label)}{by}: {one_line(fact.text)}{doubt}"
+
+
+def _learned(each: Item) -> str:
+    """One thing that was learned from projects."""
+    text = one_line(each.text, LONGEST)
+    if each.kind is Kind.REVIEW:
+        one, more = ngettext_noop("found in {count} review: {text}", "found in {count} reviews: {text}")
+        return ngettext(one, more, each.strength, text=text)
+    if each.kind is Kind.PREFERENCE:
+        return _("wanted for projects: {text}", text=text)
+    ratings, made = projects.ratings_of(each), projects.tech_of(each)
+    rated = ", ".join(f"{axis} {ratings[axis]}/5" for axis in AXES if axis in ratings)
+    told = _("project ({ratings}): {text}", ratings=rated, text=text) if rated else _("project: {text}", text=text)
+    return f"{told} ({one_line(made, LONGEST_TECH)})" if made else told
 
 
 class FactRow(Row):
@@ -216,7 +229,7 @@ class LearningRow(Row):
             times=each.strength,
             ratings=dict(projects.ratings_of(each)),
             audience=each.audience,
-            text=project_line(each).removeprefix("- "),
+            text=_learned(each),
         )
 
     phrase = "{text}{id}"
@@ -280,7 +293,7 @@ class Projects(MemoryService):
     @reads
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         found = projects.listing(rows, caller.scope)
-        return [(str(each.id), project_line(each).removeprefix("- ")) for each in found]
+        return [(str(each.id), _learned(each)) for each in found]
 
     @writes(_TELL)
     def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Kept:

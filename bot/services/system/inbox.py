@@ -63,6 +63,19 @@ def shown_error(error: str, audience: Audience, scope: Scope) -> str:
     return error if scope.may_use(audience) else error.partition(":")[0]
 
 
+_KINDS = {
+    "message": gettext_noop("Message"),
+    "edit": gettext_noop("Edited message"),
+    "delete": gettext_noop("Deleted message"),
+    "reaction": gettext_noop("Reaction"),
+    "event": gettext_noop("Event"),
+}
+
+
+def kind_named(kind: str) -> str:
+    return _(_KINDS.get(kind, kind.capitalize()))
+
+
 class InboxRow(Row):
     """Something that arrived; the beginning of its words is for pages alone, as far as the caller may read it."""
 
@@ -85,9 +98,9 @@ class InboxRow(Row):
         return cls.from_record(row, last_error=error, **more)
 
     def line(self, ink: Ink) -> str:
-        what, where = self.kind.capitalize(), ink.text(self.place_name) or ink.place(self.place)
+        what, where = kind_named(self.kind), ink.text(self.place_name) or ink.place(self.place)
         head = self.told(ink, gettext_noop("{what} in {where}, {received_at}"), what=what, where=where)
-        error = f": {ink.text(self.last_error)}" if self.last_error else ""
+        error = f": {ink.text(_(self.last_error))}" if self.last_error else ""
         return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
 
 
@@ -158,7 +171,7 @@ class Inbox:
 
     def _named(self, row: InboxRow) -> str:
         ago = relative(row.received_at, self.clock())
-        return _("{what} in {where}, {ago}", what=row.kind.capitalize(), where=row.place_name or row.place, ago=ago)
+        return _("{what} in {where}, {ago}", what=kind_named(row.kind), where=row.place_name or row.place, ago=ago)
 
     @reads
     def _listed(

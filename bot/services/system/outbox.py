@@ -33,6 +33,14 @@ _SHOWN = 200  # characters of what a row says
 _KINDS = {"turn": "answer", "tool": "message", "notice": "notice"}
 """What a row is, by the beginning of its key; anything else is a word of the service to somebody."""
 
+_NAMES = {
+    "answer": gettext_noop("Answer"),
+    "message": gettext_noop("Message"),
+    "notice": gettext_noop("Notice"),
+    "service": gettext_noop("Service message"),
+}
+_STATES = {"failed": gettext_noop("not delivered"), "unknown": gettext_noop("perhaps delivered")}
+
 MAY_REPEAT = gettext_noop(
     "It is not known whether this was delivered. I look for it there first; if that is not "
     "possible, I send it again, and it may appear twice."
@@ -57,7 +65,8 @@ class UndeliveredRow(Row):
 
     def line(self, ink: Ink) -> str:
         more = ", " + ngettext("{count} piece", "{count} pieces", self.pieces) if self.pieces > 1 else ""
-        head = f"{self.what.capitalize()} in {ink.text(self.place)}{more}, {self.status}: {ink.text(self.reason)}"
+        told = {"what": _(_NAMES[self.what]), "more": more, "status": _(_STATES.get(self.status, self.status))}
+        head = self.told(ink, gettext_noop("{what} in {place}{more}, {status}: {reason}"), **told)
         return f"{head}{ink.number(self.id)}\n> {ink.text(self.text)}"
 
 
@@ -112,7 +121,8 @@ class Outbox(Announcing):
     @reads
     def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
         found = _rows(rows, _SUGGESTED)
-        return [(row.id, f"{row.what} in {row.place}: {row.text}") for row in found]
+        said = gettext_noop("{what} in {place}: {text}")
+        return [(row.id, _(said, what=_(_NAMES[row.what]), place=row.place, text=row.text)) for row in found]
 
 
 def _rows(rows: Rows, limit: int) -> list[UndeliveredRow]:
