@@ -100,6 +100,7 @@
     const day = { timeZone: "UTC", day: "numeric", ...(short ? { weekday: "short" } : { month: "short" }) };
     const names = data.labels.map((each) => new Date(each).toLocaleDateString(language, day));
     const axis = { stroke: color("--soft"), grid: { stroke: color("--line"), width: 1 }, ticks: { show: false }, font: `12px ${color("--sans")}` };
+    const whole = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((each) => each * 10 ** power)).flat();
     const scales = [...new Set(data.series.map((each) => each.scale ?? "y"))];
     const dollars = (value) => `$${value.toLocaleString(language, { minimumFractionDigits: value % 1 ? 2 : 0, maximumFractionDigits: 2 })}`;
     const series = data.series.map((each, index) => ({
@@ -112,8 +113,8 @@
     new uPlot({ legend: { live: false }, width: figure.clientWidth, height: Math.max(130, figure.clientHeight - 32), series: [{}, ...series],
       scales: { x: { time: false, range: (_u, low, high) => [low - room, high + room] }, ...Object.fromEntries(scales.map((scale) => [scale, { range: (_u, _low, high) => [0, Math.max(high * 1.1, 1e-9)] }])) },
       axes: [{ ...axis, size: 28, grid: bars ? { show: false } : axis.grid, space: 64, values: (_u, splits) => splits.map((at) => names[at] ?? ""), incrs: short ? [1] : [1, 2, 7, 14, 28] },
-        ...scales.map((scale, index) => ({ ...axis, scale, side: index ? 1 : 3, size: 64, grid: index ? { show: false } : axis.grid,
-          values: (_u, splits) => splits.map((each) => scale === "$" ? dollars(each) : Number.isInteger(each) ? compact.format(each) : "") }))],
+        ...scales.map((scale, index) => ({ ...axis, scale, side: index ? 1 : 3, size: 64, grid: index ? { show: false } : axis.grid, ...(scale !== "$" && { incrs: whole }),
+          values: (_u, splits) => splits.map((each) => scale === "$" ? dollars(each) : compact.format(each)) }))],
     }, [names.map((_, index) => index), ...data.series.map((each) => each.values)], figure);
     figure.setAttribute("role", "img");
     figure.setAttribute("aria-label", data.series.map((each) => `${each.label}: ${each.values.map((value, at) => `${names[at]} ${value.toLocaleString(language)}`).join(", ")}`).join("; "));
