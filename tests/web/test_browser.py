@@ -18,6 +18,8 @@ from memory.store.faults import commit_point
 from tests.web.screenshots import ARGUMENTS, BLOCK, PHONE, WIDE, chromium
 from tests.web.site import TOML, Site, site
 from tests.web.test_own_page import ALICE, settled
+from tests.web.test_pages import scripted_by
+from tests.wire.model import Answer, Hang, ModelServer
 
 FORM = "form /memory/block?label=persona 0"
 
@@ -274,6 +276,32 @@ async def test_files_are_attached_by_button_paste_and_drop(tmp_path: Path, *, ph
         async with page.expect_download() as saved:
             await page.click("text=notes.txt")
         assert (await (await saved.value).path()).read_text("utf-8") == "Elm Street"
+        assert wrong == []
+
+
+_WIDE = f"| {' | '.join(['time'] * 9)} |\n{'|---' * 9}|\n| {' | '.join(['06:10'] * 9)} |\n\n```\n{'x' * 300}\n```\n"
+
+
+async def test_what_is_said_in_one_window_is_seen_in_another_and_fits_a_phone(tmp_path: Path) -> None:
+    async with ModelServer.start() as model, site(tmp_path, more=scripted_by(model)) as s, browser() as made:
+        model.default = lambda _request: Answer(_WIDE)
+        page, wrong = await signed_in(made, s, phone=True)
+        await page.goto(f"{s.address}/chat/Carina")
+        other = await page.context.new_page()
+        await other.goto(f"{s.address}/chat/Carina")
+        await page.fill("textarea", "when is the tide?")
+        await page.keyboard.press("Enter")
+        for each in (page, other):
+            await each.wait_for_selector(".say:not(.mine) footer a:text('Why?')")
+            assert await each.locator(".say").count() == 2
+            assert await each.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        model.default = lambda _request: Hang()
+        await page.fill("textarea", "and tomorrow?")
+        await page.keyboard.press("Enter")
+        await model.wait_for(2)
+        await page.click("[data-stop]")
+        await page.wait_for_selector(".bubble:text('Stopped: the message was withdrawn.')")
+        assert [each["id"] for each in (await Axe().run(page)).response["violations"]] == []
         assert wrong == []
 
 

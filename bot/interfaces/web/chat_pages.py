@@ -48,7 +48,7 @@ async def chat(ctx: Context) -> Response:
         asked = await ctx.web.talk.say(to, text, named, received(files))
     words = ctx.query("text").strip()
     lines = await ctx.web.talk.history(to.place.id, _LINES, words, ctx.number("at"))
-    if ctx.part:
+    if ctx.part and asked:
         mine = [each for each in lines if each.mine and each.external_id == asked]
         return HTMLResponse(render("chat_said.html", name=name, lines=mine), headers={"X-Asked": asked})
     return ctx.page(

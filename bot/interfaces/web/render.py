@@ -90,7 +90,8 @@ def _markdown() -> Any:
 
 def markdown(text: str) -> Markup:
     """What an agent said, formatted; links lead only to web pages, and no HTML of its own stands."""
-    return Markup(_markdown().render(_TURNING.sub("", text)))  # the renderer escapes all text
+    made = _markdown().render(_TURNING.sub("", text))  # the renderer escapes all text
+    return Markup(made.replace("<table>", '<table class="scroll">'))
 
 
 def colors(writers: Iterable[str]) -> dict[str, int]:

@@ -206,6 +206,8 @@ class Talk:
         await self.services.runtime.delivered(place)
         said = await self.database.read(lambda rows: said_because(rows, row, place))
         said = [each for each in said if each.status is not outbox.Status.WITHDRAWN]
+        if not said and await self.database.read(lambda rows: _taken_back(rows, row)):
+            return Answer((), _("Stopped: the message was withdrawn."))
         return Answer(tuple(map(words_of, said)), messages=frozenset(each.message for each in said))
 
     async def hear_hook(self, to: Conversation, name: str, delivery: str, text: str) -> None:
@@ -280,6 +282,11 @@ def _files_in(row: OutRow) -> list[MessageFile]:
     files = row.detail.files if isinstance(row.detail, TextDetail) else ()
     held = ((name, seen(text).encode()) for name, text in files)
     return [MessageFile(name, "text/plain", len(content), content=content) for name, content in held]
+
+
+def _taken_back(rows: Rows, row: InRow) -> bool:
+    message = messages.by_external(rows, row.source, row.external_id)
+    return message is None or message.deleted_at is not None
 
 
 def _agent_names(rows: Rows) -> list[str]:

@@ -248,7 +248,7 @@ async def test_nothing_that_a_server_for_tools_says_speaks_for_anybody(kind: typ
 
 # ----------------------------------------------------------------------------------------------------------- HTTP
 
-SAYS = {"/v1/chat/completions": "hear", "/v1/responses": "hear", "/hooks/{name}": "hear_hook"}
+SAYS = {"/v1/chat/completions": "hear", "/hooks/{name}": "hear_hook"}
 """Routes by which words become messages, and what makes a notification of them."""
 CALLS = {
     "/api/v1/{name}": "calls operations, as commands do; what they store is tried by column",

@@ -85,8 +85,10 @@
       const { waiting } = JSON.parse(JSON.parse(event.data)), count = $("#waiting");
       count.textContent = waiting; count.hidden = waiting === "0";
     });
-    if (live && live.dataset.live !== "tick") stream.addEventListener("changed", (event) => {
-      if (JSON.parse(event.data) === live.dataset.live) reload();
+    stream.addEventListener("changed", (event) => {
+      const topic = JSON.parse(event.data);
+      if (topic === live?.dataset.live) reload();
+      document.dispatchEvent(new CustomEvent("changed", { detail: topic }));
     });
     if (live?.dataset.live === "tick") setInterval(reload, 4000);
     addEventListener("pagehide", () => stream.close());

@@ -5,15 +5,10 @@
   const talk = chat.querySelector("#talk"), form = chat.querySelector("form.composer"), area = form.querySelector("textarea");
   const stop = form.querySelector("[data-stop]"), csrf = document.body.dataset.csrf;
   const strip = form.querySelector("[data-files]"), picker = form.querySelector("[type=file]"), attach = form.querySelector("[data-attach]");
-  let asked = "", files = [], sending = false, failed = null;
+  let asked = "", files = [], busy = 0, sending = false, failed = null;
 
   const send = (path, body) => fetch(path, { method: "POST", headers: { "X-CSRF-Token": csrf, "HX-Request": "true" }, body });
   const end = () => scrollTo({ top: document.body.scrollHeight });
-  const ifAtEnd = (change) => {
-    const near = innerHeight + scrollY > document.body.scrollHeight - 200;
-    change();
-    if (near) end();
-  };
   const bubble = (text, mine) => {
     const say = document.createElement("article"), inner = document.createElement("div");
     say.className = mine ? "say mine" : "say"; inner.className = "bubble"; inner.textContent = text; say.append(inner);
@@ -21,12 +16,25 @@
     return inner;
   };
   const become = (say, html) => { say.insertAdjacentHTML("beforebegin", html); say.remove(); };
+  // New words are followed, unless somebody reads further up.
+  let atEnd = true;
+  addEventListener("scroll", () => { atEnd = innerHeight + scrollY > document.body.scrollHeight - 200; });
+  new MutationObserver(() => { dispatchEvent(new Event("resize")); if (atEnd) end(); }).observe(talk, { childList: true, subtree: true });
+  // What was said in another window is added, unless something is under way here.
+  document.addEventListener("changed", async ({ detail }) => {
+    if (detail !== "messages" || busy || location.search) return;
+    const page = await fetch(location.pathname).then((answer) => answer.text()).catch(() => "");
+    const found = new DOMParser().parseFromString(page, "text/html").querySelectorAll("#talk > article");
+    if (busy) return;
+    const more = [...found].filter((each) => !document.getElementById(each.id));
+    if (more.length) { document.querySelector("#nothing")?.remove(); talk.append(...more); }
+  });
 
   const shown = (file, place) => {
     const item = document.createElement("li"), name = document.createElement("bdi"), size = document.createElement("span");
     const remove = document.createElement("button"), unit = { style: "unit", unit: "kilobyte" };
     name.textContent = file.name.replace(/[\u202a-\u202e\u2066-\u2069\u061c\u200b-\u200f\ufeff]/g, "");
-    size.className = "faint"; size.textContent = new Intl.NumberFormat(document.documentElement.lang, unit).format(Math.ceil(file.size / 1024));
+    size.className = "faint nowrap"; size.textContent = new Intl.NumberFormat(document.documentElement.lang, unit).format(Math.ceil(file.size / 1024));
     remove.type = "button"; remove.className = "small"; remove.textContent = "×";
     remove.setAttribute("aria-label", `${chat.dataset.remove} ${name.textContent}`);
     remove.addEventListener("click", () => {
@@ -68,15 +76,15 @@
   }
 
   const follow = (id) => {
-    asked = id; stop.hidden = false;
+    asked = id; stop.hidden = false; busy += 1;
     const growing = bubble("", false), stream = new EventSource(`${chat.dataset.chat}/answer?id=${encodeURIComponent(id)}`);
     growing.classList.add("working");
-    stream.addEventListener("text", (event) => ifAtEnd(() => { growing.textContent = JSON.parse(event.data); }));
+    stream.addEventListener("text", (event) => { growing.textContent = JSON.parse(event.data); });
     stream.addEventListener("doing", (event) => { const what = JSON.parse(event.data); if (what && !growing.textContent) growing.textContent = what; });
     const ended = (shown) => (event) => {
-      stream.close();
+      stream.close(); busy -= 1;
       if (asked === id) stop.hidden = true;
-      ifAtEnd(() => shown(JSON.parse(event.data)));
+      shown(JSON.parse(event.data));
     };
     stream.addEventListener("answer", ended((html) => become(growing.parentElement, html)));
     stream.addEventListener("told", ended((words) => { growing.classList.remove("working"); growing.textContent = words; }));
@@ -92,11 +100,11 @@
     body.append("text", text); body.append("id", key);
     brought.forEach((file) => body.append("file", file, file.name));
     const mine = bubble(text || "…", true).parentElement;
-    sending = true; area.value = ""; files = []; show();
+    busy += 1; sending = true; area.value = ""; files = []; show();
     const answer = await send(chat.dataset.chat, brought.length ? body : new URLSearchParams(body)).catch(() => null);
     const id = answer?.headers.get("X-Asked"), told = await answer?.text();
-    sending = false;
-    if (answer?.ok && id) { failed = null; become(mine, told); area.focus(); follow(id); return; }
+    busy -= 1; sending = false; area.focus();
+    if (answer?.ok && id) { failed = null; become(mine, told); follow(id); return; }
     mine.remove();
     area.value = [text, area.value].filter(Boolean).join("\n"); files = [...brought, ...files]; show();
     const plain = answer?.headers.get("Content-Type").startsWith("text/plain");
