@@ -45,7 +45,7 @@ def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
             )
 
 
-def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: str) -> ConstellationId:
+def become_constellation(taken: Import, owner: PersonId, rename: str) -> ConstellationId:
     """Move the file into place and register it. What is interrupted between the two is taken up when begun again.
 
     Raises CarError, NameTaken.
@@ -55,7 +55,7 @@ def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: s
     prepare(registry, Kind.GLOBAL)
     with closing(connect(registry)) as raw:
         require_new_name(Rows(raw), taken, rename)
-        if staged.exists() and place.exists() and any(place.iterdir()):
+        if taken.staged.exists() and place.exists() and any(place.iterdir()):
             raise NameTaken("{place} already exists but is not registered; move it away", place=place)
         with transaction(raw):
             try:
@@ -63,9 +63,9 @@ def become_constellation(taken: Import, staged: Path, owner: PersonId, rename: s
             except (CarError, driver.IntegrityError) as error:
                 discard(taken)
                 raise CarError("the file contains accounts that are not valid: {error}", error=error) from error
-            if staged.exists():
+            if taken.staged.exists():
                 place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-                staged.parent.replace(place)
+                taken.staging.replace(place)
     return identifier
 
 
@@ -97,10 +97,10 @@ def is_joined(taken: Import, target: Path) -> bool:
         return Rows(raw).one(sql, (taken.origin,)) is not None
 
 
-def join_constellation(taken: Import, staged: Path, target: Path, rename: str) -> None:
+def join_constellation(taken: Import, target: Path, rename: str) -> None:
     """Give the rows of a staged file to a constellation, all of them or none. Raises CarError, NameTaken."""
     with closing(connect(target)) as raw:
-        raw.execute("ATTACH DATABASE ? AS staged", (str(staged),))
+        raw.execute("ATTACH DATABASE ? AS staged", (str(taken.staged),))
         tx = Tx(raw)
         try:
             with transaction(raw):

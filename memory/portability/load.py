@@ -44,8 +44,6 @@ Progress: TypeAlias = Callable[[float], None]
 
 _MOST_VALUE = 1 << 28
 """Bytes of one value. Its parts can be named many times, so that a small file could become a huge one."""
-_AT_ONCE = 1_000
-"""Rows that one statement changes."""
 
 
 @dataclass(frozen=True)
@@ -81,18 +79,13 @@ def opener(path: Path, passphrase: str) -> Opener:
 
     @contextmanager
     def opened() -> Iterator[Source]:
-        try:
-            file = path.open("rb")
-        except OSError as error:
-            raise CarError("{path} cannot be read: {reason}", path=path, reason=error.strerror) from error
-        with file:
-            if file.read(len(MAGIC)) == MAGIC:
-                if not passphrase:
-                    raise CarError("{path} is encrypted: give its passphrase", path=path)
-                yield Opened(file, passphrase)
-            else:
-                file.seek(0)
-                yield file
+        sealed = is_sealed(path)
+        if sealed and not passphrase:
+            raise CarError("{path} is encrypted: give its passphrase", path=path)
+        with path.open("rb") as file:
+            if sealed:
+                file.seek(len(MAGIC))
+            yield Opened(file, passphrase) if sealed else file
 
     return opened
 
@@ -247,8 +240,13 @@ class Import:
         return shown(self.verified.root)
 
     @property
+    def staged(self) -> Path:
+        """The file that is being made."""
+        return self.staging / "carina.db"
+
+    @property
     def staging(self) -> Path:
-        """The folder of the file that is being made. Two imports of one file use the same, one after the other."""
+        """Its folder. Two imports of one file use the same, one after the other."""
         constellations = self.folder / "constellations"
         return constellations / f"{STAGING}{hashlib.sha256(self.verified.root).hexdigest()[:16]}"
 
@@ -262,9 +260,9 @@ def require_schema(manifest: Manifest) -> None:
         )
 
 
-def stage(taken: Import) -> Path:
-    """Make the file, or go on with it, and give its path. Raises CarError, which leaves nothing behind."""
-    path = taken.staging / "carina.db"
+def stage(taken: Import) -> None:
+    """Make the file, or go on with it. Raises CarError, which leaves nothing behind."""
+    path = taken.staged
     try:
         require_schema(taken.manifest)
         if not (path.exists() and _is_whole(path, taken.origin)):
@@ -279,7 +277,6 @@ def stage(taken: Import) -> Path:
         if isinstance(error, CarError):
             raise
         raise CarError("the file contains rows that are not valid: {error}", error=error) from error
-    return path
 
 
 def _is_whole(path: Path, origin: str) -> bool:
@@ -371,23 +368,13 @@ def _finish(taken: Import, path: Path) -> None:
 
 
 def _distrust(tx: Tx) -> int:
-    """Take the trust from what a file says, whoever it says that said it; from how many rows."""
-    held = [each for each in tables(tx).values() if "trust" in each.columns and "trust" not in each.key]
-    return sum(_lower(tx, each) for each in held)
+    """Take the trust from what a file says, whoever it says that said it; from how many rows.
 
-
-def _lower(tx: Tx, table: Table) -> int:
-    """In parts: what a statement has changed is in memory until it ends."""
-    key, marks = ", ".join(table.key), ", ".join("?" * len(table.key))
-    sql, done, last = f"UPDATE {table.name} SET trust = ? WHERE trust > ?", 0, tuple[Value, ...]()
-    while True:
-        after = f"WHERE ({key}) > ({marks})" if last else ""
-        row = tx.one(f"SELECT {key} FROM {table.name} {after} ORDER BY {key} LIMIT 1 OFFSET {_AT_ONCE}", last)
-        if row is None:
-            return done + tx.run(sql, (Trust.WEB, Trust.WEB))
-        until = f"{sql} AND ({key}) <= ({marks})" + (f" AND ({key}) > ({marks})" if last else "")
-        done += tx.run(until, (Trust.WEB, Trust.WEB, *row, *last))
-        last = tuple(row)
+    With OR ROLLBACK, SQLite keeps no copy of what the statement changes: it would be in memory.
+    """
+    held = [each.name for each in tables(tx).values() if "trust" in each.columns and "trust" not in each.key]
+    sql = "UPDATE OR ROLLBACK {} SET trust = ? WHERE trust > ?"
+    return sum(tx.run(sql.format(name), (Trust.WEB, Trust.WEB)) for name in held)
 
 
 def _erase(taken: Import, tx: Tx) -> int:

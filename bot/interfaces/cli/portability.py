@@ -153,21 +153,19 @@ class CarFiles:
 
     async def _take(self, taken: Import, rename: str) -> str:
         if taken.manifest.about.kind == "constellation":
-            if placed(taken, rename):
-                await asyncio.to_thread(become_constellation, taken, taken.staging, PERSON, rename)
-                return _("Imported")
-            self._require_room(taken, rename)
-            staged = await asyncio.to_thread(stage, taken)
-            await asyncio.to_thread(become_constellation, taken, staged, PERSON, rename)
+            if not placed(taken, rename):
+                self._require_room(taken, rename)
+                await asyncio.to_thread(stage, taken)
+            await asyncio.to_thread(become_constellation, taken, PERSON, rename)
             return _("Imported")
         async with Constellations.open(taken.folder, utc_now) as constellations:
             target = await constellations.ensure(self.config.constellation.name, PERSON)
         if is_joined(taken, target.path):
             discard(taken)
             return _("This file was already imported, so nothing was changed")
-        staged = await asyncio.to_thread(stage, taken)
+        await asyncio.to_thread(stage, taken)
         try:
-            await asyncio.to_thread(join_constellation, taken, staged, target.path, rename)
+            await asyncio.to_thread(join_constellation, taken, target.path, rename)
         except CarError:
             discard(taken)
             raise

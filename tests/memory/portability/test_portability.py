@@ -117,7 +117,7 @@ def import_whole(taken: Import, rename: str = "") -> Path:
     """As `carina import` does it; gives the constellation's file."""
     if not placed(taken, rename):
         stage(taken)
-    found = become_constellation(taken, taken.staging / "carina.db", PERSON, rename)
+    found = become_constellation(taken, PERSON, rename)
     return taken.folder / "constellations" / found / "carina.db"
 
 
@@ -216,7 +216,8 @@ def test_agents_move_into_another_constellation(home: Path, tmp_path: Path, kind
     prepare(target, Kind.CONSTELLATION)
     prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
     taken = take(tmp_path / "one.car", tmp_path / "data")
-    join_constellation(taken, stage(taken), target, "")
+    stage(taken)
+    join_constellation(taken, target, "")
     assert is_joined(taken, target)
     assert not taken.staging.exists()
     assert count(target, "SELECT count(*) FROM messages") == first.manifest.tables["messages"].rows > 0
@@ -230,7 +231,8 @@ async def test_an_imported_agent_can_be_taken_back(home: Path, tmp_path: Path) -
     target = tmp_path / "data" / "constellations" / "con_other" / "carina.db"
     prepare(target, Kind.CONSTELLATION)
     taken = take(tmp_path / "one.car", tmp_path / "data")
-    join_constellation(taken, stage(taken), target, "")
+    stage(taken)
+    join_constellation(taken, target, "")
     async with Database.open(target) as database:
         assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) > 1
         assert await database.write(_UNDO, lambda tx: import_audit.undo(tx, taken.origin, NOW)) == 0
@@ -251,7 +253,8 @@ async def test_what_was_taken_back_is_imported_anew(home: Path, tmp_path: Path, 
     prepare(tmp_path / "data" / "global.db", Kind.GLOBAL)
     taken = take(tmp_path / "one.car", tmp_path / "data")
     for _again in range(2):
-        join_constellation(taken, stage(taken), target, "")
+        stage(taken)
+        join_constellation(taken, target, "")
         assert is_joined(taken, target)
         assert count(target, "SELECT count(*) FROM messages") == exported.manifest.tables["messages"].rows > 0
         assert count(target, "SELECT count(*) FROM agents WHERE status = 'archived'") == 0
@@ -269,10 +272,12 @@ def test_an_agent_whose_name_is_taken_is_refused_and_can_be_renamed(home: Path, 
         row = {"id": "agt_here", "name": "carina", "model": "offline", "system_prompt": "", "enabled_tools": "[]"}
         Tx(raw).insert("agents", {**row, "created_at": "x", "updated_at": "x"})
     taken = take(tmp_path / "one.car", tmp_path / "data")
+    stage(taken)
     with pytest.raises(NameTaken, match="there is another agent carina here"):
-        join_constellation(taken, stage(taken), target, "")
+        join_constellation(taken, target, "")
     assert count(target, "SELECT count(*) FROM messages") == 0
-    join_constellation(taken, stage(taken), target, "Visitor")
+    stage(taken)
+    join_constellation(taken, target, "Visitor")
     assert count(target, "SELECT count(*) FROM agents WHERE name = 'Visitor'") == 1
 
 
@@ -522,9 +527,7 @@ _GRANTED = "SELECT count(*) FROM permission_grants WHERE revoked_at IS NULL"
 _LINKED = "SELECT count(*) FROM user_identities WHERE user_id = 'usr_x'"
 
 
-def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(
-    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(home: Path, tmp_path: Path) -> None:
     source = tmp_path / "home"
     shutil.copytree(home, source)
     with closing(connect(file_in(source))) as raw:
@@ -549,7 +552,6 @@ def test_rights_trust_jobs_and_linked_accounts_come_from_a_trusted_file_alone(
     assert [count(trusted, sql) for sql in (_GRANTED, _ACTIVE)] == [1, 2]
     assert count(trusted, _TRUSTED) > 0
     assert count(tmp_path / "trusted" / "global.db", _LINKED) == 2
-    monkeypatch.setattr(load, "_AT_ONCE", 2)
     taken = take(tmp_path / "one.car", tmp_path / "other", trusted=False)
     other = import_whole(taken)
     assert [count(other, sql) for sql in (_GRANTED, _ACTIVE, _TRUSTED)] == [0, 0, 0]
