@@ -197,6 +197,10 @@ def test_a_step_that_was_cut_off_anywhere_is_undone(tmp_path: Path, monkeypatch:
 def test_an_upgrade_that_is_killed_anywhere_goes_on_where_it_was(tmp_path: Path) -> None:
     """Every file opens afterwards, every copy that has its name is whole, and the end is as if nothing had happened."""
     first = unpacked(tmp_path / "first")
+    code, pending, _ = run(tmp_path / "first", "db", "migrate", "--check")
+    said = r"(?m)^global\.db: \d+ migrations from version 4, about [\d.]+ s; [\d.]+ MB are backed up first$"
+    assert (code, bool(re.search(said, pending))) == (0, True), pending
+    assert not [*tmp_path.rglob("*.before-*")]
     assert not killed_at(0, partial(run, tmp_path / "first", "db", "migrate"), tmp_path / "count")
     statements = int((tmp_path / "count").read_text("utf-8"))
     for statement in {*range(13, 21), *range(21, statements, statements // 4), statements}:

@@ -10,6 +10,7 @@ missing file is created up to date; an older one is only touched by `migrate`, w
 import functools
 import hashlib
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -203,6 +204,20 @@ def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
         _copy(path, copy)
     apply(path, kind)
     return copy
+
+
+def rehearse(path: Path, kind: Kind) -> float:
+    """Do what `migrate` does to a copy, and delete it; gives the seconds that it took. Raises StoreError."""
+    copy, begun = path.with_name(f"{path.name}.before-trial"), time.monotonic()
+    try:
+        _copy(path, copy)
+        apply(copy, kind)
+    except driver.DatabaseError as error:
+        raise StoreError("{path} cannot be migrated: {error}", path=path, error=error) from error
+    finally:
+        for left in (copy, Path(f"{copy}-wal"), Path(f"{copy}-shm")):
+            left.unlink(missing_ok=True)
+    return time.monotonic() - begun
 
 
 def _copy(path: Path, copy: Path) -> None:

@@ -34,7 +34,7 @@ from memory.store.errors import (
     StoreError,
 )
 from memory.store.folder import DataFolder
-from memory.store.migrations import Kind, check, migrate, migrations, status
+from memory.store.migrations import Kind, check, migrate, migrations, rehearse, status
 from memory.store.sqlite import driver
 from texts import _, error_text, gettext_noop, ngettext
 
@@ -120,14 +120,18 @@ class Pending(Row):
     version: int | None
     migrations: int
     megabytes: float
+    seconds: float
+    """What it took with a copy."""
 
     @classmethod
     def of(cls, file: File, home: Path) -> "Pending":
+        count = len([each for each in migrations(file.kind) if each.version > (file.version or 0)])
         return cls(
             file=_named(file.path, home),
             version=file.version,
-            migrations=len([each for each in migrations(file.kind) if each.version > (file.version or 0)]),
+            migrations=count,
             megabytes=round(file.path.stat().st_size / 1e6, 1),
+            seconds=round(rehearse(file.path, file.kind), 1) if count else 0,
         )
 
     def line(self, ink: Ink) -> str:
@@ -136,16 +140,18 @@ class Pending(Row):
         work = ngettext("{count} migration", "{count} migrations", self.migrations)
         return ink.text(
             _(
-                "{file}: {migrations} from version {version}; {megabytes:g} MB are backed up first",
+                "{file}: {migrations} from version {version}, about {seconds:g} s; "
+                "{megabytes:g} MB are backed up first",
                 file=self.file,
                 migrations=work,
                 version=self.version,
                 megabytes=self.megabytes,
+                seconds=self.seconds,
             )
         )
 
 
-_Check = Annotated[bool, Param("Only show what would be migrated")]
+_Check = Annotated[bool, Param("Only show what would be migrated, tried with copies")]
 
 
 def examine(folder: DataFolder) -> list[File]:
