@@ -33,6 +33,7 @@ from mcp_types import (
 from bot.agents.mcp.offers import Listed
 from bot.agents.mcp.stdio import LONGEST_MESSAGE, Command, stdio
 from sources.text import one_line
+from texts import gettext_lazy
 
 LONGEST = 200_000
 """Characters of a result; what of it a model is shown at once is for `bot.agents.context.working_memory` to say."""
@@ -198,19 +199,19 @@ def why_failed(error: BaseException) -> tuple[str, str]:
         case TimeoutError() | httpx2.TimeoutException():
             return "", ""
         case FileNotFoundError(filename=name) | PermissionError(filename=name) | NotADirectoryError(filename=name):
-            return f"cannot be started: {name}: {error.strerror}", ""
+            return gettext_lazy("cannot be started: {name}: {error}", name=name, error=error.strerror), ""
         case OSError():
-            return f"cannot be started: {error.strerror or type(error).__name__}", ""
+            return gettext_lazy("cannot be started: {error}", error=error.strerror or type(error).__name__), ""
         case TooLarge():
-            return f"gave {error}", ""
+            return gettext_lazy("gave an answer of more than {most:,} bytes", most=LONGEST_MESSAGE), ""
         case httpx2.TransportError():
-            return "cannot be reached", ""
+            return gettext_lazy("cannot be reached"), ""
         case MCPError(code=code) if code == CONNECTION_CLOSED:
-            return "ended before it had answered", ""
+            return gettext_lazy("ended before it had answered"), ""
         case MCPError(message=message):
-            return "answered with an error", message
+            return gettext_lazy("answered with an error"), message
         case _:
-            return f"does not keep to the protocol ({type(error).__name__})", ""
+            return gettext_lazy("does not keep to the protocol ({error})", error=type(error).__name__), ""
 
 
 __all__ = ["Address", "Given", "MCPError", "Session", "open_session", "why_failed"]

@@ -16,6 +16,7 @@ from jsonschema.exceptions import SchemaError
 
 from bot.agents.context.quotes import line
 from sources.text import one_line
+from texts import gettext_lazy, gettext_noop
 
 MOST_TOOLS = 64
 """Of one server; every prompt pays for them."""
@@ -83,18 +84,18 @@ def offers(
             continue
         shown = one_line(each.name, _LONGEST_NAME)
         if len(found) == MOST_TOOLS:
-            problems.append(f"{shown}: it is more than {MOST_TOOLS} tools; name those that are wanted in tools")
+            too_many = gettext_noop("{tool}: it is more than {most} tools; name those that are wanted in tools")
+            problems.append(gettext_lazy(too_many, tool=shown, most=MOST_TOOLS))
             continue
         try:
             offer = _offer(server, target, each, {*reserved, *found})
         except ValueError as error:
-            problems.append(f"{shown}: {error}")
+            problems.append(gettext_lazy("{tool}: {error}", tool=shown, error=error))
         else:
             found[offer.name] = offer
     names = {each.name for each in every}
-    problems += [
-        f"{one_line(tool, _LONGEST_NAME)}: the server has no such tool" for tool in wanted if tool not in names
-    ]
+    missing = (one_line(tool, _LONGEST_NAME) for tool in wanted if tool not in names)
+    problems += [gettext_lazy("{tool}: the server has no such tool", tool=tool) for tool in missing]
     return tuple(found.values()), tuple(problems)
 
 
@@ -102,9 +103,10 @@ def _offer(server: str, target: str, listed: Listed, taken: Collection[str]) -> 
     """Raises ValueError with words that hold nothing of what the server said."""
     name = f"{server}_{re.sub(r'[^A-Za-z0-9_-]', '_', listed.name)}"
     if not listed.name or len(name) > _LONGEST_NAME:
-        raise ValueError(f"with its server's name it has more than {_LONGEST_NAME} characters")
+        too_long = gettext_noop("with its server's name it has more than {most} characters")
+        raise ValueError(gettext_lazy(too_long, most=_LONGEST_NAME))
     if name in taken:
-        raise ValueError(f"another tool is called {name}")
+        raise ValueError(gettext_lazy("another tool is called {name}", name=name))
     said = line(one_line(listed.description, _DESCRIPTION)) or "It does not say what it does."
     description = f"A tool of the MCP server {server}. What it says of itself: {said}"
     schema = _schema(listed.schema)
@@ -119,31 +121,32 @@ def _digest(target: str, listed: Listed) -> str:
 def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
     """The schema as a model is shown it. Raises ValueError where it is none that providers would take."""
     if given.get("type", "object") != "object":
-        raise ValueError("its arguments are no object")
+        raise ValueError(gettext_lazy("its arguments are no object"))
     reduced = _reduced(given, 0)
     shown = {key: reduced[key] for key in _TOP if key in reduced}
     shown |= {"type": "object", "properties": shown.get("properties", {})}
     try:
         Draft202012Validator.check_schema(shown)
     except (SchemaError, RecursionError) as error:
-        raise ValueError("the schema of its arguments is no JSON Schema") from error
+        raise ValueError(gettext_lazy("the schema of its arguments is no JSON Schema")) from error
     if not all(map(_ARGUMENT.fullmatch, shown["properties"])):
-        raise ValueError("an argument has a name that models cannot give")
+        raise ValueError(gettext_lazy("an argument has a name that models cannot give"))
     if any(part is False for part in shown["properties"].values()):
-        raise ValueError("an argument can have no value")
+        raise ValueError(gettext_lazy("an argument can have no value"))
     shown["properties"] = {name: {} if part is True else part for name, part in shown["properties"].items()}
     there = {f"#/{table}/{name}" for table in ("$defs", "definitions") for name in shown.get(table, ())}
     if not _references(shown) <= there:
-        raise ValueError("the schema of its arguments refers to what is not in it")
+        raise ValueError(gettext_lazy("the schema of its arguments refers to what is not in it"))
     if (size := len(json.dumps(shown))) > _LONGEST_SCHEMA:
-        raise ValueError(f"the schema of its arguments takes {size:,} characters of at most {_LONGEST_SCHEMA:,}")
+        too_large = gettext_noop("the schema of its arguments takes {size:,} characters of at most {most:,}")
+        raise ValueError(gettext_lazy(too_large, size=size, most=_LONGEST_SCHEMA))
     return shown
 
 
 def _reduced(given: Mapping[str, Any], depth: int) -> dict[str, Any]:
     """A schema without what is not shown."""
     if depth > _DEEPEST:
-        raise ValueError("the schema of its arguments is too deep")
+        raise ValueError(gettext_lazy("the schema of its arguments is too deep"))
     found: dict[str, Any] = {}
     for key, value in given.items():
         if key not in _KEPT:
@@ -152,7 +155,7 @@ def _reduced(given: Mapping[str, Any], depth: int) -> dict[str, Any]:
             found[key] = line(one_line(str(value), _NOTE))
         elif key == "$ref":
             if not (isinstance(value, str) and re.fullmatch(r"#/(\$defs|definitions)/[A-Za-z0-9_.-]+", value)):
-                raise ValueError("the schema of its arguments refers to another")
+                raise ValueError(gettext_lazy("the schema of its arguments refers to another"))
             found[key] = value
         elif key in _TABLES and isinstance(value, Mapping):
             found[key] = {name: _part(part, depth + 1) for name, part in value.items()}

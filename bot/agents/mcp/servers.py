@@ -30,7 +30,7 @@ from bot.errors import ToolError
 from memory.agents import Agent
 from memory.people.audience import Trust
 from sources.text import one_line
-from texts import gettext_lazy
+from texts import _, gettext_lazy, ngettext
 
 Calling: TypeAlias = Callable[[Offer, Mapping[str, Any]], Awaitable[Given]]
 """Makes a call; raises ToolError, in words of ours."""
@@ -109,7 +109,7 @@ class Server:
         self._where = where
         self._redact = redact
         self._session: Session | None = None
-        self._why = "is being connected"  # words of ours
+        self._why = gettext_lazy("is being connected")  # words of ours
         self._said = ""  # and its own, which only those in charge are shown
         self._broken = asyncio.Event()
         self._wanted = asyncio.Event()
@@ -119,10 +119,10 @@ class Server:
     @property
     def words(self) -> str:
         if self._session is None:
-            return f"not connected: it {self._why}{self._said and f': {self._said}'}"
-        known = f"{len(self.tools)} {'tool' if len(self.tools) == 1 else 'tools'}"
-        left = f"; left out: {'; '.join(self._left_out)}" if self._left_out else ""
-        return f"connected, {known}{left}"
+            return _("not connected: it {why}", why=self._why) + (f": {self._said}" if self._said else "")
+        known = ngettext("connected, {count} tool", "connected, {count} tools", len(self.tools))
+        left = "; ".join(map(_, self._left_out))
+        return known + (_("; left out: {tools}", tools=left) if left else "")
 
     # ------------------------------------------------------------------ the connection
 
@@ -133,13 +133,14 @@ class Server:
             begun, attempts = clock(), self._attempts
             try:
                 await self._converse()
-                self._why, self._said = "ended the connection", ""
+                self._why, self._said = gettext_lazy("ended the connection"), ""
             except (Exception, BaseExceptionGroup) as error:  # whatever somebody else's program does, it is tried again
                 if (own := asyncio.current_task()) is not None and own.cancelling():
                     raise
                 _log.debug("mcp_ended", server=self.name, exc_info=True)
                 why, said = why_failed(error)
-                self._why = why or f"gave no answer within {self._settings.connect_seconds:g} seconds"
+                late = gettext_lazy("gave no answer within {count:g} seconds", count=self._settings.connect_seconds)
+                self._why = why or late
                 self._said = self._redact(one_line(said, _REASON))
             connected, self._session = self._attempts > attempts, None
             failures = 1 if connected and clock() - begun > _STEADY else failures + 1
