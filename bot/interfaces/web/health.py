@@ -15,7 +15,7 @@ from bot.services.system.inbox import StageRow, turn_stages
 from memory.people.audience import PUBLIC, Scope
 from memory.queue import metrics as stored
 from memory.queue import traces
-from memory.store.clock import from_text
+from memory.store.clock import from_text, to_text
 from memory.store.database import Database, Row, Rows
 from memory.store.ids import TurnId
 
@@ -59,10 +59,11 @@ class Durations:
 
     async def read(self, database: Database, now: datetime) -> None:
         """Add what ended since this was asked last, or in the last hour."""
-        since, self.since = max(self.since, now - _KEPT), now - _LATE
+        until = from_text(to_text(now - _LATE))  # as exact as what is stored, so that nothing is counted twice
+        since, self.since = max(self.since, now - _KEPT), until
 
         def found(rows: Rows) -> list[tuple[float, list[StageRow]]]:
-            ended = [row for row in traces.ended(rows, since, now) if from_text(row["ended_at"]) < now - _LATE]
+            ended = [row for row in traces.ended(rows, since, now) if from_text(row["ended_at"]) < until]
             return [(_waited(row), turn_stages(rows, TurnId(row["id"]), now, Scope(PUBLIC))) for row in ended]
 
         for waited, stages in await database.read(found):

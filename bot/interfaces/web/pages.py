@@ -110,12 +110,8 @@ async def _stored(ctx: Context, operation: str) -> dict[str, Any]:
 async def people(ctx: Context) -> Response:
     """Who talks to whom, who was let in and shut out, and what is kept of them."""
     done = await outcome(ctx)
-    known, rules, waiting, kept = await asyncio.gather(
-        ctx.call("people.known"),
-        ctx.call("people.list"),
-        ctx.call("pair.list"),
-        ctx.try_call("privacy.see", person=ctx.query("person")) if ctx.query("person") else _nothing(),
-    )
+    known, rules, waiting = await asyncio.gather(*map(ctx.call, ("people.known", "people.list", "pair.list")))
+    kept = await ctx.try_call("privacy.see", person=ctx.query("person")) if ctx.query("person") else None
     return ctx.page(
         "people.html", title=_("People"), known=known.rows, rules=rules.rows, waiting=waiting.rows, kept=kept,
         held=await ctx.kept(kept) if isinstance(kept, Seen) else [],
@@ -275,10 +271,6 @@ def _operation(ctx: Context, name: str) -> Operation:
     if found is None:
         raise Refusal(404, _("There is no command {name}.", name=name))
     return found
-
-
-async def _nothing() -> None:
-    return None
 
 
 _ENTRIES = 100
