@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-_MOST = 10
+_MOST = 20
 
 
 class Store(Protocol):

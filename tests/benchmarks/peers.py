@@ -6,27 +6,28 @@ vectors of Carina's packaged embedder, made beforehand; making them is in no tim
 
 import argparse
 import asyncio
-import functools
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from rich.console import Console
 
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.migrations import Kind, prepare
-from memory.store.sqlite import connect
-from tests.benchmarks import methods
-from tests.benchmarks.embedded import embed_rows, meanings_of, packaged
+from tests.benchmarks import recalls
+from tests.benchmarks.embedded import meanings_of, packaged
 from tests.benchmarks.flow import CARINA, FLOOR
-from tests.benchmarks.locomo import Conversation, conversations, store
+from tests.benchmarks.locomo import Conversation, Turn, conversations, store
 from tests.benchmarks.process import ROOT, cpu_seconds, drained, resident_mib
 from tests.benchmarks.report import Detail, machine, percentile, show_detail
 from tests.wire.discord import DiscordServer
@@ -35,7 +36,6 @@ from tests.wire.model import Answer, ModelServer
 _FILL = commit_point("bench.fill_peers")
 _PLACE = ROOT / ".venv" / "peers"
 _PACKAGES = {"nanobot-ai": ("nanobot-ai", "discord.py"), "mem0ai": ("mem0ai",), "chromadb": ("chromadb",)}
-_CUTS = (5, 10)
 _IDLE, _WARM, _COUNT = 12, 5, 40
 _SETTINGS = '[discord]\ndefault_mode = "mention"\n[limits]\nperson_per_hour = 0\nguild_per_hour = 0\nall_per_hour = 0\n'
 
@@ -169,101 +169,69 @@ def mentions() -> Detail:
     return Detail("A mention on Discord over sockets; the prompt of the first one, as JSON", columns, tuple(rows))
 
 
-# ------------------------------------------------------------------------------------------------------ recall
+# -------------------------------------------------------------------------------------------------------------- recall
 
 
-@dataclass
-class _Recall:
-    """Of one store over all conversations: recall at the cuts, milliseconds."""
-
-    recall: list[tuple[float, ...]]
-    store_ms: list[float]
-    search_ms: list[float]
-
-    def row(self, name: str) -> tuple[str, ...]:
-        shares = [100 * sum(each[at] for each in self.recall) / len(self.recall) for at in range(len(_CUTS))]
-        times = percentile(self.store_ms, 0.5), percentile(self.search_ms, 0.5)
-        return (name, *(f"{share:.1f}" for share in shares), *(f"{value:.2f}" for value in times))
-
-    def judge(self, conversation: Conversation, found: Sequence[Sequence[str]]) -> None:
-        for question, turns in zip(conversation.questions, found, strict=True):
-            if question.category != 5:
-                needed = question.evidence
-                self.recall.append(tuple(len(needed & set(turns[:cut])) / len(needed) for cut in _CUTS))
-
-
-async def _ours(folder: Path, talk: Conversation, found: dict[str, _Recall]) -> Mapping[str, Sequence[float]]:
-    """Carina with and without vectors, and plain FTS5; the vectors of every text and question."""
-    path, embedder = folder / "carina.db", packaged()
-    if isinstance(embedder, str):
-        raise SystemExit(embedder)
-    prepare(path, Kind.CONSTELLATION)
-    texts = [_told(talk, number) for number in range(len(talk.turns))]
-    async with Database.open(path) as database:
-        begin = time.perf_counter()
-        await database.write(_FILL, lambda tx: store(tx, talk.turns))
-        stored = 1000 * (time.perf_counter() - begin) / len(talk.turns)
-        await embed_rows(database, embedder)
-        meanings = await meanings_of(embedder, [*texts, *(each.text for each in talk.questions)])
-    await embedder.aclose()
-    raw = connect(path)
-    begin = time.perf_counter()
-    plain = methods.plain(raw, talk.turns)
-    indexed = 1000 * (time.perf_counter() - begin) / len(talk.turns)
-    ways = {
-        "Carina": (stored, methods.product(raw, meanings)),
-        "Carina without an embedder": (stored, methods.product(raw)),
-        "plain FTS5": (indexed, plain),
-    }
-    for name, (each, ask) in ways.items():
-        kept, ranked = found.setdefault(name, _Recall([], [], [])), []
-        kept.store_ms.append(each)
-        for question in talk.questions:
-            begin = time.perf_counter()
-            ranked.append(ask(question.text))
-            kept.search_ms.append(1000 * (time.perf_counter() - begin))
-        kept.judge(talk, ranked)
-    raw.close()
-    return {text: list(meaning.vector) for text, meaning in meanings.items()}
-
-
-def _told(talk: Conversation, number: int) -> str:
-    turn = talk.turns[number]
-    return f"[{turn.at:%d %B %Y}] {turn.speaker}: {turn.text}"
-
-
-def _peer(name: str, folder: Path, talk: Conversation, vectors: Mapping[str, Sequence[float]], kept: _Recall) -> None:
-    texts = [_told(talk, number) for number in range(len(talk.turns))]
-    questions = [each.text for each in talk.questions]
-    given = {"folder": str(folder), "texts": texts, "questions": questions, "vectors": vectors}
-    command = [str(_PLACE / name / "bin" / "python"), str(Path(__file__).with_name("peer_stores.py")), name]
-    done = subprocess.run(
-        command, input=json.dumps(given), capture_output=True, text=True, check=True, timeout=1_800, cwd=folder
-    )
-    told = json.loads(done.stdout.splitlines()[-1])
-    kept.store_ms.append(told["store_ms"])
-    kept.search_ms += told["search_ms"]
-    kept.judge(talk, [[talk.turns[number].id for number in ranked] for ranked in told["ranked"]])
-
-
-def recall(path: Path, most: int) -> Detail:
-    found, refused = dict[str, _Recall](), dict[str, str]()
+def recall(path: Path, most: int) -> tuple[Detail, Detail]:
+    """Every way of `recalls`, and the peers; then what storing one text took."""
+    outcome, stored, refused = recalls.measured(path, most), defaultdict[str, list[float]](list), dict[str, str]()
     for talk in conversations(path)[:most]:
-        with TemporaryDirectory() as folder:
-            vectors = asyncio.run(_ours(Path(folder), talk, found))
+        vectors = asyncio.run(_vectors(talk))
         for name in ("mem0ai", "chromadb"):
             refused[name] = refused.get(name) or installed(name)
             if not refused[name]:
-                with TemporaryDirectory() as folder:
-                    run = functools.partial(_peer, name, Path(folder), talk, vectors)
-                    try:
-                        run(found.setdefault(name, _Recall([], [], [])))
-                    except subprocess.SubprocessError as error:
-                        refused[name] = f"not run: {_last_line(error)}"
-    rows = [each.row(name) for name, each in found.items() if not refused.get(name)]
-    rows += [(name, why, "", "", "") for name, why in refused.items() if why]
-    columns = ("store", "R@5 %", "R@10 %", "storing one, ms", "search, p50 ms")
-    return Detail(f"LoCoMo, {most} conversations, categories 1-4, without making vectors", columns, tuple(rows))
+                try:
+                    told = _asked(name, talk, vectors)
+                    outcome.answered.setdefault(name, []).extend(_answers(talk, told))
+                    stored[name].append(told["store_ms"])
+                except subprocess.SubprocessError as error:
+                    refused[name] = f"not run: {_last_line(error)}"
+        with TemporaryDirectory() as folder:
+            stored["Carina"].append(asyncio.run(_stored(Path(folder), talk)))
+    rows = [(name, f"{percentile(each, 0.5):.2f}") for name, each in stored.items() if not refused.get(name)]
+    rows += [(name, why) for name, why in refused.items() if why]
+    return recalls.side_by_side(outcome), Detail("Storing one text", ("store", "p50 ms"), tuple(rows))
+
+
+async def _stored(folder: Path, talk: Conversation) -> float:
+    """Milliseconds that Carina takes for one turn, indexed by words."""
+    path = folder / "carina.db"
+    prepare(path, Kind.CONSTELLATION)
+    async with Database.open(path) as database:
+        begin = time.perf_counter()
+        await database.write(_FILL, lambda tx: store(tx, talk.turns))
+        return 1000 * (time.perf_counter() - begin) / len(talk.turns)
+
+
+async def _vectors(talk: Conversation) -> Mapping[str, Sequence[float]]:
+    embedder = packaged()
+    if isinstance(embedder, str):
+        raise SystemExit(embedder)
+    made = await meanings_of(embedder, [*map(_told, talk.turns), *(each.text.strip() for each in talk.questions)])
+    await embedder.aclose()
+    return {text: array("b", meaning.vector).tolist() for text, meaning in made.items()}
+
+
+def _told(turn: Turn) -> str:
+    """As Carina gives it to the embedder."""
+    return f"[{turn.at.day} {turn.at:%B %Y}] {turn.speaker}: {turn.text}".strip()
+
+
+def _asked(name: str, talk: Conversation, vectors: Mapping[str, Sequence[float]]) -> dict[str, Any]:
+    questions = [each.text.strip() for each in talk.questions]
+    command = [str(_PLACE / name / "bin" / "python"), str(Path(__file__).with_name("peer_stores.py")), name]
+    with TemporaryDirectory() as folder:
+        given = {"folder": folder, "texts": [*map(_told, talk.turns)], "questions": questions, "vectors": vectors}
+        done = subprocess.run(
+            command, input=json.dumps(given), capture_output=True, text=True, check=True, timeout=1_800, cwd=folder
+        )
+    found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return found
+
+
+def _answers(talk: Conversation, told: Mapping[str, Any]) -> Iterator[recalls.Answered]:
+    for question, ranked, took in zip(talk.questions, told["ranked"], told["search_ms"], strict=True):
+        yield recalls.judged(question, [talk.turns[number].id for number in ranked], took)
 
 
 def main() -> None:
@@ -274,7 +242,8 @@ def main() -> None:
     console.print(" · ".join(f"{name} {value}" for name, value in machine().items()), highlight=False)
     show_detail(console, mentions())
     if chosen.locomo is not None:
-        show_detail(console, recall(chosen.locomo, chosen.conversations))
+        for detail in recall(chosen.locomo, chosen.conversations):
+            show_detail(console, detail)
 
 
 if __name__ == "__main__":

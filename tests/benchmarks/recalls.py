@@ -109,7 +109,11 @@ def _ways(raw: Connection, conversation: Conversation, meanings: Mapping[str, Me
 def _answer(ask: Ask, question: Question) -> Answered:
     begin = time.perf_counter()
     found = ask(question.text)
-    took = 1000 * (time.perf_counter() - begin)
+    return judged(question, found, 1000 * (time.perf_counter() - begin))
+
+
+def judged(question: Question, found: Sequence[str], took: float) -> Answered:
+    """What the turns that were found for a question are worth; `took` milliseconds."""
     needed = question.evidence
     recall = tuple(len(needed & set(found[:cut])) / len(needed) for cut in CUTS)
     first = next((rank for rank, turn in enumerate(found, 1) if turn in needed), None)
@@ -150,7 +154,7 @@ def run(options: Options) -> Report:
 
 def reported(outcome: Outcome) -> Report:
     """The figures with what they should be on conversations that nobody has seen, and all methods side by side."""
-    report = Report(TITLE, details=[_side_by_side(outcome), _by_category(outcome)], notes=outcome.notes)
+    report = Report(TITLE, details=[side_by_side(outcome), _by_category(outcome)], notes=outcome.notes)
     targets = {"carina_no_embedder": {5: 67, 10: 75}, "carina": {5: 69, 10: 78}}
     for name, figures in summary(outcome).items():
         for cut, limit in targets.get(name, {}).items():
@@ -160,7 +164,7 @@ def reported(outcome: Outcome) -> Report:
     return report
 
 
-def _side_by_side(outcome: Outcome) -> Detail:
+def side_by_side(outcome: Outcome) -> Detail:
     rows: list[tuple[Cell, ...]] = []
     for name, answered in outcome.answered.items():
         four = [each for each in answered if each.category != 5]

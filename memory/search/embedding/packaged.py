@@ -151,7 +151,7 @@ class _Model:
         return Tokens(tuple(words[at] for at in kept), self._numpy.packbits(hidden[kept] > 0, axis=1).tobytes())
 
 
-@lru_cache(maxsize=20_000)
+@lru_cache(maxsize=5_000)
 def _has_content(word: str) -> bool:
     return bool(content_words(word))
 
@@ -207,7 +207,7 @@ class WordPiece:
         self._start, self._end = vocabulary["[CLS]"], vocabulary["[SEP]"]
         self._texts = sorted(vocabulary, key=vocabulary.__getitem__)  # the numbers leave no gap
         self._marks = frozenset((self._start, self._end, self._unknown))
-        self._pieces = lru_cache(maxsize=20_000)(self._cut)  # people use the same words again and again
+        self._pieces = lru_cache(maxsize=5_000)(self._cut)  # people use the same words again and again
 
     def encode(self, text: str, limit: int) -> list[int]:
         """The numbers of a text between the marks of its beginning and its end, `limit` in all at most."""
