@@ -9,7 +9,7 @@ import aiohttp
 import discord
 
 from memory.store.faults import call_point, outside
-from sources.attachments import MAX_TEXT, Offered, consider, is_text, with_text
+from sources.attachments import MAX_TEXT, Offered, consider, may_be_text, with_text
 from sources.base import Attachment
 
 
@@ -73,7 +73,7 @@ async def fetched(plan: list[Attachment], fetcher: Fetcher) -> tuple[Attachment,
 
 
 async def _read(one: Attachment, fetcher: Fetcher) -> Attachment:
-    if not is_text(one):
+    if not may_be_text(one):
         return one
     try:
         body = await outside(ATTACHMENT, fetcher.get(one.url, MAX_TEXT), SECONDS)

@@ -7,6 +7,7 @@ import discord
 import pytest
 
 from memory.people.audience import OWNER, Trust, channel_audience, guild_audience, person_audience
+from sources.attachments import NEITHER
 from sources.base import Kind, PlaceKind
 from sources.discord.notifications import text_mark
 from sources.discord.places import guild_id, person_id, place_id
@@ -186,7 +187,7 @@ async def test_fifty_files_and_a_huge_one(server: DiscordServer) -> None:
         Upload("huge.txt", b"x", "text/plain", size=10 * 1024 * 1024),
         Upload("liar.txt", b"x" * 50_000, "text/plain", size=10),
         Upload("cat.png", b"png", "image/png"),
-        Upload("song.mp3", b"mp3", "audio/mpeg"),
+        Upload("song.mp3", b"ID3\xff", "audio/mpeg"),
         Upload("gone.txt", b"x", "text/plain", status=404),
         Upload("binary.txt", b"\x00\x01\xff", "text/plain"),
     ]
@@ -196,13 +197,13 @@ async def test_fifty_files_and_a_huge_one(server: DiscordServer) -> None:
     assert len(heard.attachments) == 50
     by_name = {one.name: one for one in heard.attachments}
     assert by_name["notes.txt"].text == "buy milk"
-    assert by_name["huge.txt"].skipped == "larger than 20 KB"
+    assert by_name["huge.txt"].skipped == NEITHER
     assert by_name["liar.txt"].skipped == "larger than 20 KB"
     assert by_name["cat.png"].url
     assert not by_name["cat.png"].skipped
-    assert by_name["song.mp3"].skipped == "neither text nor an image"
+    assert by_name["song.mp3"].skipped == NEITHER
     assert by_name["gone.txt"].skipped == "the file server answered 404"
-    assert by_name["binary.txt"].skipped == "not readable as text"
+    assert by_name["binary.txt"].skipped == NEITHER
     assert by_name["2.txt"].text == "x"
     assert by_name["3.txt"].skipped.startswith("only the first 10")
     fetched = [one.path for one in server.requests if "huge" in one.path]

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from memory.people.access import Rule
 from memory.people.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.store.ids import OutboxId
-from sources.attachments import Offered, decode, looks_like_text
+from sources.attachments import decode
 from sources.base import Delivery, Kind, OutFile, PlaceKind, Quoted
 from sources.discord.attachments import from_discord
 from sources.discord.endpoint import Said, allowed_mentions, matched, prefixed
@@ -304,24 +304,6 @@ def test_an_edit_is_its_own_happening() -> None:
 )
 def test_files_come_from_discord_only(url: str, trusted: bool) -> None:
     assert from_discord(url) is trusted
-
-
-@pytest.mark.parametrize(
-    ("name", "kind", "text"),
-    [
-        ("a.txt", "text/plain; charset=utf-8", True),
-        ("a.py", "", True),
-        ("a.tar.gz", "application/x-gzip", False),
-        ("a.sh", "application/x-sh", True),
-        ("a.json", "application/json", True),
-        ("a", "application/ld+json", True),
-        ("a.bin", "application/octet-stream", False),
-        ("a.exe", "application/x-msdos-program", False),
-        ("a.png", "image/png", False),
-    ],
-)
-def test_what_counts_as_text(name: str, kind: str, text: bool) -> None:
-    assert looks_like_text(Offered(name, kind, 1, "")) is text
 
 
 def test_bytes_become_text_when_they_are() -> None:
