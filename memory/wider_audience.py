@@ -26,7 +26,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import PersonId, TurnId
-from texts import gettext_lazy
+from texts import gettext_lazy, gettext_noop
 
 
 def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audience) -> None:
@@ -36,7 +36,7 @@ def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audie
     """
     if block.type is BlockType.LOG:
         raise BlockRefused("block {label} is a log: it says what happened in one place", label=block.label)
-    what = f"block {block.label}"
+    what = gettext_lazy("block {name}", name=block.label)
     if refused := _not_theirs_to_tell(rows, hand, what, block.audience, to):
         raise BlockRefused(refused)
     missing = len(past.steps) != past.version or past.start
@@ -122,7 +122,7 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
     Raises Refused with the reason: the words are not theirs alone, the audience is no wider one, or it has an entry of
     that label.
     """
-    what = f"entry {archival.shown_name(entry.label, entry.id)}"
+    what = gettext_lazy("entry {entry}", entry=archival.shown_name(entry.label, entry.id))
     if refused := _not_theirs_to_tell(rows, hand, what, entry.audience, to):
         raise Refused(refused)
     if not archival.stands(rows, entry.id):
@@ -155,11 +155,12 @@ def _not_theirs_to_tell(rows: Rows, hand: Hand, what: str, audience: Audience, t
             what=what,
         )
     if to == OWNER or to.startswith("person:"):
-        return f"{to} is not wider than {audience}: name a server, a channel or everybody"
+        wider = gettext_noop("{to} is not wider than {audience}: name a server, a channel or everybody")
+        return gettext_lazy(wider, to=to, audience=audience)
     if to != PUBLIC and not hand.scope.may_use(to):
         return gettext_lazy("you cannot see {to} from here, so you cannot share anything there", to=to)
     if to != PUBLIC and rows.one("SELECT 1 FROM places WHERE audience = ? LIMIT 1", (to,)) is None:
-        return f"there is no place of the audience {to}"
+        return gettext_lazy("there is no place of the audience {to}", to=to)
     return ""
 
 
@@ -175,8 +176,10 @@ def _of_others(rows: Rows, turns: Collection[TurnId], what: str, audience: Audie
     for row in rows.all(sql, (named,)):
         source = Audience(row["audience"])
         if source != audience and not Scope(to).may_use(source):
-            return (
-                f"when {what} was written the agent had before it what only {source} may know, and it may hold some "
-                "of it: write what others may know anew, by itself"
+            return gettext_lazy(
+                "when {what} was written, the agent knew things that only {source} may know, and it may contain some "
+                "of them: write what others may know separately",
+                what=what,
+                source=source,
             )
     return ""

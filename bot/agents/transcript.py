@@ -50,7 +50,7 @@ def write(tx: Tx, ended: Ended, now: datetime) -> None:
         working.forget_turn(tx, material.turn.id)
     _queue(tx, ended, message, now)
     if ended.pieces:
-        sent = activity.of_turn(material.turn, activity.Kind.SENT, gettext_lazy("answered"), {"messages": 1}, message)
+        sent = activity.of_turn(material.turn, activity.Kind.SENT, gettext_lazy("replied"), {"messages": 1}, message)
         activity.note(tx, sent, now)
 
 

@@ -169,7 +169,7 @@ def _memory(scenario: Scenario, store: Store) -> list[str]:
 
 def _activity(store: Store, turns: set[int]) -> list[str]:
     """What turns did stands in the activity exactly as often as it was done, and each note was made once."""
-    answered = "SELECT count(*) FROM activity_events WHERE turn_id = ? AND words ->> 0 = 'answered'"
+    answered = "SELECT count(*) FROM activity_events WHERE turn_id = ? AND words ->> 0 = 'replied'"
     queued = "SELECT count(*) FROM outbox WHERE key = 'turn/' || ? || '/0'"
     given = """SELECT coalesce(sum(json_extract(details, '$.messages')), 0) FROM activity_events
                WHERE turn_id = ? AND event_type = 'message_received'"""

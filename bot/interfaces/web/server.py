@@ -30,7 +30,7 @@ from memory.store.ids import PersonId
 from sources.api import ApiEndpoint, ApiSource
 from sources.base import Front
 from sources.terminal import PERSON, local_name
-from texts import _, gettext_noop
+from texts import _, gettext_lazy, gettext_noop
 
 
 @dataclass
@@ -53,7 +53,7 @@ class Pulse:
 
 
 _AGAIN_SECONDS = 30.0
-_OFF = "off ([web.server] listen is empty)"
+_OFF = gettext_noop("off ([web.server] listen is empty)")
 _NOT_WANTED = gettext_noop("off: only a chat is running; `carina run` starts it")
 _log = structlog.stdlib.get_logger("carina.web")
 
@@ -68,7 +68,7 @@ class Listening:
     up: asyncio.Event = field(default_factory=asyncio.Event)
 
     def words(self) -> str:
-        return self.address or (_(self.problem) if self.problem else "starting")
+        return self.address or (_(self.problem) if self.problem else _("starting"))
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class WebServer:
             try:
                 bound = bind(listen)
             except OSError as error:
-                words = f"cannot listen on {listen}: {error.strerror or error}"
+                words = gettext_lazy("cannot listen on {listen}: {error}", listen=listen, error=error.strerror or error)
                 if words != listening.problem:
                     _log.warning("web_not_listening", address=listen, reason=error.strerror, again_in=_AGAIN_SECONDS)
                 listening.problem = words

@@ -31,6 +31,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
+from sources.terminal import PLACE
 from sources.text import one_line
 from texts import _, gettext_noop, number_text
 
@@ -232,7 +233,8 @@ def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
 def _sentence(event: Event, by_hand: str) -> str:
     """Who did what, where, and how the message began; `by_hand` is whoever is no agent."""
     told = _("{who} {words}", who=event.agent_name or by_hand, words=one_line(_(event.words), _SHOWN))
-    said = {"told": told, "place": event.place_name, "said": one_line(event.said, _SHORT)}
+    place = _("the terminal") if event.place == PLACE.id else event.place_name
+    said = {"told": told, "place": place, "said": one_line(event.said, _SHORT)}
     if event.said and event.kind is Kind.RECEIVED and event.speaker:
         told = _("{told} from {speaker} in {place}: “{said}”", speaker=event.speaker, **said)
     elif event.said:

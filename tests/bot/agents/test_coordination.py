@@ -93,7 +93,7 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
         (Kind.HANDOFF, "Flux left a handoff note for anyone: tea is out"),
         (Kind.NOTABLE, "Flux noted: tea, not coffee"),
         (Kind.TOOL, "Flux used coord, which failed"),
-        (Kind.SENT, "Flux answered"),
+        (Kind.SENT, "Flux replied"),
     ]
 
 
@@ -143,7 +143,7 @@ async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_onc
     first, second, again = (newest(request) for request in model.requests[2:5])
     assert '<quoted from="who else is here">\n- Flux: keeps an eye on time (active now)\n</quoted>' in first
     assert '- [10 minutes ago] Flux received a message from Ann in hall: "tea please"' in first
-    assert '- [10 minutes ago] Flux answered in hall: "done"' in first
+    assert '- [10 minutes ago] Flux replied in hall: "done"' in first
     assert f"- buy tea (high; for Anchor, from Flux) `{open_task.id}`" in first
     assert "- Flux to Anchor: the kettle is broken" in first
     assert second == first, "all steps of a turn see the same"

@@ -351,5 +351,5 @@ async def test_how_it_looked_around_is_not_told_to_others_as_what_happened(tmp_p
         assert await it.service.column(tools) == [1], "it stands in the activity all the same"
         await it.service.heard(said("Bee, what is new?", 1, OWNERS_PLACE, OLGA))
         shown = str(it.model.requests[-1].messages)
-        assert "Carina answered in patrol:heartbeat" in shown
+        assert "Carina replied in patrol:heartbeat" in shown
         assert "used working_memory" not in shown

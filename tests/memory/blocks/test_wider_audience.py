@@ -130,7 +130,7 @@ def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:
     block = of_hers(tx)
     append_block(tx, turn(tx, 1, MIA), "notes", "They all like tea.\n")
     tx.insert("turn_uses", {"turn_id": 1, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
-    with pytest.raises(BlockRefused, match="had before it what only guild:discord:1 may know"):
+    with pytest.raises(BlockRefused, match="the agent knew things that only guild:discord:1 may know"):
         widened(tx, block, PUBLIC)
     assert widened(tx, block, GUILD).audience == GUILD
 

@@ -123,7 +123,7 @@ def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:
     turn(tx, 2, MIA)
     archival.append(tx, ADA, entry.id, "And coffee.", hers(2), LATER)
     tx.insert("turn_uses", {"turn_id": 2, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
-    with pytest.raises(Refused, match="had before it what only guild:discord:1 may know"):
+    with pytest.raises(Refused, match="the agent knew things that only guild:discord:1 may know"):
         widened(tx, entry, PUBLIC)
     assert widened(tx, entry, GUILD).audience == GUILD
 
