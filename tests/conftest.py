@@ -66,6 +66,5 @@ def _template(folder: Path, kind: Kind) -> Path:
 
 @pytest.fixture
 def made_databases() -> Iterator[None]:
-    """For tests of how databases are made."""
     with patch.object(migrations, "apply", _make):
         yield

@@ -79,7 +79,6 @@ def report(running: dict[int, socket.socket]) -> None:
 
 
 def load() -> None:
-    """Import all that there is of the program."""
     os.environ["OPENBLAS_NUM_THREADS"] = "1"  # a thread would be missing in the forks
     for name in ("memory", "scheduler", "sources", "bot"):
         for found in pkgutil.walk_packages(importlib.import_module(name).__path__, f"{name}."):

@@ -251,7 +251,6 @@ pre code{padding:0}.at{background:#3c4270;color:#c9cdfb;border-radius:3px;paddin
 
 
 def page(gallery: Gallery) -> str:
-    """All of it as HTML."""
     body = "".join(_shown(gallery, each) for each in gallery.shown)
     return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Gallery</title><style>{_CSS}</style>{body}'
 

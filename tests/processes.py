@@ -43,7 +43,6 @@ class Process:
         return self.returncode
 
     async def ended(self) -> int:
-        """Wait for its end."""
         if self.returncode is None:
             self._status.setblocking(False)
             self._ended(await asyncio.get_running_loop().sock_recv(self._status, NUMBER.size))

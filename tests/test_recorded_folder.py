@@ -140,7 +140,6 @@ def later(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def contents(path: Path) -> dict[str, list[tuple[object, ...]]]:
-    """All rows of all tables."""
     with closing(connect(path, read_only=True)) as raw:
         rows = Rows(raw)
         names = [str(row["name"]) for row in rows.all("SELECT name FROM sqlite_schema WHERE type = 'table'")]

@@ -122,7 +122,6 @@ class Module:
 
 
 def _called(node: ast.Call) -> str:
-    """The last name of what is called."""
     match node.func:
         case ast.Name(id=name) | ast.Attribute(attr=name):
             return name

@@ -41,12 +41,10 @@ CODES = pytest.mark.parametrize("code", texts.LANGUAGES)
 
 
 def forms(said: object) -> tuple[str, ...]:
-    """A message, or each of its plural forms."""
     return tuple(map(str, said)) if isinstance(said, list | tuple) else (str(said),)
 
 
 def names(said: str) -> set[str]:
-    """The names of values in a message."""
     return set(re.findall(r"(?<!\{)\{(\w*)[^{}]*\}", said))
 
 

@@ -40,7 +40,6 @@ def recorded(folder: Path) -> list[list[str]]:
 
 
 def drawn(screens: list[list[str]]) -> str:
-    """The lines, each from when it was there."""
     last, lines = screens[-1], []
     for number, line in enumerate(last):
         since = next(step for step, screen in enumerate(screens) if len(screen) > number)

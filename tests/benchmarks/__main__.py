@@ -32,8 +32,6 @@ BENCHMARKS = {
 
 
 class Benchmark(Protocol):
-    """What each module is."""
-
     def run(self, options: Options) -> Report: ...
 
 

@@ -17,7 +17,6 @@ _BATCH, _SECONDS = 64, 600.0
 
 
 def packaged() -> Embedder | str:
-    """The embedder, or why there is none."""
     try:
         embedder = make_embedder(Choice())
     except EmbeddingError as error:
@@ -38,7 +37,6 @@ async def embed_rows(database: Database, embedder: Embedder) -> int:
 
 
 async def meanings_of(embedder: Embedder, texts: Iterable[str]) -> dict[str, Meaning]:
-    """The vectors of questions."""
     every = list(dict.fromkeys(texts))
     found: dict[str, Meaning] = {}
     for begin in range(0, len(every), _BATCH):

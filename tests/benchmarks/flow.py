@@ -38,8 +38,6 @@ all_per_hour = 0
 
 
 class _Ends:
-    """When turns ended."""
-
     def __init__(self) -> None:
         self.count = 0
         self.last = 0.0

@@ -114,7 +114,6 @@ def _person(name: str) -> PersonId:
 
 
 def _statements() -> list[tuple[str, str, str]]:
-    """Id, who, what."""
     return [
         (f"{topic}/{name}", name, said.ways[(number + topic) % len(said.ways)].format(said.values[number]))
         for topic, said in enumerate(_TOPICS)

@@ -22,7 +22,6 @@ Ask: TypeAlias = Callable[[str], list[str]]
 
 
 def external_ids(raw: Connection) -> dict[str, str]:
-    """The turn that each message is."""
     return {
         str(row["id"]): row["external_id"] for row in raw.execute("SELECT id, external_id FROM messages").fetchall()
     }

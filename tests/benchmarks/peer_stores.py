@@ -51,7 +51,6 @@ class Mem0:
         self._vectors = vectors
 
     def embed(self, text: str, memory_action: str = "") -> Sequence[float]:
-        """What mem0 asks of its embedder."""
         return self._vectors[text]
 
     def embed_batch(self, texts: Sequence[str], memory_action: str = "") -> list[Sequence[float]]:

@@ -127,7 +127,6 @@ def show_detail(console: Console, detail: Detail) -> None:
 
 
 def as_data(report: Report) -> dict[str, Any]:
-    """A report as JSON data."""
     return {
         "title": report.title,
         "measures": [

@@ -211,7 +211,6 @@ class _Store:
         return bool(rank) and not _guessed(self.hits[query][rank - 1])
 
     def shown(self, query: str) -> str:
-        """As a cell."""
         rank = self.rank(query)
         return "-" if not rank else f"{rank}{'' if self.firm(query) else ' perhaps'}"
 

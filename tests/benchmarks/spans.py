@@ -27,13 +27,11 @@ class Spans:
         self._open: dict[str, float] = {}
 
     def add(self, name: str, begin: float) -> None:
-        """A span of that name ends now."""
         now = time.perf_counter()
         self._open[name] = self._open.get(name, 0.0) + now - begin
         self.began[name], self.ended[name] = begin, now
 
     def close(self) -> dict[str, float]:
-        """End the sample."""
         sample, self._open = self._open, {}
         self.samples.append(sample)
         return sample

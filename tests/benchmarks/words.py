@@ -24,8 +24,6 @@ def vocabulary(size: int = 6_000) -> list[str]:
 
 
 class Words:
-    """A source of sentences."""
-
     def __init__(self, seed: int) -> None:
         self._random = random.Random(seed)
         self._vocabulary = vocabulary()
@@ -46,5 +44,4 @@ class Words:
         return "\n".join(lines)[:characters]
 
     def question(self, words: int = 4) -> str:
-        """A few words to search for."""
         return " ".join(self._random.choices(self._vocabulary, self._weights, k=words))

@@ -138,8 +138,6 @@ class World:
 
 @dataclass
 class Making:
-    """What a world is made with."""
-
     folder: Path
     model: Model = field(default_factory=EchoModel)
     watch: events.Watch = events.unwatched
@@ -224,7 +222,6 @@ async def running(router: Router) -> AsyncIterator[None]:
 
 
 def place(number: int) -> Place:
-    """A channel of the guild."""
     return Place(PlaceId(f"{SOURCE}:c{number}"), PlaceKind.GUILD, GUILD, f"channel-{number}", bindings=("bench:g1",))
 
 

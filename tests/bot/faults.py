@@ -104,7 +104,6 @@ class Injection:
         return {site[0] for site in self.sites}
 
     def install(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Begin a round."""
         keep, injection = Supervisor.keep, self
         self.raised.clear()
 

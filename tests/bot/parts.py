@@ -184,7 +184,6 @@ def texts(request: Request) -> list[str]:
 
 
 def whole(request: Request) -> str:
-    """A request in one text."""
     return "\n".join([request.system, *(message.text for message in request.messages)])
 
 
@@ -197,8 +196,6 @@ def results(request: Request) -> list[tuple[str, bool]]:
 
 
 class Fate(Enum):
-    """What becomes of a send."""
-
     ARRIVES = "it arrives and is answered"
     LOST_ANSWER = "it arrives, but no answer comes"
     NOWHERE = "it does not arrive, and no answer comes"
@@ -311,7 +308,6 @@ def unconcerned(_tx: Tx, _row: OutRow, _words: str, _now: datetime) -> bool:
 
 
 def words_of(row: OutRow) -> TextDetail:
-    """How the words of a row are said."""
     assert isinstance(row.detail, TextDetail)
     return row.detail
 

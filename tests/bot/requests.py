@@ -70,7 +70,6 @@ def ringing(*more: Any) -> Setting:
 
 
 async def status(app: App) -> ServiceStatus:
-    """How a service is doing."""
     found = await app.services.registry.call("status", owner_at_terminal(), {})
     assert isinstance(found, ServiceStatus)
     return found

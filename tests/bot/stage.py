@@ -226,7 +226,6 @@ class Service:
         return await self.read(lambda rows: [found for p in _places(rows) for found in _outbox(rows, p)])
 
     async def erase(self, person: PersonId) -> Erasure:
-        """Erase somebody who wants it."""
         return await self.privacy.eraser.erase(person, person)
 
     def crash(self) -> None:
@@ -251,7 +250,6 @@ def _open(rows: Rows, now: datetime) -> int:
 
 
 async def until(true: Callable[[], Awaitable[bool]], seconds: float = PATIENCE) -> None:
-    """Look again and again until it is true."""
     async with asyncio.timeout(seconds):
         while not await true():
             await asyncio.sleep(0.002)

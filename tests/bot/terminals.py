@@ -39,8 +39,6 @@ class Screen(pyte.Screen):
 
 
 class Terminal:
-    """A command with a terminal around it."""
-
     def __init__(self, folder: Path, *arguments: str, **more: str) -> None:
         self._ours, theirs = pty.openpty()
         lines, columns = int(more.get("LINES", "24")), int(more.get("COLUMNS", "80"))

@@ -48,7 +48,6 @@ class Store:
 
 
 async def until(true: Callable[[], bool], seconds: float, what: Callable[[], str]) -> None:
-    """Look again and again until it is true."""
     try:
         async with asyncio.timeout(seconds):
             while not true():

@@ -118,7 +118,6 @@ class Life:
         return await self._process.ended()
 
     async def stop(self) -> int:
-        """SIGTERM, and wait."""
         self._process.send_signal(signal.SIGTERM)
         return await self.end()
 

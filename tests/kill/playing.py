@@ -119,7 +119,6 @@ class Play:
 
 
 async def play(ground: Ground, scenario: Scenario, kill: Kill | None) -> Played:
-    """One case on this ground."""
     case = await ground.case(scenario.name, fresh=scenario.fresh)
     case.home.environment |= scenario.variables
     if scenario.question is not None:

@@ -40,8 +40,6 @@ _NUMBERS = itertools.count(1)
 
 @dataclass
 class Tally:
-    """How it went."""
-
     rounds: int
     seconds: float = 0.0
     said: int = 0

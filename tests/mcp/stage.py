@@ -53,12 +53,10 @@ class Small:
 
     @property
     def process(self) -> int:
-        """The process that was started last."""
         return int((self.folder / "pid").read_text("utf-8"))
 
     @property
     def towns(self) -> list[str]:
-        """The towns that it was asked for."""
         return [call["arguments"]["town"] for call in self.called]
 
     def stdio(self, more: str = "", name: str = "weather") -> str:
@@ -77,7 +75,6 @@ class Small:
         )
 
     def http(self, port: int, more: str = "") -> str:
-        """The table for it as an address."""
         url, headers = f"http://127.0.0.1:{port}/mcp", 'headers = { Authorization = "WEATHER_KEY" }'
         return f'[mcp.weather]\nurl = "{url}"\n{headers}\n{more}\n'
 
@@ -141,7 +138,6 @@ class Stage:
 
 @asynccontextmanager
 async def weather(folder: Path, table: str, *, tools: str = '"mcp:weather", "recall"') -> AsyncIterator[Stage]:
-    """A service whose configuration has that table."""
     (folder / ".env").write_text(f"WEATHER_KEY={KEY}\n", "utf-8")
     toml = f'{table}\n[[agents]]\nname = "Carina"\ntools = [{tools}]\n'
     (folder / "carina.toml").write_text(toml, "utf-8")
@@ -159,5 +155,4 @@ async def weather(folder: Path, table: str, *, tools: str = '"mcp:weather", "rec
 
 
 def forecast(town: str = "Linz", **more: Any) -> Call:
-    """A call of its tool."""
     return call("weather_forecast", town=town, **more)

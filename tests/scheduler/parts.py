@@ -22,8 +22,6 @@ NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 @dataclass
 class Clock:
-    """Moved by hand."""
-
     now: datetime = NOON
 
     def __call__(self) -> datetime:

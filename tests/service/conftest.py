@@ -44,7 +44,6 @@ async def asking_first(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterato
 
 @pytest.fixture
 def asking(asking_first: Live) -> Iterator[Live]:
-    """Likewise, for one test."""
     yield from unscripted(asking_first)
 
 
@@ -56,13 +55,11 @@ def scripted(scripted_service: Live) -> Iterator[Live]:
 
 @pytest.fixture
 def impatient(impatient_service: Live) -> Iterator[Live]:
-    """Likewise."""
     yield from anew(impatient_service)
 
 
 @pytest.fixture
 def named(named_service: Live) -> Iterator[Live]:
-    """Likewise."""
     yield from anew(named_service)
 
 

@@ -64,7 +64,6 @@ class Service:
         return fitting()[count - 1]
 
     def logged_events(self, event: str) -> list[dict[str, Any]]:
-        """The events of that name so far."""
         return [found for found in self.events if found["event"] == event]
 
     async def stop(self, within: float = STOP_SECONDS) -> None:

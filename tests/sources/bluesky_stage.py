@@ -167,7 +167,6 @@ def opts_out(here: Ground, user: User) -> None:
 
 
 def denies(here: Ground, user: User) -> None:
-    """The owner does."""
     here.memory.denied.add(person_id(user.did))
 
 

@@ -144,8 +144,6 @@ class Ear:
 
 @dataclass
 class Running:
-    """A connected source."""
-
     source: DiscordSource
     ear: Ear
     task: asyncio.Task[None]

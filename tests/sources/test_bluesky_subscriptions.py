@@ -32,7 +32,6 @@ def source(here: Ground, filters: dict[str, Any] | None = None, **more: Any) -> 
 
 @contextlib.asynccontextmanager
 async def running(here: Ground, made: BlueskySource) -> AsyncIterator[BlueskySource]:
-    """The source at work, subscribed."""
     before = len(here.server.jetstream.asked)
     task = asyncio.create_task(made.run(here.deliver))
     try:

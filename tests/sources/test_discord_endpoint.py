@@ -34,7 +34,6 @@ from texts import speaking
 
 
 def delivery(place: PlaceId, text: str, **more: Any) -> Delivery:
-    """What an agent says."""
     return Delivery(OutboxId(snowflakes.next()), place, text, datetime.now(UTC), TurnId(1), **more)
 
 

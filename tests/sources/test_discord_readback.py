@@ -40,7 +40,6 @@ async def until(find: Callable[[], object]) -> None:
 
 
 async def heard_before(ana: Person, general: GuildChannel) -> Ear:
-    """An ear that heard one message there before."""
     ear = Ear()
     first = await ana.say(general, "<@bot> before")
     ear.cursors[place_id(general.id)] = str(first.id)

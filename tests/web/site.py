@@ -45,7 +45,6 @@ class Site:
         return found.data()
 
     async def link(self) -> str:
-        """A fresh sign-in link."""
         return str((await self.call("dashboard.open"))["url"])
 
     async def sign_in(self) -> None:
@@ -77,7 +76,6 @@ class Site:
         return await self.browser.post(path, data={"csrf": self.csrf, **fields})
 
     async def program(self, scope: str, **given: str) -> httpx.AsyncClient:
-        """A program with a token of that scope."""
         token = (await self.call("token.create", name=f"{scope}-{len(self.more)}", scope=scope, **given))["token"]
         self.more.append(client(self.address, headers={"Authorization": f"Bearer {token}"}))
         return self.more[-1]

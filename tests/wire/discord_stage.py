@@ -77,7 +77,6 @@ class Stage:
                 await asyncio.gather(task, return_exceptions=True)
 
     def place(self, channel: GuildChannel | None = None) -> discord.TextChannel:
-        """The channel as the client knows it."""
         found = self.bot.get_channel((channel or self.general).id)
         assert isinstance(found, discord.TextChannel)
         return found

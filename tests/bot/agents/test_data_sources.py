@@ -154,7 +154,6 @@ def source(kind: SourceType = "feed", address: str = "") -> DataSource:
 
 
 def heard_as_system(text: str) -> str:
-    """As the agent reads it."""
     return str(passage(text))
 
 
@@ -175,8 +174,6 @@ def test_a_notification_is_quoted_and_in_the_agents_own_words() -> None:
 
 @dataclass
 class Site:
-    """One address, and what it answers."""
-
     url: str = ""
     body: bytes = b""
     status: int = 200

@@ -43,8 +43,6 @@ class Look(Arguments):
 
 
 class Window(OutsideTool[Look]):
-    """A tool that brings something from outside."""
-
     name = "look_out"
     description = "Look out of the window."
     arguments: type[Arguments] = Look

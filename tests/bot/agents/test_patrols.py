@@ -68,7 +68,6 @@ class Watch:
         return str(status), unpacked(str(detail))
 
     def told(self) -> list[str]:
-        """What the owner was told."""
         return self.service.platform.texts(OWNERS_PLACE.id)
 
 

@@ -130,7 +130,6 @@ PLAIN = ("id", "audience", "status", "within", "search_text", "source")
 
 
 def _columns(rows: Rows) -> dict[str, set[str]]:
-    """The columns of text, by table."""
     found = dict[str, set[str]]()
     for (table,) in rows.all("SELECT name FROM sqlite_master WHERE type = 'table' AND instr(name, '_fts') = 0"):
         listed = rows.all("SELECT name FROM pragma_table_info(?) WHERE type = 'TEXT'", (table,))

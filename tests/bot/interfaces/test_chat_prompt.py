@@ -27,7 +27,6 @@ START = r"Ctrl-D ends the chat(?s:.)*\n>"
 
 
 def pasted(text: str) -> str:
-    """As a terminal marks what is pasted."""
     return f"\x1b[200~{text}\x1b[201~"
 
 

@@ -15,8 +15,6 @@ from sources.discord.client import BROKEN
 
 
 class Deferred:
-    """An interaction that was deferred, or not yet."""
-
     def __init__(self, *, deferred: bool) -> None:
         self.response = self.followup = self
         self.deferred = deferred

@@ -25,7 +25,6 @@ def every() -> Registry:
 
 
 async def told() -> list[dict[str, Any]]:
-    """What Discord is told of the commands."""
     tree = app_commands.CommandTree[Any](discord.Client(intents=discord.Intents.none()))
     Commands(every(), titles(), DiscordSettings(token=SecretStr("none"))).install(tree)
     return [await each.get_translated_payload(tree, CatalogTranslator()) for each in tree.get_commands()]

@@ -27,7 +27,6 @@ def rows(name: str) -> pytest.MarkDecorator:
 
 
 def shown(intent: Intent) -> str:
-    """An intent as the tables write it."""
     values = (intent.name, intent.text, intent.when, intent.other, intent.number or "")
     return f"{intent.act}: {' | '.join(str(value) for value in values if value)}".rstrip(": ")
 

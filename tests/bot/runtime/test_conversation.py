@@ -39,8 +39,6 @@ class Word(Arguments):
 
 
 class Bell(OutsideTool[Word]):
-    """A tool that leaves the process."""
-
     name = "bell"
     description = "Rings."
     arguments: type[Arguments] = Word

@@ -28,7 +28,6 @@ async def entries(service: Service) -> list[str]:
 
 
 async def everywhere(service: Service, word: str) -> list[str]:
-    """The tables that hold a word."""
     sql = """SELECT 'messages' FROM messages WHERE content || coalesce(tool_args, '') LIKE :word
         UNION SELECT 'archival_entries' FROM archival_entries WHERE content LIKE :word
         UNION SELECT 'outbox' FROM outbox WHERE content || detail LIKE :word

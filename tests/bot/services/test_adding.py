@@ -54,8 +54,6 @@ class Greetings:
 
 
 class Folders:
-    """Another, which asks."""
-
     titles: ClassVar = {"cards": "Manage cards"}
 
     @operation("cards.give", "Give a card", Action.HELP, Options(via=frozenset({Via.DISCORD})))

@@ -25,7 +25,6 @@ IN_CHARGE = People((PERSON,), (BOB.id,))
 async def call(
     service: Service, name: str, caller: Caller | None = None, wake: Wake | None = None, **given: Any
 ) -> Any:
-    """What a call gives to a program."""
     inbox = Inbox(service.database, wake or service.runtime.answer, utc_now)
     offered = registry(inbox, Databases(service.constellations), people=IN_CHARGE)
     return (await offered.call(name, caller or owner_at_terminal(), given)).data()

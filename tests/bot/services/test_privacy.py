@@ -54,12 +54,10 @@ async def result(service: Service, what: str, who: PersonId = ANN.id, **more: An
 
 
 async def asked(service: Service, what: str, who: PersonId = ANN.id, **more: Any) -> Any:
-    """The same as data."""
     return (await result(service, what, who, **more)).data()
 
 
 async def told(service: Service, what: str) -> str:
-    """The same as it reads."""
     return "\n".join((await result(service, what)).lines(PLAIN))
 
 

@@ -117,8 +117,6 @@ class Say(Arguments):
 
 
 class Echo:
-    """Says what it is told."""
-
     @operation("echo.say", "Say something", Action.KEEP, Options(changes=True, keeps=True))
     async def say(self, _caller: Caller, arguments: Say) -> Sentence:
         return Sentence(text=" ".join([arguments.words] * arguments.times))
@@ -252,8 +250,6 @@ def test_two_operations_do_not_share_a_name() -> None:
 
 
 class Bare:
-    """Without a group."""
-
     @operation("show", "Show something", Action.HELP, Options(default=True))
     async def show(self, _caller: Caller, arguments: Say) -> Sentence:
         return Sentence(text=arguments.words)

@@ -45,7 +45,6 @@ def summarises(request: Request) -> bool:
 
 
 def told(request: Request) -> str:
-    """What a summariser was given."""
     (message,) = request.messages
     return message.text
 

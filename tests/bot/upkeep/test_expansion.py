@@ -71,7 +71,6 @@ class Ground:
         return text
 
     async def run(self, **later: float) -> None:
-        """Whatever is due runs."""
         self.service.clock.forward(timedelta(**later).total_seconds())
         self.runner.changed(self.service.home)
         await self.runner.tick()

@@ -68,7 +68,6 @@ class Ground:
         return await self._registry.call(f"dream.{name}", caller, given)
 
     async def told(self, name: str, caller: Caller) -> str:
-        """What comes of it in words."""
         return "\n".join((await self.call(name, caller)).lines(Plain("UTC", self.service.clock())))
 
     async def report(self, caller: Caller | None = None) -> str:
@@ -78,7 +77,6 @@ class Ground:
         return await self.service.read(lambda rows: agents.every_agent(rows)[0].id)
 
     async def keep(self, *texts: str, audience: Audience = GUILD, person: Any = ANN, **more: Any) -> list[Entry]:
-        """Store entries of a person."""
         agent, clock = await self.agent(), self.service.clock
 
         def work(tx: Tx) -> list[Entry]:

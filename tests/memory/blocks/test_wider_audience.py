@@ -41,7 +41,6 @@ def place(tx: Tx, audience: Audience) -> None:
 
 
 def turn(tx: Tx, number: int, person: PersonId, audience: Audience = DM) -> Author:
-    """An agent in a turn of somebody."""
     tx.insert(
         "turns",
         {"id": number, "agent_id": ADA, "place_id": "p", "person_id": person, "audience": audience, "trust": 2,

@@ -81,7 +81,6 @@ def registry(tmp_path: Path) -> Iterator[Tx]:
 
 
 def said(tx: Tx, turn: Turn, text: str, role: messages.Role = "assistant", args: str | None = None) -> MessageId:
-    """A row of a turn of ours."""
     call = "call_1" if role == "tool" or args else None
     row = Said(
         turn.id, 1, turn.place, STAR, turn.person, "Star", role, text, "discord", turn.scope.audience, Trust.AGENT,

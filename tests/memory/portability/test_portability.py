@@ -96,7 +96,6 @@ def write(home: Path, target: Path, part: Part = WHOLE, passphrase: str = "", **
 
 @pytest.fixture(scope="module")
 def car(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All of it in a file."""
     path = tmp_path_factory.mktemp("car") / "one.car"
     write(home, path)
     return path

@@ -57,7 +57,6 @@ def say(
     person: PersonId = ANN,
     at: datetime = NOON,
 ) -> MessageId:
-    """Something that a person said."""
     number = tx.one("SELECT count(*) AS n FROM messages")
     external = str(number["n"] if number is not None else 0)
     return messages.add_heard(tx, Heard(place, person, "Ann", text, "discord", external, audience, Trust.APPROVED, at))

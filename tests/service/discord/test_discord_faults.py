@@ -78,7 +78,6 @@ def break_gateway(t: Live, fault: str) -> None:
 
 
 async def discord_line(t: Live) -> str:
-    """What the status says of Discord."""
     return next(line for line in (await t.service.run("status"))[1].splitlines() if line.startswith("discord"))
 
 

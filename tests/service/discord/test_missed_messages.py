@@ -14,7 +14,6 @@ def history(of: GuildChannel) -> str:
 
 
 async def answered(t: Live, missed: Message) -> None:
-    """What was missed has its one answer."""
     await t.general.wait_for_bot(lambda message: "Elm Street" in message.text, after=missed, timeout=LATER)
     assert len([message for message in t.general.from_bot if message.id > missed.id]) == 2, (
         "and the live one has its own"

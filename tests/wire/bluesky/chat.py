@@ -13,8 +13,6 @@ PROXY = "did:web:api.bsky.chat#bsky_chat"
 
 
 class Chat:
-    """The conversations of all accounts."""
-
     def __init__(self) -> None:
         self.there = True
         """Whether the server has this service; without it calls are answered with 500, as the real one does."""
@@ -51,7 +49,6 @@ class Chat:
         return self._said.get(frozenset((one.did, other.did)), [])
 
     def texts(self, sender: User, to: User) -> list[str]:
-        """What somebody said to somebody."""
         return [each["text"] for each in self.between(sender, to) if each["sender"]["did"] == sender.did]
 
     def answer(self, server: "BlueskyServer", method: str, user: User, data: Json, proxy: str) -> Json:

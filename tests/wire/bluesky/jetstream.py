@@ -30,7 +30,6 @@ class Jetstream:
         self._readers: dict[web.WebSocketResponse, asyncio.Event] = {}
 
     def note(self, post: "Post") -> None:
-        """A post was made."""
         self.send(post.author.did, post.uri.rpartition("/")[2], post.cid, post.record)
 
     def send(self, did: str, key: str, cid: str, record: Json | None, operation: str = "create") -> None:

@@ -35,8 +35,6 @@ class Invalid(Exception):
 
 @dataclass(eq=False)
 class User:
-    """One account."""
-
     world: "World"
     did: str
     handle: str
@@ -79,7 +77,6 @@ class User:
         return self.world.create(self, POSTS, f"3k{next(self.world.numbers):011d}", record)
 
     def like(self, post: "Post", reason: str = "like") -> None:
-        """Like a post, or repost it."""
         self._act(f"app.bsky.feed.{reason}", post.reference)
 
     def follow(self, other: "User") -> None:
@@ -96,8 +93,6 @@ class User:
 
 @dataclass(eq=False)
 class Post:
-    """A record of the collection of posts."""
-
     world: "World"
     author: User
     uri: str

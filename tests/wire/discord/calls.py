@@ -15,8 +15,6 @@ from tests.wire.discord.messages import Json
 
 @dataclass(frozen=True)
 class SentFile:
-    """A file that came with a request."""
-
     field: str
     filename: str
     data: bytes
@@ -39,7 +37,6 @@ class Request:
     at: float = field(default_factory=time.monotonic)
 
     def id(self, name: str) -> int:
-        """A path parameter that is an id."""
         text = self.params[name]
         if not text.isdecimal():
             raise refuse(10003 if name == "channel_id" else 10008 if name == "message_id" else 10015)

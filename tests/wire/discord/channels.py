@@ -22,8 +22,6 @@ NEWS_THREAD, PUBLIC_THREAD, PRIVATE_THREAD, FORUM = 10, 11, 12, 15
 
 @dataclass(frozen=True)
 class Typing:
-    """Someone began to type."""
-
     user: User
     at: datetime = field(default_factory=lambda: datetime.now(UTC))
 
@@ -75,7 +73,6 @@ class Channel:
         raise NotImplementedError
 
     def payload(self) -> Json:
-        """The channel as Discord writes it."""
         raise NotImplementedError
 
     def may(self, user: User, *names: str) -> bool:
@@ -168,7 +165,6 @@ class GuildChannel(Channel):
         self._changed()
 
     def delete(self) -> None:
-        """Remove the channel and its threads."""
         for thread in self.threads:
             thread.delete()
         self._guild.channels.remove(self)

@@ -141,8 +141,6 @@ class Session:
 
 
 class Gateway:
-    """All sessions of the bot."""
-
     def __init__(self, world: World, token: str) -> None:
         self.world = world
         self.token = token
@@ -159,7 +157,6 @@ class Gateway:
 
     @property
     def live(self) -> list[Session]:
-        """The sessions that are connected now."""
         return [session for session in self.sessions.values() if session.connection is not None]
 
     def publish(self, event: Event) -> None:
@@ -342,5 +339,4 @@ def application_flags(world: World) -> int:
 
 
 def make_token(bot_id: int) -> str:
-    """A bot token of the usual shape."""
     return base64.b64encode(str(bot_id).encode()).decode().rstrip("=") + ".Gtest0." + secrets.token_hex(19)

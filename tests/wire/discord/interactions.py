@@ -33,8 +33,6 @@ COMMAND, COMPONENT, AUTOCOMPLETE, MODAL = 2, 3, 4, 5
 
 @dataclass(frozen=True)
 class Choice:
-    """One suggestion of an autocomplete."""
-
     name: str
     value: Any
 

@@ -81,8 +81,6 @@ class Draft:
 
 @dataclass(eq=False)
 class Message:
-    """A message as the server keeps it."""
-
     id: int
     channel: Channel
     author: User

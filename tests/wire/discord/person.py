@@ -39,7 +39,6 @@ class Person(User):
 
     @property
     def direct(self) -> DirectChannel:
-        """This person's direct channel with the bot."""
         return self.world.direct(self)
 
     async def say(
@@ -101,7 +100,6 @@ class Person(User):
         return threads.without_message(self.world, place, self, name, private=private)
 
     async def post(self, forum: GuildChannel, title: str, content: str) -> tuple[Thread, Message]:
-        """Open a post in a forum."""
         draft = Draft(content=content.replace("<@bot>", self.world.bot.mention))
         return threads.forum_post(self.world, forum, self, title, draft)
 

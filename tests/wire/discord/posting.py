@@ -165,7 +165,6 @@ def edit(world: World, message: Message, draft: Draft) -> Message:
 
 
 def delete(world: World, message: Message) -> None:
-    """Remove a message for good."""
     message.deleted = True
     if message.only_for is not None:
         world.changes.notify()
@@ -235,7 +234,6 @@ def _reaction_event(message: Message, user: User, emoji: str) -> Json:
 
 
 def type_in(world: World, channel: Channel, user: User) -> None:
-    """Show the typing sign."""
     require(channel, user, "send_messages")
     typing = Typing(user)
     channel.typings.append(typing)

@@ -85,7 +85,6 @@ class DiscordServer:
 
     @property
     def bot(self) -> User:
-        """The bot's account."""
         return self.world.bot
 
     @property
@@ -104,7 +103,6 @@ class DiscordServer:
 
     @property
     def unserved(self) -> list[str]:
-        """Requests for which there is no route."""
         return self._rest.unserved
 
     @property
@@ -186,7 +184,6 @@ class DiscordServer:
         return await self.until(find, timeout, f"{count} x {method} {path}")
 
     def requests_to(self, method: str, path: str) -> list[Request]:
-        """The requests so far that match."""
         return [r for r in self.requests if r.method == method and fnmatchcase(r.path, path)]
 
     def environment(self, *, hurry: bool = True) -> dict[str, str]:

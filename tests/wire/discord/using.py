@@ -166,7 +166,6 @@ def resolve(channel: Channel, value: User | Role | Channel, resolved: dict[str, 
 
 
 def menu_data(world: World, user: User, channel: Channel, name: str, target: Message | User) -> Json:
-    """The data of a context menu command."""
     command = _find(world, user, channel, name, 3 if isinstance(target, Message) else 2)
     resolved: dict[str, Json] = {}
     if isinstance(target, Message):

@@ -79,7 +79,6 @@ class World:
         return user
 
     def guild(self, name: str, *, with_bot: bool = True) -> Guild:
-        """A new guild, usually with the bot in it."""
         guild = Guild(self, name, with_bot=with_bot)
         self.guilds[guild.id] = guild
         self.emit("GUILD_CREATE", {}, guild)

@@ -19,7 +19,6 @@ def agents(*names: str) -> str:
 
 
 def who(request: Request) -> str:
-    """The agent that a request is for."""
     return request.system.partition("You are ")[2].partition(".")[0]
 
 
@@ -44,7 +43,6 @@ class Cast(ScriptedModel):
         return [who(request) for request in self.requests]
 
     def of(self, name: str) -> list[Request]:
-        """What one of them was shown."""
         return [request for request in self.requests if who(request) == name]
 
 

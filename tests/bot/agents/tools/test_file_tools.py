@@ -35,8 +35,6 @@ class Scene:
     async def folder(
         self, name: str = "papers", kind: FolderKind = "local", access: Access = "read", audience: Audience = OWNER
     ) -> Folder:
-        """Make a folder and attach it."""
-
         def work(tx: Tx) -> Folder:
             path = str(self.papers.resolve()) if kind == "local" else ""
             folder = folders.create(tx, NewFolder(name, kind, audience, f"about {name}", path), NOON)
@@ -56,7 +54,6 @@ class Scene:
         return results(self.service.model.requests[-1])[-1]
 
     async def request(self, place: Place = OWNERS, speaker: Speaker = OLGA) -> Request:
-        """What the model is asked with."""
         self._count += 1
         await self.service.heard(said("hello", self._count, place, speaker))
         return self.service.model.requests[-1]

@@ -43,7 +43,6 @@ def desk(service: Service) -> Search:
 
 
 async def found(of: Search, text: str, **conditions: Any) -> Found:
-    """What the owner finds."""
     result = await registry(of).call("search", owner_at_terminal(), {"text": text, **conditions})
     assert isinstance(result, Found)
     return result

@@ -39,8 +39,6 @@ class Nothing(Arguments):
 
 @dataclass
 class Ledger(ReadTool[Arguments]):
-    """A tool whose result is long."""
-
     text: str = LEDGER
     trust: Trust = Trust.SYSTEM
     name: str = "ledger"
