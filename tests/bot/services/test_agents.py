@@ -58,7 +58,7 @@ async def test_everybody_sees_who_there_is_and_only_those_in_charge_how_they_are
     assert (row["model"], row["file"]) == ("", "")
     _, (row,) = await told(app, "agent.list", EVA)
     assert (row["model"], row["file"]) == ("offline", "as in carina.toml")
-    assert (await told(app, "group.list", ANN))[0] == "- Main (round\\_robin): Star\n"
+    assert (await told(app, "group.list", ANN))[0] == "- Main (taking turns): Star\n"
     assert (await told(app, "group.list", EVA))[1][0]["answers_in"] == "everywhere else"
 
 
