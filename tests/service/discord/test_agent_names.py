@@ -93,7 +93,7 @@ async def test_who_there_is_and_who_cannot_be_talked_to(tmp_path: Path) -> None:
         refused(await t.ana.command("chat group", {"name": "Sun", "text": text}, t.general), "There is no group 'Sun'")
         assert [each.value for each in await t.ana.autocomplete("chat agent", "name", "mo", t.general)] == ["Moon"]
         listed = (await t.olga.command("admin group list", None, t.general)).text
-        assert listed == "### Groups\n- Main (round\\_robin): Star\n- Night (round\\_robin): Moon"
+        assert listed == "### Groups\n- Main (taking turns): Star\n- Night (taking turns): Moon"
         refused(await t.ana.command("admin group show", {"group": "Main"}), "Only an admin may")
         shown = (await t.olga.command("admin group show", {"group": "main"})).message
         assert shown is not None
