@@ -102,18 +102,22 @@ class ChatCompletions:
     def _message(self, message: Message) -> Ready:
         match message:
             case ToolMessage(call_id, _, text):
-                return _said("tool", normalize.shown(text), normalize.call_id(call_id))
+                return _said("tool", normalize.shown(text), self._id(call_id))
             case AssistantMessage(text, ()):
                 return _said("assistant", text)
             case AssistantMessage(text, calls):
                 said = text if text.strip() else None
-                made = [{**_call(call), **self._signed()} for call in calls]
+                made = [{"id": self._id(call.id), **_call(call), **self._signed()} for call in calls]
                 return Ready(as_json({"role": "assistant", "content": said, "tool_calls": made}))
         if not (message.images and self.sees):
             return _said("user", normalize.shown(normalize.in_words(message).text))
         pictures = [{"type": "image_url", "image_url": {"url": url}} for url in message.images]
         content = [{"type": "text", "text": normalize.shown(message.text)}, *pictures]
         return Ready(as_json({"role": "user", "content": content}))
+
+    def _id(self, given: str) -> str:
+        """Of a call that another model made, too: Mistral refuses ids that are not like its own."""
+        return normalize.short_call_id(given) if self.provider == "mistral" else normalize.call_id(given)
 
     def _signed(self) -> dict[str, Any]:
         return {"extra_content": _UNSIGNED} if self.provider == "google" else {}
@@ -179,4 +183,4 @@ def _said(role: str, text: str, call: str = "") -> Ready:
 
 def _call(call: Call) -> dict[str, Any]:
     function = {"name": normalize.tool_name(call.name), "arguments": normalize.arguments(call.arguments)}
-    return {"id": normalize.call_id(call.id), "type": "function", "function": function}
+    return {"type": "function", "function": function}

@@ -38,9 +38,11 @@ from bot.models.normalize import Pieces, clean
 from texts import gettext_lazy
 
 _OVERFLOW = re.compile(
-    r"context.?(size|length|window)|prompt is too long|too many tokens|exceed_context", re.IGNORECASE
+    r"context.?(size|length|window)|prompt is too long|too many tokens|exceed_context|token count .{0,40}exceeds",
+    re.IGNORECASE,
 )
 _SPENT = re.compile(r"insufficient_quota|billing|credit balance", re.IGNORECASE)
+_NO_KEY = re.compile(r"API key (not valid|not found|expired)", re.IGNORECASE)  # Google's words
 _BUSY_STATUS = (408, 409, 425, 429)
 _LONGEST_MESSAGE = 200
 
@@ -67,7 +69,7 @@ def refusal(status: int, document: object, retry_after: float | None, model: str
         return ModelRefused(
             gettext_lazy("{model} refused access ({code})", model=model, code=code), trouble=Trouble.QUOTA
         )
-    if status in (401, 403):
+    if status in (401, 403) or (status == 400 and _NO_KEY.search(told)):
         return ModelRefused(
             gettext_lazy("{model} refused access ({code})", model=model, code=code), trouble=Trouble.KEY
         )
@@ -126,7 +128,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def _error(document: object) -> Mapping[str, Any]:
-    """What is told of it: servers say it as an object, as a text, or without an envelope."""
+    """What is told of it: servers say it as an object, alone in a list, as a text, or without an envelope."""
+    document = document[0] if isinstance(document, list) and document else document
     found = document.get("error", document) if isinstance(document, dict) else document
     return found if isinstance(found, dict) else {"message": found}
 

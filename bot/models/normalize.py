@@ -64,7 +64,16 @@ def call_id(given: str) -> str:
     """Providers take different characters and lengths; an id that not all of them take becomes its hash."""
     if re.fullmatch(r"[A-Za-z0-9_-]{1,40}", given):
         return given
-    return "call_" + hashlib.sha256(clean(given).encode()).hexdigest()[:24]
+    return f"call_{_hash(given)[:24]}"
+
+
+def short_call_id(given: str) -> str:
+    """The same where the only ids that are taken are nine letters and digits."""
+    return given if re.fullmatch(r"[A-Za-z0-9]{9}", given) else _hash(given)[:9]
+
+
+def _hash(given: str) -> str:
+    return hashlib.sha256(clean(given).encode()).hexdigest()
 
 
 def tool_name(name: str) -> str:

@@ -32,6 +32,7 @@ DERIVED_COLUMNS = frozenset({("memory_blocks", "search_text")})
 CONVERSATION = frozenset(
     [
         "messages",
+        "message_files",
         "inbox",
         "outbox",
         "turns",

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -28,7 +29,7 @@ from bot.models.base import (
     UserMessage,
 )
 from bot.models.chat_completions import connect
-from bot.models.http_model import HttpModel
+from bot.models.http_model import HttpModel, refusal
 from tests.bot.models.scripted import HELLO, events, last
 from tests.wire import PATIENCE
 from tests.wire import model as wire
@@ -235,6 +236,8 @@ FAULTS = [
     Fault(wire.CONTEXT_OVERFLOW, ContextTooLong, "too long"),
     Fault(wire.Fail(413), ContextTooLong, "too long"),
     Fault(wire.Fail(400, message="request exceeds the available context size"), ContextTooLong, "too long"),
+    Fault(wire.Fail(400, message="The input token count (9) exceeds the maximum of 8."), ContextTooLong, "too long"),
+    Fault(wire.Fail(400, message="API key not valid. Please pass a valid API key."), ModelRefused, "refused access"),
     Fault(wire.Broken(after_chunks=2), ModelBusy, "connection", 2),
     Fault(wire.Disconnect(), ModelBusy, "connection"),
     Fault(wire.Ended(after_chunks=2), ModelGarbage, "invalid answer", 2),
@@ -340,5 +343,13 @@ async def test_providers_get_what_they_want_beside_the_protocol(
         await last(model, replace(TOOLS, messages=(*HELLO.messages, call, FIRST, UserMessage("hm")), max_tokens=7))
     [request] = server.requests
     assert [message["role"] for message in request.messages] == roles
-    assert ("extra_content" in request.messages[2]["tool_calls"][0]) is signed
+    [made] = request.messages[2]["tool_calls"]
+    assert ("extra_content" in made) is signed
+    assert request.messages[3]["tool_call_id"] == made["id"]
+    assert re.fullmatch("[A-Za-z0-9]{9}" if name == "mistral:m" else "c1", made["id"])  # its server takes no others
     assert request.body["max_tokens"] == 7
+
+
+def test_an_error_alone_in_a_list_is_read_too() -> None:
+    told = [{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}]
+    assert isinstance(refusal(400, told, None, "google:m", ""), ModelRefused)

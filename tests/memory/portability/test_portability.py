@@ -73,11 +73,14 @@ def file_in(folder: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data folder with two agents, a group, people, blocks, messages and jobs."""
+    """A data folder with two agents, a group, people, blocks, messages, one of them with a file, and jobs."""
     folder = tmp_path_factory.mktemp("home")
     with tarfile.open(RECORDED) as recorded:
         recorded.extractall(folder, filter="data")
     migrate(file_in(folder / "data"), Kind.CONSTELLATION, NOW)
+    with closing(connect(file_in(folder / "data"))) as raw:
+        sql = "INSERT INTO message_files SELECT max(id), 0, 'a.txt', 'text/plain', 1, '', x'61', audience FROM messages"
+        raw.execute(sql)
     return folder / "data"
 
 
