@@ -67,7 +67,7 @@ def _received(one: Offered, number: int) -> Attachment:
 
 def with_text(file: Attachment, content: bytes) -> Attachment:
     text = decode(content)
-    return replace(file, text=text) if text is not None else replace(file, skipped=NEITHER)
+    return replace(file, skipped=NEITHER) if text is None else replace(file, content_type="text/plain", text=text)
 
 
 def decode(body: bytes) -> str | None:

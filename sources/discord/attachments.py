@@ -75,8 +75,9 @@ async def fetched(plan: list[Attachment], fetcher: Fetcher) -> tuple[Attachment,
 async def _read(one: Attachment, fetcher: Fetcher) -> Attachment:
     if not may_be_text(one):
         return one
+    url, one = one.url, replace(one, url="")  # only pictures that models can see keep theirs
     try:
-        body = await outside(ATTACHMENT, fetcher.get(one.url, MAX_TEXT), SECONDS)
+        body = await outside(ATTACHMENT, fetcher.get(url, MAX_TEXT), SECONDS)
     except TimeoutError:
         return replace(one, skipped="the download took too long")
     except FetchFailed as why:

@@ -190,9 +190,11 @@ async def test_fifty_files_and_a_huge_one(server: DiscordServer) -> None:
         Upload("song.mp3", b"ID3\xff", "audio/mpeg"),
         Upload("gone.txt", b"x", "text/plain", status=404),
         Upload("binary.txt", b"\x00\x01\xff", "text/plain"),
+        Upload("drawing.svg", b"<svg/>", "image/svg+xml"),
+        Upload("old.bmp", b"BM\xff", "image/bmp"),
     ]
     async with connected(server) as running:
-        await ana.say(general, "<@bot> look", attachments=files + [Upload(f"{n}.txt", b"x") for n in range(43)])
+        await ana.say(general, "<@bot> look", attachments=files + [Upload(f"{n}.txt", b"x") for n in range(41)])
         heard = await running.ear.next()
     assert len(heard.attachments) == 50
     by_name = {one.name: one for one in heard.attachments}
@@ -204,8 +206,10 @@ async def test_fifty_files_and_a_huge_one(server: DiscordServer) -> None:
     assert by_name["song.mp3"].skipped == NEITHER
     assert by_name["gone.txt"].skipped == "the file server answered 404"
     assert by_name["binary.txt"].skipped == NEITHER
-    assert by_name["2.txt"].text == "x"
-    assert by_name["3.txt"].skipped.startswith("only the first 10")
+    assert (by_name["drawing.svg"].text, by_name["old.bmp"].skipped) == ("<svg/>", NEITHER)
+    assert [one.name for one in heard.attachments if one.url] == ["cat.png"]
+    assert by_name["0.txt"].text == "x"
+    assert by_name["1.txt"].skipped.startswith("only the first 10")
     fetched = [one.path for one in server.requests if "huge" in one.path]
     assert fetched == []
 

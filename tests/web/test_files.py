@@ -59,13 +59,14 @@ async def test_files_reach_the_model_and_are_shown_again_but_never_run(tmp_path:
         files = (
             (EVIL, PNG, "image/png"), ("../a\r\nb.html", PAGE, "text/html"),
             ("report.pdf", b"%PDF\xff", "application/pdf"), ("liar.png", PAGE, "image/png"),
-            ("big.txt", b"x" * 20_481, "text/plain"),
+            ("big.txt", b"x" * 20_481, "text/plain"), ("b.svg", b"<svg/>", "image/svg+xml"),
         )  # fmt: skip
         posted = await sent(s, *files)
         assert "A boat." in await answered(s, posted)
         text, pictures = parts(model.requests[0])
         assert pictures == [held(PNG)]
         assert PAGE.decode() in text
+        assert "<svg/>" in text
         assert f"report.pdf, application/pdf, 5 bytes: {NEITHER}]" in text
         assert f"liar.png, image/png, 25 bytes: {NEITHER}]" in text
         assert f"big.txt, text/plain, 20481 bytes: {NEITHER}]" in text
@@ -76,8 +77,8 @@ async def test_files_reach_the_model_and_are_shown_again_but_never_run(tmp_path:
             assert mark not in posted.text
         assert page.count(NEITHER) == 3
         found = links(page)
-        assert len(found) == 2
-        shown, saved = [await s.get(each) for each in found]
+        shown, saved, drawn = [await s.get(each) for each in found]
+        assert drawn.headers["content-type"] == "application/octet-stream"
         assert (shown.content, shown.headers["content-type"]) == (PNG, "image/png")
         assert (saved.content, saved.headers["content-type"]) == (PAGE, "application/octet-stream")
         for each, disposition in ((shown, "inline"), (saved, "attachment")):
@@ -98,7 +99,7 @@ async def test_files_reach_the_model_and_are_shown_again_but_never_run(tmp_path:
         assert (await s.get(link)).status_code == 200
         await s.post("/chat/Carina/stop", id=taken_back.headers["x-asked"])
         assert (await s.get(link)).status_code == 404
-        assert await left(s) == {unquote(shown_name), "../a%0D%0Ab.html", "report.pdf", "liar.png", "big.txt"}
+        assert await left(s) == {unquote(shown_name), "../a%0D%0Ab.html", "report.pdf", "liar.png", "big.txt", "b.svg"}
 
 
 async def left(s: Site) -> set[str]:
