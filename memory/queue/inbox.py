@@ -391,6 +391,14 @@ def get(rows: Rows, identifier: InboxId) -> InRow | None:
     return _row.first(rows, "SELECT * FROM inbox WHERE id = ?", (identifier,))
 
 
+def of_messages(rows: Rows, said: Iterable[MessageId]) -> dict[MessageId, InboxId]:
+    """With which row each message arrived, or which an answer answers, for the owner's pages; numbers alone."""
+    sql = """SELECT m.id AS message, coalesce((SELECT min(id) FROM inbox WHERE message_id = m.id),
+                 (SELECT min(id) FROM inbox WHERE turn_id = m.batch_id)) AS row
+             FROM messages m WHERE m.id IN (SELECT value FROM json_each(?)) AND row IS NOT NULL"""
+    return {MessageId(message): InboxId(row) for message, row in rows.all(sql, (json.dumps(list(said)),))}
+
+
 def by_external(rows: Rows, source: str, external_id: str) -> InRow | None:
     """The row that a source knows by that id, for who waits for what becomes of it."""
     return _row.first(rows, "SELECT * FROM inbox WHERE source = ? AND external_id = ?", (source, external_id))

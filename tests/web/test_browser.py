@@ -230,6 +230,18 @@ async def test_an_answer_appears_as_it_is_written_and_the_page_lives(tmp_path: P
             while await page.locator("#live .rows > li").count() == rows:
                 await page.wait_for_timeout(200)
         assert wrong == []
+        await page.goto(f"{s.address}/chat/Carina")
+        await page.fill("form.composer textarea", "half a thought")
+        await s.call("dashboard.sign-out", session="all")
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector("text=because you are signed out")
+        await page.goto((await s.call("dashboard.open"))["url"])
+        await page.wait_for_url(f"{s.address}/")
+        await page.goto(f"{s.address}/chat/Carina")
+        assert await page.input_value("form.composer textarea") == "half a thought"
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".say.mine:has-text('half a thought') footer")
+        assert await page.evaluate("sessionStorage.getItem('draft /chat/Carina')") == ""
 
 
 _DROP = """([kind, name, type, text]) => {

@@ -274,6 +274,11 @@ async def test_a_chat_is_searched_and_its_messages_have_links(tmp_path: Path) ->
         around = (await s.get(link[1])).text
         assert f'id="m{link[2]}"' in around
         assert "100% of it" in around
+        found = (await s.get("/search?text=elm")).text
+        rows = set(re.findall(r'href="(/messages/\d+)"', found))
+        assert rows, "what was said and its answer lead to the page of the message"
+        for row in rows:
+            assert "dentist is on Elm Street" in (await s.get(row)).text
 
 
 async def test_what_cannot_be_undone_has_a_red_button(tmp_path: Path) -> None:
@@ -509,6 +514,16 @@ async def test_the_schedule_shows_tasks_as_a_tree(tmp_path: Path) -> None:
         assert found == [("0", "move house"), ("1", "pack books"), ("0", "water the plants")]
         assert "<bdi>room: hall</bdi>" in page
         assert "in progress" in page
+        await s.call("remind.me", text="call the bank", when="in 30 minutes")
+        page = (await s.get("/schedule")).text
+        drawn = re.search(
+            r'<rect class="f6" x="([\d.]+)"[^>]*><rect class="f0" x="([\d.]+)"[^>]*><title>[^<]* call the bank<', page
+        )
+        assert drawn is not None
+        assert 2.8 < float(drawn[2]) - float(drawn[1]) < 3.2, "half an hour of the seven days that are 1,000 wide"
+        for job in await s.call("jobs.list"):
+            await s.call("jobs.pause", job=job["id"])
+        assert "<b>0</b><span>jobs due within an hour</span>" in (await s.get("/")).text
 
 
 async def test_pages_speak_the_language_of_the_browser(tmp_path: Path) -> None:

@@ -18,29 +18,36 @@ from bot.services.people.places import MODES
 from bot.services.people.privacy_results import Seen
 from bot.services.registry import Operation
 from bot.services.results import Result
+from bot.services.system.jobs import JobRow
+from memory.queue import inbox
+from memory.store.ids import MessageId
 from scheduler.zones import zone_of
 from texts import _, error_text
 
 _DAYS = (1, 7, 30, 90)
 _WEEK = 7
+_SOON = timedelta(hours=1)
 _CALENDAR_DAYS = 35
 _HITS, _MORE_HITS = 10, 50
 _MORE_FILTERS = frozenset({"until", "author", "role", "place", "category", "tag"})
 _LINES = 300
 _TOLD_ELSEWHERE = ("reminder:", "event:")
 """Jobs of reminders and events, which are shown as such."""
+_KINDS = ("reminder", "event", "task", "job")
 
 
 async def overview(ctx: Context) -> Response:
     """How everything is, and what has to be seen to."""
     done = await outcome(ctx)
-    status, day, week, waiting, undelivered = await asyncio.gather(
+    status, day, week, waiting, undelivered, jobs = await asyncio.gather(
         ctx.call("status"),
         ctx.try_call("cost", days=1, by="day"),
         ctx.try_call("inbox.days", days=_WEEK),
         ctx.try_call("permits.list"),
         ctx.rows("outbox.list"),
+        ctx.rows("jobs.list"),
     )
+    soon = ctx.web.clock() + _SOON
     cost = 0.0 if isinstance(day, str) else sum(bill.cost_usd for bill in day.bills[:1])
     budget = None if isinstance(day, str) else next((b for b in day.budgets.rows if b.each == "day" and b.usd), None)
     return ctx.page(
@@ -52,6 +59,7 @@ async def overview(ctx: Context) -> Response:
         week=None if isinstance(week, str) else week,
         requests=() if isinstance(waiting, str) else waiting.requests,
         undelivered=undelivered,
+        due=sum(each.next is not None and each.next <= soon and each.state != "paused" for each in _own(jobs)),
         **done,
     )
 
@@ -72,12 +80,14 @@ async def search(ctx: Context) -> Response:
     limit = _MORE_HITS if ctx.query("all") else _HITS
     found = await ctx.try_call("search", **wanted, limit=limit) if wanted else None
     failed = found if isinstance(found, str) else ""
+    said = [MessageId(int(hit.id)) for hit in found.hits if hit.kind == "message"] if found and not failed else []
     fields = [each for each in fields_of(declared) if each.name not in ("text", "limit")]
     return ctx.page(
         "search.html", title=_("Search"), found=None if failed else found, wanted=wanted, fields=fields,
         more=_MORE_FILTERS, limit=limit, query=str(ctx.request.query_params),
         agents=[each.agent for each in (await ctx.call("agent.list")).rows],
         readers=await ctx.readers(found.hits if found and not failed else ()),
+        rows=await ctx.web.talk.database.read(lambda rows: inbox.of_messages(rows, said)) if said else {},
         told=failed, told_kind="bad" if failed else "good",
     )  # fmt: skip
 
@@ -167,18 +177,28 @@ async def schedule(ctx: Context) -> Response:
         )
     ]
     lists = [(_("Tasks"), as_tree(tasks.rows)), (_("Tasks that agents share"), as_tree(shared.tasks))]
-    own = [each for each in jobs.rows if not each.id.startswith(_TOLD_ELSEWHERE)]
-    dated = [(each.next, "job", each.title) for each in own if each.next]
+    own = _own(jobs.rows)
+    dated = [(each.next, "job", each.title) for each in own if each.next and each.state != "paused"]
     dated += [(each.next, "reminder", each.text) for each in reminders.rows if each.next]
     dated += [(each.at, "event", each.text) for each in events.rows]
     dated += [(each.due, "task", each.text) for each in (*tasks.rows, *shared.tasks) if each.due]
     zone = (await ctx.web.services.registry.plain(ctx.caller())).zone
     local = [(at.astimezone(zone_of(zone)), kind, text) for at, kind, text in dated]
-    days = _calendar(ctx.web.clock().astimezone(zone_of(zone)), local)
+    now = ctx.web.clock().astimezone(zone_of(zone))
     return ctx.page(
-        "schedule.html", title=_("Schedule"), days=days, jobs=own, reminders=reminders.rows, events=events.rows,
-        tasks=lists, zone=zone, **done,
+        "schedule.html", title=_("Schedule"), days=_calendar(now, local), now_at=_week_share(now, now), jobs=own,
+        week={kind: [(_week_share(now, at), at, text) for at, of, text in local if of == kind] for kind in _KINDS},
+        reminders=reminders.rows, events=events.rows, tasks=lists, zone=zone, **done,
     )  # fmt: skip
+
+
+def _own(jobs: Sequence[JobRow]) -> list[JobRow]:
+    return [each for each in jobs if not each.id.startswith(_TOLD_ELSEWHERE)]
+
+
+def _week_share(now: datetime, at: datetime) -> float:
+    """Where a moment lies in the seven days that begin with today: today is 0 to 1/7."""
+    return ((at.date() - now.date()).days + (at.hour + at.minute / 60) / 24) / _WEEK
 
 
 def _calendar(now: datetime, dated: Sequence[tuple[datetime, str, str]]) -> list[dict[str, Any]]:

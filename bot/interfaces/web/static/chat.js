@@ -5,6 +5,7 @@
   const talk = chat.querySelector("#talk"), form = chat.querySelector("form.composer"), area = form.querySelector("textarea");
   const stop = form.querySelector("[data-stop]"), csrf = document.body.dataset.csrf;
   const strip = form.querySelector("[data-files]"), picker = form.querySelector("[type=file]"), attach = form.querySelector("[data-attach]");
+  const draft = `draft ${chat.dataset.chat}`, keep = () => sessionStorage.setItem(draft, area.value);
   let asked = "", files = [], busy = 0, sending = false, failed = null;
 
   const send = (path, body) => fetch(path, { method: "POST", headers: { "X-CSRF-Token": csrf, "HX-Request": "true" }, body });
@@ -89,6 +90,9 @@
     stream.addEventListener("answer", ended((html) => become(growing.parentElement, html)));
     stream.addEventListener("told", ended((words) => { growing.classList.remove("working"); growing.textContent = words; }));
   };
+  // Only the owner opens this page: what was not sent is here again after signing in anew, too.
+  area.value = sessionStorage.getItem(draft) ?? area.value;
+  area.addEventListener("input", keep);
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const text = area.value.trim(), brought = files, body = new FormData();
@@ -104,12 +108,12 @@
     const answer = await send(chat.dataset.chat, brought.length ? body : new URLSearchParams(body)).catch(() => null);
     const id = answer?.headers.get("X-Asked"), told = await answer?.text();
     busy -= 1; sending = false; area.focus();
-    if (answer?.ok && id) { failed = null; become(mine, told); follow(id); return; }
+    if (answer?.ok && id) { failed = null; keep(); become(mine, told); follow(id); return; }
     mine.remove();
-    area.value = [text, area.value].filter(Boolean).join("\n"); files = [...brought, ...files]; show();
+    area.value = [text, area.value].filter(Boolean).join("\n"); files = [...brought, ...files]; show(); keep();
     const plain = answer?.headers.get("Content-Type").startsWith("text/plain");
     const words = plain ? told : answer && new DOMParser().parseFromString(told, "text/html").querySelector("main .card .text")?.textContent;
-    bubble(words || chat.dataset.unsent, false);
+    bubble(words || (answer?.redirected ? chat.dataset.signedOut : chat.dataset.unsent), false);
   });
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); form.requestSubmit(); }
