@@ -279,6 +279,8 @@ def test_a_stored_message_is_english_in_its_column_and_translated_where_it_is_re
         assert _(texts.unpacked(stored)) == told
     for plain in ("said by hand", '["a", "b"]', '["cut', ' ["a", ["{b.c}", "d"], {"b": 1}]'):
         assert _(texts.unpacked(texts.packed(plain))) == plain
+    for damaged in ('["a", ["{x.y}"], {"x": "b"}]', '["a", ["one", "more"], {}]', '["a", ["{x[a]}"], {"x": "b"}]'):
+        assert texts.unpacked(damaged) == damaged
 
 
 def test_an_error_of_python_is_told_whole() -> None:

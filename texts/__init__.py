@@ -205,10 +205,10 @@ def packed(text: str) -> str:
 
 
 def unpacked(stored: str) -> str:
-    """What was packed; `_` shows it in the language of a reader."""
+    """What was packed; `_` shows it in the language of a reader. Anything else, as of a damaged row, as it is."""
     try:
         found = _from_parts(json.loads(stored))
-    except ValueError:
+    except (ValueError, LookupError, TypeError, AttributeError):  # no JSON, or values that do not fit the message
         return stored
     return found if isinstance(found, _Lazy) else stored
 
