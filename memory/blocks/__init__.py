@@ -1,9 +1,9 @@
-"""Blocks of memory: labelled texts of an agent or of the whole constellation, read with every prompt.
+"""Memory blocks: labelled texts of an agent or of the whole constellation, which stand in every prompt.
 
-A prompt needs only the rows of this table, whose `content` is the rendered text; edits go through the block's
-document (`memory.blocks.store`). Every function takes the unit of work or the reader that it runs in, so that a
-caller composes several stores in one commit. A block is shown only to a scope that may know it, and takes text
-only from a turn that everyone who reads the block may know.
+A prompt needs only the rows of the `blocks` table, whose `content` is the rendered text; edits go through the block's
+document (`memory.blocks.store`). Every function takes the unit of work or the reader that it runs in, so that a caller
+can combine several stores in one commit. A block is shown only to a scope that may know it. A turn may write to a block
+only if everyone who reads the block may know what the turn knows.
 """
 
 from memory.blocks.edits import add_item as add_item

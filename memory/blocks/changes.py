@@ -1,8 +1,8 @@
-"""What one change of a block is: who made it, when, why, and the operations that it consists of.
+"""One change of a block: who made it, when, why, and the operations that it consists of.
 
-Changes follow one another: each was made on the text that the one before it left, since a file has one writer. The
-operations come from Loro's own interchange format (schema version 1), in which the places are those of that text. Of a
-structured block they are those of the text that is shown of it, and come from the messages of its commits.
+Changes form a line: each was made on the text that the previous one left, since a file has one writer. The operations
+come from Loro's interchange format (schema version 1), where positions refer to that text. For a structured block, the
+operations describe its rendered text and come from the messages of its commits.
 """
 
 import itertools
@@ -30,14 +30,14 @@ CONTAINER = "content"
 
 _TEXT = f"cid:root-{CONTAINER}:Text"
 
-# As it is, not escaped: it is shorter, and whoever searches stored bytes for words finds them.
+# Not escaped: it is shorter, and a search of the stored bytes for words finds them.
 _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _IN_WORD = regex.compile(r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]", regex.VERSION1)
 _TOKENS = regex.compile(rf"\n|[^\S\n]*+(?:{_IN_WORD.pattern}++|\S)|[^\S\n]++", regex.VERSION1)
 """Line breaks, and words or marks with the space before them."""
 _LONGEST_WORD = 64
-_MOST_PAIRS = 20_000  # of tokens that are the same: some 20 ms
-_PROBE = 64  # characters that are compared before a whole text is
+_MOST_PAIRS = 20_000  # equal pairs of tokens: about 20 ms
+_PROBE = 64  # characters compared before the whole text is
 
 
 def agent_writer(agent: AgentId) -> Writer:
@@ -49,7 +49,7 @@ def person_writer(person: PersonId) -> Writer:
 
 
 class Deed(StrEnum):
-    """What sort of change it is. Those that restore name what they go back to or take back."""
+    """The kind of a change. Undo, redo, rollback and revert refer to an older change or version (`Note.of`)."""
 
     EDIT = "edit"
     UNDO = "undo"
@@ -57,37 +57,37 @@ class Deed(StrEnum):
     ROLLBACK = "rollback"
     REVERT = "revert"
     RETYPE = "retype"
-    """Another schema for the same words; it restores nothing."""
+    """The same content under another schema; restores nothing."""
     KEPT = "kept"
-    """What is left of a change where the words of others were erased with the past; it restores nothing."""
+    """What is left of a change after its block's history was erased; restores nothing."""
 
     @property
     def restores(self) -> bool:
-        """Whether it goes back to something, or takes something back."""
+        """Whether the change goes back to a version or takes another change back."""
         return self not in (Deed.EDIT, Deed.RETYPE, Deed.KEPT)
 
 
 @dataclass(frozen=True)
 class Note:
-    """What a change is for. `of` is the change that is undone or done again, or the version gone back to."""
+    """Why a change was made. `of` is the change that is undone or redone, or the version that is restored."""
 
     deed: Deed = Deed.EDIT
     of: int = 0
     whose: Writer | None = None
-    """Whose changes are reverted."""
+    """Whose changes a revert takes back."""
 
 
 EDIT = Note()
 
 
 Content: TypeAlias = str | tuple[Any, ...]
-"""Some of a text, or items of a list."""
+"""Part of a text, or items of a list."""
 Inserted = TypeVar("Inserted", bound=Content, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Splice(Generic[Inserted]):
-    """At `place`, `delete` characters or items go and `insert` comes."""
+    """At `place`, delete `delete` characters or items and insert `insert`."""
 
     place: int
     delete: int
@@ -96,7 +96,7 @@ class Splice(Generic[Inserted]):
 
 @dataclass(frozen=True)
 class Stamp:
-    """What a commit says about itself. `seq` is the number of the update row that will hold it."""
+    """What a commit records about itself. `seq` is the number of the update row that will hold it."""
 
     writer: Writer
     turn: TurnId | None
@@ -104,7 +104,7 @@ class Stamp:
     at: datetime
 
     def message(self, note: Note = EDIT, shown: Sequence[Splice[str]] | None = None) -> str:
-        """`shown` is what it does to the text that is shown of a structured block."""
+        """The commit's message. `shown` is how the change alters the rendered text of a structured block."""
         said: dict[str, Any] = {"w": self.writer, "t": self.turn, "n": self.seq}
         if note.deed is not Deed.EDIT:
             said |= {"k": note.deed, "o": note.of} | ({"x": note.whose} if note.whose else {})
@@ -126,9 +126,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """The operations of a change, as Loro's interchange format has them.
+    """The operations of a change in Loro's interchange format.
 
-    `peers` are the writers' ids that the operations number.
+    `peers` are the Loro ids of the writers, to which the operations refer by index.
     """
 
     peers: Sequence[str]
@@ -155,9 +155,9 @@ def played(text: str, steps: Iterable[Step]) -> str:
 
 
 def difference(before: str, after: str) -> tuple[Splice[str], ...]:
-    """The way from one text to another, as one splice between what both begin and end with.
+    """How to turn one text into another: one splice between their common beginning and common end.
 
-    As two where it is shorter: of a log the oldest lines go and new ones come, and all between them has moved.
+    Two splices where that is shorter: a log loses its oldest lines and gains new ones, moving the others.
     """
     start = common_prefix(before, after)
     end = common_prefix(before[start:][::-1], after[start:][::-1])
@@ -170,16 +170,16 @@ def difference(before: str, after: str) -> tuple[Splice[str], ...]:
 
 
 def by_words(before: str, after: str) -> tuple[Splice[str], ...] | None:
-    """The way from one text to another in whole words, from the end to the beginning; None where it would take long.
+    """How to turn one text into another in whole words, from end to beginning; None where that would take long.
 
-    Of a word that reads otherwise nothing is kept, so that each has one writer.
+    A changed word is replaced whole, so that each word has one writer.
     """
     start = common_prefix(before, after)
     end = common_prefix(before[start:][::-1], after[start:][::-1])
     start -= _begun(before, after, start)
     end -= _begun(before[::-1], after[::-1], end)
     old, new = _TOKENS.findall(before[start : len(before) - end]), _TOKENS.findall(after[start : len(after) - end])
-    if set(old).isdisjoint(new):  # the usual edit, and to compare takes longer than all else of it
+    if set(old).isdisjoint(new):  # the usual edit; comparing would take longer than all the rest
         return (Splice(start, len(before) - end - start, "".join(new)),) if old or new else ()
     times = Counter(new)
     if len(old) > _MOST_PAIRS or sum(count * times[token] for token, count in Counter(old).items()) > _MOST_PAIRS:
@@ -194,7 +194,7 @@ def by_words(before: str, after: str) -> tuple[Splice[str], ...] | None:
 
 
 def _begun(one: str, other: str, place: int) -> int:
-    """How many characters of a word stand before that place, if it goes over it in either text."""
+    """How many characters of a word stand before `place`, if a word of either text spans it."""
     if not any(_IN_WORD.match(text, place) for text in (one, other)):
         return 0
     return next(
@@ -204,7 +204,7 @@ def _begun(one: str, other: str, place: int) -> int:
 
 
 def _scrolled(before: str, after: str) -> int:
-    """How many characters of whole lines went when the new text begins with all the rest; 0 when it does not."""
+    """How many characters of whole lines were dropped if the new text begins with all the rest; 0 if it does not."""
     place = before.find("\n") + 1
     while 0 < place < len(before):
         if after.startswith(before[place : place + _PROBE]) and after.startswith(before[place:]):
@@ -225,7 +225,7 @@ def common_prefix(one: str, other: str) -> int:
 
 
 def change_of(message: str | None, timestamp: int) -> Change:
-    """A commit by its message. Raises BlockCorrupt for one that does not say who made it."""
+    """Read a commit's message. Raises BlockCorrupt if the message does not say who made the commit."""
     try:
         said = json.loads(message or "")
         writer, turn, seq = Writer(said["w"]), said["t"], int(said["n"])
@@ -238,7 +238,7 @@ def change_of(message: str | None, timestamp: int) -> Change:
 
 
 def _shown_of(message: str | None) -> tuple[Splice[str], ...] | None:
-    """What a commit's message says of the text that is shown; None when it says nothing."""
+    """How the commit's message says that the rendered text changed; None if it does not say."""
     told = json.loads(message or "").get("s")
     return None if told is None else tuple(Splice(int(at), int(size), str(text)) for at, size, text in told)
 
@@ -271,7 +271,7 @@ def text_splices(content: Mapping[str, Any]) -> Iterator[Splice[str]]:
             yield Splice(content["pos"], 0, content["text"])
         case "delete":
             place, size = content["pos"], content["len"]
-            # A negative length is a deletion that went backwards from its place.
+            # A negative length is a deletion that went backward from its position.
             yield Splice(place, size, "") if size >= 0 else Splice(place + size + 1, -size, "")
         case other:
             raise Refused("this block has changes that are not text ({other})", other=other)

@@ -1,4 +1,4 @@
-"""Ready-made blocks, and those of the constellation, which every agent sees at its own permission or the block's."""
+"""Block templates, and the constellation's shared blocks, which an agent sees at the block's or its own permission."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -20,7 +20,7 @@ from memory.store.ids import AgentId
 
 @dataclass(frozen=True)
 class Template:
-    """A block to begin with; everything but the schema can be said otherwise."""
+    """A block's initial settings; everything but the schema can be overridden."""
 
     description: str
     schema: Schema
@@ -107,13 +107,13 @@ TEMPLATES: Mapping[str, Template] = {
 
 
 def described(description: str, schema: Schema) -> str:
-    """What belongs in a block, with what it is made of."""
+    """A block's description, with its fields."""
     made_of = outline(schema)
     return f"{description}; {made_of}" if description and made_of else description or made_of
 
 
 def beginning(schema: Schema, values: Mapping[str, Any]) -> str:
-    """What a block with these values would say. Raises Refused by the name of a value that does not fit."""
+    """The text of a new block with these values. Raises Refused, naming a value that does not fit."""
     if isinstance(schema, TextSchema):
         return ""
     document = BlockDocument()
@@ -126,7 +126,7 @@ _STANDING = "agent_id = ? AND label = ? AND deleted_at IS NULL"
 
 @dataclass(frozen=True)
 class Common:
-    """One of them; `seed` is as an agent's row keeps its own, `permissions` are those that differ from the block's."""
+    """A shared block; `seed` is as in an agent's row, `permissions` holds those that differ from the block's own."""
 
     seed: Mapping[str, Any]
     permissions: Mapping[AgentId, str]
@@ -142,7 +142,7 @@ def configured(rows: Rows) -> list[Common]:
 
 
 def configure(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
-    """Let these be wanted. What stands stays; permissions that are others than before hold for it at once."""
+    """Take over the wanted shared blocks. Existing ones stay; changed permissions apply to them at once."""
     before = {each.label: each for each in configured(tx)}
     tx.run("DELETE FROM constellation_blocks")
     for each in wanted:
@@ -153,7 +153,7 @@ def configure(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
 
 
 def ensure(tx: Tx, common: Common, new: NewBlock, now: datetime) -> None:
-    """Make one for one audience where it is missing, with its permissions; one that stands keeps what it has."""
+    """Create a shared block for one audience, with its permissions; an existing one stays as it is."""
     ((block, made),) = blocks.ensure_blocks(tx, CONSTELLATION_OWNER, new.audience, [new], now)
     if made:
         give_rights(tx, common, block, now)
@@ -175,6 +175,6 @@ def _renew_rights(tx: Tx, common: Common, now: datetime) -> None:
 
 
 def give_rights(tx: Tx, common: Common, block: Block, now: datetime) -> None:
-    """Share a new one with the agents that it is for."""
+    """Share a new block with the agents that it is for."""
     for agent, permission in common.permissions.items():
         share_block(tx, block, agent, Permission(permission), now)

@@ -1,10 +1,10 @@
 """The parts of a block in its Loro document, each in a container of its own kind.
 
-Texts are Loro texts, lists movable lists, counters counters, logs lists; numbers, times and yes-or-no stand in a map,
-the last writer winning. All are root containers with fixed names, so that two writers who begin one at the same time
-mean the same. The document carries its own schema: what can be read of it can be shown, whatever became of the row.
-A plain text is the one part of its block, and needs none. With `memory.blocks.document`, which guards every call in
-here, this is where loro is known.
+Texts are Loro texts, lists are movable lists, counters are counters, logs are lists; numbers, times and booleans are
+keys of a map, where the last writer wins. All are root containers with fixed names, so that two writers who create one
+at the same time mean the same container. The document carries its own schema, so it can be rendered even if its row is
+lost. A plain text is the only part of its block and needs no schema. Only this module and `memory.blocks.document`,
+which guards every call made here, import loro.
 """
 
 import json
@@ -54,10 +54,10 @@ from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
 
 _UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
-_MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # of items that are the same, and of items: some tens of milliseconds
+_MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # equal pairs of items, and items: some tens of milliseconds
 _HEAD = "schema"
 RECOVERED = "recovered"
-"""The name under which text that was saved from a damaged document stands until it is taken away."""
+"""The name of the text that was saved from a damaged document, until somebody removes it."""
 
 
 Edit: TypeAlias = Callable[[LoroDoc], None]
@@ -68,10 +68,9 @@ Edit: TypeAlias = Callable[[LoroDoc], None]
 
 
 def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
-    """Make an empty document one of that schema. `given` are values by field or section; defaults fill the rest.
+    """Set up an empty document with that schema. `given` are values by field or section; defaults fill the rest.
 
-    Raises Refused by the name of a value that does not fit, of one that there is no place for, or of a required
-    field without any.
+    Raises Refused for a value that does not fit, an unknown name, or a required field without a value.
     """
     declare(loro, schema)
     if not isinstance(schema, CompositeSchema):
@@ -84,7 +83,7 @@ def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
 
 
 def declare(loro: LoroDoc, schema: Schema) -> None:
-    """Make an empty document one of that schema, without any values."""
+    """Set up an empty document with that schema and no values."""
     if not isinstance(schema, TextSchema):
         loro.get_map(_HEAD).insert("json", dump_schema(schema))
 
@@ -106,7 +105,7 @@ def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
 
 
 def schema_of(loro: LoroDoc) -> Schema:
-    """What the document says that it is made of; one that says nothing is a plain text."""
+    """The schema that the document carries; a document without one is a plain text."""
     head = loro.get_map(_HEAD)
     if head.is_empty():
         return TEXT
@@ -124,9 +123,9 @@ def text_of(loro: LoroDoc) -> str:
 
 
 def retype(loro: LoroDoc, new: Schema, added: Sequence[tuple[datetime, str]] = ()) -> None:
-    """Make the document one of another schema that says the same. Raises Refused with what would be lost.
+    """Give the document another schema with the same content. Raises Refused, naming what would be lost.
 
-    `added` is when and by whom the lines were written that become entries of a log.
+    `added` says when and by whom each line was written; the lines become the entries of a log.
     """
     old = schema_of(loro)
     if not isinstance(old, TextSchema) and loro.get_text(PLAIN.name).to_string():
@@ -148,13 +147,13 @@ def retype(loro: LoroDoc, new: Schema, added: Sequence[tuple[datetime, str]] = (
 
 
 def recover(loro: LoroDoc, text: str) -> None:
-    """Let a plain document say this, and a structured one keep it beside its parts, where it says something else."""
+    """Set a plain document to this text; if a structured one renders to another text, keep it beside the fields."""
     if text_of(loro) != text:
         write_text(loro.get_text(PLAIN.name), text)
 
 
 def values(loro: LoroDoc, schema: Schema, prefix: str = "") -> Any:
-    """Everything that stands in the document, as plain data."""
+    """All values in the document, as plain data."""
     match schema:
         case MapSchema(fields=fields):
             return {field.name: value_of(loro, field_target(field, prefix)) for field in fields}
@@ -165,7 +164,7 @@ def values(loro: LoroDoc, schema: Schema, prefix: str = "") -> Any:
 
 
 def value_of(loro: LoroDoc, target: Target) -> Any:
-    """What a part holds; None for nothing."""
+    """The value of one part; None if it is empty."""
     match target.kind:
         case "text":
             text = loro.get_text(target.name).to_string()
@@ -185,7 +184,7 @@ def value_of(loro: LoroDoc, target: Target) -> Any:
 
 
 def set_value(loro: LoroDoc, target: Target, value: Any) -> None:
-    """Give a field, a text or a list a value. Raises Refused for one that does not fit, by the field's name."""
+    """Set a field, a text or a list. Raises Refused for a value that does not fit, by the field's name."""
     kept = fitting(target, value)
     match target.kind:
         case "list":
@@ -200,7 +199,7 @@ def set_value(loro: LoroDoc, target: Target, value: Any) -> None:
 
 
 def fitting(target: Target, value: Any) -> Any:
-    """A value as a part keeps it: of a text or a list nothing is none. Raises as `set_value`."""
+    """A value in the form that the part stores: None becomes an empty text or list. Raises as `set_value`."""
     if isinstance(target.shape, ListSchema):
         return checked_items(target.shape.fields, value or (), target.shape.max_items, "the list")
     if isinstance(target.shape, TextSchema) and isinstance(value, str):
@@ -227,15 +226,15 @@ def _set(kept: LoroMap, name: str, value: Any) -> None:
 
 
 def _fill(loro: LoroDoc, name: str, items: list[Any]) -> None:
-    """Make these the items; those that stay keep their writers."""
+    """Replace the items of a list; those that stay keep their writers."""
     before: Any = loro.get_movable_list(name).get_deep_value()
     make(loro, name, by_items(before, items))
 
 
 def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Splice[Content]]:
-    """The way from one list to another, from the end to the beginning.
+    """How to turn one list into another, from end to beginning.
 
-    Items between those that both begin and end with are told apart where that is soon done.
+    Items between the common beginning and the common end are compared one by one only if that is quick.
     """
     was, wanted = [[json.dumps(item, sort_keys=True) for item in items] for items in (before, after)]
     most = min(len(was), len(wanted))
@@ -264,14 +263,14 @@ def add_line(loro: LoroDoc, target: Target, text: str) -> None:
 
 
 def on_its_own_line(standing: str, added: str) -> str:
-    """What to add behind a text: forms and seeds leave a last line without its end, which words must not run into."""
+    """The text to append after `standing`: forms and seeds may leave the last line without a line break."""
     return f"\n{added}" if added and standing and not standing.endswith("\n") else added
 
 
 def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
-    """Put `new` in place of every `old` in a text; raises Refused when there is none.
+    """Replace every `old` in a text with `new`; raises Refused when there is none.
 
-    Whole words that both have stay whose they were.
+    Whole words that both contain keep their writers.
     """
     held = _text(loro, target)
     require_storable(new)
@@ -300,7 +299,7 @@ def _text(loro: LoroDoc, target: Target) -> LoroText:
 
 
 def add(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
-    """Add an item to a list, or a number to a counter; in a log it is an entry of that moment and writer."""
+    """Add an item to a list, a number to a counter, or an entry with this time and writer to a log."""
     if target.is_log:
         add_entry(loro, target, value, at, by)
     else:
@@ -313,7 +312,7 @@ def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
         counter = loro.get_counter(target.name)
         amount = checked(target.shape, value) or 0
         before = counter.value
-        # As whole numbers where they are: as a float the sum would be rounded to what is allowed.
+        # As integers where possible: a float sum would be rounded to its allowed digits.
         checked(target.shape, (int(before) if before.is_integer() else before) + amount)
         counter.increment(amount)
         return
@@ -325,19 +324,19 @@ def add_item(loro: LoroDoc, target: Target, value: Any) -> None:
 
 
 def set_item(loro: LoroDoc, target: Target, number: int, value: Any) -> None:
-    """Put another item in place of the one of that number, counted from 1."""
+    """Replace the item of that number, counted from 1."""
     fields, _ = items_of(target)
     loro.get_movable_list(target.name).set(_place(loro, target, number), checked_item(fields, value, "the list"))
 
 
 def remove_item(loro: LoroDoc, target: Target, number: int) -> None:
-    """Take the item of that number away, counted from 1."""
+    """Remove the item of that number, counted from 1."""
     items_of(target)
     loro.get_movable_list(target.name).delete(_place(loro, target, number), 1)
 
 
 def items_of(target: Target) -> tuple[tuple[Field, ...], int]:
-    """What the items of a list look like, and how many it holds; raises Refused for what is no list."""
+    """The fields of a list's items, and how many items it holds; raises Refused for anything but a list."""
     match target.shape:
         case ListSchema(fields=fields, max_items=most):
             return fields, most
@@ -357,9 +356,9 @@ def _place(loro: LoroDoc, target: Target, number: int) -> int:
 
 
 def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
-    """Make every part be as it was, by its path; whether anything changed.
+    """Restore every part to `before`, which maps paths to values; returns whether anything changed.
 
-    Raises BlockRefused where what is read only differs, Refused where what is required would be empty.
+    Raises BlockRefused if a read-only part differs, Refused if a required field would become empty.
     """
     now, changed = parts_of(loro), False
     for path, target in every_part(now.schema).items():
@@ -381,7 +380,7 @@ def parts_of(loro: LoroDoc) -> BlockValues:
 
 
 def amend(loro: LoroDoc, plan: Plan) -> None:
-    """Change parts as was planned for the document as it is."""
+    """Apply a `Plan` that was made for the document as it is now."""
     parts = every_part(schema_of(loro))
     for path, cuts in plan.sequences.items():
         if parts[path].kind == "value":
@@ -394,7 +393,7 @@ def amend(loro: LoroDoc, plan: Plan) -> None:
 
 
 def make(loro: LoroDoc, name: str, cuts: Sequence[Splice[Content]]) -> None:
-    """Make these changes of a text or a list, which go from its end to its beginning."""
+    """Apply splices to a text or a list; they go from its end to its beginning."""
     for cut in cuts:
         if isinstance(cut.insert, str):
             loro.get_text(name).splice(cut.place, cut.delete, cut.insert)
@@ -409,7 +408,7 @@ def make(loro: LoroDoc, name: str, cuts: Sequence[Splice[Content]]) -> None:
 
 
 def cuts_of(found: DiffBatch, name: str) -> list[Splice[Content]]:
-    """What lies between two versions of one text or list; the places are those of the older one, from its beginning."""
+    """The difference between two versions of one text or list, in order; places are those of the older version."""
     cuts, place = list[Splice[Content]](), 0
     for container, diff in found.get_diff():
         if not isinstance(container, ContainerID.Root) or container.name != name:
@@ -430,7 +429,7 @@ def cuts_of(found: DiffBatch, name: str) -> list[Splice[Content]]:
 
 
 def once(mine: Sequence[Splice[Content]], others: Sequence[Splice[Content]]) -> list[Splice[Content]]:
-    """The first, of an edit made at the same version as the others, without what these put at the same place, too."""
+    """The splices of `mine` without text that `others`, made at the same version, insert at the same place."""
     there = {cut.place: cut.insert for cut in others if cut.insert}
     return [
         Splice(cut.place, cut.delete, cut.insert[_both_begin(there.get(cut.place, ""), cut.insert) :]) for cut in mine
@@ -438,7 +437,7 @@ def once(mine: Sequence[Splice[Content]], others: Sequence[Splice[Content]]) -> 
 
 
 def _both_begin(one: Any, other: Any) -> int:
-    """The length of what one is wholly and the other begins with, if no word goes on there; else 0."""
+    """The length of `one` if `other` begins with all of it and no word continues there; else 0."""
     size = min(len(one), len(other))
     longer = max(one, other, key=len)
     in_word = isinstance(longer, str) and 0 < size < len(longer) and longer[size - 1 : size + 1].isalnum()
@@ -446,20 +445,20 @@ def _both_begin(one: Any, other: Any) -> int:
 
 
 def write_text(held: LoroText, text: str) -> None:
-    """Make `text` the whole value: in whole words where that is soon found, else as Loro finds it in 20 ms."""
+    """Set a text to `text`: by whole words where that is quick, else by Loro's own diff, given 20 ms."""
     splices = by_words(held.to_string(), text)
     if splices is None:
         try:
             held.update(text, timeout_ms=_UPDATE_MS)
             return
-        except ValueError:  # the time was up; some of it may be done
+        except ValueError:  # out of time; part of it may be applied
             splices = difference(held.to_string(), text)
     for each in splices:
         held.splice(each.place, each.delete, each.insert)
 
 
 def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) -> None:
-    """Add an entry to a log, whose oldest then go."""
+    """Add an entry to a log and drop the oldest beyond its limit."""
     shape = target.shape
     if not isinstance(shape, LogSchema):
         raise Refused("this is a {type}, not a log", type=shape.type)
@@ -472,12 +471,12 @@ def add_entry(loro: LoroDoc, target: Target, value: Any, at: datetime, by: str) 
 
 
 def keep_entry(loro: LoroDoc, target: Target, entry: Mapping[str, Any]) -> None:
-    """Add an entry just as it stood in another document."""
+    """Add an entry exactly as another document has it."""
     loro.get_list(target.name).push(dict(entry))
 
 
 def drop_entries(loro: LoroDoc, target: Target, gone: Callable[[Mapping[str, Any]], bool]) -> None:
-    """Take entries out of a log: for what is to be forgotten. By others they stay as they are."""
+    """Remove entries of a log because something is to be forgotten; nothing else may change entries."""
     log = loro.get_list(target.name)
     entries: Any = log.get_deep_value()
     for place in reversed([place for place, entry in enumerate(entries) if gone(entry)]):

@@ -1,7 +1,7 @@
-"""A block's content under another schema, word for word: a text, its lines as a list or a log, or as fields.
+"""Converting a block's content to another schema word for word: a text, its lines as a list or a log, or fields.
 
-All goes by way of one text, with an item or a field on each line. Whatever that text could not give back is named, and
-nothing is converted then. The line end behind the last line is no content.
+Every conversion goes through one text with an item or a field on each line. If that text could not be turned back
+without loss, the conversion is refused and names what would be lost. The final line break is not content.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ _MOST_NAMED = 5
 
 
 def converted(old: Schema, values: Any, new: Schema) -> Any:
-    """The values for the new schema. Raises Refused with what would be lost."""
+    """The content under the new schema. Raises Refused, naming what would be lost."""
     lost = list(_lost_as_text(old, values))
     if not lost:
         text = "".join(segment.text for segment in as_text(old, values))
@@ -30,7 +30,7 @@ def converted(old: Schema, values: Any, new: Schema) -> Any:
 
 
 def as_text(schema: Schema, values: Any) -> Iterator[Segment]:
-    """The text in pieces: those with a path are values, the rest stands between them."""
+    """The text in pieces: pieces with a path are values, the others are the text between them."""
     match schema:
         case MapSchema(fields=fields):
             for field in fields:

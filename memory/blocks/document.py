@@ -1,8 +1,9 @@
-"""A block's text as a Loro document, over bytes: with `memory.blocks.containers` the only module that imports loro.
+"""A block's text as a Loro document, stored as bytes; only this module and `memory.blocks.containers` import loro.
 
-What is true stands in SQLite as blobs, a checkpoint and the updates after it, each with a checksum that is compared
-before Loro sees the bytes; a document in memory is for one edit, or a few in a row (`memory.blocks.rows`). Loro's
-own errors are plain BaseExceptions; none of them leaves this module, where they become `BlockCorrupt`."""
+SQLite holds the truth as blobs: a checkpoint and the updates after it, each with a checksum that is verified before
+Loro sees the bytes. A document in memory lives for one edit, or a few in a row (`memory.blocks.rows`). Loro's own
+errors are plain BaseExceptions; this module turns all of them into `BlockCorrupt`.
+"""
 
 import hashlib
 import sys
@@ -27,8 +28,8 @@ from texts import gettext_lazy
 T = TypeVar("T")
 
 _LATER_PEER = 2**63 + 1
-"""Beyond every stored peer: of two insertions at one place that of the higher peer comes later."""
-_NEVER_MERGE = -1  # 0 still merges commits of the same second
+"""Higher than every stored peer: of two insertions at one position, the one of the higher peer comes later."""
+_NEVER_MERGE = -1  # 0 would still merge commits of the same second
 _DIGEST_BYTES = 8
 
 
@@ -40,7 +41,7 @@ class BlobKind(StrEnum):
 
 @dataclass(frozen=True)
 class Base:
-    """Where a document's history begins: its text at that version, and what was before it lies elsewhere."""
+    """Where a document's history begins: the text at that version; older changes lie in archives."""
 
     version: int = 0
     text: str = ""
@@ -53,7 +54,7 @@ WHOLE = Base()
 class Blob:
     """Stored bytes of a document: an update numbered `seq`, or a checkpoint that covers updates up to `seq`.
 
-    A checkpoint says where its history begins; Loro could tell only by travelling there, which takes long.
+    A checkpoint records where its history begins, since Loro could find out only by a slow checkout.
     """
 
     kind: BlobKind
@@ -68,7 +69,7 @@ def seal(kind: BlobKind, seq: int, data: bytes, base: Base = WHOLE) -> Blob:
 
 
 def blob_digest(data: bytes, base: Base = WHOLE) -> bytes:
-    """BLAKE2b, 64 bits, over the bytes and where the history begins; tells damage, not forgery."""
+    """BLAKE2b, 64 bits, over the bytes and the start of the history; detects damage, not forgery."""
     hashed = hashlib.blake2b(data, digest_size=_DIGEST_BYTES)
     if base.version:
         hashed.update(f"{base.version} {base.text}".encode())
@@ -76,7 +77,7 @@ def blob_digest(data: bytes, base: Base = WHOLE) -> bytes:
 
 
 class UnsoundBlob(BlockCorrupt):
-    """One blob cannot be used; `kind` and `seq` say which."""
+    """One blob is unusable; `kind` and `seq` say which."""
 
     def __init__(self, kind: BlobKind, seq: int, reason: str) -> None:
         super().__init__(f"{kind} {seq} {reason}")
@@ -85,7 +86,7 @@ class UnsoundBlob(BlockCorrupt):
 
 
 class _Guard:
-    """Turns whatever Loro raises, panics too, into BlockCorrupt. The document is not to be used afterwards."""
+    """Turns any error of Loro, panics too, into BlockCorrupt. The document must not be used afterward."""
 
     def __init__(self, doing: str) -> None:
         self._doing = doing
@@ -100,7 +101,7 @@ class _Guard:
 
 
 class BlockDocument:
-    """One block's text with its history. `peer` is the writer's id in this block and must not be shared."""
+    """One block's text with its history. `peer` is the writer's Loro id in this block and must not be shared."""
 
     def __init__(self, peer: int | None = None) -> None:
         with _Guard("opening"):
@@ -109,20 +110,20 @@ class BlockDocument:
                 self._loro.peer_id = peer
             self._loro.set_record_timestamp(True)
             self._loro.set_change_merge_interval(_NEVER_MERGE)
-            # The version vector counts edits that are not committed yet, so it is taken before any is made.
+            # The version vector counts uncommitted edits, so it is taken before the first edit.
             self._since = self._loro.oplog_vv
         self.base = WHOLE
         self.version = 0
         """The number of the last change."""
         self._note = EDIT
         self._before: str | None = None
-        """What the block said before the edits since the last commit; None while there are none."""
+        """The block's text before the uncommitted edits; None without any."""
         self._said: str | None = None
-        """What it says, as long as nothing changed since it was read: it takes long, and is asked for often."""
+        """The text, cached until the next edit, since reading it is slow and frequent."""
 
     @classmethod
     def load(cls, checkpoint: Blob | None, updates: Sequence[Blob], peer: int | None = None) -> "BlockDocument":
-        """The document after these updates, in order; raises UnsoundBlob for the first that cannot be used."""
+        """The document after these updates, in order; raises UnsoundBlob for the first unusable one."""
         document = cls(peer)
         if checkpoint is not None:
             document._take(checkpoint)
@@ -143,7 +144,7 @@ class BlockDocument:
             raise
         except BaseException as error:
             raise UnsoundBlob(blob.kind, blob.seq, gettext_lazy("cannot be read: {error}", error=error)) from error
-        if status.pending is not None:  # Loro does not call this an error
+        if status.pending is not None:  # Loro does not report this as an error
             raise UnsoundBlob(blob.kind, blob.seq, gettext_lazy("builds on a change that is missing"))
         self.version = blob.seq
         self._said = None
@@ -154,7 +155,7 @@ class BlockDocument:
             self._loro.peer_id = peer
 
     def text(self) -> str:
-        """The text; of a structured block what is shown of its parts."""
+        """The text; for a structured block, its rendered parts."""
         if self._said is None:
             self._said = self.look(containers.text_of)
         return self._said
@@ -165,7 +166,7 @@ class BlockDocument:
         return not isinstance(self.look(containers.schema_of), TextSchema)
 
     def change(self, edit: containers.Edit) -> None:
-        """Change the parts by a function of `memory.blocks.containers`."""
+        """Apply a function of `memory.blocks.containers` that edits the parts."""
         if self._before is None:
             self._before = self.text()
         self._said = None
@@ -173,12 +174,12 @@ class BlockDocument:
             edit(self._loro)
 
     def look(self, read: Callable[[LoroDoc], T]) -> T:
-        """What a function of `memory.blocks.containers` reads of the parts."""
+        """Call a function of `memory.blocks.containers` that reads the parts."""
         with _Guard("reading the parts"):
             return read(self._loro)
 
     def look_at(self, version: int, read: Callable[[LoroDoc], T]) -> T:
-        """The same at a version. Raises Refused for one that is not here."""
+        """The same at an older version. Raises Refused if the document does not reach back to it."""
         frontiers, _ = self._at(version)
         with _Guard("going back"):
             older = self._copy()
@@ -186,18 +187,18 @@ class BlockDocument:
             return read(older)
 
     def merge(self, seen: int, name: str, edit: containers.Edit) -> None:
-        """Make an edit of one text or list as it was meant at an older version; what came since stays.
+        """Apply an edit that was meant for an older version of one text or list, keeping later changes of others.
 
-        It becomes one more change on the newest, so that the history stays a line, which can be cut. Raises Refused
-        for a version that is not here.
+        It becomes one more change on top of the newest, so that the history stays linear and can be cut. Raises Refused
+        if the document does not reach back to that version.
         """
         cuts = self.merged(seen, name, edit)
         self.change(lambda loro: containers.make(loro, name, cuts))
 
     def merged(self, seen: int, name: str, edit: containers.Edit) -> list[Splice[Content]]:
-        """What such an edit changes in the text or list as it is: it is made on a branch, and Loro merges the two.
+        """What such an edit changes in the current text or list: it is made on a branch, which Loro then merges.
 
-        What both put at the same place alike stands once.
+        What both inserted alike at the same position is kept once.
         """
         frontiers, _ = self._at(seen)
         with _Guard("merging"):
@@ -222,9 +223,9 @@ class BlockDocument:
         return branch
 
     def place_of(self, version: int, name: str, number: int) -> tuple[int, Any, int | None]:
-        """Of a list at a version: its length, the item of that number, counted from 1, and the number that it has now.
+        """For a list at an older version: its length, item `number` (counted from 1), and that item's number now.
 
-        The last two are None where there was none, the last also where it is gone.
+        The last two are None if there was no such item; the last is None if the item was removed since.
         """
         frontiers, _ = self._at(version)
         with _Guard("looking for an item"):
@@ -246,23 +247,23 @@ class BlockDocument:
         return [(change, frozenset(map(_name, operations))) for change, operations in made]
 
     def _copy(self) -> LoroDoc:
-        """The same, to go back in; Loro has no `fork_at` for documents without their oldest history."""
+        """A copy to check out older versions in; Loro has no `fork_at` for documents without their oldest history."""
         copy = LoroDoc()
         copy.import_(self._loro.export(ExportMode.Snapshot()))
         return copy
 
     def note(self, note: Note) -> None:
-        """Say what the edits since the last commit are for."""
+        """Set the reason of the uncommitted edits."""
         self._note = note
 
     def _what_became(self) -> tuple[Splice[str], ...] | None:
-        """What the edits since the last commit did to the text that is shown; None for a plain text."""
+        """How the uncommitted edits changed the rendered text; None for a plain text."""
         before, self._before = self._before, None
         told = self.structured or self._note.deed is Deed.RETYPE
         return difference(before, self.text()) if before is not None and told else None
 
     def commit(self, stamp: Stamp) -> bytes:
-        """Close the edits since the last commit as one change; gives just that change, empty if nothing changed."""
+        """Commit the edits as one change; returns the bytes of just that change, empty if nothing changed."""
         message, self._note = stamp.message(self._note, self._what_became()), EDIT
         with _Guard("committing"):
             self._loro.commit_with(origin=stamp.writer, timestamp=int(stamp.at.timestamp()), commit_msg=message)
@@ -277,21 +278,21 @@ class BlockDocument:
             return self._loro.export(ExportMode.Snapshot())
 
     def frontier(self) -> bytes:
-        """The version the document is at; equal bytes are equal versions."""
+        """The document's current version; equal bytes mean equal versions."""
         with _Guard("reading the version"):
             return self._loro.oplog_frontiers.encode()
 
     def changes(self) -> list[Change]:
-        """Every commit that the document's history has, oldest first."""
+        """Every commit in the document's history, oldest first."""
         found = {change.seq: change for change in (change_of(meta.message, meta.timestamp) for meta in self._metas())}
         return [change for change in found.values() if change.seq > self.base.version]
 
     def steps(self, after: int | None = None) -> list[Step]:
-        """The changes after that version with their operations, oldest first; without one, the whole history."""
+        """The changes after a version with their operations, oldest first; without a version, the whole history."""
         return steps_of(self.exported(self.base.version if after is None else after))
 
     def exported(self, after: int) -> str:
-        """The changes after that version in Loro's interchange format. Raises Refused when they are not here."""
+        """The changes after a version in Loro's interchange format. Raises Refused if the document begins later."""
         since = VersionVector() if after == 0 else self._at(after)[1]
         with _Guard("exporting changes"):
             return self._loro.export_json_updates(since, self._loro.oplog_vv)
@@ -324,7 +325,7 @@ class BlockDocument:
         found: dict[tuple[int, int], ChangeMeta] = {}
 
         def collect(change: ChangeMeta) -> bool:
-            found[change.id.peer, change.id.counter] = change  # each head leads to the common past again
+            found[change.id.peer, change.id.counter] = change  # each head leads back to the common past
             return False  # True would stop
 
         with _Guard("listing changes"):
@@ -332,8 +333,8 @@ class BlockDocument:
         return sorted(found.values(), key=lambda meta: (meta.lamport, meta.id.peer))
 
     def _heads(self) -> list[ID]:
-        """The last operation of each writer that the history has one of."""
-        # Where the history is cut off, some writers have all of theirs before the cut.
+        """The last operation of each writer in the history."""
+        # Where the history is cut off, some writers have no operations left in it.
         cut = VersionRange.from_vv(self._loro.shallow_since_vv).inner()
         spans = VersionRange.from_vv(self._loro.oplog_vv).inner()
         return [ID(peer, end - 1) for peer, (start, end) in spans.items() if end > max(start, cut.get(peer, (0, 0))[1])]
@@ -341,7 +342,7 @@ class BlockDocument:
 
 @dataclass(frozen=True)
 class Salvage:
-    """What could be read of a damaged document: it stands at update `reached`; `bad` are the blobs left out, why."""
+    """What could be read of a damaged document, up to update `reached`; `bad` lists the blobs left out and why."""
 
     document: BlockDocument
     reached: int
@@ -382,17 +383,17 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
-_FROM_BYTES = 10_000  # below that a snapshot shrinks by little, and is read more often than it is kept
+_FROM_BYTES = 10_000  # below that, a snapshot shrinks little, and is read more often than written
 _MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def pack(data: bytes) -> bytes:
-    """The same bytes, compressed when that is worth while (level 3: a third to a half less, 1 ms for 100 kB)."""
+    """The bytes, compressed if that saves space (level 3: a third to a half less, 1 ms for 100 kB)."""
     return zstd.compress(data, 3) if len(data) > _FROM_BYTES else data
 
 
 def unpack(data: bytes) -> bytes:
-    """What was packed, or the bytes themselves. Raises ValueError for what only looks packed."""
+    """The bytes before `pack`. Raises ValueError for bytes that look compressed but are not."""
     if not data.startswith(_MAGIC):
         return data
     try:

@@ -1,12 +1,12 @@
-"""Changing what a block says, as a text or by its fields, items and sections: find, check, change, save.
+"""Editing a block, as a text or by its fields, items and sections: find, check, change, save.
 
-Adding (an item, to a counter, to the end of a text) takes the right to append; setting, replacing and removing the
-right to overwrite. What the schema calls read-only the system alone changes. A path is a field, a section,
-"section.field", or nothing for the one list that a block is.
+Adding (an item, to a counter, to the end of a text) requires the right to append; setting, replacing and removing
+require the right to overwrite. Only the system changes what the schema calls read-only. A path is a field, a section,
+"section.field", or empty for the one list that a block is.
 
-An edit is made as it was meant at the version that its writer saw, and what others wrote since stays: Loro merges the
-two. Where it cannot be told any more what the writer saw, or where they changed the same part themselves since, nothing
-is done and they are told how the block is now.
+An edit applies to the version that its writer saw, and later changes of others stay: Loro merges the two. If that
+version is no longer available, or if others have changed the same part since, nothing is changed and the writer is told
+what the block says now.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,21 +34,21 @@ from memory.store.errors import BlockChanged, BlockRefused, Refused
 from memory.store.ids import TurnId
 from texts import ngettext_lazy
 
-_MOST_PAIRS = 250_000  # lines against lines that are compared: some tenths of a second where all are alike
+_MOST_PAIRS = 250_000  # pairs of lines compared: some tenths of a second where all are alike
 
 
 @dataclass(frozen=True)
 class KnownVersion:
-    """What a writer knows of a block: the version that they were shown, and what they changed themselves since."""
+    """What a writer knows of a block: the version shown to them, and their own changes since."""
 
     version: int
     own: frozenset[int] = frozenset()
     others: bool = True
-    """Whether somebody else changed it since."""
+    """Whether anybody else has changed it since."""
 
 
 def known_to(document: BlockDocument, shown: int | None, writer: Writer, turn: TurnId | None) -> KnownVersion | None:
-    """What a writer knows to whom that version was shown, and who writes in that turn; None: all there is."""
+    """What a writer knows of a block that was shown to them at `shown`; None: its current content."""
     if shown is None or shown >= document.version:
         return None
     since = [change for change in document.changes() if change.seq > shown]
@@ -67,10 +67,10 @@ def known_to(document: BlockDocument, shown: int | None, writer: Writer, turn: T
 
 
 def set_seen(document: BlockDocument, target: Target, value: Any, known: KnownVersion | None) -> None:
-    """Give a part a value, as somebody means it who knows no more than `known`.
+    """Set a part to a value, as meant by a writer who knows only `known`.
 
-    Of a text or a list what others changed since stays; of anything else the last who sets it wins. Raises Refused for
-    a value that does not fit, BlockChanged where it cannot be told any more what the writer meant.
+    In a text or a list, later changes of others stay; elsewhere the last writer wins. Raises Refused for a value that
+    does not fit, BlockChanged if the writer's intent can no longer be told.
     """
     containers.fitting(target, value)
     edit = partial(containers.set_value, target=target, value=value)
@@ -86,7 +86,7 @@ def set_seen(document: BlockDocument, target: Target, value: Any, known: KnownVe
         return
     if known.own.isdisjoint(since):
         document.merge(seen, target.name, edit)
-    elif document.merged(seen, target.name, edit):  # what was meant of it cannot be told from what was done already
+    elif document.merged(seen, target.name, edit):  # the edit overlaps later changes, so the intent is unclear
         raise _changed(document, target)
     containers.fitting(target, document.look(partial(containers.value_of, target=target)))
 
@@ -111,9 +111,9 @@ def _changed(document: BlockDocument, target: Target) -> BlockChanged:
 
 
 def place_of_item(document: BlockDocument, target: Target, number: int, known: KnownVersion | None) -> int:
-    """The number that an item has now which had `number` when the writer saw it.
+    """The current number of the item that had `number` when the writer saw the list.
 
-    Raises BlockChanged where somebody took it away since, or made something else of it; Refused when there was none.
+    Raises BlockChanged if somebody has removed or replaced it since; Refused if there never was one.
     """
     containers.items_of(target)
     if known is None:
@@ -131,7 +131,7 @@ def place_of_item(document: BlockDocument, target: Target, number: int, known: K
                 count=count,
             )
         if since <= known.own:
-            return number  # one of those that the writer added
+            return number  # an item that the writer added
     if place is None or (
         not since <= known.own and item != document.look(partial(containers.value_of, target=target))[place - 1]
     ):
@@ -140,7 +140,7 @@ def place_of_item(document: BlockDocument, target: Target, number: int, known: K
 
 
 def shown_text(document: BlockDocument, known: KnownVersion | None) -> str:
-    """The text as the writer saw it. Raises BlockChanged where it is not in the document any more."""
+    """The text as the writer saw it. Raises BlockChanged if the document no longer has that version."""
     if known is None:
         return document.text()
     try:
@@ -150,7 +150,7 @@ def shown_text(document: BlockDocument, known: KnownVersion | None) -> str:
 
 
 def lines_changed(text: str) -> BlockChanged:
-    """The refusal of numbers of lines that mean nothing any more, with the lines as they are."""
+    """The error for line numbers that are out of date, with the current lines."""
     now = "\n".join(f"{number}: {line}" for number, line in enumerate(text.splitlines(), 1))
     return BlockChanged(
         "those lines changed since you read them, and nothing was done; they are now:\n{now}", now=now or "(none)"
@@ -158,9 +158,9 @@ def lines_changed(text: str) -> BlockChanged:
 
 
 def lines_now(shown: Sequence[str], now: Sequence[str], first: int, last: int) -> int | None:
-    """Where some lines are now, as the index of the first, that had these numbers in what was shown, counted from 1.
+    """The index of the first of some lines now; `first` and `last` are their numbers in `shown`, counted from 1.
 
-    None when not all of them stand there as they did, with nothing in between.
+    None if they no longer stand there unchanged and in one piece.
     """
     most = min(len(shown), len(now))
     start = next((at for at in range(most) if shown[at] != now[at]), most)
@@ -183,7 +183,7 @@ def lines_now(shown: Sequence[str], now: Sequence[str], first: int, last: int) -
 
 
 def append_block(tx: Tx, author: Author, label: str, text: str, path: str = "", *, own_line: bool = False) -> Block:
-    """Add to the end of a text, which is the block or one of its fields or sections, or below its last line.
+    """Append to a text (the block, a field or a section) or, with `own_line`, below its last line.
 
     Raises BlockNotFound, BlockRefused, BlockTooLong, Refused, BlockCorrupt.
     """
@@ -195,7 +195,7 @@ def append_block(tx: Tx, author: Author, label: str, text: str, path: str = "", 
 
 
 def end_of(block: Block) -> str:
-    """The text of a block to which something is added where none is named: the last of its fields that is a text."""
+    """The text of a block to append to if no path is given: its last text field."""
     fields = block.schema.fields if isinstance(block.schema, MapSchema) else ()
     return next((each.name for each in reversed(fields) if each.type is FieldType.TEXT and not each.read_only), "")
 
@@ -213,15 +213,15 @@ def addition(
 
 
 def replace_in_block(tx: Tx, author: Author, label: str, old: str, new: str, path: str = "") -> Block:
-    """Put `new` in place of every `old` in a text, which must occur exactly so. Raises as `append_block`."""
+    """Replace every exact `old` in a text with `new`; it must occur. Raises as `append_block`."""
     return _change(tx, author, label, path, Operation.OVERWRITE, _now(containers.replace_text, old=old, new=new))
 
 
 def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:
-    """Make `text` the whole content; what others wrote since the author was shown it stays.
+    """Replace the whole content; what others wrote since the author was shown the block stays.
 
-    Raises as `append_block`; Refused where the author sees some of its lines alone, and BlockChanged where it is not
-    kept any more what they were shown.
+    Raises as `append_block`; Refused if the author sees only some of its lines, BlockChanged if the version that they
+    were shown is no longer kept.
     """
 
     def change(block: Block, document: BlockDocument) -> None:
@@ -236,11 +236,10 @@ def write_block(tx: Tx, author: Author, label: str, text: str) -> Block:
 
 
 def edit_lines(tx: Tx, author: Author, label: str, first: int, last: int, text: str) -> Block:
-    """Put `text` in place of the lines `first` to `last`, counted from 1; empty text takes them away.
+    """Replace the lines `first` to `last`, counted from 1; empty text removes them.
 
-    The numbers are those of the version that the author was shown; beyond its last line, of what it added itself as
-    long as nobody else wrote. Raises as `append_block`, and BlockChanged where
-    those lines do not stand there as they did.
+    Line numbers refer to the version that the author was shown; after its last line, to lines that the author added, as
+    long as nobody else has written. Raises as `append_block`, and BlockChanged if those lines have changed.
     """
 
     def change(block: Block, document: BlockDocument) -> None:
@@ -272,7 +271,7 @@ def _spliced(shown: str, now: str, first: int, last: int, text: str) -> str:
 
 
 def known_version(author: Author, block: Block, document: BlockDocument) -> KnownVersion | None:
-    """What the author knows of a block; None: all there is."""
+    """What the author knows of a block; None: its current content."""
     return known_to(document, author.shown.get(block.id), author.writer, author.turn)
 
 
@@ -293,12 +292,12 @@ _INSTEAD = "name the field or section, or use set_field and add_item"
 def edit_block(
     tx: Tx, author: Author, label: str, operation: Operation, change: Callable[[Block, BlockDocument], None]
 ) -> Block:
-    """Make one change of a block's document under the rights of an operation. Raises as `append_block`."""
+    """Make one change in a block's document with the rights of `operation`. Raises as `append_block`."""
     block, decision = writable(tx, author, label, operation)
     opened = open_block(tx, block.id, author.writer, author.now)
     change(block, opened.document)
     require_fits(block.address, block.char_limit, len(block.content), len(opened.document.text()))
-    require_yes(tx, author, block, operation, decision)  # not for what would be refused anyway
+    require_yes(tx, author, block, operation, decision)  # nobody is asked about an edit that would be refused anyway
     stamp = Stamp(author.writer, author.turn, opened.next_seq, author.now)
     saved = save_edit(tx, block, opened, stamp, author.policy, author.trust)
     if saved is not block:
@@ -307,7 +306,7 @@ def edit_block(
 
 
 def save_edit(tx: Tx, block: Block, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolicy, trust: Trust) -> Block:
-    """Store a change of somebody of that trust; the block as it is now, or the same where nothing had changed."""
+    """Store a change made at that trust level; returns the updated block, or the same one if nothing changed."""
     if not save_change(tx, opened, stamp, policy):
         return block
     trust = min(block.trust, trust)
@@ -318,7 +317,7 @@ def save_edit(tx: Tx, block: Block, opened: OpenBlock, stamp: Stamp, policy: Che
 
 
 def writable(tx: Tx, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
-    """The instance that this author may change, or may with a yes; made from the template where others have one."""
+    """The block that this author may change, at once or with approval; created from its template if others have one."""
     template, ours = author.template, author.scope.audience
     fits = template is not None and (template.owner, template.label) == (author.agent, label)
     if template and fits and not own_block(tx, author.agent, label, ours):
@@ -327,10 +326,10 @@ def writable(tx: Tx, author: Author, label: str, operation: Operation) -> tuple[
 
 
 def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Block:
-    """Give a field, or a section that is a text or a list, a value; None takes it away.
+    """Set a field, or a section that is a text or a list; None clears it.
 
-    Raises as `append_block`, and BlockChanged.
-    Of a text or a list what others changed since the author was shown the block stays.
+    In a text or a list, what others have changed since the author was shown the block stays. Raises as `append_block`,
+    and BlockChanged.
     """
     if path == containers.RECOVERED and value in (None, ""):
         empty = partial(containers.set_value, target=PLAIN, value="")
@@ -351,14 +350,14 @@ def add_item(tx: Tx, author: Author, label: str, path: str, value: Any) -> Block
 
 
 def set_item(tx: Tx, author: Author, label: str, path: str, number: int, value: Any) -> Block:
-    """Put another item in place of the one of that number, counted from 1. Raises as `remove_item`."""
+    """Replace the item of that number, counted from 1. Raises as `remove_item`."""
     return _change_item(tx, author, label, path, number, partial(containers.set_item, value=value))
 
 
 def remove_item(tx: Tx, author: Author, label: str, path: str, number: int) -> Block:
-    """Take the item of that number away, counted from 1 in the version that the author was shown.
+    """Remove the item of that number, counted from 1 in the version that the author was shown.
 
-    Raises as `append_block`, and BlockChanged where somebody took it away since, or made something else of it.
+    Raises as `append_block`, and BlockChanged if somebody has removed or replaced it since.
     """
     return _change_item(tx, author, label, path, number, containers.remove_item)
 
@@ -376,7 +375,7 @@ def _change_item(tx: Tx, author: Author, label: str, path: str, number: int, fun
 
 
 def _now(function: Callable[..., None], **arguments: Any) -> _Change:
-    """A function of `memory/blocks/containers.py` on the part as it is, whatever was shown of it."""
+    """Apply a function of `memory/blocks/containers.py` to the part as it is now, whatever version was shown."""
     return lambda _block, document, target: document.change(partial(function, target=target, **arguments))
 
 
@@ -388,7 +387,7 @@ def _change(tx: Tx, author: Author, label: str, path: str, operation: Operation,
 
 
 def changeable(block: Block, path: str, writer: Writer) -> Target:
-    """What a path names, if it may be changed. Raises Refused, BlockRefused."""
+    """The part at a path, if it may be changed. Raises Refused, BlockRefused."""
     if block.is_text and path:
         raise Refused("block {address} is one text, without fields: use append or replace", address=block.address)
     if not path and isinstance(block.schema, MapSchema | CompositeSchema):

@@ -1,9 +1,9 @@
-"""What is known of a block's past: the history of its document, and before that what lies in archives.
+"""A block's past: the history in its document, and the older changes in archives.
 
-A document keeps its newest changes, some hundreds, so that it loads quickly. When it gets long, all that was not yet
-archived is written down, as Loro's own interchange format under one line that says where it begins, and the document
-goes on without what is older. A text at a version is what its recorded changes make of it: an archive has no document
-that Loro could take back there.
+A document keeps only its newest changes, some hundreds, so that it loads quickly. When it gets too long, all changes
+that are not archived yet are written to an archive (Loro's interchange format after one line that says where it
+begins), and the document drops them. The text at an old version is replayed from the recorded changes, since an archive
+has no document that Loro could check out.
 """
 
 import gc
@@ -29,7 +29,7 @@ from texts import gettext_lazy
 
 
 class _Pause:
-    """Of all threads together: how many are at such work, and whether Python collected before the first began."""
+    """Shared by all threads: how many do such work, and whether the garbage collector was on before the first began."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -55,7 +55,7 @@ _pause = _Pause()
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Let no collection begin until all that run so, on whatever thread, are through."""
+    """Keep Python's garbage collector off until all threads inside this context are done."""
     _pause.begin()
     try:
         yield
@@ -65,7 +65,7 @@ def uncollected() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Archive:
-    """Stored bytes with the changes after one version up to another."""
+    """Stored bytes with the changes between two versions."""
 
     after: int
     up_to: int
@@ -78,16 +78,16 @@ _NO_PARTS = BlockValues(TEXT, MappingProxyType({}))
 
 @dataclass(frozen=True)
 class Past:
-    """The text at version `start`, and every change since. `why` says why it goes back no further."""
+    """The text at version `start`, and every change since. `why` says why older changes are missing."""
 
     start: int
     text: str
     steps: tuple[Step, ...]
     why: str = ""
     held: BlockValues = _NO_PARTS
-    """What the parts hold now."""
+    """The current values of the parts."""
     begun: tuple[int, BlockValues] = field(default=(0, _NO_PARTS), compare=False, repr=False)
-    """What those of a structured block held where its document begins, and at which version."""
+    """For a structured block: the version at which its document begins, and the values of its parts there."""
 
     @property
     def version(self) -> int:
@@ -100,12 +100,12 @@ class Past:
 
     @cached_property
     def replay(self) -> Replay:
-        """All that ever stood in each part. Raises BlockCorrupt when the changes do not fit together."""
+        """Everything the parts ever held. Raises BlockCorrupt if the changes do not fit together."""
         with uncollected():
             return Replay(*self._beginning(), self.steps, self.held)
 
     def _beginning(self) -> tuple[int, BlockValues]:
-        """The version that a replay begins at, and what the parts held then."""
+        """The version at which a replay begins, and the values of the parts then."""
         retyped = [step.change.seq for step in self.steps if step.change.note.deed is Deed.RETYPE]
         if self.start == 0 and (retyped or not isinstance(self.held.schema, TextSchema)):
             return 0, BlockValues(schema_at(self.steps, retyped[0]) if retyped else self.held.schema, {})
@@ -115,7 +115,7 @@ class Past:
         return start, BlockValues(TEXT, {"": played(self.text, self._until(start))})
 
     def replayed(self) -> "Past":
-        """The same, replayed here and now, on the thread that may take the time."""
+        """The same past, replayed at once; call it on a thread that may take the time."""
         _ = self.replay
         return self
 
@@ -162,9 +162,9 @@ class Past:
             )
 
     def read_as(self, version: int) -> int:
-        """The version that reads as one did that somebody saw: itself, or, where it was lost, what a repair made of it.
+        """The version with the text that somebody saw at `version`: itself or, if it was lost, the repair after it.
 
-        A repair brings back what the block showed last, as the change after those that are lost.
+        A repair restores the last rendered text as a new change after the lost ones.
         """
         later = next((step.change for step in self.steps if step.change.seq >= version), None)
         lost = later is not None and later.seq == version + 1 and version > self.start
@@ -176,7 +176,7 @@ class Past:
 
 @uncollected()
 def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
-    """The past of a document and of its archives, oldest first; the way back ends at the first that is no good."""
+    """The past of a document and its archives, oldest first; it ends at the first unreadable archive."""
     past = own_past(document)
     if played(past.text, past.steps) != document.text():
         raise BlockCorrupt("the changes of the document do not add up to its text")
@@ -193,13 +193,13 @@ def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
 def past_back_to(
     document: BlockDocument, archives: Callable[[], Sequence[Archive]], version: int | None = None
 ) -> Past:
-    """What a document knows of its past, and with it what lies in archives where that version of it takes them."""
+    """A document's own past, extended by archives if `version` is older than the document."""
     past = past_of(document)
     return past_of(document, archives()) if version is not None and version < past.start else past
 
 
 def own_past(document: BlockDocument) -> Past:
-    """As much of its past as a document carries itself."""
+    """The part of the past that is in the document itself."""
     base, steps = document.base, tuple(document.steps())
     begun = _NO_PARTS
     if base.version and document.structured:
@@ -208,7 +208,7 @@ def own_past(document: BlockDocument) -> Past:
 
 
 def _joined(archive: Archive, newer: Past) -> Past:
-    """Both in one. What the archive knows beyond the beginning of the newer one was lost in a repair."""
+    """Both pasts joined. Changes in the archive after the start of the newer one were lost in a repair; drop them."""
     if archive.up_to < newer.start:
         raise BlockCorrupt("changes {first} to {last} are missing", first=archive.up_to + 1, last=newer.start)
     older = open_archive(archive)
@@ -223,7 +223,7 @@ def _joined(archive: Archive, newer: Past) -> Past:
 
 
 def archived(past: Past, exported: str) -> bytes:
-    """A document's changes as they are archived: its past's beginning, then what it exported since."""
+    """The bytes of a new archive: where the past begins, then the exported changes."""
     head = json.dumps({"v": 1, "after": past.start, "text": past.text}, ensure_ascii=False)
     return pack(f"{head}\n{exported}".encode())
 
@@ -252,17 +252,17 @@ def open_archive(archive: Archive) -> Past:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of the text as it stands, with the change that wrote it; None for what is older than the history."""
+    """A part of the current text with the change that wrote it; None if that is older than the history."""
 
     text: str
     change: Change | None
 
 
 def blame(past: Past) -> list[Piece]:
-    """The text as it stands in parts that one change wrote; of a structured block by the fields and items it shows.
+    """The current text in parts by the change that wrote each; a structured block by its fields and items.
 
-    What its text alone tells are headings and entries of logs: where an item comes, the numbers of those behind it
-    change, and nobody wrote those. Raises BlockCorrupt.
+    Headings and log entries are attributed by the rendered text alone: inserting an item renumbers those after it, and
+    nobody wrote the new numbers. Raises BlockCorrupt.
     """
     replay, changes = past.replay, {step.change.seq: step.change for step in past.steps}
     if isinstance(past.held.schema, TextSchema):
@@ -287,7 +287,7 @@ def blame(past: Past) -> list[Piece]:
 
 
 def _letters(sequence: SequenceHistory) -> Iterator[int]:
-    """The change of each character that is no space: a text may be shown with other spaces than it has."""
+    """The change of each non-space character; a text may be rendered with other spaces than it was written with."""
     return (born for content, born in sequence.written() for char in content if not char.isspace())
 
 

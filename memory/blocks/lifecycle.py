@@ -1,4 +1,4 @@
-"""Making a block, and what happens to it as a whole: in and out of context, pinned, taken away."""
+"""Creating, loading, archiving, pinning, sharing and deleting blocks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,12 +36,12 @@ from memory.store.ids import AgentId, BlockId, new_id
 from texts import gettext_lazy, ngettext_lazy
 
 _MOST_LABEL = 100
-# It stands in a tag of the prompt: <block:label ...>.
+# The label is part of a tag in the prompt: <block:label ...>.
 _LABEL = regex.compile(rf"(?=\S)[^<>\"\p{{C}}\p{{Zl}}\p{{Zp}}]{{1,{_MOST_LABEL}}}(?<=\S)")
 
 
 def require_allowed_label(label: str) -> None:
-    """Refuse a new label that means something else: a log of Carina's, or the address of another's block."""
+    """Refuse labels with another meaning: those of Carina's logs, and addresses of others' blocks."""
     if label in LOGS:
         raise Refused("{label} is the name of a log that Carina maintains; choose another name", label=label)
     if "/" in label or label == CONSTELLATION_OWNER:
@@ -49,7 +49,7 @@ def require_allowed_label(label: str) -> None:
 
 
 def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
-    """Make a block. Raises BlockExists for a living one of that owner, label and audience; Refused, BlockTooLong."""
+    """Create a block. Raises BlockExists if owner, label and audience are taken; Refused, BlockTooLong."""
     _require_sound(new)
     block, moment = BlockId(new_id("blk")), to_text(now)
     row: dict[str, Value] = {"id": block, "agent_id": new.owner, "label": new.label, "description": new.description}
@@ -72,7 +72,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
 
 
 def ensure_block(tx: Tx, spec: NewBlock, writer: Writer, now: datetime) -> Block:
-    """The block of that owner, label and audience, made if need be; else only profile and description are renewed."""
+    """Create the block if owner, label and audience are free; an existing one only gets new profile and description."""
     found = own_block(tx, spec.owner, spec.label, spec.audience)
     if found is None:
         return create_block(tx, spec, writer, now)
@@ -90,7 +90,7 @@ def ensure_block(tx: Tx, spec: NewBlock, writer: Writer, now: datetime) -> Block
 def ensure_blocks(
     tx: Tx, agent: AgentId, audience: Audience, specs: Sequence[NewBlock], now: datetime
 ) -> list[tuple[Block, bool]]:
-    """The same of several for one audience, of an agent and of the constellation; with each whether it was made."""
+    """The same for several blocks of an agent and the constellation, for one audience; each with whether it is new."""
     known = own_blocks(tx, agent, (spec.label for spec in specs), audience) if specs else {}
     found = []
     for spec in specs:
@@ -123,13 +123,13 @@ def _require_sound(new: NewBlock) -> None:
 
 
 def archive_block(tx: Tx, author: Author, label: str) -> Block:
-    """Take a working block out of context into archival. Raises BlockNotFound, BlockRefused, ApprovalNeeded."""
+    """Move a working block to archival, out of context. Raises BlockNotFound, BlockRefused, ApprovalNeeded."""
     block = _of_type(tx, author, label, Operation.ARCHIVE, BlockType.WORKING)
     return _moved(tx, author, block._replace(type=BlockType.ARCHIVAL, pinned=False), Operation.ARCHIVE)
 
 
 def load_block(tx: Tx, author: Author, label: str) -> Block:
-    """Bring a block back from archival as a working one, pinned so that it is in context. Raises as `archive_block`."""
+    """Make an archived block a working one again, pinned so that it is in context. Raises as `archive_block`."""
     block = _of_type(tx, author, label, Operation.LOAD, BlockType.ARCHIVAL)
     return _moved(tx, author, block._replace(type=BlockType.WORKING, pinned=True), Operation.LOAD)
 
@@ -143,13 +143,13 @@ def swap_blocks(tx: Tx, author: Author, out: str, into: str) -> tuple[Block, Blo
 
 
 def pin_block(tx: Tx, author: Author, label: str, *, pinned: bool) -> Block:
-    """Keep a working block in context, or no longer. Raises as `archive_block`."""
+    """Pin a working block into context, or unpin it. Raises as `archive_block`."""
     block = _of_type(tx, author, label, Operation.PIN if pinned else Operation.UNPIN, BlockType.WORKING)
     return _moved(tx, author, block._replace(pinned=pinned), Operation.PIN if pinned else Operation.UNPIN)
 
 
 def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> Block:
-    """Let only some lines of a long text be in context, counted from 1; 0 lines for all. Raises as `archive_block`."""
+    """Show only `lines` lines of a long text in context, from `first`, counted from 1; 0 shows all. Raises likewise."""
     block, decision = standing_block(tx, author, label, Operation.PIN)
     if not isinstance(block.schema, TextSchema):
         raise BlockRefused(
@@ -171,8 +171,8 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
 
 
 def delete_block(tx: Tx, author: Author, label: str) -> Block:
-    """Take a block away and free its label; the row stays until it is erased. Raises as `archive_block`, and Refused
-    where something still needs it."""
+    """Delete a block and free its label; the row stays until it is erased. Raises as `archive_block`, and Refused if
+    something still needs the block."""
     block, decision = standing_block(tx, author, label, Operation.DELETE)
     require_yes(tx, author, block, Operation.DELETE, decision)
     remove_block(tx, block, author.now)
@@ -181,7 +181,7 @@ def delete_block(tx: Tx, author: Author, label: str) -> Block:
 
 
 def remove_block(tx: Tx, block: Block, now: datetime) -> None:
-    """Take a block away, whoever wants that. Raises Refused with what still needs it."""
+    """Delete a block without checking rights. Raises Refused, naming what still needs it."""
     if needed := _needed_by(tx, block):
         raise Refused("block {label} cannot be deleted: {names}", label=block.label, names=needed)
     tx.run("UPDATE memory_blocks SET deleted_at = ?, search_text = '' WHERE id = ?", (now, block.id))
@@ -200,7 +200,7 @@ def _joined(reasons: Sequence[str]) -> str:
 
 
 def _called_by_label(rows: Rows, block: Block) -> list[str]:
-    """What knows a block by its label, and would find none there, or make an empty one."""
+    """What refers to a block by its label and would find nothing, or create an empty block, without it."""
     label, subject = block.label, f"{block.owner}/{block.label}"
     asked = rows.all("SELECT id FROM permission_requests WHERE status = 'waiting' AND subject = ?", (subject,))
     sql = """SELECT name FROM agent_groups g WHERE EXISTS (SELECT 1 FROM json_tree(g.pattern_config)
@@ -230,7 +230,7 @@ def _called_by_label(rows: Rows, block: Block) -> list[str]:
 
 
 def restore_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: datetime) -> Block:
-    """Bring the block of that label back that was deleted last. Raises BlockNotFound, BlockExists."""
+    """Restore the block of that label that was deleted last. Raises BlockNotFound, BlockExists."""
     sql = """SELECT id, description, content FROM memory_blocks WHERE agent_id = ? AND label = ? AND audience = ?
              AND deleted_at IS NOT NULL ORDER BY deleted_at DESC LIMIT 1"""
     if (row := tx.one(sql, (owner, label, audience))) is None:
@@ -244,7 +244,7 @@ def restore_block(tx: Tx, owner: AgentId, label: str, audience: Audience, now: d
 
 
 def deleted_blocks(rows: Rows, scope: Scope, label: str) -> list[tuple[AgentId, Audience]]:
-    """Whose deleted blocks of that label a scope may see, the newest first."""
+    """Owner and audience of deleted blocks of that label that the scope may see, the newest first."""
     where, parameters = scope.sql("audience")
     sql = f"SELECT agent_id, audience FROM memory_blocks WHERE label = ? AND deleted_at IS NOT NULL AND {where}"
     found = rows.all(f"{sql} ORDER BY deleted_at DESC", (label, *parameters))
@@ -253,7 +253,7 @@ def deleted_blocks(rows: Rows, scope: Scope, label: str) -> list[tuple[AgentId, 
 
 @dataclass(frozen=True)
 class NewSettings:
-    """What becomes of a block's settings; what is empty stays. Another `schema` takes content that fits as it is."""
+    """New settings of a block; empty ones keep the old. A new `schema` takes over content that fits unchanged."""
 
     label: str = ""
     description: str = ""
@@ -265,14 +265,14 @@ class NewSettings:
 def change_block(tx: Tx, author: Author, label: str, new: NewSettings) -> Block:
     """Rename, describe, resize or retype a block. Raises as `archive_block` and `set_block_settings`."""
     block, decision = standing_block(tx, author, label, Operation.CHANGE)
-    for kind in (block.type, new.type or block.type):  # a core block is guarded on the way out as on the way in
+    for kind in (block.type, new.type or block.type):  # guarded when it becomes or stops being core
         require_yes(tx, author, block._replace(type=kind), Operation.CHANGE, decision)
     tell_changed(tx, author, block, Operation.CHANGE)
     return set_block_settings(tx, block, new, author.writer, author.now)
 
 
 def set_block_settings(tx: Tx, block: Block, new: NewSettings, writer: Writer, now: datetime) -> Block:
-    """Give a block other settings, whoever wants that. Raises Refused, BlockExists, BlockTooLong."""
+    """Change a block's settings without checking rights. Raises Refused, BlockExists, BlockTooLong."""
     if new.schema is not None:
         block = _retyped(tx, block, new.schema, writer, now)
     label, kind = new.label or block.label, new.type or block.type
@@ -320,7 +320,7 @@ def set_block_settings(tx: Tx, block: Block, new: NewSettings, writer: Writer, n
 
 
 def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime) -> Block:
-    """Give a block another schema, where its content fits word for word. Raises Refused with what would be lost."""
+    """Give a block another schema if its content fits word for word. Raises Refused, naming what would be lost."""
     if block.type is BlockType.LOG:
         raise Refused("block {label} is a log that Carina maintains: its type cannot be changed", label=block.label)
     if schema.type == block.schema.type:
@@ -329,7 +329,7 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     lines = list[Change | None]()
     if schema.type in ("list", "log"):
         past = past_of(opened.document, archives_of(tx, block.id))
-        converted(past.held.schema, past.held.whole, schema)  # raises what a person can understand better
+        converted(past.held.schema, past.held.whole, schema)  # raises a clearer error first
         lines = _lines_of(past)
     added = [(now, writer) if each is None else (each.at, each.writer) for each in lines]
     opened.document.change(partial(containers.retype, new=schema, added=added if schema.type == "log" else ()))
@@ -340,9 +340,9 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
 
 
 def _lines_of(past: Past) -> list[Change | None]:
-    """By which change each line was written, None for what is older than the history.
+    """The change that wrote each line, None for lines older than the history.
 
-    Raises Refused where a line is of several: as one item it would not go with each of them.
+    Raises Refused if several changes wrote one line: as one item it could not be erased with each of them.
     """
     changes, lines = {step.change.seq: step.change for step in past.steps}, list[set[int]]()
     ended = True
@@ -395,7 +395,7 @@ SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
 
 @dataclass(frozen=True)
 class Share:
-    """An agent that a block is shared with, by name: what it was given, what it may do, and why that is less."""
+    """An agent that a block is shared with: the permission given, the effective one, and why that is less."""
 
     agent: str
     given: Permission
@@ -407,9 +407,9 @@ class Share:
 
 
 def share_block(tx: Tx, block: Block, name: str, permission: Permission, now: datetime) -> None:
-    """Let another agent see a block, where its audience allows, at read_only, append or read_write; again to change.
+    """Let another agent see a block, if its audience allows, at read_only, append or read_write; again to change that.
 
-    `name` is the agent's name or id. Who may share is the caller's question: the owner of the constellation, or
+    `name` is the agent's name or id. The caller checks who may share: the owner of the constellation, or
     `share_by_agent`. Raises Refused.
     """
     agent = _recipient(tx, block, name, permission)
@@ -421,7 +421,7 @@ def share_block(tx: Tx, block: Block, name: str, permission: Permission, now: da
 
 
 def unshare_block(tx: Tx, block: Block, name: str) -> None:
-    """Take a share back, at once. Raises Refused when there is none."""
+    """End a share at once. Raises Refused when there is none."""
     sql = "DELETE FROM shared_block_agents WHERE block_id = ? AND agent_id = ?"
     if not tx.run(sql, (block.id, _agent(tx, name))):
         raise Refused(
@@ -433,26 +433,26 @@ def unshare_block(tx: Tx, block: Block, name: str) -> None:
 
 
 def share_by_agent(tx: Tx, author: Author, label: str, name: str, permission: Permission) -> Block:
-    """An agent shares a block of its own, by its right to write it; for a stranger's words it takes a yes.
+    """Share an agent's own block, by its right to write it; if strangers' words ask for it, approval is needed.
 
     Raises BlockNotFound, BlockRefused, Refused, ApprovalNeeded.
     """
     block, decision = standing_block(tx, author, label, Operation.SHARE)
     _recipient(tx, block, name, permission)
-    require_yes(tx, author, block, Operation.SHARE, decision)  # not for what would be refused anyway
+    require_yes(tx, author, block, Operation.SHARE, decision)  # who may not share does not ask
     share_block(tx, block, name, permission, author.now)
     return block
 
 
 def unshare_by_agent(tx: Tx, author: Author, label: str, name: str) -> Block:
-    """An agent takes a share of its block back. Raises as `share_by_agent`, and Refused when there is none."""
+    """End a share of an agent's own block. Raises as `share_by_agent`, and Refused when there is none."""
     block, _ = standing_block(tx, author, label, Operation.SHARE)
     unshare_block(tx, block, name)
     return block
 
 
 def shares_of(rows: Rows, block: Block) -> list[Share]:
-    """Whom a block is shared with, and what they may do to it."""
+    """The agents that a block is shared with, and what they may do to it."""
     sql = """SELECT a.name, s.permission FROM shared_block_agents s JOIN agents a ON a.id = s.agent_id
              WHERE s.block_id = ? ORDER BY a.name"""
     return [_share(block, row["name"], Permission(row["permission"])) for row in rows.all(sql, (block.id,))]

@@ -1,8 +1,7 @@
-"""The system's logs: blocks of type log that agents read and only the system writes, one of a kind for each audience.
+"""System logs: blocks of type log that agents read and only the system writes, one per kind and audience.
 
-They hold what was done and how it went, never what was said: no words of anybody stand in them, so nothing in them
-has to be forgotten when somebody's words are. Each keeps its newest 200 entries and shows the last 10; the older ones
-are found by search.
+They record what was done and with what result, never anybody's words, so nothing in them has to be erased with
+somebody's words. Each keeps its newest 200 entries and shows the last 10; older ones are found by search.
 """
 
 from collections.abc import Iterable, Mapping
@@ -58,7 +57,7 @@ _LOGS: Mapping[str, _Log] = {
 
 @dataclass(frozen=True)
 class Logged:
-    """For whom a log is kept: the agent, those who hear its turn, and the turn that it happened in."""
+    """Whom a log entry is for: the agent, the hearers of its turn, and the turn in which it happened."""
 
     agent: AgentId
     audience: Audience
@@ -67,10 +66,10 @@ class Logged:
 
 
 def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str, Any]], now: datetime) -> Block | None:
-    """Add entries to a log as one change, making it where there is none; None when there are no entries.
+    """Add entries to a log as one change, creating it if needed; None when there are no entries.
 
-    Where a block of that name is no log, nothing is kept: that ends no turn. Raises Refused for an entry that does not
-    fit the log's fields.
+    If a block of that name is not a log, nothing is stored: a missing log must not fail a turn. Raises Refused for an
+    entry that does not fit the log's fields.
     """
     added = list(entries)
     if not added:

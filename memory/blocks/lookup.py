@@ -1,4 +1,4 @@
-"""Which blocks an agent sees in a scope, and which one a label means."""
+"""The blocks that an agent sees in a scope, and the block that a label refers to."""
 
 import json
 from collections.abc import Collection, Iterable
@@ -40,9 +40,9 @@ def visible_blocks(
     types: Collection[BlockType] = IN_CONTEXT,
     referred: Collection[str] | None = None,
 ) -> list[Block]:
-    """The agent's own, shared and constellation blocks that the scope may use: core, working, the rest; by label.
+    """The agent's own, shared and constellation blocks in the scope: core, then working, then the rest; by label.
 
-    With `referred` (ids or labels), working blocks that are neither pinned nor among them are left out.
+    With `referred` (ids or labels), working blocks that are neither pinned nor referred to are left out.
     """
     where, parameters = scope.sql("b.audience")
     where += f" AND b.block_type IN ({_marks(types)})"
@@ -56,10 +56,10 @@ def visible_blocks(
 
 
 def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[list[str], list[str]]:
-    """Blocks that are not in context by themselves: labels of the agent's own, and addresses of others: shared with
-    it, or the constellation's by its configuration. What is about spaces and people comes with their messages.
+    """Blocks that are not in context by themselves: labels of the agent's own, and addresses of shared blocks and of
+    the constellation's configured ones. Blocks about places and people come with their messages, so they are left out.
 
-    No more than that of both together, those that were changed last.
+    At most `limit` of both together, the most recently changed.
     """
     where, parameters = scope.sql("b.audience")
     found = rows.all(
@@ -77,14 +77,14 @@ def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[l
 
 
 def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:
-    """The block of that label, or of that address "owner/label"; an own block comes before others.
+    """The block of that label or address "owner/label"; the agent's own come before others.
 
-    Of several instances it is the one of the scope's own audience, else the widest. Raises BlockNotFound,
-    which names what can be seen from here.
+    If several audiences have one, the scope's own audience comes first, then the widest. Raises BlockNotFound, naming
+    the visible blocks.
     """
     require_storable(label)
     where, parameters = scope.sql("b.audience")
-    parts = label.split("/", 4)  # a name may hold a slash itself
+    parts = label.split("/", 4)  # a name may contain a slash
     labels = ["/".join(parts[start:]) for start in range(len(parts))]
     found = _select(rows, agent, f"{where} AND b.label IN ({_marks(labels)})", (*parameters, *labels))
     named = [block for block in found if block.label == label]
@@ -150,7 +150,7 @@ def block_by_id(rows: Rows, agent: AgentId, block: BlockId) -> Block:
     return _select(rows, agent, "b.id = ?", (block,))[0]
 
 
-# Looking a value up is much quicker than calling its Enum, for every block of every prompt.
+# A dict lookup is much quicker than calling the Enum, for every block of every prompt.
 _KINDS = {kind.value: kind for kind in BlockType}
 _LEVELS = {level.value: level for level in Permission}
 _TRUST = {level.value: level for level in Trust}
@@ -158,8 +158,8 @@ _TRUST = {level.value: level for level in Trust}
 
 @lru_cache(maxsize=1_000)
 def _block(row: tuple[Any, ...], agent: AgentId) -> Block:
-    """Known by all that the row says, as most blocks of a prompt were in the one before."""
-    # In the order of _LIVING: to read by name takes twice the time, too.
+    """The block of a row, cached by the row's values, since most blocks are unchanged since the last prompt."""
+    # In the order of _LIVING: access by name would take twice the time.
     block, owner, label, description, kind, limit, own, pinned, about, *rest = row
     audience, trust, profile, content, updated_at, given, owner_name, schema, version = rest
     shared = owner not in (agent, CONSTELLATION_OWNER)
@@ -186,15 +186,15 @@ def _block(row: tuple[Any, ...], agent: AgentId) -> Block:
 
 
 def access_at(kind: BlockType, own: Permission, given: Permission | None, *, shared: bool) -> Permission:
-    """What an agent may do to a block of that kind and permission, at what it was given."""
+    """What an agent may do to a block of that kind, given its own permission and that of the share."""
     if kind is BlockType.LOG:  # entries stay as they are; logs of the system are read_only
         level = Permission.APPEND if own in _APPENDS and given in (None, *_APPENDS) else Permission.READ_ONLY
         return level if given is not None or not shared else Permission.READ_ONLY
     if given is None:
         return own
-    if not shared:  # the constellation's block: each agent has its own level, the block's is for the others
+    if not shared:  # a constellation block has a level for each agent; the block's own is for the others
         return given
-    order = list(Permission)  # nobody can give away more than the block allows its owner
+    order = list(Permission)  # nobody can share more than the block allows its owner
     return min(own, given, key=order.index)
 
 
@@ -202,9 +202,9 @@ def access_at(kind: BlockType, own: Permission, given: Permission | None, *, sha
 
 
 def decision_for(block: Block, author: Author, operation: Operation) -> Decision:
-    """Whether the author may do that, or may with a yes; raises BlockRefused when not.
+    """Whether the author may do that, or may with approval; raises BlockRefused when not.
 
-    Where a yes is needed and nobody has spoken whom it could be asked for (a job's edit), it is refused.
+    If approval is needed but nobody spoke whom to ask (an edit of a job), it is refused.
     """
     access = Permission.ADMIN if author.writer == SYSTEM else block.access
     decision = decide(access, operation, own=author.writer == SYSTEM or block.owner == author.agent)
@@ -226,10 +226,10 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
 
 
 def standing_block(rows: Rows, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
-    """A block that is there already, which this author may change so, or may with a yes.
+    """An existing block, and whether this author may change it at once or with approval.
 
-    Raises BlockNotFound; BlockRefused for want of the right, and when somebody who sees the block may not know what
-    is said in the turn, with the blocks that may be written instead.
+    Raises BlockNotFound; BlockRefused if the right is missing, or if somebody who sees the block may not know what is
+    said in the turn; the error names blocks that may be written instead.
     """
     block = find_block(rows, author.agent, label, author.scope)
     decision = decision_for(block, author, operation)
@@ -254,10 +254,11 @@ def standing_block(rows: Rows, author: Author, label: str, operation: Operation)
 
 
 def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, decision: Decision) -> None:
-    """What the block's permission asks for; and for just anybody no core block that others read is written, and none
-    is shared.
+    """Require approval if the block's permission asks for it, or if a turn without trust writes a core block that
+    others read, or shares a block.
 
-    Raises ApprovalNeeded for the block as it is now: a yes to an older version is none, and the reason says so.
+    Raises ApprovalNeeded for this version of the block: an approval of an older version does not count, and the reason
+    says so.
     """
     core = block.type is BlockType.CORE and not block.audience.startswith("person:")
     trusted = author.trust >= Trust.APPROVED or not (core or operation is Operation.SHARE)
@@ -276,7 +277,7 @@ def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, 
     else:
         why = gettext_lazy("block {block} is always in context, and this turn uses {used}", **values)
     following = rows.number("SELECT next_seq FROM memory_blocks WHERE id = ?", (block.id,))
-    # Not the id: a block that is made from its template by this very edit has another one next time.
+    # Not the id: a block that this very edit creates from its template has a new id next time.
     version = f"{block.audience} {following}"
     asks = block.about if decision is Decision.ASK_HUMAN else None
     need = Need(Kind.EDIT, f"{block.owner}/{block.label}", "", version=version, asks=asks)
@@ -284,7 +285,7 @@ def require_yes(rows: Rows, author: Author, block: Block, operation: Operation, 
 
 
 def _why_again(why: str, need: Need, audience: str, following: int, permit: Permit | None) -> str:
-    """The reason, with words for whoever approved an older version of that very block."""
+    """The reason, with an extra sentence for a person who approved an older version of that block."""
     told = (version for kind, subject, version in permit.covers if (kind, subject) == need.mark[:2]) if permit else ()
     seen = [int(number) for where, _, number in (each.rpartition(" ") for each in told) if where == audience]
     older = [number for number in seen if number < following]
@@ -299,7 +300,7 @@ def _why_again(why: str, need: Need, audience: str, following: int, permit: Perm
 
 
 def require_fits(name: str, limit: int, before: int, after: int) -> None:
-    """Raises BlockTooLong with the numbers; a text that is over its limit may still shrink."""
+    """Raises BlockTooLong with the numbers; a text over its limit may still shrink."""
     if after > limit and after > before:
         raise BlockTooLong(
             "block {name} is at {before:,} of {limit:,} characters; this adds {after:,}",
@@ -311,7 +312,7 @@ def require_fits(name: str, limit: int, before: int, after: int) -> None:
 
 
 def tell_changed(tx: Tx, author: Author, block: Block, change: str) -> None:
-    """Note a change that an agent made; what the system keeps up by itself is no event."""
+    """Record a change that an agent made; the system's own upkeep is not recorded."""
     if author.writer == SYSTEM or block.type is BlockType.LOG:
         return
     event = activity.NewEvent(

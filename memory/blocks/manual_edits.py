@@ -1,4 +1,4 @@
-"""A person's door to the fields of a block: what they wrote is read as the field's type wants it."""
+"""Edits by a person in a form: the text of a form field is parsed by the type of the block's field."""
 
 import json
 from functools import partial
@@ -18,29 +18,28 @@ from texts import gettext_lazy
 
 
 def fields_by_hand(block: Block) -> list[str]:
-    """The fields and text sections that a person may give a value, by their paths; none of a block that is one text."""
+    """Paths of the fields and text sections that a person may set; none if the block is one text."""
     paths = [] if block.is_text else every_target(block.schema)
     return [path for path in paths if path and not _refusal(block, path)]
 
 
 def text_of(rows: Rows, block: Block, path: str = "") -> str:
-    """A text, a field or a list as it is written by hand, a list with an item on each line. Raises as `write`."""
+    """The value of a text, field or list as a form shows it, a list with one item per line. Raises as `write`."""
     target = _writable(block, path)
     return block.content if block.is_text else _written(load_block(rows, block.id, None).document, target)
 
 
 def field_mark(text: str) -> str:
-    """The mark of what a field holds, or of its path: two of them and the block's name fit into the id of a form."""
+    """A digest of a field's value or path: two of them and the block's name fit into a form's id."""
     return text_mark(text, 4)
 
 
 def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", seen: int | None = None) -> Block:
-    """Give a block that is one text or one list, or a field or section of another, a value; nothing takes it away.
+    """Set a block that is one text or list, or a field or section of another block; empty text never clears it.
 
-    A list takes an item from each line, one of records in JSON. `mark` is that of what the field held when somebody
-    began to write; `seen` is the version of the block that they saw: of a text or a list what came since stays. Raises
-    Refused for a path, a value or a version that does not fit, by the field's name, and for a field whose mark is
-    another by now.
+    A list takes one item per line, records as JSON. `mark` is the digest (`field_mark`) of the value when the person
+    began to write. `seen` is the block's version that they saw: in a text or a list, later changes stay. Raises
+    Refused, by the field's name, for a bad path, value or version, and if the value's digest is no longer `mark`.
     """
     target = _writable(block, path)
     value = _meant(target, path, text)
@@ -59,7 +58,7 @@ def write(edit: Edit, block: Block, text: str, path: str = "", mark: str = "", s
 
 
 def _known_at(document: BlockDocument, seen: int | None) -> KnownVersion | None:
-    """What somebody knows who says which version they saw; None: all there is. Raises Refused for one to come."""
+    """What a person knows who saw version `seen`; None: the current content. Raises Refused for a future version."""
     if seen is None or seen == document.version:
         return None
     if seen > document.version:
@@ -106,7 +105,7 @@ def _written(document: BlockDocument, target: Target) -> str:
 
 
 def _line(target: Target, item: Any) -> str:
-    """An item on one line; a record as JSON, its fields in their order."""
+    """An item on one line; a record as JSON, with its fields in the schema's order."""
     if isinstance(item, str) or not isinstance(target.shape, ListSchema):
         return " ".join(str(item).split())
     known = {field.name: item[field.name] for field in target.shape.fields if field.name in item}
@@ -114,7 +113,7 @@ def _line(target: Target, item: Any) -> str:
 
 
 def kept_more(rows: Rows, block: Block, path: str, text: str) -> bool:
-    """Whether a text or a list holds something else than what was just written: what others wrote stayed."""
+    """Whether the saved text or list differs from what was just written because others' changes stayed."""
     target = target_of(block.schema, path)
     if target.kind not in ("text", "list"):
         return False
@@ -153,7 +152,7 @@ def _record(path: str, fields: tuple[Field, ...], line: str) -> Any:
         ) from None
 
 
-_MOST_NAMED = 3  # fields in an example, beside those that every item must have
+_MOST_NAMED = 3  # fields in an example, besides the required ones
 _VALUES: dict[FieldType, Any] = {
     FieldType.TEXT: "...",
     FieldType.NUMBER: 1,
@@ -165,7 +164,7 @@ _VALUES: dict[FieldType, Any] = {
 
 
 def _example(fields: tuple[Field, ...]) -> str:
-    """An item that a list of these would take."""
+    """An example item that a list with these fields accepts."""
     ours = [field for field in fields if not field.read_only] or list(fields)
     named = [field for number, field in enumerate(ours) if field.required or number < _MOST_NAMED]
     values = {field.name: _VALUES[field.type] if field.default is None else field.default for field in named}
@@ -176,7 +175,7 @@ _WORDS = {"yes": True, "true": True, "no": False, "false": False}
 
 
 def _yes_or_no(path: str, text: str) -> bool:
-    """As a prompt shows it, or as JSON writes it."""
+    """Parse a boolean as prompts show it, or as JSON writes it."""
     if (word := text.casefold()) not in _WORDS:
         raise Refused(
             "{path} is yes or no (or true or false; leave it empty to clear it), not {text!r}",
@@ -187,7 +186,7 @@ def _yes_or_no(path: str, text: str) -> bool:
 
 
 def _plain(text: str) -> Any:
-    """A number as JSON writes it; anything else as it stands, to be refused by the field."""
+    """Parse a number as JSON; return anything else unchanged, for the field to refuse."""
     try:
         return json.loads(text.casefold()) if text else None
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a block is: the record of a new one, of one as an agent sees it, of who edits it, and what they may do."""
+"""Records of blocks: a new block, a block as an agent sees it, who edits it, and what they may do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ class Permission(StrEnum):
 
 
 class Operation(StrEnum):
-    """What is done to a block, for every door: the four columns of the table, and what counts as one of them."""
+    """What can be done to a block; each counts as one of the four columns of the table of rights."""
 
     READ = "read"
     APPEND = "append"
@@ -65,7 +65,7 @@ _COUNTS_AS = {
     Operation.REVERT: Operation.OVERWRITE,
 }
 OF_THE_OWNER = frozenset({Operation.SHARE, Operation.WIDEN})
-"""What is for the agent whose block it is: a right over another's block is not enough."""
+"""Operations reserved for the agent that owns the block; a right to another's block is not enough."""
 
 _YES, _NO, _PARTNER, _HUMAN = Decision
 _RIGHTS = {  # in the order of _COLUMNS
@@ -79,7 +79,7 @@ _RIGHTS = {  # in the order of _COLUMNS
 
 
 def decide(permission: Permission, operation: Operation, *, own: bool = True) -> Decision:
-    """Whether a permission allows an operation; the one place that says so. `own`: the block is the asking agent's."""
+    """Whether a permission allows an operation; decided only here. `own`: the block is the asking agent's."""
     if operation in OF_THE_OWNER:
         enough = (Permission.ADMIN,) if operation is Operation.WIDEN else (Permission.READ_WRITE, Permission.ADMIN)
         return _YES if own and permission in enough else _NO
@@ -88,14 +88,14 @@ def decide(permission: Permission, operation: Operation, *, own: bool = True) ->
 
 CONSTELLATION_OWNER = AgentId("_constellation_")
 LOGS = ("tool_execution_log", "event_log", "compression_summaries")
-"""The labels of the logs that Carina keeps itself."""
-_LIMITS = {"core": 2_000, "log": 40_000}  # of a log only the newest entries are in context
+"""The labels of the logs that Carina itself writes."""
+_LIMITS = {"core": 2_000, "log": 40_000}  # a log shows only its newest entries in context
 _OTHER_LIMIT = 5_000
 
 
 class BlockType(StrEnum):
-    """When a block is shown: core always, working while pinned or referred to, archival never by itself, and the
-    newest entries of a log, which only the system writes."""
+    """When a block is shown: core always, working while pinned or referred to, archival never by itself; of a log,
+    which only the system writes, the newest entries."""
 
     CORE = "core"
     WORKING = "working"
@@ -108,10 +108,10 @@ IN_CONTEXT = (BlockType.CORE, BlockType.WORKING)
 
 @dataclass(frozen=True)
 class NewBlock:
-    """A block to be made. `description` tells the model what belongs in it; `char_limit` counts characters.
+    """A block to be created. `description` tells the model what belongs in it; `char_limit` is in characters.
 
-    `profile` is the read-only part that a source keeps up to date, `content` what the document begins with; with a
-    schema that is no text, `values` are what its fields or sections begin with, by their names.
+    `profile` is the read-only part that a source keeps up to date, `content` the initial text. With any schema but
+    text, `values` are the initial values of the fields or sections, by name.
     """
 
     owner: AgentId
@@ -135,7 +135,7 @@ class NewBlock:
 
 
 class Block(NamedTuple):
-    """A block as one agent sees it: `access` is what that agent may do, whatever `permission` says to its owner."""
+    """A block as one agent sees it: `access` is what that agent may do, `permission` what the owner may do."""
 
     id: BlockId
     owner: AgentId
@@ -152,11 +152,11 @@ class Block(NamedTuple):
     content: str
     updated_at: datetime
     shared_from: str | None
-    """Name of the agent that shares it with the asking one; None for an own block and the constellation's."""
+    """Name of the agent that shares the block; None for the agent's own blocks and the constellation's."""
     access: Permission
     schema: Schema = TEXT
     version: int = 0
-    """The number of its newest change."""
+    """The number of the newest change."""
 
     @property
     def is_text(self) -> bool:
@@ -168,7 +168,7 @@ class Block(NamedTuple):
 
     @property
     def address(self) -> str:
-        """A name that finds it even where the asking agent has a block of the same label."""
+        """A name that finds the block even if the asking agent has one with the same label."""
         if self.shared_from is not None:
             return f"{self.shared_from}/{self.label}"
         return f"{self.owner}/{self.label}" if self.owner == CONSTELLATION_OWNER else self.label
@@ -178,8 +178,8 @@ class Block(NamedTuple):
 class Author:
     """Who edits for which agent, and who hears the turn in which it happens.
 
-    `trust` is the turn's; a block never keeps more than the least trusted of its authors. `template` is the
-    block to make when the label exists only for another audience.
+    `trust` is the turn's; a block keeps the trust of the least trusted author. `template` is the block to create when
+    the label exists only for another audience.
     """
 
     agent: AgentId
@@ -191,8 +191,8 @@ class Author:
     template: NewBlock | None = None
     policy: CheckpointPolicy = DEFAULT_POLICY
     permit: Permit | None = None
-    """The yes under which the edit is made, where one is needed."""
+    """The approval under which the edit is made, where one is needed."""
     shown: Mapping[BlockId, int] = field(default_factory=dict)
-    """The versions of blocks that were shown to them: numbers of lines and items, and whole values, are about those."""
+    """The versions of blocks that the author was shown: line and item numbers and whole values refer to these."""
     source: str = ""
-    """What takes trust from the turn, in words."""
+    """In words: why the turn has less trust."""

@@ -1,4 +1,4 @@
-"""Damage to a block's stored document: found, set aside, and the block built again from what is sound."""
+"""Repairing a damaged document: find the damage, quarantine it, and rebuild the block from its sound parts."""
 
 import json
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from memory.store.row_mapper import RowMapper
 from texts import _, gettext_noop
 
 _log = Log(__name__)
-_STORED = {  # where each kind of blob lies, and the column with its number
+_STORED = {  # the table of each kind of blob, and the column with its number
     BlobKind.UPDATE: ("memory_block_updates", "seq"),
     BlobKind.CHECKPOINT: ("memory_block_checkpoints", "up_to_seq"),
     BlobKind.ARCHIVE: ("memory_block_archives", "up_to_seq"),
@@ -40,9 +40,9 @@ _STORED = {  # where each kind of blob lies, and the column with its number
 
 
 def repair_block(tx: Tx, block: BlockId, now: datetime) -> tuple[str, ...]:
-    """Quarantine what cannot be read and rebuild the document; gives what was wrong, one line each.
+    """Quarantine what cannot be read and rebuild the document; returns the damage, one line each.
 
-    What was found is noted for the owner. Raises BlockCorrupt, and changes nothing, when no checkpoint and no first
+    The damage is recorded for the owner. Raises BlockCorrupt, and changes nothing, when no checkpoint and no first
     update is sound.
     """
     findings = [*_repair_document(tx, block, now), *_repair_archives(tx, block, now)]
@@ -67,14 +67,14 @@ def _repair_document(tx: Tx, block: BlockId, now: datetime) -> list[str]:
     expected = head["next_seq"] - 1
     if found.reached < expected:
         repairs.append(f"changes {found.reached + 1} to {expected} are lost")
-        # Their operations' numbers are given again, so the same peers must not give them.
+        # Their operation numbers are assigned again, so the old peers must not be reused.
         tx.run("DELETE FROM memory_block_writers WHERE block_id = ?", (block,))
     _restore(tx, head, found.document, now)
     return repairs
 
 
 def _begin_anew(tx: Tx, head: Row, now: datetime) -> list[str]:
-    """Nothing stored can be read: a new document of what was shown last. The words stay, their past is lost."""
+    """Nothing stored can be read: start a new document from the rendered text. The text stays, its history is lost."""
     block = head["id"]
     schema = parse_schema(tx.all("SELECT schema FROM memory_blocks WHERE id = ?", (block,))[0]["schema"])
     for blob in (*checkpoints(tx, block), *updates_after(tx, block, after=0)):
@@ -113,7 +113,7 @@ def _bad_archives(rows: Rows, block: BlockId) -> list[tuple[Archive, str]]:
 
 
 def note_damage(tx: Tx, block: BlockId, findings: Sequence[str], outcome: str, now: datetime) -> None:
-    """Write down what was found, for the owner to be told: 'repaired', or 'unreadable' where nothing helped."""
+    """Record damage for the owner: 'repaired', or 'unreadable' if the repair failed."""
     head = head_of(tx, block)
     values: dict[str, Value] = {
         "id": snowflakes.next(),
@@ -127,7 +127,7 @@ def note_damage(tx: Tx, block: BlockId, findings: Sequence[str], outcome: str, n
 
 
 def verify_block(rows: Rows, block: BlockId) -> list[str]:
-    """What is wrong with a block's stored document, one line each; empty when all is well. Changes nothing."""
+    """Damage of a block's stored document, one line each; empty if there is none. Changes nothing."""
     problems: list[str] = []
     try:
         head = head_of(rows, block)
@@ -138,7 +138,7 @@ def verify_block(rows: Rows, block: BlockId) -> list[str]:
         problems += [reason for _, reason in _bad_archives(rows, block)]
         text = load_block(rows, block, None).document.text()
     except (BlockCorrupt, BlockNotFound) as error:
-        return list(dict.fromkeys([*problems, str(error)]))  # an unsound blob shows up twice
+        return list(dict.fromkeys([*problems, str(error)]))  # an unsound blob is found twice
     if text != head["content"]:
         problems.append(f"the text in the row ({len(head['content'])} characters) is not the document's ({len(text)})")
     return problems
@@ -168,14 +168,14 @@ def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> No
 
 
 def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
-    """Bring back what the rendered text still has, and start afresh from a checkpoint."""
+    """Restore what the rendered text still has, and start again from a new checkpoint."""
     block, stamp = head["id"], Stamp(SYSTEM, None, head["next_seq"], now)
     document.act_as(peer_of(tx, block, SYSTEM))
     document.change(partial(containers.recover, text=head["content"]))
     data = document.commit(stamp)
     if data:
         insert_update(tx, block, head["audience"], stamp, data)
-        text = document.text()  # a structured block keeps beside its fields what was lost
+        text = document.text()  # a structured block stores lost text beside its fields
         tx.run("UPDATE memory_blocks SET next_seq = next_seq + 1, content = ? WHERE id = ?", (text, block))
     else:
         stamp = Stamp(SYSTEM, None, head["next_seq"] - 1, now)
@@ -185,9 +185,9 @@ def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
 
 @dataclass(frozen=True)
 class Damage:
-    """What was wrong with a block, and whether it could be built anew: 'repaired' or 'unreadable'.
+    """Damage of a block, and whether it could be rebuilt: 'repaired' or 'unreadable'.
 
-    `label` is empty for a block of somebody's direct messages.
+    `label` is empty if the block belongs to direct messages.
     """
 
     id: int
@@ -199,7 +199,7 @@ class Damage:
 
     @property
     def words(self) -> str:
-        """For the owner: which block, when, what was found."""
+        """A sentence for the owner: which block, when, what was found."""
         which = _("block {label}", label=self.label) if self.label else _("a block of somebody's direct messages")
         said = (
             gettext_noop("{block} was damaged and rebuilt at {at}: {findings}")
@@ -210,7 +210,7 @@ class Damage:
 
 
 def damage_since(rows: Rows, since: datetime) -> list[Damage]:
-    """What was found since then, newest first."""
+    """Damage found since then, newest first."""
     return _damage.all(
         rows,
         "SELECT r.id, r.findings, r.outcome, r.at, r.audience, b.label FROM memory_block_repairs r"

@@ -1,8 +1,9 @@
-"""All that a block's parts ever held, replayed from its recorded changes: who wrote what, and taking changes back.
+"""Replays everything a block's parts ever held: to attribute text to its writer, and to take changes back.
 
-Loro merges, compares and goes back to a version, but it cannot take one writer's changes out of the middle and keep
-what others wrote since. For that the operations in its exported history are replayed here, part by part, each as a
-`SequenceHistory`: a number, a time or yes-or-no is a list of one item at most. Of a counter there is what was added.
+Loro merges, compares and checks out versions, but it cannot take one writer's changes out of the middle and keep what
+others wrote later. For that, the operations of its exported history are replayed here, part by part, each as a
+`SequenceHistory`: a number, time or boolean is a list of at most one item. A counter is replayed as the list of its
+additions.
 """
 
 import math
@@ -38,15 +39,16 @@ from memory.store.errors import BlockCorrupt, BlockRefused, Refused
 from texts import gettext_lazy, join_lazy
 
 _ROOT = "cid:root-"
-_MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # of the words that do not come back, and of each of them
+_MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # lost texts that a report quotes, and characters of each
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What to change in each part, by its path, so that changes are taken back; and the report.
+    """The edits of each part, by path, that take changes back; and a report.
 
-    `gone` are words of theirs that others removed already, `lost` the words that they removed and that do not come
-    back, since their place has changed. `kept` says what stays, and why. `removed` and `restored` count characters.
+    `gone` are texts of those changes that others had already removed; `lost` are texts that the changes removed and
+    that cannot come back, since their surroundings have changed. `kept` says what stays, and why. `removed` and
+    `restored` count characters.
     """
 
     sequences: Mapping[str, Sequence[Splice[Content]]] = field(default_factory=dict)
@@ -63,7 +65,7 @@ class Plan:
 
 
 def not_back(lost: Sequence[str]) -> str:
-    """Words for those that do not come back, to go on a sentence with; none where all do."""
+    """The end of a sentence that names texts that could not be restored; None if all could."""
     shown = join_lazy("; ", (gettext_lazy("“{text}”", text=_short(text)) for text in lost[:_MOST_SHOWN]))
     more = gettext_lazy(" and {more} more", more=len(lost) - _MOST_SHOWN) if len(lost) > _MOST_SHOWN else ""
     told = gettext_lazy("; not restored, because others have changed this part: {shown}{more}", shown=shown, more=more)
@@ -77,18 +79,18 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True)
 class BlockValues:
-    """What each part of a block holds, by its path: a text, a list, a number. Logs are not among them."""
+    """The value of each part of a block, by its path: a text, a list, a number. Logs are left out."""
 
     schema: Schema
     values: Mapping[str, Any]
     whole: Any = None
-    """The same in one, with the logs, as it is rendered."""
+    """All values in one object, with the logs, as it is rendered."""
 
 
 class Replay:
-    """The parts of a block with all that they held since version `start`, when they were as `begin` says.
+    """The parts of a block with everything they held since version `start`, where their values were `begin`.
 
-    `held` is what they hold now. Raises BlockCorrupt when the changes do not lead there.
+    `held` are the current values. Raises BlockCorrupt if replaying the changes does not produce them.
     """
 
     def __init__(self, start: int, begin: BlockValues, steps: Sequence[Step], held: BlockValues) -> None:
@@ -116,9 +118,9 @@ class Replay:
         self._paths = {target.name: path for path, target in self._targets.items()}
 
     def letters(self, otherwise: int) -> Iterator[tuple[str, int]]:
-        """The content as one text for another schema, with the change that wrote each letter.
+        """The content as one text for another schema, with the change that wrote each character.
 
-        A field's name goes with its value, and where that is empty with what is before it.
+        A field's name is attributed with its value; if the value is empty, with the text before it.
         """
         name, last = "", otherwise
         for text, path, item in as_text(self._schema, self._whole()):
@@ -138,7 +140,7 @@ class Replay:
         return now if isinstance(self._schema, MapSchema) else now.get("", [])
 
     def _retype(self, change: Change, made: Made) -> None:
-        """Let the parts become those of another schema; what stands in them stays by whom it is."""
+        """Switch the parts to another schema; content keeps its writers."""
         whole, wrote = self._whole(), [born for _letter, born in self.letters(change.seq)]
         new = _declared(made) or TEXT
         values = converted(self._schema, whole, new) if not isinstance(new, LogSchema) else ()
@@ -185,7 +187,7 @@ class Replay:
                     case "Map", {"key": str(key)} if name != "schema":
                         path = self._paths[f"value:{name.partition(':')[2]}.{key}"]
                         new = _content(self._targets[path], content.get("value"))
-                        done[path] = [Splice(0, len(self.histories[path].content()), new)]  # the last one of the change
+                        done[path] = [Splice(0, len(self.histories[path].content()), new)]  # the last value wins
                     case "List", _:
                         self._logged.add(change.seq)
         for path, operations in done.items():
@@ -210,7 +212,7 @@ class Replay:
     # -------------------------------------------------------------------------------------------------- reading
 
     def values_at(self, version: int) -> dict[str, Any]:
-        """What each part held at a version. Raises Refused for one from before the block was made, or a log."""
+        """The value of each part but logs at a version. Raises Refused for one from before the block was created."""
         if version < self._first and self.start == 0 and not isinstance(self.held.schema, TextSchema):
             raise Refused("the block did not exist yet at version {version}", version=version)
         if version < self._retyped != self.start:
@@ -230,15 +232,16 @@ class Replay:
         return found
 
     def author(self, path: str) -> int | None:
-        """The change that wrote a number, a time, yes-or-no or a counter; None where none did."""
+        """The change that wrote a number, time, boolean or counter; None if there is none."""
         wrote = [number for number, _ in self._added.get(path, ())[-1:]]
         wrote += [born for _, born in self.histories[path].written()] if path in self.histories else []
         return next((number for number in wrote if number != self.start), None)
 
     def standing(self) -> dict[int, Plan]:
-        """What stands by the change that wrote it, oldest first: one after the other they make an empty block this one.
+        """The current content as one plan per change, oldest first; applied in order, they build it from an empty
+        block.
 
-        What is older than the history, and what counters hold, is the oldest change's. Entries of logs are left out.
+        Content older than the history, and counters, belong to the oldest change. Entries of logs are left out.
         """
         cuts: dict[int, dict[str, list[Splice[Content]]]] = {}
         for path, sequence in self.histories.items():
@@ -255,10 +258,11 @@ class Replay:
     # ---------------------------------------------------------------------------------------------- taking back
 
     def without(self, numbers: Collection[int], *, beside: bool = False) -> Plan:
-        """The way to the parts without some changes, keeping whatever others changed later.
+        """A plan that takes changes back and keeps whatever others changed later.
 
-        As in `SequenceHistory.back`; a counter loses what they added. What cannot be without them stays, and is told:
-        a required field, a number out of range. Raises BlockRefused where what is read only would change.
+        Works as `SequenceHistory.back`; a counter loses what the changes added. If a required field would become empty
+        or a number leave its range, it stays and the report says so. Raises BlockRefused if a read-only part would
+        change.
         """
         numbers, report = frozenset(numbers), Report()
         sequences = {path: cuts for path in self.histories if (cuts := self._sequence(path, numbers, report, beside))}
@@ -305,7 +309,7 @@ class Replay:
 
 
 def schema_at(steps: Sequence[Step], version: int) -> Schema:
-    """The schema before a change, as those before it declared it."""
+    """The schema before a change, from the schema changes before it."""
     declared = [_declared(step.made) for step in steps if step.change.seq < version]
     return next((schema for schema in reversed(declared) if schema is not None), TEXT)
 
@@ -316,7 +320,7 @@ def _declared(made: Made) -> Schema | None:
 
 
 def _inserted(made: Made, name: str) -> Iterator[list[Element]]:
-    """The names of the items that a change put into a list, in order."""
+    """The ids of the items that a change inserted into a list, in order."""
     for each in made.changes:
         for op in each["ops"]:
             if op["container"] == f"{_ROOT}{name}:MovableList" and op["content"]["type"] == "insert":
@@ -331,12 +335,12 @@ def _peer(peers: Sequence[str], identifier: str) -> str:
 
 
 def _element(peers: Sequence[str], identifier: str) -> Element:
-    """An item by the moment of its insertion in Loro's clock, and by whom: "L17@1"."""
+    """An item by Loro's clock and peer at its insertion, such as "L17@1"."""
     return int(identifier.partition("@")[0].removeprefix("L")), _peer(peers, identifier)
 
 
 def _most(target: Target) -> int | None:
-    """How many items it holds; None for a text."""
+    """The maximum number of items; None for a text."""
     match target.kind:
         case "text":
             return None
@@ -347,7 +351,7 @@ def _most(target: Target) -> int | None:
 
 
 def _content(target: Target, held: Any) -> Content:
-    """What a part holds, as its history has it."""
+    """A part's value in the form that its history uses."""
     if target.kind == "value":
         return () if held is None else (held,)
     return (held or "") if target.kind == "text" else tuple(held or ())

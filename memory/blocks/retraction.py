@@ -1,8 +1,8 @@
-"""What agents wrote into blocks goes with the message that it was written for.
+"""Removes what agents wrote into blocks because of a message, when that message is deleted or edited.
 
-Every change of a block names the turn that made it, and a turn the messages that it answered: what a turn wrote goes
-whole with any of these. No words are compared, since nobody can tell from a text in other words whose it was. Taking
-back is a change of its own, by the system: a block's history shows it, and the owner may revert it.
+Every change of a block names the turn that made it, and a turn names the messages that it answered: if any of them
+goes, everything the turn wrote goes. Texts are not compared, since a paraphrase does not show where it came from. The
+removal is itself a change by the system: it appears in the block's history, and the owner may revert it.
 """
 
 import json
@@ -37,11 +37,10 @@ _log = Log(__name__)
 
 
 def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] = frozenset(), but: Audience | None = None) -> int:
-    """Take back what agents wrote into blocks because of a message that stands no more; how many blocks changed.
+    """Remove what agents wrote because of a message that is gone; returns how many blocks changed.
 
-    After an edit, which takes only some words out, `gone` are these: then what its turns wrote with one of them goes.
-    Blocks of the audience `but` keep what they say. Where others changed since what was written, that much of it
-    stays. A damaged block is repaired first.
+    After an edit, `gone` are the words that it removed: only changes with one of them are taken back. Blocks of the
+    audience `but` stay. Text that others have changed since stays, too. A damaged block is repaired first.
     """
     turns = caused(tx, answering(tx, old.id))
     blocks = [block for block in _written(tx, turns) if but is None or _audience(tx, block) != but]
@@ -52,10 +51,10 @@ def unwrite(tx: Tx, old: Message, at: datetime, *, gone: Set[str] = frozenset(),
 
 
 def unwrite_person(tx: Tx, person: PersonId, at: datetime) -> None:
-    """Take back what agents wrote into blocks in turns that answered a person, and what they wrote by hand.
+    """Remove what agents wrote in turns that answered a person, and what the person wrote by hand.
 
-    The past of those blocks goes with it. For an erasure, while the messages still stand. What nobody can read any
-    more is logged.
+    The history of those blocks is erased, too. Call it during an erasure, before the messages go. Unreadable blocks are
+    logged.
     """
     turns = caused(tx, turns_of(tx, person))
     written = _written(tx, turns)
@@ -78,7 +77,7 @@ def unwrite_person(tx: Tx, person: PersonId, at: datetime) -> None:
 
 
 def turns_of(rows: Rows, person: PersonId) -> list[TurnId]:
-    """The turns that answered a person, alone or among others."""
+    """The turns that answered a person, alone or with others."""
     sql = """SELECT i.turn_id AS turn FROM inbox i JOIN messages m ON m.id IN (i.message_id, i.about_id)
              WHERE i.turn_id IS NOT NULL AND m.person_id = :person AND m.role = 'user'
              UNION SELECT batch_id FROM messages WHERE batch_id IS NOT NULL AND person_id = :person AND role = 'user'"""
@@ -86,21 +85,22 @@ def turns_of(rows: Rows, person: PersonId) -> list[TurnId]:
 
 
 def _by_hand(rows: Rows, person: PersonId, *, deleted: bool = False) -> list[BlockId]:
-    """The blocks that a person wrote in by hand, and long ones, of which that stands in their history alone."""
+    """The blocks that a person edited by hand, and long blocks, whose writers only their history names."""
     sql = """SELECT b.id FROM memory_blocks b WHERE (b.deleted_at IS NOT NULL) = ? AND EXISTS (
                SELECT 1 FROM memory_block_writers w WHERE w.block_id = b.id AND w.writer IN (?, ?)) ORDER BY b.n"""
     return [BlockId(row["id"]) for row in rows.all(sql, (deleted, person_writer(person), EVERYBODY))]
 
 
 def _seal(tx: Tx, block: BlockId) -> None:
-    """What stood there once is not brought back by who undoes."""
+    """Stop undo from bringing back the erased text."""
     tx.run("UPDATE memory_blocks SET sealed_seq = next_seq - 1 WHERE id = ?", (block,))
 
 
 def _written(rows: Rows, turns: Sequence[TurnId], *, deleted: bool = False) -> list[BlockId]:
-    """The blocks that turns changed, as the activity has them; where it forgot, all that may be are looked at.
+    """The blocks that turns changed, by the activity log; if its entries have expired, every block they may have
+    changed.
 
-    Those that stand, or those that were `deleted` since.
+    With `deleted`, only blocks that were deleted since; else only existing ones.
     """
     sql = """SELECT DISTINCT turn_id, event_type = ? AS wrote, json_extract(details, '$.block') AS block
              FROM activity_events WHERE turn_id IN (SELECT value FROM json_each(?))"""
@@ -116,7 +116,7 @@ def _written(rows: Rows, turns: Sequence[TurnId], *, deleted: bool = False) -> l
 
 
 def _perhaps_written(rows: Rows, turn: TurnId) -> set[str]:
-    """The blocks that a turn with tools may have changed: by changes of its time, or where those are pruned."""
+    """The blocks that a turn with tools may have changed: those with changes from its time, or without any that old."""
     sql = """WITH t AS (SELECT started_at AS start, coalesce(ended_at, '9') AS end FROM turns WHERE id = :turn
                  AND EXISTS (SELECT 1 FROM messages m WHERE m.batch_id = :turn AND m.role = 'tool'))
              SELECT b.id FROM t JOIN memory_blocks b ON b.updated_at >= t.start AND b.created_at <= t.end
@@ -143,7 +143,7 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: 
             changed = _taken_back(_by_system(tx, block, at), past, changes)
         elif not whole:
             _log.warning("block_words_older_than_history", block=block)
-    except StoreError as error:  # the rest of what follows the message goes all the same
+    except StoreError as error:  # the message's other traces are removed all the same
         _log.warning("block_words_not_removed", block=block, reason=str(error))
     if held:
         _seal(tx, block)
@@ -151,30 +151,30 @@ def _take_back(tx: Tx, block: BlockId, at: datetime, turns: Set[TurnId], words: 
 
 
 def _past(tx: Tx, block: BlockId, at: datetime) -> tuple[Past, bool]:
-    """The past of a block, which is repaired if it must be; and whether it tells of everything that stands there."""
+    """A block's past, repaired if necessary; and whether it covers all of the current content."""
     try:
         past, repaired = past_of_block(tx, block), False
     except BlockCorrupt:
-        repair_block(tx, block, at)  # and told of to the owner
+        repair_block(tx, block, at)  # and the owner is told
         past, repaired = past_of_block(tx, block), True
     return past, past.start == 0 and not repaired
 
 
 def _taken_back(edit: Edit, past: Past, changes: Sequence[Change]) -> bool:
-    """Take changes back; whether the block says something else now."""
+    """Take changes back; returns whether the block's text has changed."""
     if isinstance(past.held.schema, LogSchema):
         return _entries_gone(edit, past.held.schema, changes)
     try:
         take_back(edit, past, changes)
     except BlockRefused:
         raise
-    except Refused:  # nothing of it is left
+    except Refused:  # nothing is left of it
         return False
     return True
 
 
 def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change]) -> bool:
-    """Entries of a log bear the moment and the writer of the change that made them, which knows its second alone."""
+    """Remove log entries by time and writer of their changes; a change records whole seconds."""
     made, texts = {(to_text(each.at)[:SECOND], each.writer) for each in changes}, list[str]()
 
     def goes(entry: Mapping[str, Any]) -> bool:
@@ -189,13 +189,13 @@ def _entries_gone(edit: Edit, schema: LogSchema, changes: Sequence[Change]) -> b
 
 
 def _changes(past: Past, turns: Collection[TurnId], words: Set[str]) -> list[Change]:
-    """What agents changed in these turns: all of it, or where words are given what they wrote with one of them."""
+    """The changes that agents made in these turns: all or, with `words`, those whose text contains one of them."""
     found, text = list[Change](), past.text
     for step in past.steps:
         before, text = text, played(text, [step])
         if step.change.turn in turns and step.change.writer.startswith("agent:"):
             written = {word for each in step.splices for word in content_words(each.insert)} if words else set[str]()
-            if words:  # words of which only a part was written, too
+            if words:  # also words of which the change wrote only a part
                 written |= set(content_words(text)) - set(content_words(before))
             if not words or not written.isdisjoint(words):
                 found.append(step.change)
@@ -203,7 +203,7 @@ def _changes(past: Past, turns: Collection[TurnId], words: Set[str]) -> list[Cha
 
 
 def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
-    """The system's door, under no limit: what stood there before may be put back even where it is longer."""
+    """Edits by the system, without a length limit: restored text may exceed the limit."""
 
     def make(change: Callable[[BlockDocument], None]) -> Block:
         opened = open_block(tx, block, SYSTEM, at)
@@ -216,7 +216,7 @@ def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
 
 
 SECOND = len("2026-11-22T12:00:00")
-"""Characters of a moment without its milliseconds: a change knows its second alone."""
+"""The length of a time without milliseconds: a change records whole seconds."""
 _PAST = (
     "memory_block_archives",
     "memory_block_quarantine",
@@ -226,11 +226,11 @@ _PAST = (
 
 
 def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()) -> None:
-    """Let a block begin with what it says now: no earlier version, no words that it said once.
+    """Make a block begin with its current content: no earlier version, no removed text.
 
-    Versions go on from where they are, and of what stands it stays known who wrote it and in which turn, so that it
-    can be taken back too; where that cannot be told it is nobody's. What is left of the changes `gone` is the
-    system's. Raises BlockCorrupt where the block cannot be read.
+    Version numbers continue, and the writer and turn of the current content stay known, so that it can still be taken
+    back; what cannot be attributed belongs to nobody. What is left of the changes `gone` belongs to the system. Raises
+    BlockCorrupt if the block cannot be read.
     """
     opened = open_block(tx, block, SYSTEM, at)
     past = past_of(opened.document, archives_of(tx, block))
@@ -248,7 +248,7 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
 
 
 def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
-    """A document of what stands, in which each change is what is left of it, and the last says that others went."""
+    """A document with the current content: each change is what is left of it; the last records the removal."""
     fresh, changes = BlockDocument(), {step.change.seq: step.change for step in past.steps}
     standing: dict[int, list[containers.Edit]] = {1: [partial(containers.declare, schema=past.held.schema)]}
     for number, plan in past.replay.standing().items():
@@ -268,7 +268,7 @@ def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
             fresh.commit(Stamp(SYSTEM, None, number, min((each.at for each in changes.values()), default=at)))
         else:
             fresh.commit(Stamp(change.writer, change.turn, number, change.at))
-    if fresh.version < past.version:  # the version that the block is at has a change, as any other has
+    if fresh.version < past.version:  # the current version has a change of its own, as always
         fresh.change(partial(containers.make, name=PLAIN.name, cuts=[Splice(0, 0, "."), Splice(0, 1, "")]))
         fresh.note(Note(Deed.KEPT))
         fresh.commit(Stamp(SYSTEM, None, past.version, at))
@@ -276,7 +276,7 @@ def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
 
 
 def wipe(tx: Tx, block: BlockId, at: datetime) -> None:
-    """Empty a block that was deleted: nobody sees it any more, but its words still lie there."""
+    """Empty a deleted block: nobody can see it, but its text is still stored."""
     _drop(tx, block)
     tx.run(
         "UPDATE memory_blocks SET content = '', profile = '', search_text = '', updated_at = ? WHERE id = ?",

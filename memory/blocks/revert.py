@@ -1,7 +1,7 @@
-"""Looking back at a block and taking changes back: in a unit of work, under the rights of whoever does it.
+"""Reading a block's past and taking changes back: in a unit of work, with the rights of whoever does it.
 
-What goes back is always a new change, made by whoever asked for it. An agent's goes through the same door as its
-edits (`memory.blocks`); a person's through `Hand`, under the person's own rights.
+Going back always creates a new change by whoever asked for it. For an agent it goes through the same checks as its
+edits (`memory.blocks`); for a person through `Hand`, with the person's own rights.
 """
 
 from collections.abc import Callable, Sequence
@@ -29,13 +29,13 @@ from texts import gettext_lazy, gettext_noop, join_lazy
 
 @dataclass(frozen=True)
 class Edit:
-    """A door to one block: makes the edits under somebody's rights, within its limits, as one change."""
+    """Applies changes to one block with somebody's rights and limits; each call makes one change."""
 
     make: Callable[[Callable[[BlockDocument], None]], Block]
     archives: Callable[[], Sequence[Archive]]
-    """What is kept of the block beside its document."""
+    """Reads the block's archives."""
     sealed: Callable[[], int] = lambda: 0
-    """The version behind which this door does not lead back: words were taken out of the block."""
+    """Returns the newest sealed version: undo stops there, since words were erased from the block."""
 
     def __call__(self, change: Callable[[BlockDocument], None]) -> Block:
         return self.make(change)
@@ -43,9 +43,9 @@ class Edit:
 
 @dataclass(frozen=True)
 class Hand:
-    """A person who edits. The owner may do everything but in others' direct messages, others what is about them.
+    """A person who edits. The owner may edit all but others' direct messages; other people, blocks about themselves.
 
-    `known` are all ids of that person. What they write is said to those who can read the block, as they can see.
+    `known` are all ids of that person. What they write is shown to those who can read the block.
     """
 
     person: PersonId
@@ -57,7 +57,7 @@ class Hand:
     policy: CheckpointPolicy = DEFAULT_POLICY
 
     def right(self, block: Block) -> Permission:
-        """What this person may do to a block that they may see."""
+        """What this person may do to a block that they can see."""
         if not self.is_owner and block.about not in self.known:
             return Permission.READ_ONLY
         if block.type is BlockType.LOG:
@@ -67,7 +67,7 @@ class Hand:
 
 @dataclass(frozen=True)
 class Done:
-    """A block after something was taken back, and what was: the changes, and the report of how far it went."""
+    """A block after changes were taken back, those changes, and the report."""
 
     block: Block
     plan: Plan
@@ -80,7 +80,7 @@ def past_of_block(rows: Rows, block: BlockId) -> Past:
 
 
 def by_agent(tx: Tx, author: Author, label: str) -> Edit:
-    """An agent's door, under the block's permission; may raise ApprovalNeeded, and what edits raise."""
+    """The `Edit` of an agent, under the block's permission; may raise ApprovalNeeded, and what edits raise."""
     return Edit(
         lambda change: edit_block(tx, author, label, Operation.OVERWRITE, lambda _block, document: change(document)),
         lambda: archives_of(tx, find_block(tx, author.agent, label, author.scope).id),
@@ -89,7 +89,7 @@ def by_agent(tx: Tx, author: Author, label: str) -> Edit:
 
 
 def require_hand(hand: Hand, block: Block, operation: Operation = Operation.OVERWRITE) -> None:
-    """Raise BlockRefused where a person may not change a block by hand."""
+    """Raise BlockRefused if a person may not change a block by hand."""
     if not hand.scope.may_use(block.audience):
         raise BlockRefused("block {label} cannot be seen from here", label=block.label)
     if decide(hand.right(block), operation) is not Decision.ALLOW:
@@ -101,7 +101,7 @@ def require_hand(hand: Hand, block: Block, operation: Operation = Operation.OVER
 
 
 def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.OVERWRITE) -> Edit:
-    """A person's door. Raises BlockRefused at once, and BlockTooLong, BlockCorrupt at the edit."""
+    """The `Edit` of a person. Raises BlockRefused at once, and BlockTooLong or BlockCorrupt on the edit."""
     require_hand(hand, block, operation)
 
     def edit(change: Callable[[BlockDocument], None]) -> Block:
@@ -129,22 +129,22 @@ def _not_theirs(block: Block) -> str:
 
 
 def past_to_go_back(rows: Rows, block: BlockId, version: int | None = None) -> Past:
-    """A block's past, as far as going back needs it, replayed by a reader, who may take time. Raises BlockCorrupt."""
+    """The part of a block's past that a rollback needs, replayed: slow, for readers only. Raises BlockCorrupt."""
     document = load_block(rows, block, None).document
     return past_back_to(document, lambda: archives_of(rows, block), version).replayed()
 
 
 def _current(document: BlockDocument, edit: Edit, known: Past | None, version: int | None = None) -> Past:
-    """A past that was read before, if it is still all there is, or else what is so now."""
+    """The past that was read before, if it is still current; else the current one."""
     if known is not None and known.version == document.version:
         return known
     return past_back_to(document, edit.archives, version)
 
 
 def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
-    """Make the block read as at a version, as a new change. Raises Refused for a version not kept, or sealed.
+    """Restore the block's text of a version as a new change. Raises Refused if it is not kept, or sealed.
 
-    `known` is the block's past as `past_to_go_back` gave it: where nothing changed since, nothing is replayed here.
+    `known` is the result of `past_to_go_back`; if nothing has changed since, it is not replayed again.
     """
     plans: list[Plan] = []
 
@@ -169,12 +169,12 @@ def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
 
 
 def undo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
-    """Take back the writer's newest change of which something is left. Raises Refused. `known`: as for `roll_back`."""
+    """Take back the writer's newest change of which something is left. Raises Refused. `known`: see `roll_back`."""
     return _step_back(edit, writer, Deed.UNDO, known)
 
 
 def redo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
-    """Do again what the writer undid last and has not edited past. Raises Refused. `known` is as for `roll_back`."""
+    """Redo what the writer undid last, unless they have edited since. Raises Refused. `known`: see `roll_back`."""
     return _step_back(edit, writer, Deed.REDO, known)
 
 
@@ -190,7 +190,7 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
         for each in reversed(candidates):
             if each.note.deed is Deed.RETYPE:
                 raise Refused("your change {seq} changed the type of the block: change its type back", seq=each.seq)
-            # Beside what others wrote meanwhile, too: whoever goes one step back means to have it.
+            # Also next to text that others wrote meanwhile: one step back is what was asked for.
             plan = past.replay.without({each.seq, *_annulled(past, each)}, beside=True)
             lost += plan.lost
             kept += plan.kept
@@ -217,7 +217,7 @@ def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Do
 
 
 def _annulled(past: Past, change: Change) -> set[int]:
-    """What the same writer did after a change and undid, with the undoing: together they did nothing."""
+    """Later changes of the same writer that they undid, and the undos: together these had no effect."""
     found: set[int] = set()
     for each in reversed(past.by(change.writer, change.seq)):
         if each.note.deed in _STEPS and each.seq not in found and each.note.of > change.seq:
@@ -232,16 +232,16 @@ def _amended(document: BlockDocument, plan: Plan) -> Plan:
 
 
 def _compared(plan: Plan, before: str, after: str) -> Plan:
-    """The report with how many characters of the text that is shown went and came."""
+    """The plan with the numbers of characters by which the rendered text changed."""
     splices = difference(before, after)
     gone, came = sum(each.delete for each in splices), sum(len(each.insert) for each in splices)
     return replace(plan, removed=gone, restored=came)
 
 
 def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
-    """One writer's changes that can be undone, and those undos that can be done again; the next one last.
+    """One writer's changes that can be undone, and undos that can be redone; in each list the next one is last.
 
-    An edit empties the second. Going back and reverting are edits, too.
+    An edit empties the second list. Rollback and revert count as edits.
     """
     undoable: list[Change] = []
     redoable: list[Change] = []
@@ -260,12 +260,12 @@ def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
 
 
 def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "") -> Done:
-    """Take back what a writer changed after a version, keeping what others wrote. `past` is the block's, as it is now.
+    """Take back a writer's changes after a version, keeping what others wrote. `past` is the block's current past.
 
-    `called` is how people name that writer; without it the writer's id is said.
+    `called` is the writer's display name; without it, the report shows the writer's id.
 
-    Raises Refused when there is nothing to take back, when one of the changes is sealed, or when the block was changed
-    since the past was read.
+    Raises Refused when there is nothing to take back, when one of the changes is sealed, or when the block has changed
+    since `past` was read.
     """
     changes, name = past.by(whose, after), called or whose
     if not changes:
@@ -284,10 +284,10 @@ def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "") 
 
 
 def take_back(edit: Edit, past: Past, changes: Sequence[Change], whose: str = "") -> Done:
-    """Take back some changes of a block, by whomever, as one change, keeping what others wrote. `past` is as it is now.
+    """Take back some changes of any writers, as one change, keeping what others wrote. `past` is the current past.
 
-    Raises Refused when nothing of them is left, or when the block was changed since the past was read; BlockRefused
-    where what is read only would change, or nothing but entries of a log.
+    Raises Refused when nothing of them is left, or when the block has changed since `past` was read; BlockRefused if a
+    read-only part would change, or if only log entries would.
     """
     numbers = frozenset(each.seq for each in changes)
     plans: list[Plan] = []
@@ -317,4 +317,4 @@ _STAYS = gettext_noop("changes up to {version} stay, because they came with word
 
 
 class Moved(Refused):
-    """A block was changed between looking and writing."""
+    """A block changed between reading and writing."""

@@ -1,4 +1,4 @@
-"""The rows in which a block's document lies: updates, checkpoints, archives, the numbers of its writers."""
+"""The rows that store a block's document: updates, checkpoints, archives, and its writers' Loro ids."""
 
 import secrets
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from memory.store.ids import BlockId
 from texts import gettext_lazy
 
 EVERYBODY = Writer("*")
-"""Stands for all who wrote in a block since it got long."""
+"""Stands for all writers of a block after `share_peer`."""
 _PEER_BITS = 63  # SQLite's integers are signed
 
 
@@ -24,24 +24,24 @@ class OpenBlock:
 
     id: BlockId
     heading: str
-    """Label and description, which are searched with the text."""
+    """Label and description, which are indexed with the text."""
     audience: str
     next_seq: int
     document: BlockDocument
     pending: int
-    """Updates since the newest checkpoint, and below their bytes."""
+    """Updates since the newest checkpoint; `pending_bytes` is their size."""
     pending_bytes: int
     checkpointed_at: datetime
 
     def saved(self, size: int) -> None:
-        """The last edit was stored, as an update of so many bytes."""
+        """Note that the edit was stored as an update of that many bytes."""
         self.next_seq += 1
         self.pending += 1
         self.pending_bytes += size
 
 
 def head_of(rows: Rows, block: BlockId) -> Row:
-    """The block's own row, as far as its document is concerned. Raises BlockNotFound."""
+    """The columns of the block's row that its document needs. Raises BlockNotFound."""
     columns = "id, label, description, audience, next_seq, content, created_at"
     found = rows.one(f"SELECT {columns} FROM memory_blocks WHERE id = ?", (block,))
     if found is None:
@@ -50,12 +50,12 @@ def head_of(rows: Rows, block: BlockId) -> Row:
 
 
 def heading_of(head: Row) -> str:
-    """What is searched of a block beside its text."""
+    """What is indexed of a block besides its text."""
     return f"{head['label']} {head['description']}"
 
 
 def index_blocks(tx: Tx) -> None:
-    """Make what is searched of all blocks anew, as an import needs it."""
+    """Rebuild the search index of all blocks, after an import."""
     for row in tx.all("SELECT n, label, description, content FROM memory_blocks WHERE deleted_at IS NULL"):
         words = index_text(f"{heading_of(row)} {row['content']}")
         tx.run("UPDATE memory_blocks SET search_text = ? WHERE n = ?", (words, row["n"]))
@@ -67,7 +67,7 @@ def checkpoint_of(row: Row) -> Blob:
 
 
 def checkpoints(rows: Rows, block: BlockId) -> list[Blob]:
-    """The newest first."""
+    """The checkpoints, newest first."""
     found = rows.all("SELECT * FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq DESC", (block,))
     return [checkpoint_of(row) for row in found]
 
@@ -82,7 +82,7 @@ def updates_after(rows: Rows, block: BlockId, after: int) -> list[Blob]:
 
 
 def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
-    """The newest checkpoint and every update after it; raises UnsoundBlob for any that is bad or missing."""
+    """The newest checkpoint and every update after it; raises UnsoundBlob for a bad or missing one."""
     head = head_of(rows, block)
     row = rows.one(
         "SELECT up_to_seq, snapshot, digest, base_seq, base_text, created_at FROM memory_block_checkpoints"
@@ -108,7 +108,7 @@ def load_block(rows: Rows, block: BlockId, peer: int | None) -> OpenBlock:
 
 
 def peer_of(tx: Tx, block: BlockId, writer: Writer) -> int:
-    """The writer's own Loro peer in this block, given once; or the one that all share since the block got long."""
+    """The writer's Loro peer id in this block, assigned once; or the one that all share after `share_peer`."""
     row = tx.one(
         "SELECT peer FROM memory_block_writers WHERE block_id = ? AND writer IN (?, ?) "
         "ORDER BY writer = ? DESC LIMIT 1",
@@ -118,17 +118,17 @@ def peer_of(tx: Tx, block: BlockId, writer: Writer) -> int:
 
 
 def share_peer(tx: Tx, block: BlockId) -> None:
-    """Let all writers of a block act as one peer from now on, since its document has to be cut some time.
+    """Give all writers of a block one peer id from now on, since its history will have to be cut.
 
-    Loro 1.17 cuts no history in which two peers have changes on both sides of the cut: it goes back to where the
-    second one began. Whoever made a change is in its message.
+    Loro 1.17 cannot cut between two changes of one peer if two peers have changes on both sides: it moves the cut back
+    to where the second peer began. The commit messages still name the writers.
     """
     if tx.one("SELECT 1 FROM memory_block_writers WHERE block_id = ? AND writer = ?", (block, EVERYBODY)) is None:
         _new_peer(tx, block, EVERYBODY)
 
 
 def _new_peer(tx: Tx, block: BlockId, writer: Writer) -> int:
-    while True:  # until the number is one that no other writer of the block has
+    while True:  # until no other writer of the block has this number
         peer = secrets.randbits(_PEER_BITS)
         values: dict[str, Value] = {"block_id": block, "writer": writer, "peer": peer}
         if tx.insert("memory_block_writers", values, ignore=True):
@@ -145,7 +145,7 @@ def insert_update(tx: Tx, block: BlockId, audience: str, stamp: Stamp, data: byt
 
 
 def insert_checkpoint(tx: Tx, opened: OpenBlock, stamp: Stamp, data: bytes, base: Base) -> None:
-    """Store a snapshot of the document, whose history begins at `base`."""
+    """Store a snapshot whose history begins at `base`."""
     blob = seal(BlobKind.CHECKPOINT, stamp.seq, pack(data), base)
     values: dict[str, Value] = {
         "block_id": opened.id,
@@ -162,19 +162,19 @@ def insert_checkpoint(tx: Tx, opened: OpenBlock, stamp: Stamp, data: bytes, base
 
 
 def archives_of(rows: Rows, block: BlockId) -> list[Archive]:
-    """Oldest first."""
+    """The archives, oldest first."""
     sql = "SELECT after_seq, up_to_seq, blob, digest FROM memory_block_archives WHERE block_id = ? ORDER BY up_to_seq"
     found = rows.all(sql, (block,))
     return [Archive(row["after_seq"], row["up_to_seq"], row["blob"], row["digest"]) for row in found]
 
 
 def archived_up_to(rows: Rows, block: BlockId) -> int:
-    """The newest change that lies in an archive; 0 when none does."""
+    """The newest archived change; 0 without archives."""
     return rows.number("SELECT coalesce(max(up_to_seq), 0) FROM memory_block_archives WHERE block_id = ?", (block,))
 
 
 def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datetime, now: datetime) -> None:
-    """Store an archive, whose last change was made then."""
+    """Store an archive; `newest_at` is the time of its last change."""
     values: dict[str, Value] = {
         "block_id": opened.id,
         "up_to_seq": archive.up_to,
@@ -189,10 +189,10 @@ def insert_archive(tx: Tx, opened: OpenBlock, archive: Archive, newest_at: datet
 
 
 def sealed_of(rows: Rows, block: BlockId) -> int:
-    """The version up to which only the owner undoes: words were taken out of the block then."""
+    """The version up to which only the owner can undo, since words were erased from the block; 0 for none."""
     return rows.number("SELECT sealed_seq FROM memory_blocks WHERE id = ?", (block,))
 
 
 def version_of(rows: Rows, block: BlockId) -> int:
-    """The version a block is at: the number of its newest change."""
+    """The block's version: the number of its newest change."""
     return int(head_of(rows, block)["next_seq"]) - 1

@@ -1,8 +1,8 @@
-"""What a block's content is made of: a text, fields, a list, a log, or sections of these; and values that fit.
+"""Block schemas (a text, fields, a list, a log, or sections of these) and the values that fit them.
 
-Everything here is pure. `memory.blocks.containers` keeps the values in a Loro document, each in a container of its
-own kind; `rendered` makes of them the text that prompts and search see. A value that does not fit is refused by the
-name of its field.
+Everything here is pure. `memory.blocks.containers` keeps the values in a Loro document, each in a container of its own
+kind; `rendered` turns them into the text that prompts and search see. A value that does not fit is refused by the name
+of its field.
 """
 
 import json
@@ -54,7 +54,7 @@ class _Part(BaseModel):
 
 
 class Field(_Part):
-    """One field. A required one always has a value; `read_only` ones are set by the system alone."""
+    """One field. A required one always has a value; only the system sets `read_only` ones."""
 
     name: Name
     type: FieldType = FieldType.TEXT
@@ -66,7 +66,7 @@ class Field(_Part):
     @field_validator("default")
     @classmethod
     def _frozen(cls, value: Any) -> Any:
-        return tuple(value) if isinstance(value, list) else value  # a schema is a key of what is worked out of it
+        return tuple(value) if isinstance(value, list) else value  # schemas are keys of caches
 
     @model_validator(mode="after")
     def _default_fits(self) -> "Field":
@@ -90,7 +90,7 @@ Fields: TypeAlias = Annotated[tuple[Field, ...], Limits(max_length=MOST_FIELDS),
 
 
 class Viewport(_Part):
-    """The lines of a long text that are in context, counted from 1."""
+    """The lines of a long text that are shown in context, counted from 1."""
 
     first: int = Limits(ge=1)
     lines: int = Limits(ge=1)
@@ -107,7 +107,7 @@ class MapSchema(_Part):
 
 
 class ListSchema(_Part):
-    """Items in an order; each a text, or with `fields` a record of them."""
+    """Ordered items; each is a text or, with `fields`, a record."""
 
     type: Literal["list"] = "list"
     fields: Fields = ()
@@ -115,7 +115,7 @@ class ListSchema(_Part):
 
 
 class LogSchema(_Part):
-    """Entries that are only added; the newest `display_limit` are in context, the oldest beyond `max_entries` go."""
+    """Append-only entries: the newest `display_limit` are in context; beyond `max_entries`, the oldest are dropped."""
 
     type: Literal["log"] = "log"
     fields: Fields = ()
@@ -150,7 +150,7 @@ _SCHEMA: TypeAdapter[Schema] = TypeAdapter(Schema)
 
 @lru_cache(maxsize=256)
 def parse_schema(text: str) -> Schema:
-    """A schema as the database and documents keep it. Raises Refused for what is none."""
+    """Parse a schema as the database and documents store it. Raises Refused if it is invalid."""
     try:
         return _SCHEMA.validate_json(text)
     except ValidationError as error:
@@ -162,7 +162,7 @@ def parse_schema(text: str) -> Schema:
 
 
 def plain_schema(content: PlainContent, fields: str) -> Schema:
-    """One whose parts have nothing set, fields by their names with commas between. Raises Refused."""
+    """Build a schema without options; `fields` are comma-separated names. Raises Refused."""
     names = [{"name": name.strip()} for name in fields.split(",") if name.strip()]
     if (content == "fields") != bool(names):
         raise Refused("Give the names of the fields together with the content “fields”.")
@@ -185,7 +185,7 @@ def dump_schema(schema: Schema) -> str:
 
 
 def checked(field: Field, value: Any) -> Any:
-    """A value as it is kept; raises Refused by the name of the field. None stands for no value."""
+    """A value in stored form; raises Refused by the field's name. None means no value."""
     if value is None or (value == "" and field.type is not FieldType.TEXT):
         if field.required:
             raise Refused("field {name} is required: it needs a {type}", name=field.name, type=field.type)
@@ -208,7 +208,7 @@ def checked(field: Field, value: Any) -> Any:
 
 
 def require_storable(text: str, name: str = gettext_lazy("the text")) -> str:
-    """The same text; raises Refused for one that cannot be stored."""
+    """The text unchanged; raises Refused if it cannot be stored."""
     if storable(text) != text:
         raise Refused("{name} has a NUL character or half of a surrogate pair in it, which cannot be stored", name=name)
     return text
@@ -249,7 +249,7 @@ def _moment(field: Field, value: str) -> str:
 
 
 def checked_items(fields: tuple[Field, ...], items: Any, most: int, name: str) -> list[Any]:
-    """The items of a whole list; raises Refused."""
+    """The items of a whole list in stored form; raises Refused."""
     if not isinstance(items, list | tuple):
         raise Refused("{name} takes items, and {short} is not one", name=name, short=_short(items))
     if len(items) > most:
@@ -258,7 +258,7 @@ def checked_items(fields: tuple[Field, ...], items: Any, most: int, name: str) -
 
 
 def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
-    """An item of a list or an entry of a log; raises Refused."""
+    """An item of a list or an entry of a log in stored form; raises Refused."""
     if not fields:
         if not isinstance(value, str) or not value.strip():
             raise Refused("an item of {name} is a text, and {short} is not", name=name, short=_short(value))
@@ -284,7 +284,7 @@ def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
 
 
 def named(fields: tuple[Field, ...]) -> str:
-    """Fields in words: "mood (text), energy (number, required)"."""
+    """Fields as a phrase: "mood (text), energy (number, required)"."""
     shown = gettext_noop("{name} ({traits})")
     return join_lazy(", ", (gettext_lazy(shown, name=field.name, traits=_traits(field)) for field in fields))
 
@@ -308,12 +308,12 @@ def _short(value: Any) -> str:
 
 
 def rendered(schema: Schema, values: Any) -> str:
-    """The text of a block with these values: what is searched, and what prompts show through `view`."""
+    """The text of a block with these values, which is searched, and shown in prompts through `view`."""
     return "".join(segment.text for segment in segments(schema, values))
 
 
 class Segment(NamedTuple):
-    """A piece of a block's text. `path` is that of the part whose value it shows, `item` the place in its list."""
+    """A piece of a block's text. `path` is the part whose value it shows, `item` the index in its list."""
 
     text: str
     path: str | None = None
@@ -321,7 +321,7 @@ class Segment(NamedTuple):
 
 
 def segments(schema: Schema, values: Any, prefix: str = "") -> Iterator[Segment]:
-    """The text of a block with these values, in pieces that show one part each; entries of logs have no path."""
+    """The text of a block with these values, in pieces of one part each; log entries have no path."""
     match schema:
         case MapSchema(fields=fields):
             for field in fields:
@@ -388,7 +388,7 @@ def _flat(value: Any) -> str:
 
 
 def view(schema: Schema, content: str) -> str:
-    """What of a block's text is in context: the newest entries of a log, the viewport's lines of a text."""
+    """The part of a block's text that is in context: the newest entries of a log, the viewport's lines of a text."""
     if isinstance(schema, LogSchema):
         lines = content.splitlines(keepends=True)
         older = len(lines) - schema.display_limit
@@ -399,7 +399,7 @@ def view(schema: Schema, content: str) -> str:
 
 
 def lines_of(content: str, first: int, count: int) -> str:
-    """Some lines of a text, with where they stand; the last ones when it is shorter than that."""
+    """Some lines of a text, with their line numbers; the last ones if it is shorter than that."""
     lines = content.splitlines(keepends=True)
     if len(lines) <= count:
         return content
@@ -409,7 +409,7 @@ def lines_of(content: str, first: int, count: int) -> str:
 
 
 def outline(schema: Schema) -> str:
-    """The schema in words for the model; empty for a text."""
+    """The schema as a phrase for the model; empty for a text."""
     match schema:
         case MapSchema():
             return gettext_lazy("fields: {fields}", fields=named(schema.fields))

@@ -1,7 +1,7 @@
-"""One text, or one list, with all that ever stood in it: replayed from recorded changes, and asked about the past.
+"""One text or list with everything it ever held, replayed from recorded changes and queryable at any version.
 
-It is kept as spans, each with the changes at which it came, went and came back. What somebody brings back by going back
-is the span that it was, so it stays its first writer's.
+It is a sequence of spans, each with the changes that inserted, removed and restored it. A rollback that restores a span
+does not create a new one, so the text still belongs to its first writer.
 """
 
 import json
@@ -13,12 +13,12 @@ from memory.blocks.changes import Change, Content, Deed, Note, Splice, Step
 from memory.store.errors import BlockCorrupt
 
 Element: TypeAlias = tuple[int, str]
-"""Loro's name of an item: when it was inserted, by its own clock, and by which peer."""
+"""Loro's id of an item: its clock value at insertion, and the peer."""
 
 
 @dataclass(frozen=True)
 class Insert:
-    """New items at a place; `first` names the first of them."""
+    """New items at a place; `first` is the id of the first one."""
 
     place: int
     items: tuple[Any, ...]
@@ -38,7 +38,7 @@ Operation: TypeAlias = Splice[Content] | Insert | Put
 class Span:
     """Characters that were written together, or one item of a list.
 
-    `events` are the changes at which it came, went and came back, each with whether it stands since.
+    `events` are the changes that inserted, removed or restored it, each with whether it exists afterward.
     """
 
     content: Content
@@ -54,21 +54,21 @@ class Span:
 
     @property
     def moved(self) -> int:
-        """The change at which it came, came back or went last."""
+        """The last change that inserted, removed or restored it."""
         return self.events[-1][0]
 
     def at(self, version: int) -> bool:
         return next((stands for number, stands in reversed(self.events) if number <= version), False)
 
     def without(self, numbers: Collection[int], version: int | None = None) -> bool:
-        """Whether it would stand, or would have at a version, had these changes not been made."""
+        """Whether the span would exist, now or at a version, had these changes not been made."""
         if self.born in numbers:
             return False
         events = reversed(self.events)
         return next((up for at, up in events if at not in numbers and (version is None or at <= version)), False)
 
     def turn(self, number: int, stands: bool) -> None:
-        """Let it come or go with a change."""
+        """Insert or remove the span by a change."""
         if self.stands != stands:
             again = self.moved == number and len(self.events) > 1
             self.events = self.events[:-1] if again else (*self.events, (number, stands))
@@ -78,14 +78,14 @@ class Span:
 
 
 class SequenceHistory:
-    """One text, or one list, with all that ever stood in it, in order."""
+    """One text or list, with everything it ever held, in order."""
 
     def __init__(self, start: int, content: Content) -> None:
         self.is_text = isinstance(content, str)
         parts = [content] if self.is_text else [(item,) for item in content]
         self.spans = [Span(part, ((start, True),)) for part in parts if part]
         self.unplaced: list[int] = []
-        """Changes that set items which are older than the history: which ones is not known."""
+        """Changes that replaced items older than the history; which items is unknown."""
         self._start = start
         self._size = len(content)
         self._last = start
@@ -95,7 +95,7 @@ class SequenceHistory:
     def written_by(
         cls, version: int, parts: Sequence[tuple[Content, int]], names: Sequence[Element], *, is_text: bool
     ) -> "SequenceHistory":
-        """One that begins at a version, of parts that older changes wrote; `names` are those of a list's items."""
+        """A history that begins with `parts` by older changes; `names` are the ids of a list's items."""
         made = cls(version, "" if is_text else ())
         made.spans = [Span(content, ((born, True),)) for content, born in parts if content]
         made._size = sum(len(content) for content, _ in parts)
@@ -105,7 +105,7 @@ class SequenceHistory:
     # ---------------------------------------------------------------------------------------------- replaying
 
     def take(self, change: Change, operations: Sequence[Operation]) -> None:
-        """Make a change. Raises BlockCorrupt."""
+        """Apply a change. Raises BlockCorrupt."""
         number, note = change.seq, change.note
         if number <= self._last:
             raise BlockCorrupt("change {number} comes after change {last}", number=number, last=self._last)
@@ -124,7 +124,7 @@ class SequenceHistory:
 
     def _splice(self, cut: Splice[Content], number: int, known: int | None) -> None:
         at = self._index(cut.place, number)
-        if known is not None:  # what comes back lies among what is gone there, so that what goes must go first
+        if known is not None:  # restored spans are found among the removed ones here, so removals go first
             self._remove(at, cut.delete, number)
         if cut.insert:
             at = self._restore(at, cut.insert, number, known) if known is not None else self._add(at, cut, number)
@@ -149,7 +149,7 @@ class SequenceHistory:
         self._named[put.name] = new
 
     def _index(self, place: int, number: int) -> int:
-        """The index right behind the standing character before a place; splits a span if need be."""
+        """The index after the existing character before a place; splits a span if necessary."""
         if not 0 <= place <= self._size:
             raise BlockCorrupt(
                 "change {number} at character {place} lies past the end of the text", number=number, place=place
@@ -180,7 +180,7 @@ class SequenceHistory:
         self.spans[index : index + 1] = [span.part(0, at), span.part(at, len(span.content))]
 
     def _add(self, at: int, cut: Splice[Content], number: int) -> int:
-        """Insert behind what is gone there: what never stood together is in the order of writing."""
+        """Insert after removed spans at this place: spans that never existed at once are in the order of writing."""
         end = self._next(at)
         self.spans.insert(end, Span(cut.insert, ((number, True),)))
         self._size += len(cut.insert)
@@ -190,7 +190,7 @@ class SequenceHistory:
         return next((index for index in range(at, len(self.spans)) if self.spans[index].stands), len(self.spans))
 
     def _remove(self, at: int, size: int, number: int) -> None:
-        """Let so many standing characters go, from that span on."""
+        """Mark `size` existing characters as removed, from span `at` on."""
         while size > 0:
             if at == len(self.spans):
                 raise BlockCorrupt("change {number} removes more than there is", number=number)
@@ -205,7 +205,7 @@ class SequenceHistory:
             at += 1
 
     def _restore(self, at: int, content: Content, number: int, known: int) -> int:
-        """Insert what brings back: spans that went there since `known` stand again, anything else is new."""
+        """Insert restored content: spans removed here since version `known` exist again, anything else is new."""
         place = new = 0
         index = at
 
@@ -229,13 +229,13 @@ class SequenceHistory:
                     break
             else:
                 place += 1
-        index = self._next(index)  # what is changed next is further left, and looks there for what is gone
+        index = self._next(index)  # the next edit is further left and looks here for removed spans
         index = flush()
         self._size += len(content)
         return index
 
     def _return(self, number: int, version: int) -> None:
-        """Let exactly what stood at a version stand again, in place of its like that the change put there."""
+        """Restore exactly the spans of a version, in place of the copies that the change inserted."""
         put = [span for span in self.spans if span.stands]
         self.spans = [span for span in self.spans if span.born != number]
         for span in self.spans:
@@ -245,7 +245,7 @@ class SequenceHistory:
             self._named = {name: again.get(id(span), span) for name, span in self._named.items()}
 
     def settle(self, held: Sequence[Any]) -> None:
-        """Give items of a list that were set, nobody knows which, the values that they have now."""
+        """Set replaced items whose position was unknown to their current values."""
         standing = [span for span in self.spans if span.stands]
         for span, value in zip(standing, held, strict=False):
             if self.unplaced and span.born == self._start and span.content != (value,):
@@ -254,7 +254,7 @@ class SequenceHistory:
     # --------------------------------------------------------------------------------------------------- reading
 
     def content(self, version: int | None = None) -> Content:
-        """The text, or the items, at a version; without one the newest."""
+        """The text, or the items, at a version; by default the newest."""
         return self._joined(span for span in self.spans if (span.stands if version is None else span.at(version)))
 
     def _joined(self, spans: Iterator[Span]) -> Content:
@@ -263,7 +263,7 @@ class SequenceHistory:
         return tuple(item for span in spans for item in span.content)
 
     def written(self) -> Iterator[tuple[Content, int]]:
-        """What stands, each with the change that wrote it."""
+        """The existing content, each piece with the change that wrote it."""
         return ((span.content, span.born) for span in self.spans if span.stands)
 
     # ---------------------------------------------------------------------------------------------- taking back
@@ -271,12 +271,11 @@ class SequenceHistory:
     def back(
         self, numbers: Collection[int], report: "Report", *, beside: bool, most: int | None = None
     ) -> list[Splice[Content]]:
-        """The way to what it would be without some changes, from the end to the beginning; the report is told of it.
+        """The splices that undo some changes, from end to beginning; `report` collects what cannot be undone.
 
-        What survives of their insertions goes, whoever brought it back, and what they brought back against others.
-        What they removed comes back where its neighbors on both sides still stand, with nothing of others written in
-        between; with `beside` also where others wrote in between, but not where they since removed what these changes
-        put there. A list gets no more than `most` items.
+        Everything that the changes inserted or restored is removed. What they removed is restored if its neighbors on
+        both sides still exist and nobody else wrote in between. With `beside`, others may have written in between,
+        unless they removed text that these changes inserted there. A list gets no more than `most` items.
         """
         back = set[int]()
         others = sum(span.stands and span.without(numbers) for span in self.spans)
@@ -305,7 +304,7 @@ class SequenceHistory:
         return cuts[::-1]
 
     def _sides(self, way: int, numbers: Collection[int], *, beside: bool) -> dict[int, bool]:
-        """The spans that these changes took away from others, with whether they fit in on that side."""
+        """The spans that these changes removed from others, each with whether it fits in on that side."""
         found: dict[int, bool] = {}
         for at in range(len(self.spans))[::-way]:
             span = self.spans[at]
@@ -316,7 +315,7 @@ class SequenceHistory:
         return found
 
     def _side(self, at: int, way: int, numbers: Collection[int], *, beside: bool) -> bool:
-        """Whether the neighbor still stands; and others wrote nothing in between, or with `beside` removed nothing."""
+        """Whether the neighbor still exists and others wrote nothing in between (with `beside`: removed nothing)."""
         gone, index = self.spans[at].moved, at + way
         while 0 <= index < len(self.spans):
             span = self.spans[index]
@@ -330,7 +329,7 @@ class SequenceHistory:
             ):
                 return False
             if span.born in numbers or (not span.stands and stood):
-                continue  # goes, is gone, or comes back: what lies behind it counts
+                continue  # removed or restored itself: look at the neighbor after it
             if span.without(numbers, gone - 1):
                 return span.without(numbers)
             if not beside and span.without(numbers):
@@ -338,9 +337,9 @@ class SequenceHistory:
         return True
 
     def _breaks(self, first: int, back: Collection[int], stays: Callable[[int], bool]) -> set[int]:
-        """The spans that come back or go, and that leave a line break: else what others wrote would span into a line.
+        """Spans that need a line break in their place, so that text of others on two lines is not joined into one.
 
-        `first` is the change from which on spans go. What stood on one line before it may again.
+        `first` is the oldest change taken back. Text that was on one line before it may be joined again.
         """
         found, left, between = set[int](), -1, list[int]()
         for at in range(len(self.spans) + 1):
@@ -362,12 +361,12 @@ class SequenceHistory:
 
 
 def restored_since(note: Note) -> int:
-    """The version from which on what went may be what such a change brings back."""
+    """The version since which removed spans may be what this change restores."""
     return note.of - 1 if note.deed in (Deed.UNDO, Deed.REDO) else note.of
 
 
 def _exchanges(operations: Sequence[Operation]) -> list[Operation]:
-    """The same; what was removed, and what was put in its place next, as one: what is new stands before it then."""
+    """The operations with a removal and the insertion at the same place joined, so that the new text comes first."""
     found = list[Operation]()
     for each in operations:
         last = found[-1] if found else None
@@ -387,7 +386,7 @@ def text_history(start: int, text: str, steps: Sequence[Step]) -> SequenceHistor
 
 @dataclass
 class Report:
-    """What became of changes that are taken back; see `Plan`."""
+    """What happened to changes that are taken back; see `Plan`."""
 
     gone: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
@@ -395,17 +394,17 @@ class Report:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two values are the same, and of the same type: 1 is not True."""
+    """Whether two values are equal and of the same type: 1 is not True."""
     return one == other and type(one) is type(other)
 
 
 def words_of(value: Any) -> str:
-    """A value for a person; of an item the item itself."""
+    """A value for a person to read; for a list, its item."""
     if isinstance(value, tuple):
         return ", ".join(map(words_of, value))
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def prefix(path: str) -> str:
-    """What names a part before its words; nothing where there is only one."""
+    """The part's name to go before its text; empty if the block has only one part."""
     return f"{path}: " if path not in ("", ".") else ""

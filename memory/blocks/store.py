@@ -1,10 +1,9 @@
-"""How a block's document lies in the database: numbered updates, checkpoints, and what could not be read.
+"""How a block's document is stored: numbered updates, checkpoints, and a quarantine for unreadable blobs.
 
-An edit loads the document and adds one update row. Now and then a checkpoint, the whole document, makes loading quick
-again; the newest few are kept, with the updates since the oldest of them, so that one bad checkpoint costs nothing.
-Blobs that cannot be read are moved to quarantine and the document is built from what is sound. What of the text is
-then still missing comes back from the block's rendered text as one change by "system": the words stay, only the
-record of who wrote them is lost.
+An edit loads the document and adds one update row. From time to time a checkpoint of the whole document keeps loading
+quick; the newest few are kept, with the updates since the oldest of them, so that one bad checkpoint loses nothing.
+Unreadable blobs are moved to quarantine and the document is rebuilt from sound ones. Text that is still missing is
+restored from the block's rendered text as one change by "system": only the record of who wrote it is lost.
 """
 
 from dataclasses import dataclass
@@ -29,17 +28,17 @@ from memory.store.errors import BlockCorrupt
 from memory.store.fulltext import index_text
 from memory.store.ids import BlockId
 
-_RECENT_SHARE = 4  # of the bytes a document may have, for those of its changes that stay
+_RECENT_SHARE = 4  # the share of the size limit that the kept changes may use
 
 
 @dataclass(frozen=True)
 class Limits:
-    """How much of the past a document carries with it.
+    """How much of its past a document carries.
 
-    Beyond `changes` changes, or a snapshot of `size` bytes, all is archived and only the newest `recent` stay, fewer
-    when they are large. Measured: a document of 1,000 usual changes has 100 to 150 kB and loads in 0.4 ms, and its
-    changes are replayed in 40 ms; with 400 kB of rewrites Loro needs 15 to 20 ms for the cut.
-    `keep` is how long changes are kept anywhere, None for ever.
+    Beyond `changes` changes, or a snapshot of `size` bytes, all changes are archived and only the newest `recent` stay
+    in the document, fewer if they are large. Measured: a document of 1,000 usual changes has 100 to 150 kB, loads in
+    0.4 ms, and is replayed in 40 ms; with 400 kB of rewrites Loro needs 15 to 20 ms for the cut. `keep` is how long
+    changes are kept at all, None for ever.
     """
 
     changes: int = 1_000
@@ -57,13 +56,13 @@ USUAL = Limits()
 
 @dataclass(frozen=True)
 class CheckpointPolicy:
-    """When a checkpoint is written: at `updates` changes, `size` bytes or `age` since the last, whichever is first."""
+    """A checkpoint is written after `updates` changes, `size` bytes or `age` since the last, whichever comes first."""
 
     updates: int = 50  # every pending update makes an edit about 15 microseconds slower
     size: int = 50_000
     age: timedelta = timedelta(hours=1)
     keep: int = 5
-    """How many checkpoints are kept; at least 2, or a bad one could not be rebuilt."""
+    """How many checkpoints are kept; at least 2, so that a bad one can be rebuilt."""
     limits: Limits = USUAL
 
     def __post_init__(self) -> None:
@@ -75,17 +74,17 @@ DEFAULT_POLICY = CheckpointPolicy()
 
 
 def open_block(tx: Tx, block: BlockId, writer: Writer, now: datetime) -> OpenBlock:
-    """Load for editing as `writer`, repairing what cannot be read. Raises BlockCorrupt when nothing is sound."""
+    """Load a block for editing as `writer`, repairing damage. Raises BlockCorrupt when nothing is sound."""
     try:
         return load_block(tx, block, peer_of(tx, block, writer))
     except BlockCorrupt:
         repair_block(tx, block, now)
-    # Read anew: a repair may have changed peers and numbers, and this shows that it worked.
+    # Load again: a repair may have changed peers and numbers, and this shows that it worked.
     return load_block(tx, block, peer_of(tx, block, writer))
 
 
 def save_change(tx: Tx, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolicy = DEFAULT_POLICY) -> bool:
-    """Commit the edits of an opened block and render its text into the row; False when nothing had changed."""
+    """Commit the edits and render the block's text into its row; False if nothing has changed."""
     if not (data := opened.document.commit(stamp)):
         return False
     text = opened.document.text()
@@ -118,7 +117,7 @@ def _prune(tx: Tx, block: BlockId, keep: int) -> None:
         "SELECT up_to_seq FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq DESC LIMIT ?",
         (block, keep),
     )
-    if len(kept) < 2:  # the only checkpoint must stay replaceable by the updates under it
+    if len(kept) < 2:  # the only checkpoint must be replaceable by the updates under it
         return
     oldest = kept[-1]["up_to_seq"]
     tx.run("DELETE FROM memory_block_checkpoints WHERE block_id = ? AND up_to_seq < ?", (block, oldest))
@@ -126,14 +125,14 @@ def _prune(tx: Tx, block: BlockId, keep: int) -> None:
 
 
 def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple[bytes, Base]:
-    """A snapshot of the document for a checkpoint, without what is old, and where its history begins."""
+    """A snapshot for a checkpoint, without old changes, and where its history begins."""
     document = opened.document
     base, whole = document.base, document.snapshot()
     oldest = None if limits.keep is None else now - limits.keep
     if oldest is not None:
         sql = "DELETE FROM memory_block_archives WHERE block_id = ? AND newest_at < ?"
         tx.run(sql, (opened.id, oldest))
-    # Long before it has to be cut, so that what stays then was written by one peer.
+    # Well before the cut, so that one peer wrote everything that stays.
     if oldest is not None or document.version - base.version > limits.changes // 2 or len(whole) > limits.size // 2:
         share_peer(tx, opened.id)
     too_long = document.version - base.version > limits.changes or len(whole) > limits.size
@@ -150,7 +149,7 @@ def shortened(tx: Tx, opened: OpenBlock, now: datetime, limits: Limits) -> tuple
 
 
 def _archive(tx: Tx, opened: OpenBlock, past: Past, after: int, now: datetime) -> None:
-    """Write down all changes after that one, or after the last one before it that the document still has."""
+    """Archive all changes after that one, or after the oldest one that the document still has."""
     document = opened.document
     base = _base(past, after)
     newer = [step for step in past.steps if step.change.seq > base.version]
@@ -167,15 +166,15 @@ def _base(past: Past, version: int) -> Base:
 
 
 def _aged(past: Past, oldest: datetime) -> int:
-    """The newest version all of whose changes are too old."""
+    """The newest version up to which all changes are too old to keep."""
     return max((step.change.seq for step in past.steps if step.change.at < oldest), default=past.start)
 
 
 def _recent(past: Past, limits: Limits) -> int:
-    """The version after which the changes are those that stay."""
+    """The version whose later changes stay in the document."""
     left = limits.size // _RECENT_SHARE
     for kept, step in enumerate(reversed(past.steps)):
-        left -= sum(len(splice.insert) + 50 for splice in step.splices)  # 50: about what an operation takes by itself
+        left -= sum(len(splice.insert) + 50 for splice in step.splices)  # 50: about the size of an operation itself
         if left < 0 or kept == limits.recent:
             return step.change.seq
     return past.steps[0].change.seq if past.steps else past.start

@@ -1,4 +1,4 @@
-"""What a path of a schema names: a field, a section, or the one list, log or text that a block is. Pure."""
+"""What a path in a schema refers to: a field, a section, or the one list, log or text of a block. Pure."""
 
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,13 +24,13 @@ Kind: TypeAlias = Literal["text", "list", "counter", "value", "log"]
 
 @dataclass(frozen=True)
 class Target:
-    """What a path of a schema names: a field, or a whole text, list or log; `name` is that of its container."""
+    """What a path refers to: a field, or a whole text, list or log; `name` is its container."""
 
     name: str
     shape: Field | TextSchema | ListSchema | LogSchema
     read_only: bool = False
     within: str = ""
-    """The map that it stands in."""
+    """The map that contains it."""
 
     @property
     def is_log(self) -> bool:
@@ -38,7 +38,7 @@ class Target:
 
     @property
     def kind(self) -> Kind:
-        """What sort of container it has; values share the map that they stand in."""
+        """The kind of its container; single values share a map."""
         match self.shape:
             case TextSchema() | Field(type=FieldType.TEXT):
                 return "text"
@@ -57,20 +57,20 @@ class Target:
 
 
 PLAIN = Target("content", TEXT_SCHEMA)
-"""The text that a plain block is."""
+"""The text of a plain block."""
 SAVED = "."
-"""The path of what was saved from a damage of a structured block; it stands where a plain block has its text."""
+"""The path of text that was saved from a damaged structured block; a plain block has its text there."""
 
 
 @lru_cache(maxsize=64)
 def every_part(schema: Schema) -> dict[str, Target]:
-    """All that a document of that schema holds, each by its path: what can be named, and what was saved."""
+    """Every part in a document of that schema, by path, including saved text."""
     return every_target(schema) | ({} if isinstance(schema, TextSchema) else {SAVED: PLAIN})
 
 
 @lru_cache(maxsize=64)
 def every_target(schema: Schema) -> dict[str, Target]:
-    """All that can be named, each by its path; the one list, log or text of a schema by the empty one."""
+    """Every part that a path can name; the one list, log or text of a schema has the empty path."""
     if isinstance(schema, CompositeSchema):
         return {path: target_of(schema, path) for section in schema.sections for path in _paths(section)}
     names = [field.name for field in schema.fields] if isinstance(schema, MapSchema) else [""]
@@ -83,9 +83,9 @@ def _paths(section: Section) -> list[str]:
 
 
 def target_of(schema: Schema, path: str) -> Target:
-    """What `path` names: a field, a section, "section.field", or nothing for the one list or log there is.
+    """The part that `path` names: a field, a section, "section.field", or empty for the one list or log.
 
-    Raises Refused with the names there are.
+    Raises Refused, listing the valid names.
     """
     if isinstance(schema, CompositeSchema):
         name, _, rest = path.partition(".")

@@ -1,1 +1,1 @@
-"""Inbox, turns, messages and outbox: the rows from which a restart continues."""
+"""Inbox, turns, messages and outbox: the rows from which the service continues after a restart."""

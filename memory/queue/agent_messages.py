@@ -1,7 +1,7 @@
-"""What agents write to each other, by numbers: which row of the inbox it is, and which message it follows from.
+"""Messages between agents, as numbers: the inbox row of each, and the run that caused it.
 
-The words stand in `messages`, where they are known to those who heard the turn that wrote them. Here is what keeps
-agents from talking in circles: everything that one message caused is counted by the turn that answers that message.
+The texts are in `messages`, known to those who heard the turn that wrote them. These rows keep agents from talking in
+circles: everything that one message caused is counted against the turn that answers that message.
 """
 
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from memory.store.ids import AgentId, GroupId, InboxId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
 
 SOURCE = "agent"
-"""Of the rows in the inbox and of their words."""
+"""The source name of these messages in the inbox and the transcript."""
 _CAUSED = "SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id WHERE a.root_id = :root"
 
 
 @dataclass(frozen=True)
 class Sent:
-    """One message: by the agent of a turn, to an agent or (without one) to a group."""
+    """A message by the agent of a turn, to an agent or (if None) to a group."""
 
     row: InboxId
     root: TurnId
@@ -29,7 +29,7 @@ class Sent:
 
 
 def add(tx: Tx, sent: Sent, now: datetime) -> None:
-    """Count a message, in the transaction that queues it."""
+    """Count a message in the transaction that queues it."""
     tx.insert("agent_messages", {**_sent.values(sent), "sent_at": now})
 
 
@@ -37,20 +37,20 @@ _sent = RowMapper(Sent, row="inbox_id", by="from_agent", agent="to_agent", group
 
 
 def root_of(rows: Rows, run: TurnId) -> TurnId:
-    """The turn that answers what a run follows from; the run itself where nobody but a person began it."""
+    """The turn at the start of a chain of messages; the run itself if it was not caused by an agent."""
     sql = "SELECT a.root_id FROM inbox i JOIN agent_messages a ON a.inbox_id = i.id WHERE i.turn_id = ? LIMIT 1"
     return rows.value(sql, (run,), TurnId) or run
 
 
 def caused(rows: Rows, root: TurnId) -> int:
-    """How much one message caused: messages of agents to each other, and parts in what groups did for it."""
+    """How many things one message caused: messages between agents, and members' parts in groups."""
     sql = f"""SELECT (SELECT count(*) FROM agent_messages WHERE root_id = :root)
               + (SELECT count(*) FROM group_parts WHERE run_id = :root OR run_id IN ({_CAUSED})) AS n"""
     return rows.number(sql, {"root": root})
 
 
 def between(rows: Rows, one: AgentId, other: AgentId | GroupId, since: datetime) -> int:
-    """How many messages an agent and another one, or a group, wrote to each other since then, either way."""
+    """How many messages an agent and another agent or group wrote to each other since then, in both directions."""
     sql = """SELECT count(*) AS n FROM agent_messages WHERE sent_at > :since AND (
                (from_agent = :one AND (to_agent = :other OR (to_agent IS NULL AND to_group = :other)))
                OR (from_agent = :other AND to_agent = :one))"""
@@ -69,7 +69,7 @@ def conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
 
 
 def withdraw(tx: Tx, turn: TurnId, now: datetime) -> int:
-    """Take back what a turn that nobody wants any more, or a part of it, wrote and no turn has taken up; how many."""
+    """Withdraw messages of a canceled turn, or part of one, that no turn has taken up yet; returns how many."""
     sql = """UPDATE inbox SET status = 'done', done_at = :now, last_error = 'taken back', payload = '{}'
              WHERE status = 'received' AND id IN (SELECT inbox_id FROM agent_messages
                WHERE turn_id = :turn OR turn_id IN (SELECT turn_id FROM group_parts WHERE run_id = :turn))"""

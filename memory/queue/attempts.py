@@ -1,8 +1,8 @@
-"""Tries at the rows of a turn, and when they are given up.
+"""Attempts at the inbox rows of a turn, and when the rows are given up.
 
-A try is counted once it comes to a model or a tool, so that a death there counts; the first with its first answer,
-which spares a commit. One that ended with the process before that is a start. Pauses between tries grow, whatever ended
-them.
+An attempt counts from its first model call or tool call on, so that a crash there counts; the first attempt is counted
+with its first answer, which saves a commit. An attempt that ended with the process before that is only a start. Pauses
+between attempts grow, whatever ended them.
 """
 
 import json
@@ -16,7 +16,7 @@ from memory.store.ids import InboxId, TurnId
 
 
 def begin(tx: Tx, rows: Iterable[InRow], turn: TurnId, *, first: bool) -> None:
-    """Give rows to a new turn, of which a try begins; `first`: nobody tried any of them."""
+    """Assign rows to a new turn and begin an attempt; `first`: none of the rows was tried before."""
     sql = """UPDATE inbox SET status = 'claimed', turn_id = :turn, attempts = attempts + 1,
                ran = iif(:first, 0, ran),
                next_attempt_at = iif(:first OR last_error IN (:over, :nobody), NULL, next_attempt_at),
@@ -27,21 +27,21 @@ def begin(tx: Tx, rows: Iterable[InRow], turn: TurnId, *, first: bool) -> None:
 
 
 def count_attempt(tx: Tx, turn: TurnId) -> int:
-    """Note that another try at a turn begins; gives its number, from 1. A kill counts as a failed try."""
+    """Count a new attempt at a turn; returns its number, from 1. A killed attempt counts as failed."""
     sql = "UPDATE inbox SET attempts = attempts + 1 WHERE turn_id = ? AND status = 'claimed' RETURNING attempts"
     return max((int(row["attempts"]) for row in tx.all(sql, (turn,))), default=0)
 
 
 PAUSES = (0.0, 5.0, 20.0, 60.0)
-"""Seconds until what ended with the process is tried again, by the number of the try that did; the last repeated."""
+"""Seconds before an attempt that ended with the process is repeated, by its number; the last value repeats."""
 MOST_STARTS = 10
-"""Starts in a row that ended with the process before a model or a tool was asked; then the row is what ends it."""
+"""Starts in a row that ended with the process before any model or tool call; after that the row itself is blamed."""
 HEALTHY = (timedelta(minutes=10), timedelta(hours=1))
-"""The same for what had all its tries but never failed by itself: each of these is one more."""
+"""Pauses for rows with no attempts left that never failed themselves: each pause grants one more attempt."""
 
 
 def note_ran(tx: Tx, turn: TurnId, now: datetime) -> None:
-    """The try came to its first model call or tool: from here on it counts, and if the process ends it pauses."""
+    """The attempt reached its first model or tool call: it counts now, and if the process ends, a pause follows."""
     sql = """UPDATE inbox SET ran = 1, starts = 0, next_attempt_at = NULL WHERE turn_id = ? AND status = 'claimed'
              RETURNING attempts"""
     tries = max((int(row["attempts"]) for row in tx.all(sql, (turn,))), default=0)
@@ -50,7 +50,7 @@ def note_ran(tx: Tx, turn: TurnId, now: datetime) -> None:
 
 
 def count_again(tx: Tx, turn: TurnId, now: datetime, *, ran: bool) -> None:
-    """The try before ended; another begins, and counts beside it if that one `ran`."""
+    """Begin another attempt after one that ended with the process; it counts as an additional one if that one `ran`."""
     if ran:
         count_attempt(tx, turn)
         tx.run("UPDATE inbox SET ran = 0 WHERE turn_id = ? AND status = 'claimed'", (turn,))
@@ -67,29 +67,29 @@ def _after(tries: int, now: datetime) -> str | None:
 
 
 def wait_apart(tx: Tx, turn: TurnId, again: datetime) -> None:
-    """Take the rows of a turn apart, to be tried again at that time; until then they hold up nobody."""
+    """Give each row of a turn a turn of its own, to be tried at `again`; until then they block nothing else."""
     sql = "UPDATE inbox SET next_attempt_at = ?, ran = 0 WHERE turn_id = ? AND status = 'claimed'"
     tx.run(sql, (again, turn))
     separate(tx, turn)
 
 
 def uncount_attempt(tx: Tx, turn: TurnId) -> None:
-    """The try that runs is none, as it was stopped in good order; the next one counts."""
+    """Do not count the running attempt, since it was stopped on purpose; the next one counts."""
     sql = """UPDATE inbox SET attempts = max(attempts - 1, 0), next_attempt_at = NULL, ran = 1
              WHERE turn_id = ? AND status = 'claimed'"""
     tx.run(sql, (turn,))
 
 
 def postpone(tx: Tx, turn: TurnId, error: str, again: datetime) -> None:
-    """The try failed: its rows stay with the turn and wait until `again`."""
+    """The attempt failed: its rows stay with the turn and wait until `again`."""
     sql = "UPDATE inbox SET last_error = ?, next_attempt_at = ?, ran = 1 WHERE turn_id = ? AND status = 'claimed'"
     tx.run(sql, (error, again, turn))
 
 
 def separate(tx: Tx, turn: TurnId, tried: int | None = None) -> None:
-    """Take the rows of a turn apart: each gets a turn of its own, so that one bad row fails alone.
+    """Give each row of a turn a turn of its own, so that one bad row fails alone.
 
-    With `tried` those that were tried so often stay, and those that had all their starts.
+    With `tried`, rows with that many attempts, or with all their starts used up, stay.
     """
     sql = """UPDATE inbox SET status = 'received', turn_id = NULL, alone = 1 WHERE turn_id = :turn
              AND status = 'claimed' AND (:tried IS NULL OR (attempts < :tried AND starts + 1 < :most))"""
@@ -97,14 +97,14 @@ def separate(tx: Tx, turn: TurnId, tried: int | None = None) -> None:
 
 
 def bury(tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
-    """Give the rows of a turn up; `revive` brings one back."""
+    """Give up the rows of a turn; `revive` undoes that for one row."""
     sql = """UPDATE inbox SET status = 'dead', last_error = ?, done_at = ?
              WHERE turn_id = ? AND status = 'claimed'"""
     tx.run(sql, (error, now, turn))
 
 
 def not_begun(tx: Tx, identifier: InboxId, error: str, due: datetime, *, dead: bool, now: datetime) -> None:
-    """No turn could be made of a row: it waits until `due`, or is given up."""
+    """No turn could be made from a row: it waits until `due`, or is given up."""
     sql = """UPDATE inbox SET attempts = attempts + 1, last_error = ?, next_attempt_at = ?, alone = 1,
              status = iif(?, 'dead', status), done_at = iif(?, ?, done_at) WHERE id = ?"""
     tx.run(sql, (error, due, int(dead), int(dead), now, identifier))

@@ -1,9 +1,9 @@
-"""What follows an edit or a deletion of a message, as rows: written with the redaction, each done by itself.
+"""Cleanup after a message is edited or deleted, as rows: queued with the redaction, each handled on its own.
 
-The words of the message go in the unit that takes the happening in, whatever becomes of the rest. What was derived from
-them follows in units of its own, one for each part, so that a part that fails keeps none of the others back. A row goes
-with its unit, so each is done once; one that fails waits longer each time, and after `TRIES` it waits for the next
-start. As long as a row stands it holds the words that went, for they say what has to go.
+The unit of work that accepts the edit or deletion also erases the message's text, whatever happens later. Data derived
+from the text follows in units of its own, one per part, so that a failing part does not hold back the others. A row is
+deleted in its own unit, so each is handled once. A failing one waits longer each time, and after `TRIES` attempts until
+the next start. While a row exists it holds the erased text, which says what has to be removed.
 """
 
 import json
@@ -26,13 +26,13 @@ WAITS = (timedelta(seconds=2), timedelta(seconds=20), timedelta(minutes=2), time
 class Part(StrEnum):
     BLOCKS = "blocks"
     WORDS = "words"
-    """Entries that were learned, and what we said with the words."""
+    """Learned entries that contain the words, and messages of ours that quote them."""
     FACTS = "facts"
 
 
 @dataclass(frozen=True)
 class Ask:
-    """Whom to ask to store anew what an edit takes away; `event` names the edit, `within` who else hears the answer."""
+    """Whom to ask to store again what an edit removed; `event` names the edit, `within` who else hears the answer."""
 
     group: GroupId
     event: str
@@ -56,7 +56,7 @@ class FollowUp:
 
 
 def learners(rows: Rows, message: MessageId) -> list[tuple[AgentId, SessionId]]:
-    """Which agents learned facts from a message, each with the session in which it did."""
+    """The agents that learned facts from a message, each with the session in which it did."""
     sql = """SELECT f.agent_id, s.session_id FROM fact_sources s JOIN facts f ON f.id = s.fact_id
              WHERE s.message_id = ? AND s.origin = 'said' GROUP BY f.agent_id ORDER BY f.agent_id"""
     return [(AgentId(row["agent_id"]), SessionId(row["session_id"])) for row in rows.all(sql, (message,))]
@@ -69,7 +69,7 @@ def queue(
     learners: Sequence[tuple[AgentId, SessionId]] = (),
     ask: Ask | None = None,
 ) -> None:
-    """Note what has to follow; `old` is the message as it was before the edit or deletion of that time."""
+    """Queue the follow-ups; `old` is the message before its edit or deletion at `at`."""
     for part in (Part.BLOCKS, Part.WORDS, *([Part.FACTS] if learners else [])):
         tx.insert(
             "follow_ups",
@@ -93,7 +93,7 @@ def over(tx: Tx, follow_up: FollowUp) -> None:
 
 
 def failed(tx: Tx, follow_up: FollowUp, error: str, now: datetime) -> bool:
-    """Note that it failed; False when it has had all its tries and waits for the next start."""
+    """Record a failure; False when no attempt is left and it waits for the next start."""
     tries = follow_up.attempts + 1
     again = now + WAITS[tries - 1] if tries < TRIES else None
     sql = "UPDATE follow_ups SET attempts = ?, next_attempt_at = ?, last_error = ? WHERE id = ?"
@@ -102,17 +102,17 @@ def failed(tx: Tx, follow_up: FollowUp, error: str, now: datetime) -> bool:
 
 
 def waiting(rows: Rows) -> list[FollowUp]:
-    """All that is to be tried at some time, in the order in which it happened."""
+    """All follow-ups that will still be tried, in the order of their events."""
     return _of.all(rows, "SELECT * FROM follow_ups WHERE next_attempt_at IS NOT NULL ORDER BY id")
 
 
 def try_again(tx: Tx, now: datetime) -> None:
-    """At a start: what was given up is tried once more."""
+    """At a start: give the ones that were given up another attempt."""
     tx.run("UPDATE follow_ups SET next_attempt_at = ? WHERE next_attempt_at IS NULL", (now,))
 
 
 def given_up(rows: Rows) -> int:
-    """How many parts have had all their tries."""
+    """How many follow-ups have no attempt left."""
     return rows.number("SELECT count(*) FROM follow_ups WHERE attempts >= ?", (TRIES,))
 
 

@@ -1,7 +1,8 @@
-"""Gaps: what was said in a place while nobody listened and could not be read so far.
+"""Gaps: messages of a place that were missed while no listener ran and have not been read yet.
 
-A place's cursor says how far it was read and moves on with everything that is heard live. So whoever cannot read back
-what was missed notes a gap first. It is open until it was read, or closed with a reason when it never can be.
+A place's cursor says how far it was read and moves with every live message. So a listener that cannot read back the
+missed messages records a gap first. A gap is open until it has been read, or until it is closed with a reason because
+it can never be.
 """
 
 from collections.abc import Iterable, Sequence
@@ -16,16 +17,16 @@ from memory.store.row_mapper import RowMapper
 from texts import _, ngettext
 
 FIRST_WAIT, LONGEST_WAIT = timedelta(seconds=15), timedelta(hours=1)
-"""Before the first try, and the most between two tries."""
+"""The pause before the first attempt, and the longest pause between two."""
 KEPT = timedelta(days=30)
-"""How long a closed gap is remembered."""
+"""How long a closed gap is kept."""
 SHOWN = 5
-"""Gaps that are named to whoever looks after the service; how many more there are is said."""
+"""How many gaps a report to the operator lists; the rest are only counted."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """The messages of a place between two message ids, neither included."""
+    """The messages of a place between two message ids, both excluded."""
 
     place: PlaceId
     after: str
@@ -44,7 +45,7 @@ class Gap:
 
 
 def note(tx: Tx, spans: Iterable[Span], reason: str, now: datetime, next_try: datetime) -> None:
-    """Remember spans that are still to be read; one that is known already is tried by then."""
+    """Record spans that are still to be read; a known one is tried at `next_try` at the latest."""
     sql = """INSERT INTO gaps (place_id, after, before, reason, tries, noticed_at, next_try_at)
         VALUES (:place, :after, :before, :reason, 0, :now, :next)
         ON CONFLICT (place_id, after) DO UPDATE SET closed_at = NULL, reason = excluded.reason,
@@ -58,7 +59,7 @@ def note(tx: Tx, spans: Iterable[Span], reason: str, now: datetime, next_try: da
 
 
 def failed(tx: Tx, span: Span, reason: str, now: datetime) -> None:
-    """A try failed; the next one comes after a pause that doubles."""
+    """An attempt failed; the next one comes after twice the pause."""
     found = _get(tx, span)
     if found is None or found.next_try_at is None:
         return
@@ -68,15 +69,15 @@ def failed(tx: Tx, span: Span, reason: str, now: datetime) -> None:
 
 
 def fill(tx: Tx, span: Span) -> None:
-    """It was read. What was noted further meanwhile is read once more, and what was closed in part is still shown."""
+    """The span was read: remove its gap, unless the gap has grown meanwhile or part of it was closed."""
     sql = "DELETE FROM gaps WHERE place_id = ? AND after = ? AND before = ? AND next_try_at IS NOT NULL"
     tx.run(sql, (span.place, span.after, span.before))
 
 
 def close(tx: Tx, span: Span, reason: str, now: datetime) -> bool:
-    """It cannot be read for good, or not all of it; False when that was known already.
+    """Close a span that can never be read completely; False if it was closed already.
 
-    A gap that reaches further by now than the span that was tried stays open.
+    A gap that has grown beyond the tried span stays open.
     """
     found = _get(tx, span)
     if found is not None and found.next_try_at is None and found.reason == reason:
@@ -93,25 +94,25 @@ def close(tx: Tx, span: Span, reason: str, now: datetime) -> bool:
 
 
 def due(rows: Rows, source: str, now: datetime, limit: int) -> list[Gap]:
-    """The open gaps of a source that are to be tried now, the longest known first."""
+    """The open gaps of a source that are due, oldest first."""
     sql = f"{_OF_SOURCE} AND next_try_at <= :now ORDER BY noticed_at, place_id LIMIT :limit"
     return _gap.all(rows, sql, {"prefix": f"{source}:", "now": now, "limit": limit})
 
 
 def next_try(rows: Rows, source: str) -> datetime | None:
-    """When an open gap is to be tried next; None without any."""
+    """When the next open gap is due; None if there is none."""
     return rows.value(f"SELECT min(next_try_at) FROM ({_OF_SOURCE})", {"prefix": f"{source}:"}, from_text)
 
 
 def listing(rows: Rows) -> list[Gap]:
-    """The open ones and those that were closed lately, the longest known first."""
+    """Open gaps and recently closed ones, oldest first."""
     return _gap.all(rows, "SELECT * FROM gaps ORDER BY noticed_at, place_id")
 
 
 def never_wrote(rows: Rows, persons: Iterable[PersonId]) -> list[PersonId]:
-    """Those of whose direct messages none was ever heard, so that no cursor says how far they were read.
+    """The persons whose direct messages were never heard, so that no cursor says how far they were read.
 
-    In a place of the owner's anything else is kept as well: there only the direct kind counts.
+    A direct place with the owner's audience counts only if this person wrote there.
     """
     sql = """SELECT 1 FROM places WHERE kind = 'direct' AND cursor IS NOT NULL AND audience IN (:alone, :owner)
              AND (audience <> :owner OR EXISTS (SELECT 1 FROM messages m WHERE m.place_id = places.id
@@ -125,7 +126,7 @@ def never_wrote(rows: Rows, persons: Iterable[PersonId]) -> list[PersonId]:
 
 
 def words(found: Sequence[Gap]) -> tuple[str, ...]:
-    """Lines on gaps, for those who look after the service; places by their ids, since names may be private."""
+    """Lines about gaps for the operator; places by their ids, since their names may be private."""
     lines = [
         _(
             "{place}: missed messages could not be read since {at}: {reason}; next try {next}",
@@ -153,7 +154,7 @@ _OF_SOURCE = "SELECT * FROM gaps WHERE next_try_at IS NOT NULL AND substr(place_
 
 
 def _reach(span: Span) -> tuple[int, str]:
-    """How far it reaches, as something to compare: message ids are numbers as text."""
+    """A sortable key of a span's end: message ids are numbers stored as text."""
     return len(span.before), span.before
 
 

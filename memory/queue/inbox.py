@@ -1,9 +1,9 @@
-"""What happened outside, as rows, each handled exactly once.
+"""Events from outside, as rows, each handled exactly once.
 
-`accept` is one unit of work: it notes the place and its cursor, refuses what was accepted before, and applies
-the happening to the transcript. An edit or deletion therefore takes effect in the order of arrival, whatever
-turn is running; the turn notices at its next look at the store. A row that wants an answer stays `received`
-until a turn claims it, and `done` is set in the transaction that writes the answer.
+`accept` is one unit of work: it records the place and its cursor, refuses what was accepted before, and applies the
+event to the transcript. An edit or deletion therefore takes effect in the order of arrival, whatever turn is running;
+the turn notices when it next reads the store. A row that needs an answer stays `received` until a turn claims it; the
+transaction that writes the answer sets it to `done`.
 """
 
 import json
@@ -25,9 +25,9 @@ from memory.store.row_mapper import RowMapper
 from texts import gettext_noop
 
 OVER_LIMIT = gettext_noop("over the rate limit")
-"""Why a row waits that was put off by one."""
+"""Why a row waits: the rate limit."""
 NOBODY = gettext_noop("nobody in the group answers")
-"""Why a row waits, or was done with, that found no agent at work."""
+"""Why a row waits or was dropped: no agent of the group is active."""
 KEPT = timedelta(days=7)
 """How long a row waits for an agent."""
 
@@ -41,7 +41,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Heard:
-    """Where something happened: the columns of `places`."""
+    """Where an event happened: the columns of `places`."""
 
     id: PlaceId
     kind: str
@@ -53,7 +53,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class Arrival:
-    """One happening as the inbox takes it. `group` is None when nobody is to answer."""
+    """One event for the inbox. `group` is None when nobody is to answer."""
 
     source: str
     external_id: str
@@ -69,18 +69,18 @@ class Arrival:
     group: GroupId | None
     position: str = ""
     alone: bool = False
-    """Whether no other arrival may be answered together with it."""
+    """Whether it must be answered by itself, not together with others."""
     asks: GroupId | None = None
-    """Who is asked to store anew what an edit takes away."""
+    """Who is asked to store again what an edit removes."""
     unshown: bool = False
     """Whether the person asks that their words are not shown to everybody."""
     files: tuple[MessageFile, ...] = ()
-    """What is kept with the message."""
+    """Files stored with the message."""
 
 
 @dataclass(frozen=True)
 class Accepted:
-    """What became of an arrival. `turn` is the running turn whose words it changed, if any."""
+    """The result of accepting an arrival. `turn` is the running turn whose input it changed, if any."""
 
     id: InboxId
     place: PlaceId
@@ -108,31 +108,31 @@ class InRow:
     turn: TurnId | None
     received_at: datetime
     ran: bool = False
-    """Whether the try that was begun last came to a model call or a tool."""
+    """Whether the last attempt reached a model call or a tool call."""
     starts: int = 0
-    """How many tries in a row ended with the process before that."""
+    """How many attempts in a row ended with the process before that."""
 
     @property
     def over(self) -> bool:
-        """Whether nobody is at it any more: it is done, given up, or waits for an agent."""
+        """Whether nothing works on it any more: it is done, given up, or waits for an agent."""
         waits = self.status is Status.RECEIVED and self.last_error == NOBODY
         return waits or self.status in (Status.DONE, Status.DEAD)
 
     @property
     def origin(self) -> MessageId | None:
-        """What somebody said that this is because of: the row's own message, or the one that an event is about."""
+        """The message that caused this row: its own, or the one that an event is about."""
         return about(self.payload) or self.message
 
 
 def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
-    """Take an arrival in; None when it was taken in before, or is about words that were never heard.
+    """Accept an arrival; None if it was accepted before, or is about a message that was never heard.
 
     The commit of this must be durable.
     """
     about_other = arrival.kind in ("edit", "delete")
     if about_other and messages.by_external(tx, arrival.source, arrival.subject) is None:
         return None
-    if not about_other:  # a deletion may know less of its place than the message did
+    if not about_other:  # a deletion may carry less about its place than the message did
         note_place(tx, arrival, now)
     identifier, message = InboxId(snowflakes.next()), MessageId(snowflakes.next())
     waiting = arrival.group is not None and not about_other
@@ -159,7 +159,7 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
 
 
 def _apply_edit(tx: Tx, arrival: Arrival) -> TurnId | None:
-    """The running turn whose words it changed. Only the message's own words change here; the rest follows."""
+    """Edit the message itself; returns the running turn whose input it changed. The rest follows later."""
     old = messages.by_external(tx, arrival.source, arrival.subject)
     learners = [] if old is None else follow_ups.learners(tx, old.id)
     changed = messages.edit_heard(tx, arrival.source, arrival.subject, arrival.text, arrival.at)
@@ -201,7 +201,7 @@ def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: dat
                 new,
             )
             message_files.add(tx, message, arrival.files, arrival.place.audience)
-            if message != new:  # it was known already
+            if message != new:  # otherwise it was known already
                 tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
             return None
 
@@ -217,7 +217,7 @@ def _apply_delete(tx: Tx, arrival: Arrival, now: datetime) -> TurnId | None:
 
 
 def forget_payload(tx: Tx, message: MessageId, now: datetime) -> None:
-    """Forget what came with a message whose words are taken back; what nobody has taken up yet is not answered."""
+    """Erase the payload of a message that was taken back; a row that no turn has claimed is not answered."""
     sql = """UPDATE inbox SET payload = '{}', status = iif(status = 'received', 'done', status),
              done_at = iif(status = 'received', ?, done_at) WHERE message_id = ?"""
     tx.run(sql, (now, message))
@@ -228,7 +228,7 @@ def _running_turn(rows: Rows, message: MessageId) -> TurnId | None:
 
 
 def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
-    """Note where something was heard and how far the place was read, and nothing else of it."""
+    """Record only the place of an event and how far it was read."""
     sql = """INSERT INTO places (id, source, kind, name, audience, within, bindings, cursor, heard_at)
         VALUES (:id, :source, :kind, :name, :audience, :within, :bindings, nullif(:cursor, ''), :now)
         ON CONFLICT (id) DO UPDATE SET kind = excluded.kind, audience = excluded.audience, within = excluded.within,
@@ -245,7 +245,7 @@ def note_place(tx: Tx, arrival: Arrival, now: datetime) -> None:
 
 
 def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:
-    """How far each place of a source has been read: the newest external message id that was accepted."""
+    """How far each place of a source has been read: the newest accepted external message id."""
     sql = "SELECT id, cursor FROM places WHERE source = ? AND cursor IS NOT NULL"
     return {PlaceId(row["id"]): row["cursor"] for row in rows.all(sql, (source,))}
 
@@ -259,14 +259,14 @@ def place_name(rows: Rows, identifier: PlaceId) -> str:
 
 
 def direct_place(rows: Rows, person: PersonId) -> Heard | None:
-    """Where somebody was last heard alone; None when they never wrote directly."""
+    """The place of somebody's latest direct message; None if they never wrote one."""
     sql = """SELECT p.* FROM places p WHERE p.kind = 'direct' AND EXISTS (SELECT 1 FROM messages m
              WHERE m.place_id = p.id AND m.person_id = ? AND m.role = 'user') ORDER BY p.heard_at DESC LIMIT 1"""
     return _place.first(rows, sql, (person,))
 
 
 def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Heard]:
-    """The places that the scope may know of; those heard of last come first."""
+    """The places that the scope may know, the most recently active first."""
     condition, parameters = scope.sql("audience")
     sql = f"SELECT * FROM places WHERE {condition} ORDER BY heard_at DESC LIMIT ?"
     return _place.all(rows, sql, (*parameters, limit))
@@ -280,10 +280,9 @@ def open_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
 
 
 def oldest(rows: Rows, place_id: PlaceId, group: GroupId, now: datetime) -> list[InRow]:
-    """What waits in a conversation, the oldest first; two rows at most, as mostly there is one.
+    """The oldest waiting rows of a conversation; at most two, since usually there is one.
 
-    What agents left for each other waits until people are answered. What was put off to a later time holds up nobody
-    until then.
+    Messages between agents wait until people are answered. A postponed row blocks nothing until it is due.
     """
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND status IN ('received', 'claimed')
              ORDER BY status = 'received' AND coalesce(next_attempt_at, '') > ?,
@@ -292,19 +291,19 @@ def oldest(rows: Rows, place_id: PlaceId, group: GroupId, now: datetime) -> list
 
 
 def is_waiting(rows: Rows, place_id: PlaceId) -> bool:
-    """Whether anything waits for an answer in a place, or is being answered."""
+    """Whether anything in a place waits for an answer, or is being answered."""
     sql = "SELECT 1 FROM inbox WHERE place_id = ? AND status IN ('received', 'claimed') LIMIT 1"
     return rows.one(sql, (place_id,)) is not None
 
 
 def put_off(tx: Tx, identifier: InboxId, until: datetime, why: str = "") -> None:
-    """A row waits until then, through no fault of its own."""
+    """Postpone a row for a reason that is not its fault."""
     sql = "UPDATE inbox SET next_attempt_at = ?, last_error = coalesce(nullif(?, ''), last_error) WHERE id = ?"
     tx.run(sql, (until, why, identifier))
 
 
 def keep_for_an_agent(tx: Tx, rows: list[InRow], now: datetime) -> bool:
-    """Let rows wait until an agent of their group is at work, for `KEPT`; whether others of the place do already."""
+    """Let rows wait, for up to `KEPT`, for an active agent in their group; whether others there wait already."""
     sql = """SELECT 1 FROM inbox WHERE place_id = ? AND group_id = ? AND status = 'received' AND last_error = ?
              AND status IN ('received', 'claimed') LIMIT 1"""
     before = tx.one(sql, (rows[0].place, rows[0].group, NOBODY)) is not None
@@ -315,22 +314,22 @@ def keep_for_an_agent(tx: Tx, rows: list[InRow], now: datetime) -> bool:
 
 
 def agents_changed(tx: Tx) -> None:
-    """What waits for an agent is looked at again."""
+    """Look again at rows that wait for an agent."""
     sql = """UPDATE inbox SET next_attempt_at = NULL WHERE status = 'received' AND last_error = ?
              AND status IN ('received', 'claimed')"""
     tx.run(sql, (NOBODY,))
 
 
 def joinable(rows: Rows, first: InRow) -> list[InRow]:
-    """What the same speaker said to the same ears in its conversation after `first`, unclaimed, in order."""
+    """Unclaimed messages after `first` by the same speaker to the same hearers in its conversation, in order."""
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
              AND status = 'received' AND status IN ('received', 'claimed') AND alone = 0 AND id > ?
-             ORDER BY id LIMIT 50"""  # the double condition is what the partial index asks for
+             ORDER BY id LIMIT 50"""  # the partial index needs both conditions
     return _row.all(rows, sql, (first.place, first.group, first.person, first.audience, first.id))
 
 
 def unclaimed(rows: Rows, first: InRow) -> list[InRow]:
-    """A row and what is answered together with it, as they are now, in order; empty where it is taken or gone."""
+    """A row and those that are answered with it, in order; empty if it is claimed or gone."""
     sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
              AND status = 'received' AND status IN ('received', 'claimed') AND (id = ? OR (alone = 0 AND id > ?))
              ORDER BY id LIMIT ?"""
@@ -347,47 +346,47 @@ def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:
 
 
 def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:
-    """The rows a turn has claimed, in order."""
+    """The rows that a turn has claimed, in order."""
     return _row.all(rows, "SELECT * FROM inbox WHERE turn_id = ? ORDER BY id", (turn,))
 
 
 def finish(tx: Tx, turn: TurnId, now: datetime) -> None:
-    """Mark every row of a turn as done; what came with them (quotations of others, say) has served and goes."""
+    """Mark every row of a turn as done, and erase the payloads, such as quotes of others."""
     message_files.forget_of_programs(tx, turn)
     sql = "UPDATE inbox SET status = 'done', done_at = ?, payload = '{}' WHERE turn_id = ? AND status = 'claimed'"
     tx.run(sql, (now, turn))
 
 
 def set_aside(tx: Tx, rows: list[InRow], why: str, now: datetime) -> None:
-    """Done with rows that nobody will answer; what they said stays in the transcript."""
+    """Close rows that nobody will answer; their messages stay in the transcript."""
     sql = "UPDATE inbox SET status = 'done', done_at = ?, last_error = ?, payload = '{}' WHERE id = ?"
     for row in rows:
         tx.run(sql, (now, why, row.id))
 
 
 def revive(tx: Tx, identifier: InboxId) -> InRow | None:
-    """Let a dead row be tried again from the beginning; None when it is not dead or its text is gone."""
+    """Retry a dead row from the beginning; None if it is not dead or its text is gone."""
     sql = """UPDATE inbox SET status = 'received', attempts = 0, ran = 0, starts = 0, alone = 1, turn_id = NULL,
              next_attempt_at = NULL, done_at = NULL WHERE id = ? AND status = 'dead' AND group_id IS NOT NULL"""
     return get(tx, identifier) if tx.run(sql, (identifier,)) else None
 
 
 def given_up(rows: Rows, persons: Iterable[PersonId], limit: int) -> list[InRow]:
-    """What these accounts of a person said that was given up, the newest first."""
+    """The given-up rows of a person's accounts, newest first."""
     sql = """SELECT * FROM inbox WHERE status = 'dead' AND person_id IN (SELECT value FROM json_each(?))
              ORDER BY id DESC LIMIT ?"""
     return _row.all(rows, sql, (json.dumps(list(persons)), limit))
 
 
 def waiting_messages(rows: Rows, place_id: PlaceId) -> set[MessageId]:
-    """Messages of a place that no finished turn has answered yet and some turn will."""
+    """Messages of a place that wait for a turn or are part of an unfinished one."""
     sql = """SELECT message_id FROM inbox WHERE place_id = ? AND status IN ('received', 'claimed')
              AND message_id IS NOT NULL"""
     return {MessageId(message) for (message,) in many(rows, "message_id", sql, (place_id,))}
 
 
 def get(rows: Rows, identifier: InboxId) -> InRow | None:
-    """One row, for the owner's `carina inbox show`."""
+    """One row, for the command `carina inbox show`."""
     return _row.first(rows, "SELECT * FROM inbox WHERE id = ?", (identifier,))
 
 
@@ -400,12 +399,12 @@ def of_messages(rows: Rows, said: Iterable[MessageId]) -> dict[MessageId, InboxI
 
 
 def by_external(rows: Rows, source: str, external_id: str) -> InRow | None:
-    """The row that a source knows by that id, for who waits for what becomes of it."""
+    """The row with that id at its source, for a caller that waits for its result."""
     return _row.first(rows, "SELECT * FROM inbox WHERE source = ? AND external_id = ?", (source, external_id))
 
 
 def listing(rows: Rows, status: Status | None, limit: int, before: int | None = None) -> list[InRow]:
-    """The newest rows, or those before one, for the owner's `carina inbox list`; numbers and states, no text."""
+    """The newest rows, or those before one, for the command `carina inbox list`; numbers and states, no text."""
     sql = """SELECT * FROM inbox WHERE (:status IS NULL OR status = :status) AND id < coalesce(:before, id + 1)
              ORDER BY id DESC LIMIT :limit"""
     return _row.all(rows, sql, {"status": status, "limit": limit, "before": before})
@@ -433,7 +432,7 @@ _SQL = """SELECT min(at) AS at FROM (
 
 
 def earliest(rows: Rows) -> datetime | None:
-    """The first moment for a message that waits, a row to be sent, an edit, or a request that expires."""
+    """When the next thing is due: a message, an outbox row, an edit, or the expiry of a request."""
     return rows.value(_SQL, (), from_text)
 
 
@@ -442,9 +441,9 @@ def earliest(rows: Rows) -> datetime | None:
 
 @dataclass(frozen=True)
 class Event:
-    """Something that happened in the service itself and that an agent is to act on in a place: a decision, say.
+    """An event inside the service that an agent should act on in a place, such as a decision.
 
-    `source` and `external_id` make it unique. `hearers` and `trust` are those of what it belongs to.
+    `source` and `external_id` make it unique. `hearers` and `trust` come from what it belongs to.
     """
 
     source: str
@@ -457,11 +456,11 @@ class Event:
     trust: Trust
     payload: payloads.Event
     by: tuple[AgentId, str] | None = None
-    """The agent whose words these are, with its name; None where the service tells something."""
+    """The agent that wrote the text, with its name; None for a text of the service itself."""
 
 
 def add_event(tx: Tx, event: Event, now: datetime) -> InboxId | None:
-    """Queue an event behind what waits in its place, for a turn of its own; None when it was queued before."""
+    """Queue an event after what waits in its place, for a turn of its own; None if it was queued before."""
     identifier = InboxId(snowflakes.next())
     values: dict[str, Value] = {
         "id": identifier,

@@ -1,6 +1,6 @@
-"""Files that came with messages and that nobody but us has: what the dashboard shows again and models look at.
+"""Files that came with messages and that only we store: the dashboard shows them and models look at them.
 
-A file belongs to its message: it has its audience and goes with its words.
+A file belongs to its message: it has the same audience and is deleted with its text.
 """
 
 import base64
@@ -15,7 +15,7 @@ from memory.store.row_mapper import RowMapper
 
 @dataclass(frozen=True)
 class MessageFile:
-    """`skipped` says why its content was not taken."""
+    """`skipped` says why the content was not stored."""
 
     name: str
     content_type: str
@@ -31,7 +31,7 @@ def add(tx: Tx, message: MessageId, files: Iterable[MessageFile], audience: Audi
 
 
 def forget_of_programs(tx: Tx, turn: TurnId) -> None:
-    """What a turn answers has served: programs have their files themselves, only the dashboard shows them again."""
+    """Delete files that programs sent with a turn's messages: they have them, and only the dashboard shows ours."""
     sql = """DELETE FROM message_files WHERE message_id IN (
                SELECT i.message_id FROM inbox i JOIN places p ON p.id = i.place_id
                WHERE i.turn_id = ? AND i.status = 'claimed' AND p.kind = 'api')"""
@@ -39,7 +39,7 @@ def forget_of_programs(tx: Tx, turn: TurnId) -> None:
 
 
 def names(rows: Rows, message: MessageId, scope: Scope) -> list[MessageFile]:
-    """The files of a message, without what is in them."""
+    """The files of a message, without their content."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT name, content_type, size, skipped, x'' AS content FROM message_files
               WHERE message_id = ? AND {condition} ORDER BY position"""
@@ -47,7 +47,7 @@ def names(rows: Rows, message: MessageId, scope: Scope) -> list[MessageFile]:
 
 
 def pictures(rows: Rows, message: MessageId, scope: Scope) -> tuple[str, ...]:
-    """The pictures of a message, as URLs that hold them."""
+    """The images of a message, as data URLs."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT content_type, content FROM message_files WHERE message_id = ? AND {condition}
               AND content_type GLOB 'image/*' AND skipped = '' ORDER BY position"""
@@ -56,7 +56,7 @@ def pictures(rows: Rows, message: MessageId, scope: Scope) -> tuple[str, ...]:
 
 
 def one(rows: Rows, place: PlaceId, message: int, position: int, scope: Scope) -> MessageFile | None:
-    """A file that was taken with a message of a place, if the scope may use it."""
+    """A stored file of a message in a place, if the scope may see it."""
     condition, parameters = scope.sql("f.audience")
     sql = f"""SELECT f.* FROM message_files f JOIN messages m ON m.id = f.message_id WHERE f.message_id = ?
               AND f.position = ? AND f.skipped = '' AND m.place_id = ? AND {condition}"""

@@ -1,7 +1,7 @@
-"""What was said: every message that was heard, and every message, tool call and result of our own.
+"""The transcript: every message that was heard, and every message, tool call and result of our own.
 
-A row is found by its words (`search_text`), keeps its place in the order when its text is deleted, and is read
-only through a scope. Functions that take a `Tx` write and are composed by their callers into one unit of work.
+A row is found by its text (`search_text`), keeps its place in the order when its text is deleted, and is read only
+through a scope. Functions that take a `Tx` write; callers combine them in one unit of work.
 """
 
 import json
@@ -26,9 +26,9 @@ Role: TypeAlias = Literal["user", "assistant", "tool", "system"]
 COLUMNS = """id, place_id, agent_id, person_id, speaker, batch_id, sequence_in_batch, role, content, tool_call_id,
     tool_name, tool_args, source, external_id, source_metadata ->> 'delivery' AS delivery, audience, trust, revision,
     edited_at, deleted_at, is_archived, created_at"""
-"""What `to_message` reads, in the order of the fields; without the text for the index."""
+"""The columns that `to_message` reads, in the order of its fields; without the text for the index."""
 
-_AFTER = 20  # messages after one that is looked at
+_AFTER = 20  # messages shown after one that was looked up
 
 _TRUST = {int(level): level for level in Trust}
 
@@ -51,7 +51,7 @@ class Message(NamedTuple):
     source: str
     external_id: str | None
     delivery: str
-    """Why an answer of ours did not, or may not have, come through; empty otherwise."""
+    """Why our answer did not arrive, or may not have; empty otherwise."""
     audience: Audience
     trust: Trust
     revision: int
@@ -63,10 +63,10 @@ class Message(NamedTuple):
 
 @dataclass(frozen=True)
 class Heard:
-    """A person's message as it arrived; `external_id` is the platform's id of it, `at` when it was said.
+    """A person's message as it arrived; `external_id` is its id on the platform, `at` when it was written.
 
-    With the role "system" it is something that happened in the service itself, told to the agents in a place; with
-    an `agent` it is what that one wrote to others.
+    With the role "system" it is an event inside the service, told to the agents in a place; with an `agent`, it is what
+    that agent wrote to others.
     """
 
     place: PlaceId
@@ -84,7 +84,7 @@ class Heard:
 
 @dataclass(frozen=True)
 class Thought:
-    """What a model thought before it said something at `at`, and how many characters each part of its prompt had."""
+    """A model's reasoning before its answer at `at`, and the number of characters of each part of its prompt."""
 
     at: datetime
     reasoning: str
@@ -96,10 +96,10 @@ THOUGHT: Codec[Thought] = Codec(Thought, whole=True)
 
 @dataclass(frozen=True)
 class Said:
-    """A row of our own turn: the agent's answer, its tool call, a tool's result.
+    """A row of a turn of ours: the agent's answer, its tool call, or a tool's result.
 
-    `person` is the one to whom the turn belongs, `source` the source of the place, `sequence` the position
-    within the turn.
+    `person` is the one whom the turn answers, `source` the source of the place, `sequence` the position within the
+    turn.
     """
 
     turn: TurnId
@@ -118,18 +118,18 @@ class Said:
     tool_name: str | None = None
     tool_args: str | None = None
     thought: str = "{}"
-    """A `Thought` as it is stored."""
+    """A `Thought` in stored form."""
 
 
 def of_id(rows: Rows, identifier: MessageId) -> Message | None:
-    """One message for the spine, whoever may know of it."""
+    """One message without a scope check, for the message pipeline only."""
     row = rows.one(f"SELECT {COLUMNS} FROM messages WHERE id = ?", (identifier,))
     return None if row is None else to_message(row)
 
 
 def add_heard(tx: Tx, heard: Heard, new: MessageId | None = None) -> MessageId:
-    """Store a person's message, as `new` where that is given; one that is known by its source and external id is left
-    as it is."""
+    """Store a person's message, with the id `new` if given; a message known by its source and external id stays
+    unchanged."""
     message = MessageId(snowflakes.next()) if new is None else new
     text, speaker = storable(heard.text), storable(heard.speaker)
     values = {**_heard.values(heard), "id": message, "content": text, "speaker": speaker, "source_metadata": "{}"}
@@ -137,13 +137,13 @@ def add_heard(tx: Tx, heard: Heard, new: MessageId | None = None) -> MessageId:
     if tx.insert("messages", values, ignore=True):
         return message
     known = tx.one("SELECT id FROM messages WHERE source = ? AND external_id = ?", (heard.source, heard.external_id))
-    if known is None:  # an id was given twice: not something to hide behind somebody else's message
+    if known is None:  # an id was given twice: fail rather than lose the message
         raise ValueError(f"message {message} could not be stored")
     return MessageId(known["id"])
 
 
 def add_said(tx: Tx, said: Said) -> MessageId:
-    """Store one row of a turn of ours. Results of tools are kept for the transcript, not for searching."""
+    """Store one row of a turn of ours. Tool results are stored for the transcript and are not searchable."""
     message = MessageId(snowflakes.next())
     text, speaker = storable(said.text), storable(said.speaker)
     values = {
@@ -160,15 +160,15 @@ def add_said(tx: Tx, said: Said) -> MessageId:
 
 
 def edit_heard(tx: Tx, source: str, external_id: str, text: str, at: datetime) -> Message | None:
-    """Take over an edit made at `at`; the message as it is now.
+    """Apply an edit made at `at`; returns the edited message.
 
-    None, and nothing changed, when it is not known, was deleted, or has this edit or a later one already.
+    None, without a change, if the message is unknown, was deleted, or already has this edit or a later one.
     """
     old = by_external(tx, source, external_id)
     text = storable(text)
     if old is None or old.deleted_at is not None:
         return None
-    moment = from_text(to_text(at))  # to the precision in which the last edit was stored
+    moment = from_text(to_text(at))  # in the stored precision, to compare with the last edit
     if old.edited_at is not None and (moment < old.edited_at or (moment == old.edited_at and text == old.text)):
         return None
     tx.run(
@@ -179,9 +179,9 @@ def edit_heard(tx: Tx, source: str, external_id: str, text: str, at: datetime) -
 
 
 def delete_heard(tx: Tx, source: str, external_id: str, at: datetime) -> Message | None:
-    """Forget the text of a message that was deleted at `at`; the emptied message.
+    """Erase the text of a message that was deleted at `at`; returns the emptied message.
 
-    None when it is not known or was deleted before.
+    None if it is unknown or was deleted before.
     """
     old = by_external(tx, source, external_id)
     if old is None or redact(tx, [old.id], at) == 0:
@@ -190,9 +190,9 @@ def delete_heard(tx: Tx, source: str, external_id: str, at: datetime) -> Message
 
 
 def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:
-    """Empty rows of any role, ours too; how many had something to lose.
+    """Erase the texts of rows of any role, ours too; returns how many had any.
 
-    The row, its place in the order and its tool call's id and name stay, so that a transcript still pairs.
+    The row, its place in the order and its tool call's id and name stay, so that calls and results still pair.
     """
     return tx.run(
         "UPDATE messages SET content = '', source_metadata = '{}', search_text = '', deleted_at = ?, "
@@ -203,9 +203,9 @@ def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:
 
 
 def narrow(tx: Tx, messages: Iterable[MessageId], audience: Audience) -> int:
-    """Let only that audience use these rows from now on; a call and its result go together. How many changed.
+    """Restrict these rows to that audience; a call and its result change together. Returns how many changed.
 
-    For who may say so of their own words; that the audience is a narrower one is for the caller to see to.
+    For a person who restricts their own messages; the caller makes sure that the audience is a narrower one.
     """
     named = json.dumps(list(messages))
     return tx.run(
@@ -218,7 +218,7 @@ def narrow(tx: Tx, messages: Iterable[MessageId], audience: Audience) -> int:
 
 
 def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
-    """Note that a turn answers these messages; how many there were."""
+    """Record that a turn answers these messages; returns how many there were."""
     return tx.run(
         "UPDATE messages SET batch_id = ? WHERE id IN (SELECT value FROM json_each(?))",
         (turn, json.dumps(list(messages))),
@@ -228,7 +228,7 @@ def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
 def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[Message]:
     """The newest `limit` messages of a place, oldest first.
 
-    Archived ones are left out. Deleted ones are there, empty: a tool call needs its result's row.
+    Archived ones are left out. Deleted ones are included, empty, since a tool call needs the row of its result.
     """
     condition, parameters = scope.sql("audience")
     found = many(
@@ -243,7 +243,7 @@ def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[M
 
 
 def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
-    """What a turn answered and what it said, in order."""
+    """What a turn answered and what it wrote, in order."""
     condition, parameters = scope.sql("audience")
     found = rows.all(
         f"SELECT {COLUMNS} FROM messages WHERE batch_id = ? AND {condition} ORDER BY id", (turn, *parameters)
@@ -254,8 +254,8 @@ def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
 def said_in(
     rows: Rows, place: PlaceId, scope: Scope, limit: int, words: str = "", around: int | None = None
 ) -> list[Message]:
-    """The newest `limit` messages that were said in a place, oldest first, archived ones too: those with these words,
-    or those about the message of an id, with what was said next."""
+    """The newest `limit` messages of a place, oldest first, archived ones too: all, those with `words`, or those around
+    the message with the id `around`."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role IN ('user', 'assistant')
               AND (content <> '' OR EXISTS (SELECT 1 FROM message_files f WHERE f.message_id = messages.id))
@@ -267,7 +267,7 @@ def said_in(
 
 
 def thoughts(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Thought]:
-    """What models thought in a turn, by when they answered; until it is over, nothing."""
+    """The reasoning of models in a turn, by the time of the answer; empty until the turn is over."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT source_metadata AS found FROM messages WHERE batch_id = ? AND {condition}
               AND source_metadata ->> 'sizes' IS NOT NULL"""
@@ -276,7 +276,7 @@ def thoughts(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Thought]:
 
 
 def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Message]:
-    """Those of the named messages that the scope may use, in order."""
+    """Those of the messages that the scope may see, in order."""
     condition, parameters = scope.sql("audience")
     found = rows.all(
         f"SELECT {COLUMNS} FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
@@ -286,7 +286,7 @@ def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Mess
 
 
 def wordings(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> tuple[tuple[MessageId, int], ...]:
-    """Those of the named messages that the scope may use, in order, each with the number of its present wording."""
+    """Those of the messages that the scope may see, in order, each with the number of its current revision."""
     condition, parameters = scope.sql("audience")
     sql = f"SELECT id, revision FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id"
     found = rows.all(sql, (json.dumps(list(messages)), *parameters))
@@ -294,16 +294,16 @@ def wordings(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> tuple[t
 
 
 def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
-    """The message that a platform knows by that id.
+    """The message with that id on the platform.
 
-    For the spine alone (edits, deletions, replies to us): it is the one read here without a scope.
+    For the message pipeline only (edits, deletions, replies to us): it reads without a scope.
     """
     row = rows.one(f"SELECT {COLUMNS} FROM messages WHERE source = ? AND external_id = ?", (source, external_id))
     return None if row is None else to_message(row)
 
 
 def by_external_prefix(rows: Rows, source: str, prefix: str) -> Message | None:
-    """The last message whose id on the platform begins so; for the spine alone, like `by_external`."""
+    """The last message whose platform id has that prefix; without a scope, like `by_external`."""
     sql = f"""SELECT {COLUMNS} FROM messages WHERE source = ? AND external_id >= ? AND external_id < ?
               ORDER BY external_id DESC LIMIT 1"""
     row = rows.one(sql, (source, prefix, f"{prefix}\U0010ffff"))
@@ -311,7 +311,7 @@ def by_external_prefix(rows: Rows, source: str, prefix: str) -> Message | None:
 
 
 def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:
-    """Who said something that the scope may use: the name they had last, how much they said, and when last."""
+    """The speakers of messages that the scope may see: latest name, number of messages, and time of the last one."""
     condition, parameters = scope.sql("audience")
     return rows.all(
         f"""SELECT person_id, n, last, (
@@ -327,15 +327,15 @@ def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:
 
 
 def people_called(rows: Rows, name: str) -> set[PersonId]:
-    """Who ever spoke under that name, for the owner, who may know all names: a read without a scope."""
+    """Everybody who ever spoke under that name; for the owner, who may know all names, so without a scope."""
     sql = "SELECT DISTINCT person_id FROM messages WHERE role = 'user' AND person_id IS NOT NULL AND speaker = ?"
     return {PersonId(row["person_id"]) for row in rows.all(f"{sql} COLLATE NOCASE", (name,))}
 
 
 def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
-    """The newest messages of people in a place that the platform knows by id, oldest first.
+    """The newest messages by people in a place that have a platform id, oldest first.
 
-    For the place's own source alone, which compares them with its history: a read without a scope.
+    For the place's own source only, which compares them with its history: it reads without a scope.
     """
     sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role = 'user' AND external_id IS NOT NULL
              AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"""
@@ -343,9 +343,9 @@ def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
 
 
 def held_of(rows: Rows, source: str, limit: int) -> list[tuple[str, PlaceId, datetime]]:
-    """What people said there that is still known in words, newest first: the platform's id, where, and when.
+    """Messages by people whose text is still stored, newest first: platform id, place and time.
 
-    For the source itself alone, which looks whether it was taken back: a read without a scope.
+    For the source itself only, which checks whether they were deleted there: it reads without a scope.
     """
     sql = """SELECT external_id, place_id, created_at FROM messages WHERE source = ? AND role = 'user'
              AND external_id IS NOT NULL AND deleted_at IS NULL AND content <> '' ORDER BY id DESC LIMIT ?"""
@@ -354,9 +354,9 @@ def held_of(rows: Rows, source: str, limit: int) -> list[tuple[str, PlaceId, dat
 
 
 def last_used(rows: Rows, agent: AgentId, tools: Collection[str], since: datetime, scope: Scope) -> dict[str, datetime]:
-    """The newest call of each of the tools since then, in finished turns whose words the scope may use.
+    """The newest call of each tool since then, in finished turns that the scope may see.
 
-    A call in somebody's direct messages is not counted elsewhere: that it is refused would tell of it.
+    A call in somebody's direct messages is not counted elsewhere, since a refusal would reveal it.
     """
     condition, parameters = scope.sql("audience")
     found = rows.all(
@@ -368,13 +368,13 @@ def last_used(rows: Rows, agent: AgentId, tools: Collection[str], since: datetim
 
 
 def note_delivery(tx: Tx, message: MessageId, words: str) -> None:
-    """Note on a message of ours that it did not, or may not have, come through, which the agent sees; "" ends that."""
+    """Note on a message of ours that it did not arrive, or may not have, for the agent to see; "" clears the note."""
     patch = "json_patch(source_metadata, json_object('delivery', nullif(?, '')))"
     tx.run(f"UPDATE messages SET source_metadata = {patch} WHERE id = ?", (words, message))
 
 
 def to_message(row: Row | Sequence[Any]) -> Message:
-    """A row of `COLUMNS` as a message; by position, as a prompt reads hundreds."""
+    """A row of `COLUMNS` as a message; fields by position, since a prompt reads hundreds."""
     *plain, delivery, audience, trust, revision, edited, deleted, archived, created = row
     moments = _moment(edited), _moment(deleted), bool(archived), from_text(created)
     return Message._make((*plain, delivery or "", audience, _TRUST[trust], revision, *moments))
@@ -382,7 +382,7 @@ def to_message(row: Row | Sequence[Any]) -> Message:
 
 @lru_cache(maxsize=1_000)
 def _of_json(row: str) -> Message:
-    """Most of a conversation was read for the turn before; known by all that it says, none can be out of date."""
+    """Cached by the full JSON: a turn mostly reads the same rows as the last one, and a changed row has other JSON."""
     return to_message(json.loads(row))
 
 
@@ -402,7 +402,7 @@ def _moment(text: str | None) -> datetime | None:
 
 
 def _search_text(at: datetime, speaker: str, text: str) -> str:
-    # The day and the speaker are found as words; a row without words of its own is not found at all.
+    # Day and speaker are indexed too; a row without a text of its own is not indexed at all.
     return index_text(f"{date_words(at)} {speaker}: {text}") if text.strip() else ""
 
 
@@ -419,7 +419,7 @@ class Spoken:
 
 
 def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[Spoken]:
-    """What people said after that and the scope may know, oldest first, the newest `limit` of it."""
+    """Messages by people since then that the scope may see, oldest first; at most the newest `limit`."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT created_at, content, person_id, speaker, trust FROM messages
               WHERE role = 'user' AND deleted_at IS NULL AND created_at > ? AND {condition} AND {shown("messages")}
@@ -432,7 +432,7 @@ def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[
 
 
 def newest_result(rows: Rows, tool: str, agents: Sequence[AgentId], since: datetime, scope: Scope) -> str | None:
-    """What a tool gave one of these agents last, after a moment and as far as the scope may know."""
+    """The newest result of a tool for one of these agents since then that the scope may see."""
     condition, parameters = scope.sql("audience")
     marks = ", ".join("?" * len(agents))
     sql = f"""SELECT content FROM messages WHERE role = 'tool' AND tool_name = ? AND deleted_at IS NULL

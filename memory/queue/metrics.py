@@ -1,4 +1,4 @@
-"""Numbers for monitoring: depths, ages and counts, with no words of anybody in a label."""
+"""Metrics for monitoring: depths, ages and counts; labels contain nobody's words."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -54,7 +54,7 @@ def counted(rows: Rows, now: datetime) -> tuple[Family, ...]:
 
 
 def by_day(rows: Rows, since: str) -> tuple[dict[str, int], dict[str, int], dict[str, float]]:
-    """Messages that were heard, turns that were answered, and what models cost, by day (UTC) since a day."""
+    """Messages heard, turns answered, and costs of models, by day (UTC) since a day."""
 
     def count(what: str, source: str, at: str) -> dict[str, float]:
         sql = f"SELECT substr({at}, 1, 10) AS day, {what} AS n FROM {source} AND {at} >= ? GROUP BY 1"
@@ -78,7 +78,7 @@ def _age(at: str | None, now: datetime) -> float:
 
 
 def marks(rows: Rows) -> dict[str, str]:
-    """What changes when something does that a page shows: cheap to read, by topic."""
+    """A value per topic that changes when the page's data does; cheap to read."""
 
     def one(sql: str) -> str:
         row = rows.one(sql)

@@ -1,9 +1,9 @@
-"""What is to be said, as rows: the half of "nothing said twice" that memory can promise.
+"""The messages to send, as rows: memory's half of the promise that nothing is sent twice.
 
-A row is pending until somebody is about to send it, `sending` (durably) before the first byte leaves, then
-sent, failed for good, or unknown when nobody can tell; an unknown row is not sent again unless its owner says so
-(`memory.queue.outbox`). A `preview` row is the message that shows an answer while it is written: it is made
-before its first send, and the answer's first row replaces its text, or it is withdrawn.
+A row is pending until a delivery picks it up, `sending` (durably) before the first byte leaves, then sent, failed for
+good, or unknown when nobody can tell; an unknown row is sent again only if the owner asks for that. A `preview` row is
+the message that shows an answer while it is written: it is created before its first send, and is either replaced by the
+answer's first row or withdrawn.
 """
 
 import json
@@ -54,7 +54,7 @@ class Image(NamedTuple):
     content_type: str
     alt: str
     content: str
-    """In base64."""
+    """Base64."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class CardButtons:
 
 @dataclass(frozen=True)
 class PressButtons:
-    """The buttons under a reminder, what was inferred and waits, what was given up, or who wants to be let in."""
+    """The buttons under a reminder, an inferred fact, a message that was given up, or a pairing request."""
 
     kind: str
     id: ReminderId | EntryId | InboxId | PersonId
@@ -78,10 +78,9 @@ class _Detail:
 
 @dataclass(frozen=True)
 class TextDetail(_Detail):
-    """How words are said. `after` and `preview` are keys of the row before and of the preview that this replaces.
+    """Options of a text. `after` and `preview` are keys of the row before it and of the preview that it replaces.
 
-    `behind` names the row that failed and holds this one back; `twice`: the owner wants it sent although it may stand
-    there.
+    `behind` is the failed row that holds this one back; `twice`: the owner wants it sent although it may have arrived.
     """
 
     reply_to: str = ""
@@ -98,7 +97,7 @@ class TextDetail(_Detail):
 
 @dataclass(frozen=True)
 class CardDetail(_Detail):
-    """An approval card; `others` are the places for when this one takes no message."""
+    """An approval card; `others` are fallback places if this one takes no message."""
 
     card: CardButtons
     others: Annotated[tuple[PlaceId, ...], Field(alias="else")] = ()
@@ -107,7 +106,7 @@ class CardDetail(_Detail):
 
 @dataclass(frozen=True)
 class EditDetail(_Detail):
-    """The message of the row with the key `edits` is changed to these words, or taken `away`."""
+    """Change the message of the row with the key `edits` to this text, or delete it (`away`)."""
 
     edits: str
     buttons: CardButtons | None = None
@@ -116,7 +115,7 @@ class EditDetail(_Detail):
 
 @dataclass(frozen=True)
 class ActDetail(_Detail):
-    """Something that the account does: what, and to what. `earlier` are rows that did it before."""
+    """An action of the account: what, and on what. `earlier` are rows that did the same before."""
 
     act: str
     target: str = ""
@@ -132,7 +131,7 @@ _DETAIL = Codec[Detail](one_of(EditDetail, CardDetail, ActDetail, TextDetail))
 
 @dataclass(frozen=True)
 class NewRow:
-    """Something to say. `key` makes it unique: adding the same key again adds nothing."""
+    """A message to send. `key` makes it unique: adding the same key again adds nothing."""
 
     key: str
     place: PlaceId
@@ -170,7 +169,7 @@ class OutRow:
 
 
 def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
-    """Queue something to say; None when a row of that key exists."""
+    """Queue a message; None if a row with that key exists."""
     identifier = OutboxId(snowflakes.next())
     values = {**_new.values(new), "id": identifier, "detail": _DETAIL.dump(new.detail)}
     values |= {"status": Status.PENDING, "created_at": now}
@@ -178,7 +177,7 @@ def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
 
 
 def standing(rows: Rows, place: PlaceId) -> tuple[list[OutRow], list[OutRow]]:
-    """What still has to be said in a place, in order, and the previews that people see there; for its delivery."""
+    """The unsent rows of a place, in order, and the visible previews; for its delivery."""
     sql = """SELECT * FROM outbox WHERE place_id = :place AND status IN ('pending', 'sending')
         UNION ALL SELECT * FROM outbox WHERE place_id = :place AND kind = 'preview' AND status IN ('sending', 'sent')
           AND status = 'sent' ORDER BY id"""
@@ -187,8 +186,8 @@ def standing(rows: Rows, place: PlaceId) -> tuple[list[OutRow], list[OutRow]]:
 
 
 def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:
-    """Source and id of the places in which something still has to be said, or a preview may be left over."""
-    # Two halves, as each has an index of its own: the outbox grows for ever.
+    """Source and id of places with unsent rows, or with a preview that may be left over."""
+    # Two halves, as each has an index of its own: the outbox grows without limit.
     sql = """SELECT source, place_id FROM outbox WHERE status IN ('pending', 'sending')
         UNION SELECT source, place_id FROM outbox WHERE kind = 'preview' AND status IN ('sending', 'sent')
           AND status = 'sent'"""
@@ -201,35 +200,35 @@ def get(rows: Rows, identifier: OutboxId) -> OutRow | None:
 
 
 def of_key(rows: Rows, key: str) -> OutRow | None:
-    """One row by its key, for the turn or notice that owns it."""
+    """One row by its key, for the turn or notice that created it."""
     return _row.first(rows, "SELECT * FROM outbox WHERE key = ?", (key,))
 
 
 def of_prefix(rows: Rows, prefix: str) -> list[OutRow]:
-    """The rows whose keys begin so, for what owns those keys."""
+    """The rows with that key prefix, for whatever created them."""
     sql = "SELECT * FROM outbox WHERE key >= ? AND key < ? ORDER BY id"
     return _row.all(rows, sql, (prefix, f"{prefix}\U0010ffff"))
 
 
 def withdraw(tx: Tx, identifier: OutboxId) -> bool:
-    """Drop a row that nobody has begun to send; False when somebody has."""
+    """Withdraw a row that is not being sent yet; False if it is."""
     sql = "UPDATE outbox SET status = 'withdrawn', content = '', detail = '{}' WHERE id = ? AND status = 'pending'"
     return tx.run(sql, (identifier,)) == 1
 
 
 def empty(tx: Tx, identifier: OutboxId) -> None:
-    """Forget what a row said, and what it would say elsewhere; that it was said stays."""
+    """Erase what a row says, here and in fallbacks; the fact that it was sent stays."""
     sql = "UPDATE outbox SET content = '', detail = json_remove(detail, '$.files', '$.images', '$.else') WHERE id = ?"
     tx.run(sql, (identifier,))
 
 
 def of_turn(rows: Rows, turn: TurnId) -> list[OutRow]:
-    """Everything that one turn said or is about to say, in order."""
+    """Everything that one turn has sent or will send, in order."""
     return _row.all(rows, "SELECT * FROM outbox WHERE turn_id = ? ORDER BY id", (turn,))
 
 
 def files_of_turn(rows: Rows, turn: TurnId, place: PlaceId) -> list[OutRow]:
-    """What a turn, and those of members for it, said in a place with files, and was not taken back."""
+    """The rows with files of a turn and its members' turns in a place, without those taken back."""
     sql = """SELECT * FROM outbox WHERE (turn_id = :turn OR turn_id IN (
                SELECT turn_id FROM group_parts WHERE run_id = :turn)) AND place_id = :place
              AND status IN ('sending', 'sent') AND iif(json_valid(detail), json_array_length(detail, '$.files'), 0) > 0
@@ -243,7 +242,7 @@ def said_by_us(rows: Rows, source: str, external_id: str) -> OutRow | None:
 
 
 def answers_to(rows: Rows, source: str, external_id: str) -> list[OutRow]:
-    """What was said in answer to that message of the platform: every piece of it that was sent."""
+    """The pieces of our answer to that message of the platform that were sent."""
     sql = """SELECT * FROM outbox WHERE source = :source AND status = 'sent' AND kind = 'text' AND turn_id IN (
                SELECT turn_id FROM outbox WHERE source = :source AND json_extract(detail, '$.reply_to') = :message)
              AND key GLOB 'turn/*' ORDER BY id"""
@@ -251,13 +250,13 @@ def answers_to(rows: Rows, source: str, external_id: str) -> list[OutRow]:
 
 
 def sent_since(rows: Rows, place: PlaceId, since: datetime) -> set[str]:
-    """The platform's ids of what was certainly sent in a place since then, so that it is not taken for another row."""
+    """Platform ids of what was certainly sent in a place since then, so that they are not matched to another row."""
     sql = "SELECT external_id FROM outbox WHERE place_id = ? AND external_id IS NOT NULL AND sent_at >= ?"
     return {row["external_id"] for row in rows.all(sql, (place, since))}
 
 
 def mark_sending(tx: Tx, identifier: OutboxId, now: datetime) -> OutRow | None:
-    """Claim a row for sending; None when it is no longer to be sent. The commit of this must be durable."""
+    """Claim a row for sending; None if it must not be sent any more. The commit of this must be durable."""
     sql = """UPDATE outbox SET status = 'sending', attempts = attempts + 1,
              sending_at = coalesce(sending_at, :now) WHERE id = :id AND status IN ('pending', 'sending') RETURNING *"""
     found = tx.all(sql, {"id": identifier, "now": now})
@@ -270,7 +269,7 @@ def mark_sent(tx: Tx, identifier: OutboxId, external_id: str, now: datetime) -> 
 
 
 def take(tx: Tx, row: OutRow, external_id: str, now: datetime) -> None:
-    """Somebody who waited for it has its words: unless it is being sent already, it is not sent any more."""
+    """A waiting caller received the text directly: unless the row is being sent already, it is marked as sent."""
     if row.status is Status.PENDING and mark_sending(tx, row.id, now) is not None:
         mark_sent(tx, row.id, external_id, now)
 
@@ -285,22 +284,22 @@ def mark_closed(tx: Tx, identifier: OutboxId, status: Status, reason: str) -> No
 
 
 def mark_retry(tx: Tx, identifier: OutboxId, reason: str, again: datetime, *, counted: bool = True) -> None:
-    """It was certainly not delivered: pending again, not before `again`; an attempt in an outage is not `counted`."""
+    """It was certainly not delivered: pending again, not before `again`. An attempt in an outage is not `counted`."""
     sql = """UPDATE outbox SET status = 'pending', sending_at = NULL, last_error = ?, next_attempt_at = ?,
              attempts = attempts - ? WHERE id = ?"""
     tx.run(sql, (reason, again, 0 if counted else 1, identifier))
 
 
 def withdraw_pending(tx: Tx, turn: TurnId) -> int:
-    """Drop what a cancelled turn had queued and nobody has begun to send."""
+    """Withdraw the rows of a canceled turn that are not being sent yet."""
     sql = "UPDATE outbox SET status = 'withdrawn', content = '' WHERE turn_id = ? AND status = 'pending'"
     return tx.run(sql, (turn,))
 
 
 def withdraw_rest(tx: Tx, row: OutRow) -> int:
-    """Hold back what nobody has begun to send of the same text as a piece that failed; the turn's other words stay.
+    """Hold back the unsent pieces of a text after one piece failed; other texts of the turn stay.
 
-    Each keeps its words, and says behind which row it stands (`memory.queue.outbox`).
+    Each keeps its text and records the row that it waits for.
     """
     sql = """UPDATE outbox SET status = 'withdrawn', detail = json_set(detail, '$.behind', :id)
              WHERE turn_id = :turn AND id > :id AND status = 'pending' AND substr(key, 1, length(:text)) = :text"""
@@ -308,14 +307,14 @@ def withdraw_rest(tx: Tx, row: OutRow) -> int:
 
 
 def anything_said(rows: Rows, turn: TurnId) -> bool:
-    """Whether an answer of this turn left, or may have left, this machine. A preview is no answer."""
+    """Whether an answer of this turn was sent, or may have been. A preview is no answer."""
     sql = """SELECT 1 FROM outbox WHERE turn_id = ? AND kind = 'text'
              AND status IN ('sending', 'sent', 'unknown') LIMIT 1"""
     return rows.one(sql, (turn,)) is not None
 
 
 def orphan_previews(rows: Rows, place: PlaceId) -> list[OutRow]:
-    """Previews in a place whose turn is over and whose text no answer will replace."""
+    """Previews in a place whose turn is over and that no answer will replace."""
     sql = """SELECT o.* FROM outbox o JOIN turns t ON t.id = o.turn_id
         WHERE o.place_id = ? AND o.kind = 'preview' AND o.status IN ('sending', 'sent')
           AND t.status NOT IN ('running', 'suspended') AND NOT EXISTS (SELECT 1 FROM outbox x
@@ -324,12 +323,12 @@ def orphan_previews(rows: Rows, place: PlaceId) -> list[OutRow]:
 
 
 def replace_preview(tx: Tx, preview: OutboxId) -> None:
-    """The preview's message now says the answer and belongs to the answer's row."""
+    """The preview's message now shows the answer and belongs to the answer's row."""
     tx.run("UPDATE outbox SET status = 'withdrawn', content = '', external_id = NULL WHERE id = ?", (preview,))
 
 
 def restart_sending(tx: Tx, identifier: OutboxId, now: datetime) -> None:
-    """The next attempt is a first one: it is not there, or was allowed to be said twice, which is used up by this.
+    """The next attempt counts as the first: the message is not there, or may be sent twice, which this uses up.
 
     The commit of this must be durable.
     """
@@ -339,7 +338,7 @@ def restart_sending(tx: Tx, identifier: OutboxId, now: datetime) -> None:
 
 
 def release(tx: Tx, place: PlaceId) -> None:
-    """Try at once what was waiting for the place to be reachable."""
+    """Try at once the rows that wait for the place to be reachable."""
     tx.run("UPDATE outbox SET next_attempt_at = NULL WHERE place_id = ? AND status = 'pending'", (place,))
 
 
@@ -349,9 +348,9 @@ def stuck_since(row: OutRow, now: datetime) -> timedelta:
 
 
 def forget(tx: Tx, messages: Iterable[MessageId]) -> int:
-    """Empty what was sent, or will never be, of these messages of ours; what is still to be said stays.
+    """Erase sent and given-up rows of these messages of ours; unsent ones stay.
 
-    What tools said elsewhere in the turns of these messages, or as files, goes with them.
+    Rows that tools of their turns sent elsewhere, or as files, are erased too.
     """
     sql = """WITH gone (id) AS (SELECT value FROM json_each(?))
              UPDATE outbox SET content = '', detail = '{}' WHERE status NOT IN ('pending', 'sending')
@@ -379,27 +378,27 @@ _HELD = "status = 'withdrawn' AND turn_id = :turn AND json_extract(detail, '$.be
 
 @dataclass(frozen=True)
 class Undelivered:
-    """A row that was given up; `held` are the later pieces of the same text that were held back with it."""
+    """A row that was given up; `held` are the later pieces of the same text that wait for it."""
 
     row: OutRow
     held: tuple[OutboxId, ...]
 
 
 def count_undelivered(rows: Rows) -> dict[str, int]:
-    """How many were not delivered (`failed`), and of how many nobody can tell (`unknown`)."""
+    """The number of rows not delivered (`failed`) and of those where nobody can tell (`unknown`)."""
     found = Counter(row["status"] for row in rows.all(f"SELECT status FROM outbox WHERE {_GIVEN_UP}"))
     return {"failed": found[Status.FAILED], "unknown": found[Status.UNKNOWN]}
 
 
 def list_undelivered(rows: Rows, limit: int) -> list[Undelivered]:
-    """The newest of them, newest first."""
+    """The newest undelivered rows, newest first."""
     sql = f"SELECT id FROM outbox WHERE {_GIVEN_UP} ORDER BY id DESC LIMIT ?"
     found = (undelivered(rows, OutboxId(row["id"])) for row in rows.all(sql, (limit,)))
     return [each for each in found if each is not None]
 
 
 def undelivered(rows: Rows, identifier: OutboxId) -> Undelivered | None:
-    """One of them; None for any other row."""
+    """One undelivered row; None for any other."""
     if rows.one(f"SELECT 1 FROM outbox WHERE id = ? AND {_GIVEN_UP}", (identifier,)) is None:
         return None
     row = get(rows, identifier)
@@ -411,10 +410,10 @@ def undelivered(rows: Rows, identifier: OutboxId) -> Undelivered | None:
 
 
 def retry(tx: Tx, found: Undelivered) -> None:
-    """Queue it again with what was held back behind it.
+    """Queue it again with the pieces that wait for it.
 
-    What failed is sent anew. What may have been said is `sending` still, with `twice` in its detail: the place's
-    history is asked first, and where that cannot be read it is sent all the same.
+    A failed row is sent again. An unknown one becomes `sending` with `twice` set: the place's history is checked first,
+    and if that cannot be read, it is sent anyway.
     """
     again = "attempts = 0, next_attempt_at = NULL, last_error = NULL"
     row = found.row
@@ -431,7 +430,7 @@ def retry(tx: Tx, found: Undelivered) -> None:
 
 
 def drop(tx: Tx, found: Undelivered) -> None:
-    """Forget what it and those behind it said; that they were given up stays."""
+    """Erase the text of the row and the pieces that wait for it; the fact that they were given up stays."""
     gone = "UPDATE outbox SET status = 'withdrawn', content = '', detail = '{}'"
     tx.run(f"{gone} WHERE {_HELD}", {"turn": found.row.turn, "id": found.row.id})
     tx.run(f"{gone} WHERE id = ?", (found.row.id,))

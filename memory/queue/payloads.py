@@ -1,6 +1,6 @@
-"""What an inbox row brings beside its words: what came with a person's message, or what an event says of itself.
+"""The payload of an inbox row: what came with a person's message, or the data of an event.
 
-The classes are told apart by their fields. It goes when the row is answered.
+The classes are told apart by their fields. A payload is deleted when the row is answered.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from memory.store.ids import AgentId, MessageId, PersonId, RequestId
 
 @dataclass(frozen=True)
 class BlockNote:
-    """A block about the one who speaks, or about the place."""
+    """A block about the speaker, or about the place."""
 
     label: str
     description: str
@@ -48,7 +48,7 @@ class _Payload:
 
 @dataclass(frozen=True)
 class Brought(_Payload):
-    """What came with a message. `background` are lines that were said before in the place; `images` are URLs."""
+    """What came with a message. `background` are earlier lines of the place; `images` are URLs."""
 
     blocks: tuple[BlockNote, ...] = ()
     background: tuple[str, ...] = ()
@@ -60,7 +60,7 @@ class Brought(_Payload):
 
 @dataclass(frozen=True)
 class Edited(_Payload):
-    """Somebody edited a message, and what was stored from it is to be stored anew."""
+    """Somebody edited a message; what was stored from it has to be stored again."""
 
     edited: MessageId
     about: MessageId
@@ -70,7 +70,7 @@ class Edited(_Payload):
 
 @dataclass(frozen=True)
 class Decided(_Payload):
-    """A permission request was decided; `about` is the message that the call was asked for because of."""
+    """A permission request was decided; `about` is the message that led to the request."""
 
     request: RequestId
     status: str
@@ -80,7 +80,7 @@ class Decided(_Payload):
 
 @dataclass(frozen=True)
 class PatrolDue(_Payload):
-    """An agent goes on patrol with a checklist; `asked`: the owner wants it now."""
+    """An agent's patrol with a checklist is due; `asked`: the owner wants it now."""
 
     agent: AgentId
     task: str
@@ -90,7 +90,7 @@ class PatrolDue(_Payload):
 
 @dataclass(frozen=True)
 class TaskLeft(_Payload):
-    """A task that another agent put off; `hops` counts how many led to it."""
+    """A task that another agent delegated; `hops` counts the delegations before it."""
 
     agent: AgentId
     hops: int
@@ -99,7 +99,7 @@ class TaskLeft(_Payload):
 
 @dataclass(frozen=True)
 class TriggerFired(_Payload):
-    """A group's trigger fired for the one who looks after it."""
+    """A group's trigger fired, for the agent that supervises the group."""
 
     agent: AgentId
     priority: str
@@ -108,7 +108,7 @@ class TriggerFired(_Payload):
 
 @dataclass(frozen=True)
 class SourceNews(_Payload):
-    """A data source has something new for an agent that hears of it."""
+    """A data source has news for a subscribed agent."""
 
     agent: AgentId
     status: Literal["source"] = "source"
@@ -116,7 +116,7 @@ class SourceNews(_Payload):
 
 @dataclass(frozen=True)
 class Letter(_Payload):
-    """An agent wrote to a group, or to one `agent` in it; `to` is its name."""
+    """An agent wrote to a group, or to one `agent` in it; `to` is the name of either."""
 
     to: str
     agent: AgentId | None = None
@@ -139,7 +139,7 @@ def addressee(payload: Payload | Unreadable) -> AgentId | None:
 
 
 def without(payload: Payload | Unreadable, names: list[str]) -> Payload:
-    """A payload without what people of those names said; what cannot be read is let go."""
+    """A payload without what people with these names said; an unreadable one becomes empty."""
     if isinstance(payload, Unreadable):
         return Brought()
     if not isinstance(payload, Brought):

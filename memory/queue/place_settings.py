@@ -1,5 +1,5 @@
-"""What was decided by command: how a place is heard, who answers there and by which model, what is paused, and in which
-language somebody is answered."""
+"""Settings made by command: how a place is heard, which group and model answer there, what is paused, and the language
+for a person."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ Kind: TypeAlias = Literal["mode", "group", "model", "pause", "language"]
 
 @dataclass(frozen=True)
 class Setting:
-    """One decision. `value` is a mode, the id of a group, a model, a language, or nothing for what is paused."""
+    """One setting. `value` is a mode, a group id, a model, a language, or empty for a pause."""
 
     kind: Kind
     subject: str
@@ -24,12 +24,12 @@ class Setting:
 
 
 def settings(rows: Rows) -> list[Setting]:
-    """Every decision that holds, the newest first."""
+    """All current settings, newest first."""
     return _setting.all(rows, "SELECT * FROM steering ORDER BY decided_at DESC, kind, subject")
 
 
 def model_at(rows: Rows, place: PlaceId) -> str:
-    """The model that answers in a place, as the narrowest of its names has it; empty where none was chosen."""
+    """The model for a place, from the narrowest setting that applies; empty if there is none."""
     sql = """SELECT s.value FROM steering s
              LEFT JOIN json_each((SELECT bindings FROM places WHERE id = :place)) b ON b.value = s.subject
              WHERE s.kind = 'model' AND (s.subject = :place OR b.key IS NOT NULL)
@@ -46,5 +46,5 @@ _setting = RowMapper(Setting, by="decided_by", at="decided_at")
 
 
 def drop(tx: Tx, kind: Kind, subject: str) -> bool:
-    """Take a decision back; False when there was none."""
+    """Remove a setting; False if there was none."""
     return tx.run("DELETE FROM steering WHERE kind = ? AND subject = ?", (kind, subject)) == 1

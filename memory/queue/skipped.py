@@ -1,7 +1,7 @@
-"""What a source looked at and did not take in: together with the inbox, everything it has seen.
+"""What a source saw and did not accept; with the inbox, this is everything that it has seen.
 
-A platform whose notifications come in pages shows the same ones again and again. What was taken in stands in the inbox;
-what was not stands here, as a digest of its id, for as long as such a page can reach back.
+A platform with paged notifications returns the same ones again and again. Accepted ones are in the inbox; the others
+are here, as digests of their ids, for as long as a page can reach back.
 """
 
 import hashlib
@@ -18,14 +18,14 @@ def digest(external_id: str) -> str:
 
 
 def note(tx: Tx, source: str, found: Mapping[str, str], now: datetime) -> None:
-    """Note why each of these external ids was passed over; those noted long ago are forgotten."""
+    """Record why each of these external ids was skipped; old records are deleted."""
     for external_id, why in found.items():
         tx.insert("passed_over", {"source": source, "digest": digest(external_id), "why": why, "at": now}, ignore=True)
     tx.run("DELETE FROM passed_over WHERE at < ?", (now - KEPT,))
 
 
 def seen(rows: Rows, source: str, external_ids: Collection[str]) -> set[str]:
-    """Which of these were taken in or passed over."""
+    """Which of these were accepted or skipped."""
     taken = "SELECT 1 FROM inbox WHERE source = ? AND external_id = ?"
     passed = "SELECT 1 FROM passed_over WHERE source = ? AND digest = ?"
     return {
@@ -36,6 +36,6 @@ def seen(rows: Rows, source: str, external_ids: Collection[str]) -> set[str]:
 
 
 def counts(rows: Rows, source: str, since: datetime) -> dict[str, int]:
-    """How many were passed over since then, by reason."""
+    """How many were skipped since then, by reason."""
     sql = "SELECT why, count(*) AS n FROM passed_over WHERE source = ? AND at >= ? GROUP BY why ORDER BY why"
     return {row["why"]: int(row["n"]) for row in rows.all(sql, (source, since))}

@@ -1,7 +1,7 @@
 """What a turn did, step by step, and how that is stored.
 
-A step is one row of our own JSON (`v` is its version), written as it happens, of a kind that `_KINDS` names. The
-classes of one kind are told apart by their fields. A finished turn's steps become messages and go.
+A step is one row of JSON (`v` is its version), written when it happens, of a kind in `_KINDS`. The classes of one kind
+are told apart by their fields. When a turn is finished, its steps become messages and are deleted.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,9 +17,9 @@ from memory.store.errors import RowUnreadable
 from memory.store.ids import BlockId, MessageId, RequestId
 
 Wordings: TypeAlias = tuple[tuple[MessageId, int], ...]
-"""Messages, each with the revision in which it was read."""
+"""Messages, each with the revision that was read."""
 CutOff: TypeAlias = Literal["interrupted", "failed", "cancelled"]
-"""Found running by a later life of the service; given up, or tried again; not wanted any more."""
+"""Interrupted: a later process found it running. Failed: given up, or tried again. Canceled: not wanted any more."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Joined(_Stored):
 
 @dataclass(frozen=True)
 class Approved:
-    """The yes under which a call is made; `covers` are marks of needs (`memory.requests.Need`)."""
+    """The approval under which a call is made; `covers` are digests of needs (`memory.requests.Need`)."""
 
     request: RequestId
     covers: tuple[tuple[str, str, str], ...]
@@ -54,9 +54,9 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Answered(_Stored):
-    """One answer of the model, or, without a `model`, a call that was approved.
+    """One answer of the model or, without a `model`, an approved call.
 
-    `shown` are the versions of blocks that its prompt showed, `sizes` the characters of the prompt's parts.
+    `shown` are the versions of blocks in its prompt, `sizes` the characters of the prompt's parts.
     """
 
     text: str
@@ -70,7 +70,7 @@ class Answered(_Stored):
 
 @dataclass(frozen=True)
 class CallStarted(_Stored):
-    """A call that leaves the process, or gives another agent work, has begun; `call` is its id."""
+    """A call with effects outside the process, or for another agent, has begun; `call` is its id."""
 
     call: str
     name: str
@@ -79,10 +79,10 @@ class CallStarted(_Stored):
 
 @dataclass(frozen=True)
 class CallDone(_Stored):
-    """What came of a call. `ok`: it did what was wanted; `effect`: something is different now.
+    """The result of a call. `ok`: it succeeded; `effect`: it changed something.
 
-    `forgets`: somebody asked to forget. `trust`: how far what came may be trusted. `shown` are the versions of blocks
-    that stand in the text.
+    `forgets`: somebody asked to forget. `trust`: how far the result can be trusted. `shown`: versions of blocks in the
+    text.
     """
 
     call: str
@@ -98,7 +98,7 @@ class CallDone(_Stored):
 
 @dataclass(frozen=True)
 class CallWaits(_Stored):
-    """A call was not made: somebody is asked first."""
+    """A call was not made yet: somebody is asked first."""
 
     ok: ClassVar = False
 
@@ -114,7 +114,7 @@ class CallWaits(_Stored):
 
 @dataclass(frozen=True)
 class CallFailed(_Stored):
-    """A call was not made, or nobody knows whether it was; `rule` names the rule that refused it."""
+    """A call was not made, or nobody knows whether it was; `rule` is the rule that refused it."""
 
     ok: ClassVar = False
     data: ClassVar = None
@@ -130,7 +130,7 @@ CallEnded: TypeAlias = CallDone | CallWaits | CallFailed
 
 @dataclass(frozen=True)
 class Note(_Stored):
-    """Words for the model, which was told meanwhile of these wordings. `shorten`: its answer was too long to send."""
+    """A text for the model about these new revisions. `shorten`: its answer was too long to send."""
 
     text: str
     messages: Wordings = ()
@@ -139,7 +139,7 @@ class Note(_Stored):
 
 @dataclass(frozen=True)
 class MissingCalls(_Stored):
-    """Words for the model: calls are missing before the turn may end. `force` is the tool it is made to call now."""
+    """A text for the model: it must make more calls before the turn may end. `force` is the tool it must call now."""
 
     text: str
     messages: Wordings
@@ -148,7 +148,7 @@ class MissingCalls(_Stored):
 
 @dataclass(frozen=True)
 class WorkState:
-    """How far a turn came. `files` are files and links; `last_activity` is what it did last, in a few words."""
+    """How far a turn got. `files` are files and links; `last_activity` describes its last action in a few words."""
 
     status: CutOff
     prompt: str
@@ -164,7 +164,7 @@ class WorkState:
 
 @dataclass(frozen=True)
 class TakenUp(_Stored):
-    """The turn goes on after it was cut off: how far it had come, and which wordings it answered then."""
+    """The turn continues after an interruption: how far it had got, and which revisions it answered then."""
 
     recovery: WorkState
     of: Wordings
@@ -187,7 +187,7 @@ _KINDS: Mapping[str, tuple[type, ...]] = {
     "tool_result": (CallDone, CallWaits, CallFailed),
     "note": (TakenUp, MissingCalls, Note),
 }
-"""The classes of a kind, each of which needs a field that those after it do not have."""
+"""The classes of a kind, each with a required field that the later ones do not have."""
 _KIND = {each: kind for kind, of in _KINDS.items() for each in of}
 _CODECS = {kind: Codec[StepBody](one_of(*of), whole=True) for kind, of in _KINDS.items()}
 
@@ -206,17 +206,17 @@ def load(kind: str, text: str) -> StepBody:
 
 
 def has_effect(body: StepBody) -> bool:
-    """Whether it changed anything, or may have."""
+    """Whether the step changed anything, or may have."""
     return isinstance(body, CallStarted | CallDone) and body.effect
 
 
 def is_lasting(body: StepBody) -> bool:
-    """Whether a step did something: a call that left the process, wrote memory, asked somebody or was approved."""
+    """Whether a step must be kept: a call outside the process, a memory write, a request, or an approval."""
     if isinstance(body, Answered):
         return any(call.permit is not None for call in body.calls)
     return isinstance(body, CallStarted | CallWaits) or has_effect(body)
 
 
 def forgets(steps: Iterable[Step]) -> bool:
-    """Whether somebody asked to forget: what the turn's tools were told and gave is not kept."""
+    """Whether somebody asked to forget: then arguments and results of the turn's tools are not kept."""
     return any(isinstance(step.body, CallDone) and step.body.forgets for step in steps)

@@ -1,11 +1,11 @@
-"""What is stored of turns that ended or run, as it was done: for the page of a message, traces and metrics."""
+"""Stored data of running and finished turns, for the page of a message, traces and metrics."""
 
 from datetime import datetime, timedelta
 
 from memory.store.database import Row, Rows
 from memory.store.ids import TurnId
 
-_LONGEST = timedelta(days=2)  # of a turn that is looked for by its end
+_LONGEST = timedelta(days=2)  # how far back a finished turn is searched for
 _ENDED = """
     SELECT t.id, t.status, t.started_at, t.ended_at, a.name AS agent, g.name AS team,
            min(i.received_at) AS heard, i.source FROM turns t
@@ -17,12 +17,12 @@ _ENDED = """
 
 
 def ended(rows: Rows, since: datetime, late: datetime) -> list[Row]:
-    """Turns that ended since then, their answers delivered or waiting since before `late`."""
+    """Turns that ended since then, with their answers delivered or waiting since before `late`."""
     return rows.all(_ENDED, (since - _LONGEST, since, late))
 
 
 def with_parts(rows: Rows, turn: TurnId) -> list[Row]:
-    """A turn, and then its members' parts, in order."""
+    """A turn, followed by its members' parts in order."""
     sql = """SELECT t.id, t.status, t.started_at, t.ended_at, coalesce(a.name, '') AS agent FROM turns t
              LEFT JOIN agents a ON a.id = t.agent_id WHERE t.id = ? OR t.parent_id = ? ORDER BY t.id"""
     return rows.all(sql, (turn, turn))

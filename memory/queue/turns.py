@@ -1,9 +1,9 @@
-"""Turns and their steps: what an agent has thought so far, so that a restart goes on where it stopped.
+"""Turns and their steps: what an agent has done so far, so that it can continue after a restart.
 
-`turn_uses` keeps which rows an answer used. When such a row is taken away, its note becomes of kind `gone` and loses
-the id: that there was something is all that is left.
+`turn_uses` records which rows an answer used. When such a row is deleted, its record becomes kind `gone` and loses the
+id, so that only the fact remains.
 
-What steps say is in `memory.queue.steps`.
+The content of steps is in `memory.queue.steps`.
 """
 
 import json
@@ -24,12 +24,12 @@ Ended: TypeAlias = Literal["done", "failed", "cancelled"]
 
 
 class TurnMoved(Exception):
-    """The turn was ended, or begun again, by other hands than its worker's: look again before anything is written."""
+    """Something other than its worker ended or restarted the turn: reload it before writing anything."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One turn; `scope` says who will hear its answer, `trust` is the lowest of those whose words it answers."""
+    """One turn; `scope` is who will hear its answer, `trust` the lowest trust of those whose messages it answers."""
 
     id: TurnId
     agent: AgentId
@@ -43,9 +43,9 @@ class Turn:
     started_at: datetime
     status: str = "running"
     parent: TurnId | None = None
-    """The turn that waits for this one: a member's part in what a group does."""
+    """The turn that waits for this one: in a group, a member's turn has the group's as its parent."""
     away_since: datetime | None = None
-    """When its agent had its last turn before, as far as those who hear this one may know; None: never."""
+    """The start of its agent's previous turn, as far as the hearers of this one may know; None if there was none."""
 
 
 def begin(tx: Tx, turn: Turn) -> None:
@@ -57,17 +57,17 @@ def new_turn_id() -> TurnId:
 
 
 def get(rows: Rows, identifier: TurnId) -> Turn | None:
-    """The turn of that id, for the worker that runs it."""
+    """One turn by id, for the worker that runs it."""
     return _turn.first(rows, "SELECT * FROM turns WHERE id = ?", (identifier,))
 
 
 def oldest_running(rows: Rows, place: PlaceId) -> int:
-    """The id of the oldest turn that runs in a place; above all ids when none does."""
+    """The id of the oldest running turn in a place; a number above all ids if none runs."""
     return rows.number("SELECT min(id) FROM turns WHERE status = 'running' AND place_id = ?", (place,)) or 2**63 - 1
 
 
 def any_since(rows: Rows, moment: datetime) -> bool:
-    """Whether any turn runs, or began since then."""
+    """Whether any turn is running, or began since then."""
     sql = "SELECT 1 FROM turns WHERE status = 'running' OR started_at > ? LIMIT 1"
     return rows.one(sql, (moment,)) is not None
 
@@ -81,9 +81,9 @@ def nth_newest(
     within: Audience | None = None,
     place: PlaceId | None = None,
 ) -> datetime | None:
-    """When the n-th newest turn since then began: of all, of some people, of a place, or of those inside an audience.
+    """When the n-th newest turn since then began: of all, of some people, of a place, or within an audience.
 
-    A member's part in what a group does is not counted by itself.
+    Members' turns in a group are not counted separately.
     """
     sql = """SELECT started_at FROM turns WHERE started_at > :since AND parent_id IS NULL
              AND (:people = '[]' OR person_id IN (SELECT value FROM json_each(:people)))
@@ -97,7 +97,7 @@ def nth_newest(
 def require_current(rows: Rows, turn: Turn) -> None:
     """Raise TurnMoved unless the turn still runs as its worker knows it.
 
-    Whoever writes for a turn asks in the same transaction: an erasure that came between may not be undone by it.
+    Every write for a turn checks this in its own transaction, so that it cannot undo an erasure that came between.
     """
     if rows.one(f"SELECT 1 FROM turns WHERE {_CURRENT}", {"turn": turn.id, "restarts": turn.restarts}) is None:
         raise TurnMoved(f"turn {turn.id} was ended or begun again by other hands")
@@ -120,13 +120,13 @@ def add_step(tx: Tx, turn: Turn, body: StepBody, now: datetime) -> int:
 
 
 def has_result(rows: Rows, turn: Turn, call: str) -> bool:
-    """Whether what came of a call is stored already."""
+    """Whether the result of a call is stored already."""
     sql = "SELECT 1 FROM turn_steps WHERE turn_id = ? AND kind = 'tool_result' AND json_extract(body, '$.call') = ?"
     return rows.one(sql, (turn.id, call)) is not None
 
 
 def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> None:
-    """Note that the turn answers these messages in their present wording, and has the trust of the least trusted."""
+    """Record that the turn answers these messages in their current revision, and lower its trust to theirs."""
     marks = json.dumps(messages)
     rows = tx.all("SELECT id, revision, trust FROM messages WHERE id IN (SELECT value FROM json_each(?))", (marks,))
     add_step(tx, turn, Joined(tuple((MessageId(row["id"]), row["revision"]) for row in rows)), now)
@@ -135,18 +135,18 @@ def add_joined(tx: Tx, turn: Turn, messages: list[MessageId], now: datetime) -> 
 
 
 def lower_trust(tx: Tx, turn: Turn, trust: Trust) -> None:
-    """Trust the turn no further than that: it took in words of such a source."""
+    """Lower the turn's trust to this, since it took in words from such a source."""
     tx.run("UPDATE turns SET trust = min(trust, ?) WHERE id = ?", (int(trust), turn.id))
 
 
 def steps(rows: Rows, turn: TurnId) -> list[Step]:
-    """What the turn has done so far, in order. Raises RowUnreadable, also for steps of a newer program."""
+    """The turn's steps so far, in order. Raises RowUnreadable, also for steps of a newer program version."""
     found = rows.all("SELECT seq, kind, body, at FROM turn_steps WHERE turn_id = ? ORDER BY seq", (turn,))
     return [Step(row["seq"], step_bodies.load(row["kind"], row["body"]), from_text(row["at"])) for row in found]
 
 
 def restart(tx: Tx, turn: Turn) -> Turn:
-    """Forget what the turn thought: the words it answers have changed. Gives the turn as it is then."""
+    """Delete the turn's steps, since the messages it answers have changed. Returns the restarted turn."""
     drop_steps(tx, turn.id)
     tx.run("DELETE FROM turn_uses WHERE turn_id = ?", (turn.id,))
     tx.run("DELETE FROM items WHERE kind = 'working' AND turn_id = ?", (turn.id,))  # parts of long results
@@ -159,7 +159,7 @@ def drop_steps(tx: Tx, turn: TurnId) -> None:
 
 
 def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> None:
-    """Close a turn and forget its steps; unless it is done, what it waits for ends with it."""
+    """Close a turn and delete its steps; unless it is done, close what it waits for, too."""
     drop_steps(tx, turn)
     if status != "done":
         tx.run("DELETE FROM turn_steps WHERE turn_id IN (SELECT id FROM turns WHERE parent_id = ?)", (turn,))
@@ -169,19 +169,19 @@ def end(tx: Tx, turn: TurnId, status: Ended, now: datetime, error: str = "") -> 
 
 
 def open_of_agent(rows: Rows, agent: AgentId) -> tuple[TurnId, ...]:
-    """The turns of an agent that run or wait for a yes."""
+    """The turns of an agent that run or wait for approval."""
     sql = "SELECT id FROM turns WHERE status IN ('running', 'suspended') AND agent_id = ?"
     return tuple(TurnId(row["id"]) for row in rows.all(sql, (agent,)))
 
 
 def open_in_place(rows: Rows, place: PlaceId) -> tuple[TurnId, ...]:
-    """The turns of a place that run or wait for a yes."""
+    """The turns of a place that run or wait for approval."""
     sql = "SELECT id FROM turns WHERE status IN ('running', 'suspended') AND place_id = ?"
     return tuple(TurnId(row["id"]) for row in rows.all(sql, (place,)))
 
 
 def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "summary"], row_id: str) -> None:
-    """Remember that the turn's answer used a row, for saying why; of a passage, the entry that it belongs to."""
+    """Record that the turn's answer used a row, for explanations; for a passage, its entry is recorded."""
     if kind == "entry":
         whole = tx.one("SELECT coalesce(parent_entry_id, id) FROM archival_entries WHERE id = ?", (row_id,))
         row_id = row_id if whole is None else str(whole[0])
@@ -190,7 +190,7 @@ def note_use(tx: Tx, turn: Turn, kind: Literal["entry", "message", "block", "sum
 
 
 def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[EntryId] = ()) -> None:
-    """Remember which rows a model was shown, all in one statement; entries that are gone meanwhile are not noted."""
+    """Record in one statement which rows a model was shown; entries deleted meanwhile are skipped."""
     sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'block', value, :audience
              FROM json_each(:blocks) WHERE true
              UNION ALL SELECT :turn, 'entry', coalesce(parent_entry_id, id), :audience FROM archival_entries
@@ -200,23 +200,23 @@ def note_shown(tx: Tx, turn: Turn, blocks: Iterable[BlockId], entries: Iterable[
 
 
 def hand_uses(tx: Tx, part: TurnId, whole: TurnId) -> None:
-    """What a part used, the answer that is made of it has used."""
+    """What a member's turn used also counts as used by the whole turn's answer."""
     sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT ?, kind, row_id, audience FROM turn_uses
              WHERE turn_id = ? ON CONFLICT DO NOTHING"""
     tx.run(sql, (whole, part))
 
 
 def forget_uses(tx: Tx, kind: Literal["entry", "message"], rows: Iterable[str]) -> None:
-    """Keep of the uses of rows that are taken away only that there was one."""
+    """Replace the use records of deleted rows by the fact that there was one."""
     sql = f"""UPDATE turn_uses SET kind = 'gone', row_id = lower(hex(randomblob(8)))
-              WHERE kind = '{kind}' AND row_id IN (SELECT value FROM json_each(?))"""  # as its index is written
+              WHERE kind = '{kind}' AND row_id IN (SELECT value FROM json_each(?))"""  # in the form of the index
     tx.run(sql, (json.dumps(list(rows)),))
 
 
 def answering(rows: Rows, message: MessageId) -> list[TurnId]:
-    """The turns that answer a message, of each group that heard it one, running or over; and of what was about it.
+    """The turns that answer a message, one per group that heard it, running or over; and those about later events.
 
-    About it is that it was edited, or that somebody decided what was asked because of it.
+    Such events are its edit, and a decision on what it led to ask for.
     """
     sql = """SELECT turn_id AS id FROM inbox WHERE message_id = :id AND turn_id IS NOT NULL
              UNION SELECT batch_id FROM messages WHERE id = :id AND batch_id IS NOT NULL
@@ -225,7 +225,7 @@ def answering(rows: Rows, message: MessageId) -> list[TurnId]:
 
 
 def caused(rows: Rows, turns: Sequence[TurnId]) -> list[TurnId]:
-    """Turns, what members did for them, and what agents did because of what they were written in them."""
+    """Turns with their members' turns, and the turns of agents that they wrote to."""
     sql = """WITH RECURSIVE caused (id) AS (SELECT value FROM json_each(?)
                UNION SELECT t.id FROM turns t JOIN caused c ON t.parent_id = c.id
                UNION SELECT i.turn_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
@@ -238,12 +238,12 @@ _turn = RowMapper(Turn, scope=RowMapper(Scope))
 
 
 def answered_last(rows: Rows, person: PersonId) -> AgentId | None:
-    """The agent whose turn for this person was the last one."""
+    """The agent of the last turn for this person."""
     sql = "SELECT agent_id FROM turns WHERE person_id = ? AND parent_id IS NULL ORDER BY id DESC LIMIT 1"
     return rows.value(sql, (person,), AgentId)
 
 
 def count_of(rows: Rows, person: PersonId, since: datetime, most: int) -> int:
-    """How many turns of a person began since then, counted up to `most`."""
+    """How many turns for a person began since then, counted up to `most`."""
     sql = "SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE person_id = ? AND started_at > ? LIMIT ?)"
     return rows.number(sql, (person, since, most))
