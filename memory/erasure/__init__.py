@@ -1,1 +1,1 @@
-"""Taking back what was kept: words with all that came of them, and people with all that is theirs."""
+"""Erasing messages with everything derived from them, and people with all their data."""

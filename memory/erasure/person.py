@@ -1,9 +1,9 @@
 """Erasing a person from one constellation: one unit of work over every registered store.
 
-Beside what the stores hold about the person it takes along what is on record as made from their words: what agents
-said and wrote in the turns that answered them, and what tools quoted of theirs in the turns of others. A turn that
-runs meanwhile is ended (the person's own) or begun again (another's), so that it cannot write old words back: whoever
-writes for a turn asks `turns.require_current` in the same transaction.
+Besides the person's own rows it erases what is recorded as derived from them: what agents said and wrote in the turns
+that answered the person, and what tools quoted of them in other turns. A running turn is ended (the person's own) or
+restarted (anybody else's), so that it cannot write old words back: every write for a turn calls `turns.require_current`
+in the same transaction.
 """
 
 import json
@@ -34,12 +34,12 @@ _FOUND = """SELECT u.turn_id FROM turn_uses u JOIN messages m ON u.kind = 'messa
                 AND (m.id BETWEEN s.first_position AND s.last_position
                   OR m.batch_id BETWEEN s.first_position AND s.last_position)
               WHERE m.person_id = :person AND m.role = 'user'"""
-"""The turns that used rows of a person, or what was summarized of them."""
+"""The turns that used rows of a person, or summaries of them."""
 
 
 @dataclass(frozen=True)
 class Erased:
-    """What was there, what is left, how many messages of agents were emptied, and the turns that look again."""
+    """What was there, what is left, how many messages of agents were emptied, and which turns restart."""
 
     before: dict[str, int]
     after: dict[str, int]
@@ -48,7 +48,7 @@ class Erased:
 
 
 def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> Erased:
-    """Erase a person from this file; doing it again for the same erasure erases what came since. Must be durable."""
+    """Erase a person from this file; for a repeated erasure, erase what came since. Must be durable."""
     before = stores.count_all(tx, person)
     moved = _running(tx)
     unwrite_person(tx, person, now)
@@ -69,19 +69,19 @@ def erase_here(tx: Tx, erasure: ErasureId, person: PersonId, now: datetime) -> E
 
 
 def compact(raw: Connection) -> bool:
-    """Write the file anew without freed pages and empty its write-ahead log; False while a reader keeps the log."""
+    """Rewrite the file without free pages and empty its write-ahead log; False while a reader keeps the log."""
     raw.execute("VACUUM")
     return empty_log(raw)
 
 
 def empty_log(raw: Connection) -> bool:
-    """Move the write-ahead log into the file and cut it to nothing; False while a reader keeps it."""
+    """Move the write-ahead log into the file and truncate it; False while a reader keeps it."""
     found = raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     return found is not None and found[0] == 0
 
 
 def optimise(raw: Connection) -> int:
-    """Merge what full-text indexes keep in pieces; how many there are."""
+    """Merge the segments of the full-text indexes; returns the number of indexes."""
     found = full_text_indexes(Rows(raw))
     for index in found:
         raw.execute(f"INSERT INTO {index} ({index}) VALUES ('optimize')")
@@ -94,9 +94,9 @@ def _running(rows: Rows) -> tuple[TurnId, ...]:
 
 
 def _empty_answers(tx: Tx, person: PersonId, now: datetime) -> int:
-    """Empty what agents said in the turns that answered the person, and what tools quoted of theirs in others' turns.
+    """Empty what agents said in turns that answered the person, and what tools quoted of them in other turns.
 
-    By what is on record alone: answers to others stay, whatever words are in them.
+    Only recorded links count: answers to others stay, whatever they say.
     """
     theirs = json.dumps(caused(tx, turns_of(tx, person)))
     sql = f"""SELECT id FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL AND (person_id = :person
@@ -107,11 +107,11 @@ def _empty_answers(tx: Tx, person: PersonId, now: datetime) -> int:
 
 
 def _strip_names(tx: Tx, person: PersonId) -> None:
-    """Take the person out of what others brought with them: quotations that wait for an answer, lists of names."""
+    """Remove the person from other people's payloads: quotes in waiting rows, lists of names."""
     spoken = tx.all("SELECT DISTINCT speaker FROM messages WHERE person_id = ? AND role = 'user'", (person,))
     names = [str(row["speaker"]) for row in spoken if row["speaker"]]
     for name in names:
-        tx.run("UPDATE memory_blocks SET profile = '' WHERE instr(profile, ?)", (name,))  # comes again, without them
+        tx.run("UPDATE memory_blocks SET profile = '' WHERE instr(profile, ?)", (name,))  # filled again, without them
     waiting = tx.all("SELECT id, payload FROM inbox WHERE payload <> '{}' AND person_id IS NOT ?", (person,))
     for row in waiting:
         payload = PAYLOAD.read(row["payload"])
@@ -120,7 +120,7 @@ def _strip_names(tx: Tx, person: PersonId) -> None:
 
 
 def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
-    """Let turns that run begin again, unless they did something that cannot be done twice."""
+    """Restart running turns, unless they did something that must not happen twice."""
     for identifier in running:
         turn = turns.get(tx, identifier)
         steps = turns.steps(tx, identifier)
@@ -140,7 +140,7 @@ def begin_again(tx: Tx, running: Iterable[TurnId]) -> None:
 
 
 def full_text_indexes(rows: Rows) -> list[str]:
-    """The full-text indexes of the file: each keeps words of deleted rows until it is rebuilt."""
+    """The file's full-text indexes: each keeps words of deleted rows until it is rebuilt."""
     found = rows.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND sql LIKE '%USING fts5%' ORDER BY name")
     return [str(row["name"]) for row in found]
 
@@ -153,14 +153,14 @@ _KEPT = (
     ("turns", "status IN ('running', 'suspended')"),
     ("permission_requests", "status IN ('waiting', 'approved')"),
 )
-"""Where it is kept what hearers know: in places, and with what runs and what waits."""
+"""The tables that store what hearers may know: places, running turns, and what waits."""
 
 
 def part(tx: Tx, linked: Callable[[Audience], Collection[Audience]]) -> tuple[TurnId, ...]:
-    """Let hearers know of what was said to one account alone only what `linked` gives for their audience now.
+    """After accounts were unlinked, limit what hearers of one account may know to what `linked` gives for it now.
 
-    Turns that knew more begin again, unless they did something that cannot be done twice. Gives those turns. Doing it
-    again changes nothing. Must be durable.
+    Turns that knew more restart, unless they did something that must not happen twice. Returns those turns. Repeating
+    it changes nothing. Must be durable.
     """
     changed: list[TurnId] = []
     for table, row, left in list(_too_wide(tx, linked)):
@@ -178,7 +178,7 @@ def is_to_part(rows: Rows, linked: Callable[[Audience], Collection[Audience]]) -
 def _too_wide(
     rows: Rows, linked: Callable[[Audience], Collection[Audience]]
 ) -> Iterator[tuple[str, Any, list[Audience]]]:
-    """Rows whose hearers know more than they may: table, id, and what is left of it."""
+    """Rows whose hearers may know too much: table, id, and what they may still know."""
     for table, condition in _KEPT:
         found = rows.all(f"""SELECT id, audience, within FROM {table} WHERE within LIKE '%"person:%' AND {condition}""")
         for row in found:

@@ -1,7 +1,7 @@
-"""What goes with words that are taken back, or kept to a narrower audience: everything that was derived from them.
+"""Removing everything that was derived from a message that is deleted, edited or restricted to fewer people.
 
-A message that its author deletes takes along what was learned from it, what agents wrote into blocks because of it and
-what we said with it; so does an entry that somebody asks to forget.
+When its author deletes a message, this removes what was learned from it, what agents wrote into blocks because of it,
+and our messages with its words; likewise for an entry that somebody asks to forget.
 """
 
 import importlib
@@ -24,9 +24,9 @@ from memory.store.ids import MessageId, PersonId
 
 
 def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:
-    """Remove the entries that were learned from a message, and what we said with them; how many entries.
+    """Remove the entries learned from a message, and our messages with their words; returns how many entries.
 
-    An entry that holds words of several messages goes as well: nobody can tell which words were whose.
+    An entry learned from several messages is removed, too, since nobody can tell which words came from which.
     """
     entries = _learned(tx, message)
     for entry in entries:
@@ -35,15 +35,15 @@ def forget_derived(tx: Tx, message: MessageId, at: datetime) -> int:
 
 
 def words_gone(old: Message, now: Message) -> frozenset[str] | None:
-    """The content words that the author took out of a message; None where all is gone, as after a deletion."""
+    """The content words that an edit removed from a message; None if nothing is left, as after a deletion."""
     before = frozenset(content_words(old.text))
     gone = before - frozenset(content_words(now.text))
     return None if now.deleted_at is not None or (gone and gone == before) else gone
 
 
 def _follow_words(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> int:
-    """Let go of entries that were learned from a message and of our words in the turns that answered it, as far as they
-    hold a word that went, None: all of them; how many entries."""
+    """Remove the entries learned from a message, and our messages in turns that answered it, if they contain one of the
+    words `gone` (None: all of them). Returns how many entries."""
     if gone is None:
         _empty(tx, _said(tx, old.id), at)
         return forget_derived(tx, old.id, at)
@@ -56,17 +56,17 @@ def _follow_words(tx: Tx, old: Message, gone: Set[str] | None, at: datetime) -> 
 
 
 def take_back(tx: Tx, message: Message, at: datetime) -> int:
-    """Let go of what agents said and wrote into blocks because of a message that is gone; how many blocks changed.
+    """Remove what agents said and wrote into blocks because of a deleted message; returns how many blocks changed.
 
-    It goes whole, whatever it says: the turns that answered the message are on record, and what members and other
-    agents did because of these. What was learned from the message is `forget_derived`'s.
+    The content does not matter: the turns that answered the message are recorded, with what members and other agents
+    did because of them. `forget_derived` handles what was learned from the message.
     """
     _empty(tx, _said(tx, message.id), at)
     return _unwrite(tx, message, at)
 
 
 def _said(rows: Rows, message: MessageId) -> list[Row]:
-    """What agents said in the turns that a message led to, also to each other, and what tools answered them."""
+    """What agents said in the turns that a message led to, also to each other, and the results of tools there."""
     sql = """WITH turns (id) AS (SELECT value FROM json_each(?))
              SELECT * FROM messages WHERE agent_id IS NOT NULL AND deleted_at IS NULL AND (batch_id IN turns
                OR id IN (SELECT i.message_id FROM agent_messages a JOIN inbox i ON i.id = a.inbox_id
@@ -85,18 +85,18 @@ def _words(row: Row) -> str:
 
 
 def forget_entry(tx: Tx, entry: Entry, asking: PersonId | None, at: datetime) -> int:
-    """Forget an entry, what was made of it and said with it; how many messages went that somebody had seen."""
+    """Forget an entry and what was derived from it; returns how many visible messages were emptied."""
     deleted = archival.delete(tx, entry.agent, entry.id, Scope(entry.audience))
     return _forget_said(tx, deleted.entry, deleted.messages, asking, at)
 
 
 def _forget_said(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: PersonId | None, at: datetime) -> int:
-    """Empty those of the messages that go with an entry; how many of them somebody had seen.
+    """Empty the messages that go with an entry; returns how many of them were visible to somebody.
 
-    By what is on record alone. Of people's messages only the asking person's: words of others are theirs to take back.
-    Of ours all that was said in turns of the people whose words the entry holds, and what tools gave in turns of
-    others: what these were answered is theirs. What the outbox still holds of them goes too, and what agents wrote into
-    blocks because of what the asking person said.
+    Only recorded links count. Of people's messages only the asking person's are emptied: others' are theirs to delete.
+    Of ours, those in turns of the people whose words the entry holds, and results of tools in any turn; our answers to
+    others are theirs. Unsent copies in the outbox go, too, and what agents wrote into blocks because of the asking
+    person's messages.
     """
     sql = """SELECT m.id, m.role, m.tool_call_id FROM messages m LEFT JOIN turns t ON t.id = m.batch_id
              WHERE m.deleted_at IS NULL AND m.id IN (SELECT value FROM json_each(:holding))
@@ -112,16 +112,16 @@ def _forget_said(tx: Tx, entry: Entry, holding: Iterable[MessageId], asking: Per
 
 
 def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
-    """Let an entry be used by a narrower audience only, and with it what was made of it and said where it was learned.
+    """Restrict an entry to a narrower audience, with what was derived from it and said where it was learned.
 
-    For an entry of one person's words. Only rows of that person's own turns go along, and only of the audience that
-    the entry had: what others were told with it was said in places that this person need not know.
+    For an entry with one person's words. Only rows of that person's own turns, with the entry's old audience, change:
+    other turns happened in places that this person need not know.
     """
     taken = "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ?"
     label = None if tx.one(taken, (entry.agent, entry.label, to)) is not None else entry.label
     held = archival.derived_messages(tx, entry)
     _narrow(tx, held, entry.people[0], entry.audience, to)
-    merged = json.dumps(archival.family_of(tx, entry.id))  # what it was made of may stand again
+    merged = json.dumps(archival.family_of(tx, entry.id))  # an entry that it was merged from may be restored
     kept = "audience = ? AND superseded_by IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
     tx.run(f"UPDATE archival_entries SET audience = ? WHERE {kept}", (to, entry.audience, merged))
     for each in archival.made_of(tx, [entry.id]):
@@ -132,10 +132,10 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
 
 
 def narrow_message(tx: Tx, message: Message, to: Audience, at: datetime) -> int:
-    """The same for what a person said: the message, our echo of it, and the entries learned from it.
+    """Restrict a person's message to a narrower audience, with our echo of it and the entries learned from it.
 
-    What agents wrote from it into blocks of other audiences is taken back there.
-    Gives how many entries stay as they are, because they hold words of others too.
+    What agents wrote from it into blocks of other audiences is taken back. Returns how many entries stay as they are,
+    since they also hold words of others.
     """
     if message.person is None:
         raise ValueError(f"message {message.id} is nobody's")
@@ -153,7 +153,7 @@ def narrow_message(tx: Tx, message: Message, to: Audience, at: datetime) -> int:
 
 
 def _narrow(tx: Tx, held: Iterable[MessageId], person: PersonId, audience: Audience, to: Audience) -> None:
-    """Keep to fewer people what was said in turns of that person, and by that person, of that audience."""
+    """Restrict the messages in a person's turns, and by that person, that had the audience."""
     sql = """SELECT id FROM messages WHERE deleted_at IS NULL AND person_id = ? AND audience = ?
              AND id IN (SELECT value FROM json_each(?))"""
     found = tx.all(sql, (person, audience, json.dumps(list(held))))
@@ -167,13 +167,13 @@ def _learned(tx: Tx, message: MessageId) -> list[Entry]:
 
 
 def _unwrite(tx: Tx, old: Message, at: datetime, **more: Any) -> int:
-    """As `memory.blocks.retraction.unwrite`, which is loaded here: most of those who take messages in edit no block."""
+    """As `memory.blocks.retraction.unwrite`, imported here since most callers that accept messages edit no block."""
     changed: int = importlib.import_module("memory.blocks.retraction").unwrite(tx, old, at, **more)
     return changed
 
 
 def follow(tx: Tx, follow_up: FollowUp) -> bool:
-    """Do one part of what follows as its message is now; whether anything that was stored went with it."""
+    """Handle one follow-up for the message as it is now; returns whether stored data was removed."""
     follow_ups.over(tx, follow_up)
     now = messages.of_id(tx, follow_up.message)
     if now is None:

@@ -1,7 +1,7 @@
-"""Every store that holds something about a person, in one list: what an export, an erasure or a count goes through.
+"""Every store with data about people, in one list: the basis of export, erasure and counts.
 
-What a store holds of a person is said once, as rows of tables; reading, counting and erasing them is the same for all.
-A test walks the schema and fails for a table with content that stands in no entry here.
+Each store declares its rows about a person as tables; reading, counting and erasing them is the same for all. A test
+walks the schema and fails for a table with content that is not listed here.
 """
 
 import base64
@@ -16,17 +16,17 @@ from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import PersonId
 
 NAMED, ALONE = "person_id = :person", "audience = :alone"
-"""Rows of a person, and of what they hear alone: their direct messages."""
+"""Rows of a person, and of the audience of that person alone: their direct messages."""
 _NOBODY = "'somebody who was erased'"
 
 
 @dataclass(frozen=True)
 class PersonTable:
-    """The rows of a table that hold something of a person: those of which `theirs` is true of :person and :alone.
+    """The rows of a table about a person: those where `theirs` is true of :person and :alone.
 
-    Erasing deletes them; with `emptied` they stay and lose what it sets. `parsed` are columns of JSON, `index` is one
-    that keeps words of deleted rows and is made anew. What is not `told` is erased with the rest, but neither counted
-    nor exported: it says nothing by itself.
+    Erasing deletes them or, with `emptied`, sets these columns. `parsed` are JSON columns; `index` is a full-text index
+    that is rebuilt, since it keeps words of deleted rows. Rows that are not `told` are erased, but neither counted nor
+    exported: they say nothing by themselves.
     """
 
     table: str
@@ -38,7 +38,7 @@ class PersonTable:
     told: bool = True
 
     def take(self, tx: Tx, person: PersonId) -> int:
-        """Erase them; how many."""
+        """Erase the rows; returns how many."""
         done = f"UPDATE {self.table} SET {self.emptied}" if self.emptied else f"DELETE FROM {self.table}"
         gone = tx.run(f"{done} WHERE {self.theirs}", _of(person))
         if gone and self.index:
@@ -48,7 +48,7 @@ class PersonTable:
 
 @dataclass(frozen=True)
 class PersonStore:
-    """What one store knows about people: `held` is erased in this order, after what has to happen `before`."""
+    """What one store holds about people: `held` is erased in this order, after calling `before`."""
 
     name: str
     held: tuple[PersonTable, ...]
@@ -90,7 +90,7 @@ def _of(person: PersonId) -> dict[str, Value]:
 
 
 def _plain(row: Row, parsed: tuple[str, ...]) -> dict[str, Any]:
-    """A row as plain data: JSON as what it says, bytes as base64, but a file as its text where it is one."""
+    """A row as plain data: JSON parsed, bytes as base64, but a text file as text."""
     found: dict[str, Any] = {}
     for name in dict.fromkeys(row.keys()):
         value = row[name]
@@ -118,14 +118,14 @@ _TURNS = f"turn_id IN (SELECT id FROM turns WHERE {NAMED})"
 _FACTS = f"fact_id IN (SELECT id FROM facts WHERE {_EITHER})"
 _BLOCKS = f"block_id IN (SELECT id FROM memory_blocks WHERE {_EITHER})"
 _FILES = ":person IN (SELECT value FROM json_each(people))"
-"""Files that hold a person's words: what stands in one is told of those that hold nobody else's."""
+"""Files with a person's words; the content is exported only for files that hold nobody else's."""
 _UNUSED = """(id = :person OR id GLOB 'usr_*') AND id NOT IN (SELECT user_id FROM user_identities)
     AND id NOT IN (SELECT owner_id FROM constellations)"""
 _GRANTED = f"({_EITHER} OR request_id IN (SELECT id FROM permission_requests WHERE {NAMED}))"
 
 
 def _unused(kind: Literal["entry", "message"], table: str, theirs: str) -> Callable[[Tx, PersonId], None]:
-    """Keep of the answers that used rows which are erased only that there were some."""
+    """Reduce the use records of erased rows to the fact that an answer used some."""
 
     def forget(tx: Tx, person: PersonId) -> None:
         found = tx.all(f"SELECT id FROM {table} WHERE {theirs}", _of(person))
@@ -152,11 +152,11 @@ STORES: tuple[PersonStore, ...] = (
             source_metadata AS metadata, audience, edited_at, deleted_at""",
             parsed=("metadata",),
         ),
-        PersonTable("messages", emptied="person_id = NULL", told=False),  # what was said to them where others heard it
+        PersonTable("messages", emptied="person_id = NULL", told=False),  # messages to them that others heard
         before=_unused("message", "messages", _MESSAGES),
     ),
     _rows(
-        "inbox",  # rows stay without what they said, so that nothing is taken in twice
+        "inbox",  # rows stay without content, so that nothing is accepted twice
         PersonTable(
             "inbox",
             columns="id, source, kind, place_id, payload, status, received_at",
@@ -166,7 +166,7 @@ STORES: tuple[PersonStore, ...] = (
     ),
     _rows("follow_ups", PersonTable("follow_ups", columns="id, message_id, part, audience, at")),
     _rows(
-        "outbox",  # likewise, so that nothing is said again
+        "outbox",  # likewise, so that nothing is sent again
         PersonTable(
             "outbox",
             columns="id, place_id, content, status, created_at",
@@ -200,7 +200,7 @@ STORES: tuple[PersonStore, ...] = (
         ),
     ),
     _rows(
-        "usage",  # the numbers stay for the books
+        "usage",  # the numbers stay for the accounts
         PersonTable(
             "model_usage",
             columns="id, model, input_tokens, output_tokens, cost_usd, at",
@@ -224,7 +224,7 @@ STORES: tuple[PersonStore, ...] = (
         ),
     ),
     _rows(
-        "requests",  # what waits is withdrawn
+        "requests",  # waiting ones are withdrawn
         PersonTable(
             "permission_requests",
             columns="id, tool, arguments, iif(json_valid(reason), reason ->> 0, reason) AS reason, status, created_at",
@@ -234,7 +234,7 @@ STORES: tuple[PersonStore, ...] = (
         PersonTable("permission_votes", columns="request_id, verdict, at"),
     ),
     _rows(
-        "dreams",  # before the entries that it is about
+        "dreams",  # before the entries that they are about
         PersonTable("dream_items", _OF_ENTRIES, "n, run_id, pass, action, entry_id, before, audience"),
         PersonTable("dream_marks", ALONE, "pass, agent_id, at"),
     ),
@@ -252,7 +252,7 @@ STORES: tuple[PersonStore, ...] = (
         before=_unused("entry", "archival_entries", _ENTRIES),
     ),
     _rows(
-        "folders",  # files of a local folder belong to who has the disk
+        "folders",  # files of a local folder belong to the owner of the disk
         PersonTable("file_passages", f"file_id IN (SELECT id FROM folder_files WHERE {_FILES})", told=False),
         PersonTable(
             "folder_files",
@@ -263,7 +263,7 @@ STORES: tuple[PersonStore, ...] = (
     ),
     _rows(
         "admission",
-        PersonTable("people_rules", "subject = :person AND rule = 'allow'"),  # that they were shut out stays
+        PersonTable("people_rules", "subject = :person AND rule = 'allow'"),  # a ban stays
         PersonTable("people_rules", "decided_by = :person", emptied=f"decided_by = {_NOBODY}"),
         PersonTable("pairing_codes", columns="person_id, name, told, first_at, expires_at"),
     ),
@@ -273,7 +273,7 @@ STORES: tuple[PersonStore, ...] = (
         PersonTable("steering", "kind = 'language' AND subject = :person"),
         PersonTable("steering", "kind <> 'language' AND decided_by = :person", emptied=f"decided_by = {_NOBODY}"),
     ),
-    _rows("labels", PersonTable("unshown_people", f"{NAMED} AND why = 'label'")),  # a choice outlives an erasure
+    _rows("labels", PersonTable("unshown_people", f"{NAMED} AND why = 'label'")),  # a choice survives an erasure
     _rows("jobs", PersonTable("jobs", columns="id, kind, next_at, status, last_run_at, created_at")),
     _rows(
         "activity",
@@ -314,7 +314,7 @@ GLOBAL_STORES: tuple[PersonStore, ...] = (
         PersonTable("places", "bound_by = :person", "id, constellation_id, created_at", f"bound_by = {_NOBODY}"),
     ),
 )
-"""Those of global.db. What stays there of a person is the choice they made and the record of their erasures."""
+"""The stores of global.db. A person's choice and the record of their erasures stay."""
 
 
 def count_all(rows: Rows, person: PersonId) -> dict[str, int]:

@@ -1,1 +1,1 @@
-"""What agents know beside what was said: one store (`items`) and small modules with the rules of each kind."""
+"""What agents know besides the transcript: one store (`items`), and small modules with the rules of each kind."""

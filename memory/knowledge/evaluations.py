@@ -1,4 +1,4 @@
-"""How talks went: each that is over is judged once. What is kept is a grade and names of tools, never words."""
+"""Evaluations of talks: each finished talk is graded once. Only grades and names of tools are stored, never words."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ from memory.store.database import Row, Rows, Tx, as_dict
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, SessionId, TurnId
 
 REACH = timedelta(days=2)
-"""A talk that was over so long ago and could not be judged is left."""
+"""Talks that ended longer ago and are not graded yet are skipped."""
 _MOST_SHOWN = 60  # messages of a talk
 
 
@@ -32,7 +32,7 @@ JudgedBy: TypeAlias = Literal["model", "rules"]
 
 @dataclass(frozen=True)
 class Line:
-    """One message of a talk: what a person said themselves (`person`), or what the agent answered."""
+    """One message of a talk: a person's own (`person`), or the agent's answer."""
 
     id: MessageId
     turn: TurnId | None
@@ -43,19 +43,19 @@ class Line:
 
 @dataclass(frozen=True)
 class Talk:
-    """A session that is over, with what was said of its answers."""
+    """A finished session, with the feedback on its answers."""
 
     id: SessionId
     agent: AgentId
     place: PlaceId
     lines: tuple[Line, ...]
     tools: tuple[str, ...]
-    """Names of the tools that were used."""
+    """The tools that were used."""
     failures: tuple[str, ...]
-    """Of those that failed, once for each time."""
+    """The tools that failed, once per failure."""
     given: Counter[Signal]
     corrected: frozenset[MessageId]
-    """Messages that are known as corrections."""
+    """Messages that are known to be corrections."""
     audience: Audience
     trust: Trust
     last_at: str
@@ -70,7 +70,7 @@ class Evaluation:
 
 
 def unjudged(rows: Rows, now: datetime, limit: int) -> list[Talk]:
-    """Talks with people that are over and were not judged, the oldest first."""
+    """Finished talks with people that have no grade yet, oldest first."""
     sql = """SELECT * FROM sessions s WHERE ended = 1 AND last_at >= ?
              AND NOT EXISTS (SELECT 1 FROM items i WHERE i.kind = 'evaluation' AND i.key = CAST(s.id AS TEXT))
              AND EXISTS (SELECT 1 FROM messages m WHERE m.place_id = s.place_id AND m.audience = s.audience
@@ -123,7 +123,7 @@ def _line(row: Row) -> Line:
 
 
 def by_rules(talk: Talk) -> Evaluation:
-    """How a talk went, by what was said of its answers and what failed: one such thing is fair, more are poor."""
+    """Grade a talk by feedback and failures: one makes it fair, more make it poor."""
     given = talk.given
     against = given[Signal.CORRECTION] + 2 * given[Signal.DOWN] + given[Signal.FAILURE] - given[Signal.UP]
     quality = Quality.GOOD if against <= 0 else Quality.FAIR if against == 1 else Quality.POOR
@@ -132,7 +132,7 @@ def by_rules(talk: Talk) -> Evaluation:
 
 
 def keep(tx: Tx, talk: Talk, found: Evaluation, now: datetime) -> bool:
-    """Keep how a talk went; False when it went on or changed since it was read."""
+    """Store a grade; False if the talk has gone on or changed since it was read."""
     sql = "SELECT 1 FROM sessions WHERE id = ? AND ended = 1 AND last_at = ?"
     if tx.one(sql, (talk.id, talk.last_at)) is None:
         return False
@@ -145,7 +145,7 @@ def keep(tx: Tx, talk: Talk, found: Evaluation, now: datetime) -> bool:
 
 
 def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> tuple[Counter[Quality], Counter[str]]:
-    """How many talks of agents went how since then, and which tools failed in how many."""
+    """How many talks of agents got each grade since then, and in how many each tool failed."""
     sql = """SELECT detail FROM items WHERE kind = 'evaluation' AND created_at >= ?
              AND agent_id IN (SELECT value FROM json_each(?))"""
     found = [json.loads(row["detail"]) for row in rows.all(sql, (since, json.dumps(list(agents))))]

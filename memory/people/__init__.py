@@ -1,1 +1,1 @@
-"""People: identities, audience, access and privacy; export and erasure of what is kept about them."""
+"""People: identities, audience, access and privacy; export and erasure of their data."""

@@ -1,7 +1,7 @@
-"""Who is let in and who is shut out by somebody's word, and the codes by which strangers ask to be let in.
+"""Who was let in or shut out by a decision, and the pairing codes by which strangers ask to be let in.
 
 A subject is a person ("discord:1234"), a role ("discord:role:77") or a guild ("discord:guild:10"). What a stranger
-wrote is nowhere: a code's row holds who asked, under which name, and when.
+wrote is not stored: a code's row holds only who asked, under which name, and when.
 """
 
 from dataclasses import dataclass
@@ -16,15 +16,15 @@ from memory.store.ids import PersonId
 from memory.store.row_mapper import RowMapper
 
 CODE_LIFE = timedelta(hours=1)
-"""How long a code can be used."""
+"""How long a code is valid."""
 MOST_OPEN = 20
-"""Codes that are open at the same time; who writes while so many are open is told nothing."""
+"""Open codes at the same time; while there are that many, a stranger gets no answer."""
 MOST_TOLD = 3
-"""Codes that one person is given in `MEMORY`."""
+"""Codes that one person can get within `MEMORY`."""
 MOST_KNOCKS = 200
 """Strangers that are remembered at the same time."""
 MEMORY = timedelta(hours=24)
-"""How long it is remembered that somebody was given codes."""
+"""How long it is remembered that a person got codes."""
 
 Via: TypeAlias = Literal["command", "code"]
 
@@ -36,7 +36,7 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True)
 class Ruled:
-    """One word that holds until it is taken back."""
+    """One decision, in force until it is dropped."""
 
     subject: str
     rule: Rule
@@ -47,7 +47,7 @@ class Ruled:
 
 @dataclass(frozen=True)
 class PairingRequest:
-    """A stranger who was given a code. `code` is empty when it was withdrawn."""
+    """A stranger who was given a code. `code` is empty after it was withdrawn."""
 
     person: PersonId
     name: str
@@ -56,25 +56,25 @@ class PairingRequest:
 
 
 def ruled(rows: Rows) -> list[Ruled]:
-    """Every word that holds, the newest first. For those who decide it, and for whoever hears people."""
+    """Every decision in force, newest first. For those who decide, and for the check of incoming messages."""
     return _ruled.all(rows, "SELECT * FROM people_rules ORDER BY decided_at DESC, subject")
 
 
 def set_rule(tx: Tx, subject: str, rule: Rule, by: PersonId, now: datetime, via: Via = "command") -> None:
-    """Let somebody in, or shut somebody out; the last word holds. An open code of theirs is over."""
+    """Let a subject in, or shut it out; the last decision counts. It ends the subject's open code."""
     tx.run("DELETE FROM people_rules WHERE subject = ?", (subject,))
     tx.insert("people_rules", _ruled.values(Ruled(subject, rule, via, by, now)))
     tx.run("DELETE FROM pairing_codes WHERE person_id = ?", (subject,))
 
 
 def drop_rule(tx: Tx, subject: str) -> bool:
-    """Take a word back; False when there was none."""
+    """Drop a decision; False when there was none."""
     return tx.run("DELETE FROM people_rules WHERE subject = ?", (subject,)) == 1
 
 
 def knock(tx: Tx, person: PersonId, name: str, code: str, now: datetime) -> PairingRequest | None:
-    """Give a stranger that code; None when they have an open one, had enough of them, too many are open, or somebody
-    has that very code."""
+    """Give a stranger this code; None if they have an open one or had too many, if too many codes are open, or if
+    somebody has this very code."""
     tx.run("DELETE FROM pairing_codes WHERE first_at <= ?", (now - MEMORY,))
     row = tx.one("SELECT * FROM pairing_codes WHERE person_id = ?", (person,))
     if row is not None and (row["expires_at"] > to_text(now) or row["told"] >= MOST_TOLD):
@@ -89,7 +89,7 @@ def knock(tx: Tx, person: PersonId, name: str, code: str, now: datetime) -> Pair
 
 
 def redeem(tx: Tx, code: str, by: PersonId, now: datetime) -> PairingRequest | None:
-    """Use a code, once: its person is let in from now on. None when there is no such open code."""
+    """Use a code, once: its person is let in from now on. None if no such code is open."""
     found = _knock.first(tx, "SELECT * FROM pairing_codes WHERE code = ? AND expires_at > ?", (code, now))
     if found is not None:
         set_rule(tx, found.person, Rule.ALLOW, by, now, "code")
@@ -97,23 +97,23 @@ def redeem(tx: Tx, code: str, by: PersonId, now: datetime) -> PairingRequest | N
 
 
 def asking(rows: Rows, person: PersonId) -> PairingRequest | None:
-    """A stranger's request that nobody has decided, for as long as it is remembered; their code may be over by then."""
+    """A stranger's undecided request, until it is forgotten; their code may have expired before."""
     return _knock.first(rows, "SELECT * FROM pairing_codes WHERE person_id = ? AND code IS NOT NULL", (person,))
 
 
 def ignore(tx: Tx, person: PersonId) -> None:
-    """End a person's request; they get no other code for as long as it is remembered."""
+    """Close a person's request; they get no other code until it is forgotten."""
     tx.run("UPDATE pairing_codes SET code = NULL, told = ? WHERE person_id = ?", (MOST_TOLD, person))
 
 
 def withdraw(tx: Tx, person: PersonId, now: datetime) -> bool:
-    """End a person's open code; False when there was none. They get no other one before it would have been over."""
+    """Close a person's open code; False when there was none. They get no other before it would have expired."""
     sql = "UPDATE pairing_codes SET code = NULL WHERE person_id = ? AND code IS NOT NULL AND expires_at > ?"
     return tx.run(sql, (person, now)) == 1
 
 
 def waiting(rows: Rows, now: datetime) -> list[PairingRequest]:
-    """The strangers with an open code, who came first being first. For those who may let them in."""
+    """The strangers with an open code, oldest first. For those who may let them in."""
     sql = "SELECT * FROM pairing_codes WHERE code IS NOT NULL AND expires_at > ? ORDER BY expires_at, person_id"
     return _knock.all(rows, sql, (now,))
 

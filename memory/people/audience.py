@@ -1,8 +1,8 @@
 """Who may hear something, and what a turn may therefore use.
 
-An `Audience` says who heard a row when it was said. A `Scope` says who will hear what a turn produces, and
-with that which rows the turn may use: row R may be used only if everybody in the scope may know R.
-Both are required arguments wherever rows are read; there is no unscoped read.
+An `Audience` says who heard a row when it was said. A `Scope` says who will hear what a turn produces, and therefore
+which rows the turn may use: only those that everybody in the scope may know. Both are required arguments wherever rows
+are read; there is no unscoped read.
 """
 
 from dataclasses import dataclass, field
@@ -64,7 +64,7 @@ class Scope:
         return frozenset({PUBLIC, self.audience}) | self.within
 
     def sql(self, column: str) -> tuple[str, tuple[str, ...]]:
-        """A condition on `column` (a name from our own code, never user text) and its parameters."""
+        """A condition on `column` (a name from our own code, never user text), and its parameters."""
         if self.audience == OWNER:
             own = tuple(sorted(each for each in self.within if each.startswith("person:")))
             more = f" or {column} in ({', '.join('?' * len(own))})" if own else ""
@@ -74,10 +74,10 @@ class Scope:
 
 
 def may_write_down(turn: Scope, readers: Audience) -> bool:
-    """Whether a turn may write into something that `readers` can see: they must be allowed to know the turn.
+    """Whether a turn may write into something that `readers` can see: all of them must be allowed to know the turn.
 
-    Readers known only by their audience are given nothing beyond it: a guild's block may not take what was
-    said in one of its private channels, and the owner's words do not reach a public block by themselves.
+    Readers who are known only by their audience get nothing beyond it: a guild's block may not take what was said in
+    one of its private channels, and the owner's words do not reach a public block by themselves.
     """
     return Scope(readers).may_use(turn.audience)
 

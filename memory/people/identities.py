@@ -1,7 +1,7 @@
-"""Accounts that belong to one person: rows of global.db, each link proven from both sides by a code.
+"""Accounts that belong to one person: rows of global.db; both accounts prove each link with a code.
 
-What is stored of somebody stays under the account that said it. A link says only that the accounts are one person's.
-What people and places are called is said as far as a scope knows it.
+A person's data stays under the account that it came from; a link only says that the accounts belong together. Names of
+people and places are shown as far as a scope may know them.
 """
 
 import json
@@ -15,16 +15,16 @@ from memory.store.database import Rows, Tx, Value
 from memory.store.ids import PersonId, PlaceId, new_id, place_source
 
 CODE_LIFE = timedelta(minutes=10)
-"""How long a code can be said."""
+"""How long a code is valid."""
 MOST_OPEN = 200
-"""Codes of all people together that are open at the same time."""
+"""Open codes of all people at the same time."""
 MOST_LINKED = 10
 """Accounts of one person."""
 
 
 @dataclass(frozen=True)
 class Half:
-    """One side is proven: `other` was told the first code. The second one is for `other` to say."""
+    """One account is proven: `other` got the first code. The second code has to be entered by `other`."""
 
     other: PersonId
     code: str
@@ -36,7 +36,7 @@ class Linked:
 
 
 def links(rows: Rows) -> dict[PersonId, frozenset[PersonId]]:
-    """For every account that is linked: all accounts of its person, itself among them."""
+    """For every linked account, all accounts of its person, including itself."""
     by_user: dict[str, set[PersonId]] = defaultdict(set)
     for row in rows.all("SELECT id, user_id FROM user_identities"):
         by_user[row["user_id"]].add(PersonId(row["id"]))
@@ -44,7 +44,7 @@ def links(rows: Rows) -> dict[PersonId, frozenset[PersonId]]:
 
 
 def offer(tx: Tx, person: PersonId, code: str, now: datetime, other: PersonId | None = None) -> bool:
-    """Tell somebody a code instead of the one they have; False when there are too many, or somebody has that one."""
+    """Give an account a new code in place of its old one; False if too many are open, or if somebody has this code."""
     tx.run("DELETE FROM link_codes WHERE person_id = ? OR expires_at <= ?", (person, now))
     if tx.number("SELECT count(*) FROM link_codes") >= MOST_OPEN:
         return False
@@ -53,9 +53,9 @@ def offer(tx: Tx, person: PersonId, code: str, now: datetime, other: PersonId | 
 
 
 def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> Half | Linked | None:
-    """Somebody says a code that another account was told; None when there is none for them to say.
+    """An account enters a code that another account got; None if there is no such code for it.
 
-    A first code proves one side, and `code` becomes the second one; the second one links. Each works once.
+    The first code proves one account and turns `code` into the second; the second one links them. Each works once.
     """
     row = tx.one("SELECT * FROM link_codes WHERE code = ? AND expires_at > ?", (said, now))
     if row is None or row["person_id"] == person or row["other_id"] not in (None, person):
@@ -68,7 +68,7 @@ def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> Half |
 
 
 def _link(tx: Tx, one: PersonId, other: PersonId, now: datetime) -> bool:
-    """Make all accounts of the two one person's; False when those would be too many."""
+    """Link all accounts of both persons; False if those would be too many."""
     users = [_user(tx, person) for person in (one, other)]
     named = [user for user in users if user is not None]
     together = tx.all(
@@ -91,7 +91,7 @@ def _link(tx: Tx, one: PersonId, other: PersonId, now: datetime) -> bool:
 
 
 def unlink(tx: Tx, person: PersonId) -> bool:
-    """Take an account out of its person's others; False when it is linked with none."""
+    """Unlink an account from its person's others; False if it is not linked."""
     gone = tx.run("DELETE FROM user_identities WHERE id = ?", (person,))
     alone = "SELECT user_id FROM user_identities GROUP BY user_id HAVING count(*) = 1"
     tx.run(f"DELETE FROM user_identities WHERE user_id IN ({alone})")
@@ -100,7 +100,7 @@ def unlink(tx: Tx, person: PersonId) -> bool:
 
 
 def _drop_empty(tx: Tx) -> None:
-    """Remove persons that links made and that have no account any more."""
+    """Remove persons created by links that have no account left."""
     tx.run("DELETE FROM users WHERE id GLOB 'usr_*' AND id NOT IN (SELECT user_id FROM user_identities)")
 
 
@@ -116,7 +116,7 @@ def _json(values: list[str]) -> str:
 
 
 def place_called(rows: Rows, audience: Audience, scope: Scope) -> str:
-    """The name of a place with exactly that audience, the one heard of last; empty when none is known."""
+    """The name of the place with exactly that audience that was active last; empty if none is known."""
     condition, parameters = scope.sql("audience")
     sql = f"SELECT name FROM places WHERE audience = ? AND name <> '' AND {condition} ORDER BY heard_at DESC LIMIT 1"
     row = rows.one(sql, (audience, *parameters))
@@ -124,13 +124,13 @@ def place_called(rows: Rows, audience: Audience, scope: Scope) -> str:
 
 
 def spot_called(rows: Rows, audience: Audience, scope: Scope) -> str:
-    """The name of a server, or of the channel, whose members are an audience; empty when none is known."""
+    """The name of the server or channel whose members are an audience; empty if none is known."""
     name = place_called(rows, audience, scope)
     return name.rpartition(" in ")[2] if audience.startswith("guild:") else name
 
 
 def place_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
-    """A place by its name, as far as the scope may know it, with its id: "#hall in Town (discord:12)"."""
+    """A place by name, as far as the scope may know it, with its id: "#hall in Town (discord:12)"."""
     name = spot_named(rows, place, scope)
     return f"{name} ({place})" if name else place
 
@@ -149,7 +149,7 @@ def spot_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
 
 
 def label_called(rows: Rows, label: str, scope: Scope) -> str:
-    """The label of a block, with a name for the number of a person or a channel: "discord_user:Ana"."""
+    """A block's label with a name in place of the number of a person or channel: "discord_user:Ana"."""
     kind, _, number = label.partition(":")
     source, _, what = kind.partition("_")
     identifier = f"{source}:{number}"
@@ -162,13 +162,13 @@ def label_called(rows: Rows, label: str, scope: Scope) -> str:
 
 
 def person_named(rows: Rows, person: PersonId, scope: Scope) -> str:
-    """A person by the name under which they spoke last, as far as the scope may know it, with their id."""
+    """A person by the name that they last spoke under, as far as the scope may know it, with their id."""
     name = person_called(rows, person, scope)
     return f"{name} ({person})" if name else person
 
 
 def person_called(rows: Rows, person: PersonId, scope: Scope) -> str:
-    """The name under which a person spoke last; empty when none is known."""
+    """The name that a person last spoke under; empty if none is known."""
     condition, parameters = scope.sql("audience")
     sql = f"SELECT speaker FROM messages WHERE person_id = ? AND role = 'user' AND {condition} ORDER BY id DESC LIMIT 1"
     row = rows.one(sql, (person, *parameters))

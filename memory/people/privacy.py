@@ -1,7 +1,7 @@
-"""What people chose about what is kept of them, their identities, and their erasures: rows of global.db.
+"""People's privacy choices, their identities and their erasures: rows of global.db.
 
-A choice and the record of an erasure hold the person's id and nothing that they said; they outlive an erasure, since
-an opt-out that erasing ends would be none.
+A choice and the record of an erasure hold only the person's id. They survive an erasure, since otherwise erasing would
+end an opt-out.
 """
 
 import json
@@ -18,7 +18,7 @@ from memory.store.row_mapper import RowMapper
 
 
 class Choice(StrEnum):
-    """Why nothing that a person says is stored or answered. Both last until they are ended by the person."""
+    """Why nothing that a person says is stored or answered. Both last until the person ends them."""
 
     PAUSED = "paused"
     OPTED_OUT = "opted_out"
@@ -45,13 +45,13 @@ class Erasure:
 
 
 def choices(rows: Rows) -> dict[PersonId, tuple[Choice, str]]:
-    """Everybody's choice, and since when it holds."""
+    """Everybody's current choice, with its start."""
     found = rows.all("SELECT person_id, choice, since FROM privacy_choices")
     return {PersonId(row["person_id"]): (Choice(row["choice"]), row["since"]) for row in found}
 
 
 def ended(rows: Rows) -> dict[PersonId, list[tuple[str, str]]]:
-    """From when until when everybody's earlier choices held."""
+    """The start and end of everybody's earlier choices."""
     found: dict[PersonId, list[tuple[str, str]]] = {}
     for row in rows.all("SELECT person_id, since, until FROM ended_privacy_choices"):
         found.setdefault(PersonId(row["person_id"]), []).append((row["since"], row["until"]))
@@ -59,7 +59,7 @@ def ended(rows: Rows) -> dict[PersonId, list[tuple[str, str]]]:
 
 
 def choose(tx: Tx, person: PersonId, choice: Choice | None, now: datetime) -> None:
-    """Store a choice; None ends the one that holds. The commit of this must be durable."""
+    """Store a choice; None ends the current one. The commit of this must be durable."""
     tx.run(
         """INSERT OR REPLACE INTO ended_privacy_choices
            SELECT person_id, since, ? FROM privacy_choices WHERE person_id = ?""",
@@ -71,7 +71,7 @@ def choose(tx: Tx, person: PersonId, choice: Choice | None, now: datetime) -> No
 
 
 def begin_erasure(tx: Tx, person: PersonId, asked_by: PersonId, now: datetime) -> Erasure:
-    """Write down that a person is to be erased, or give the erasure that is under way. Must be durable."""
+    """Record that an erasure of a person begins, or return the one in progress. Must be durable."""
     values: dict[str, Value] = {"id": snowflakes.next(), "person_id": person, "asked_by": asked_by}
     tx.insert("erasures", {**values, "status": "begun", "begun_at": now}, ignore=True)
     row = tx.one("SELECT * FROM erasures WHERE person_id = ? AND status = 'begun'", (person,))
@@ -81,12 +81,12 @@ def begin_erasure(tx: Tx, person: PersonId, asked_by: PersonId, now: datetime) -
 
 
 def open_erasures(rows: Rows) -> list[Erasure]:
-    """Those that were begun and are not done, oldest first."""
+    """Unfinished erasures, oldest first."""
     return _erasure.all(rows, "SELECT * FROM erasures WHERE status = 'begun' ORDER BY id")
 
 
 def finish_erasure(tx: Tx, identifier: ErasureId, receipt: Mapping[str, Any], now: datetime) -> None:
-    """Store what came of an erasure: numbers and names of files, never words."""
+    """Store the result of an erasure: numbers and file names, never words."""
     sql = "UPDATE erasures SET status = 'done', done_at = ?, receipt = ? WHERE id = ?"
     tx.run(sql, (now, json.dumps(dict(receipt), ensure_ascii=False), identifier))
 

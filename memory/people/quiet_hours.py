@@ -1,4 +1,4 @@
-"""By whose clocks somebody lives, when they are not to be disturbed, and where they are reminded."""
+"""A person's time zone, their quiet hours, and where they get reminders."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, time
@@ -10,17 +10,17 @@ from memory.store.ids import PersonId
 
 @dataclass(frozen=True)
 class Times:
-    """Empty texts where nothing was said. Hours are like "22:30"."""
+    """Empty strings mean not set. Hours look like "22:30"."""
 
     zone: str = ""
     quiet_from: str = ""
     quiet_until: str = ""
     reminders: str = ""
-    """"here", where they were set, or "privately"."""
+    """"here" (where they were set) or "privately"."""
 
 
 def of(rows: Rows, people: tuple[PersonId, ...]) -> Times:
-    """What somebody said under any of their accounts, the newest."""
+    """The newest settings of a person, from any of their accounts."""
     marks = ", ".join("?" * len(people))
     sql = f"SELECT * FROM person_times WHERE person_id IN ({marks}) ORDER BY updated_at DESC LIMIT 1"
     row = rows.one(sql, people)
@@ -28,19 +28,19 @@ def of(rows: Rows, people: tuple[PersonId, ...]) -> Times:
 
 
 def zone_for(rows: Rows, people: tuple[PersonId, ...], default: str) -> str:
-    """The zone of somebody's clocks; `default` where they named none."""
+    """The person's time zone; `default` if they set none."""
     return of(rows, people).zone or default
 
 
 def put(tx: Tx, people: tuple[PersonId, ...], times: Times, now: datetime) -> None:
-    """Let it hold for all accounts of somebody."""
+    """Store settings for all accounts of a person."""
     for person in people:
         tx.run("DELETE FROM person_times WHERE person_id = ?", (person,))
         tx.insert("person_times", {"person_id": person, **asdict(times), "updated_at": now})
 
 
 def changed(before: Times, begin: str | None, end: str | None) -> tuple[str, str]:
-    """Quiet hours as they are kept; two empty texts, or "off", end them. Raises Refused."""
+    """Quiet hours in stored form; two empty strings, or "off", end them. Raises Refused."""
     if begin is None and end is None:
         return before.quiet_from, before.quiet_until
     if (begin or "").casefold() == "off":
@@ -56,7 +56,7 @@ def changed(before: Times, begin: str | None, end: str | None) -> tuple[str, str
 
 
 def _hour(text: str) -> str:
-    """A time of day as it is kept; empty stays empty. Raises Refused."""
+    """A time of day in stored form; empty stays empty. Raises Refused."""
     if not text.strip():
         return ""
     try:

@@ -1,6 +1,6 @@
-"""How somebody is, in a word of their own, and as the blocks about them have it.
+"""How a person is, in one word of their own, and in the blocks about them.
 
-What was said in a place holds where those who hear it may know it, like anything else that was said there.
+A state that was given in a place is visible to whoever may know that place's messages.
 """
 
 from datetime import datetime, timedelta
@@ -10,23 +10,20 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId
 
 LONGEST = 40
-"""Characters of a state."""
+"""The maximum length of a state, in characters."""
 LASTS = timedelta(hours=24)
-"""How long a state holds that is not said again: who was overwhelmed yesterday says so anew."""
+"""How long a state lasts: whoever was overwhelmed yesterday says so again today."""
 
 
 def put(tx: Tx, person: PersonId, audience: Audience, state: str, now: datetime) -> None:
-    """Let somebody be so from now on, as far as that audience knows; an empty state takes it back."""
+    """Set a person's state for one audience; an empty state clears it."""
     tx.run("DELETE FROM person_states WHERE person_id = ? AND audience = ?", (person, audience))
     if state:
         tx.insert("person_states", {"person_id": person, "audience": audience, "state": state, "said_at": now})
 
 
 def of(rows: Rows, people: tuple[PersonId, ...], scope: Scope, now: datetime) -> str:
-    """What somebody said last under any of their accounts, as far as the scope may know it and it still holds.
-
-    Empty for nothing.
-    """
+    """The newest unexpired state from any of a person's accounts that the scope may know; empty for none."""
     condition, parameters = scope.sql("audience")
     marks = ", ".join("?" * len(people))
     sql = f"""SELECT state FROM person_states WHERE person_id IN ({marks}) AND {condition}
@@ -36,9 +33,9 @@ def of(rows: Rows, people: tuple[PersonId, ...], scope: Scope, now: datetime) ->
 
 
 def noted(rows: Rows, people: tuple[PersonId, ...], scope: Scope, label: str) -> list[str]:
-    """The contents of blocks of that label, of any agent, that are about somebody and that the scope may know.
+    """The contents of blocks with that label, of any agent, about a person, that the scope may know.
 
-    About somebody are blocks that say so, and those that only this one person can read.
+    A block is about a person if it says so, or if only this person can read it.
     """
     condition, parameters = scope.sql("audience")
     marks = ", ".join("?" * len(people))

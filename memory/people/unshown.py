@@ -1,7 +1,7 @@
-"""Whose words are shown in no one else's turn: people who want nothing kept, and who ask not to be shown to everybody.
+"""People whose messages are left out of everybody else's turns: they opted out, or ask not to be shown to all.
 
-What they said before stays stored, for themselves. A choice comes from global.db and is written into every
-constellation; a label comes with what the person says, and goes when they say something without it.
+Their earlier messages stay stored for themselves. Choices come from global.db and are copied into every constellation.
+A label comes with a person's message and ends with their next message without it.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ class Why(StrEnum):
 
 
 def shown(table: str) -> str:
-    """A condition for rows with `person_id` and `audience`: none of talks with such people that others heard."""
+    """A condition on `person_id` and `audience`: no rows of such people in talks that others heard."""
     own = f"{table}.audience IN ('owner', 'person:' || u.person_id)"
     return f"NOT EXISTS (SELECT 1 FROM unshown_people u WHERE u.person_id = {table}.person_id AND NOT {own})"
 
 
 def note(tx: Tx, person: PersonId, why: Why, now: datetime, *, holds: bool) -> None:
-    """Note that something keeps a person's words from others, or does so no more."""
+    """Set or clear one reason to keep a person's messages out of others' turns."""
     if holds:
         tx.insert("unshown_people", {"person_id": person, "why": why, "since": now}, ignore=True)
     else:
@@ -32,7 +32,7 @@ def note(tx: Tx, person: PersonId, why: Why, now: datetime, *, holds: bool) -> N
 
 
 def choices(tx: Tx, chosen: Mapping[PersonId, str]) -> None:
-    """Set whose choice it is, with since when: what global.db has, which a crash may have left unwritten here."""
+    """Copy all choices, with their start, from global.db; after a crash they may be missing here."""
     tx.run("DELETE FROM unshown_people WHERE why = ?", (Why.CHOICE,))
     for person, since in chosen.items():
         tx.insert("unshown_people", {"person_id": person, "why": Why.CHOICE, "since": since}, ignore=True)

@@ -1,6 +1,6 @@
 """Keys to the dashboard and the API: rows of global.db. A secret is shown once and only its digest is stored.
 
-Likewise of requests that are done once, however often they are sent.
+Also the record of API requests that must be carried out only once, however often they are sent.
 """
 
 import hashlib
@@ -26,10 +26,10 @@ class Kind(StrEnum):
 
 
 class KeyScope(StrEnum):
-    """What its holder may do; each from CHAT on includes the one before it."""
+    """What its holder may do; from CHAT on, each includes the one before it."""
 
     OWN = "own"
-    """See and change what is kept of one person, who is named in the key: their own page and nothing else."""
+    """See and change one person's own data on their page; nothing else."""
     CHAT = "chat"
     """Talk to agents."""
     READ = "read"
@@ -38,7 +38,7 @@ class KeyScope(StrEnum):
     """Do what the owner does."""
 
     def includes(self, other: "KeyScope") -> bool:
-        """Whether this is as much as the other, or more."""
+        """Whether this permits at least as much as the other."""
         order = list(KeyScope)
         return order.index(self) >= order.index(other)
 
@@ -52,9 +52,9 @@ class WebKey:
     name: str
     scope: KeyScope
     person: PersonId | None
-    """Whose page it opens; None but for the scope OWN."""
+    """Whose page it opens; None unless the scope is OWN."""
     agent: AgentId | None
-    """The only one that a token speaks to."""
+    """The only agent that a token can talk to; None for all."""
     created_at: datetime
     expires_at: datetime | None
     used_at: datetime | None
@@ -70,12 +70,12 @@ class NewKey:
 
 
 def add(tx: Tx, new: NewKey, now: datetime) -> str:
-    """Make a key and give its secret. Raises ValueError where a token of that name exists."""
+    """Store a key and return its secret. Raises ValueError if a token of that name exists."""
     kind = new.kind
     life = {Kind.CODE: CODE_LIFE, Kind.SESSION: SESSION_LIFE}.get(kind)
     tx.run("DELETE FROM web_keys WHERE expires_at <= ?", (now,))
     for each, most in ((Kind.CODE, _MOST_CODES), (Kind.SESSION, _MOST_SESSIONS)):
-        # Counted for each person alone: nobody's links and sessions end those of the owner, or of anybody else.
+        # Limited per person: one person's links and sessions never push out those of somebody else.
         old = "SELECT id FROM web_keys WHERE kind = ? AND person_id IS ? ORDER BY created_at DESC LIMIT -1 OFFSET ?"
         tx.run(f"DELETE FROM web_keys WHERE id IN ({old})", (each, new.person, most - 1))
     secret = f"{'carina_' if kind is Kind.PROGRAM else ''}{secrets.token_urlsafe(32)}"
@@ -88,13 +88,13 @@ def add(tx: Tx, new: NewKey, now: datetime) -> str:
 
 
 def find(rows: Rows, kind: Kind, secret: str, now: datetime) -> WebKey | None:
-    """The key with that secret, where it still opens anything."""
+    """The key with that secret, if it is still valid."""
     sql = "SELECT * FROM web_keys WHERE digest = ? AND kind = ? AND (expires_at IS NULL OR expires_at > ?)"
     return _key.first(rows, sql, (_digest(secret), kind, now))
 
 
 def exchange(tx: Tx, code: str, browser: str, now: datetime) -> str | None:
-    """Use a code up and give the secret of a new session; None where the code opens nothing."""
+    """Use up a sign-in code and return the secret of a new session; None if the code is invalid."""
     found = find(tx, Kind.CODE, code, now)
     if found is None or not drop(tx, found.id):
         return None
@@ -106,23 +106,23 @@ def note_used(tx: Tx, key: WebKey, now: datetime) -> None:
 
 
 def is_noted(key: WebKey, now: datetime) -> bool:
-    """Whether it was written down lately that it is used."""
+    """Whether a use of the key was recorded recently."""
     return key.used_at is not None and now - key.used_at < _NOTED_EVERY
 
 
 def listing(rows: Rows, kind: Kind, now: datetime) -> list[WebKey]:
-    """Those that open anything, newest first."""
+    """Valid keys, newest first."""
     sql = "SELECT * FROM web_keys WHERE kind = ? AND (expires_at IS NULL OR expires_at > ?) ORDER BY created_at DESC"
     return _key.all(rows, sql, (kind, now))
 
 
 def any_made(rows: Rows) -> bool:
-    """Whether there is a key of any kind, if only one that opens nothing any more."""
+    """Whether any key exists, valid or not."""
     return rows.one("SELECT 1 FROM web_keys LIMIT 1") is not None
 
 
 def drop(tx: Tx, identifier: str) -> bool:
-    """End a key; whether there was one."""
+    """Delete a key; False when there was none."""
     return tx.run("DELETE FROM web_keys WHERE id = ?", (identifier,)) == 1
 
 
@@ -140,7 +140,7 @@ KEPT = timedelta(hours=24)
 
 
 class Known(Enum):
-    """How a request stands that was sent under a key."""
+    """The state of a request that was sent with a key."""
 
     NEW = "it is the first"
     DONE = "it was answered"
@@ -149,7 +149,7 @@ class Known(Enum):
 
 
 def begin_request(tx: Tx, key: str, given: bytes, request: bytes, now: datetime) -> Known:
-    """Write down that a request is done now, if it was not sent before."""
+    """Record that a request begins, unless it was sent before."""
     tx.run("DELETE FROM web_requests WHERE at <= ?", (now - KEPT,))
     row: dict[str, Value] = {"key_id": key, "given": given, "request": request, "at": now}
     if tx.insert("web_requests", row, ignore=True):
@@ -161,6 +161,6 @@ def begin_request(tx: Tx, key: str, given: bytes, request: bytes, now: datetime)
 
 
 def end_request(tx: Tx, key: str, given: bytes, *, done: bool) -> None:
-    """It was answered; or nothing was done, and it can be sent again."""
+    """Record that a request was answered; or, unless `done`, allow it to be sent again."""
     sql = "UPDATE web_requests SET done = 1" if done else "DELETE FROM web_requests"
     tx.run(f"{sql} WHERE key_id = ? AND given = ?", (key, given))

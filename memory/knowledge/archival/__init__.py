@@ -1,7 +1,7 @@
-"""Archival entries: what an agent keeps for later and finds again by label, by listing or by searching.
+"""Archival entries: what an agent stores for later and finds again by label, by listing or by searching.
 
-An entry holds words of a person, learned from a message in a turn; so that it can be forgotten wholly, it
-knows them all, and `delete` says which other rows hold its words. Nothing is merged across audiences.
+An entry records the people and messages that its words came from, so that it can be forgotten completely; `delete`
+returns the other rows that hold its words. Nothing is merged across audiences.
 """
 
 from memory.knowledge.archival.entries import MAX_CONTENT as MAX_CONTENT

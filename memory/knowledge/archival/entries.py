@@ -1,4 +1,4 @@
-"""What an archival entry is: the records, what may stand in one, and how it lies in its row."""
+"""The records of archival entries, the checks of their content, and their form in the database."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
@@ -17,13 +17,13 @@ from memory.store.ids import AgentId, EntryId, MessageId, PersonId, TurnId
 from memory.store.row_mapper import RowMapper
 
 MAX_CONTENT = 30_000
-"""Characters in one entry: what an embedder is given at most."""
+"""Characters in one entry: the most that an embedder takes."""
 
 PASSAGE = 2_000
 """Characters in one passage of a long entry."""
 
 _MAX_LABEL, _MAX_CATEGORY, _MAX_TAG, MAX_TAGS = 200, 200, 50, 20
-# They stand in lists, which a line break would forge, and on platforms that read markup; joiners belong to emoji.
+# They are shown in lists, which a line break would forge, and on platforms that read markup; joiners occur in emoji.
 _PLAIN = regex.compile(r"(?V1)[[^<>\[\]`\p{C}\p{Zl}\p{Zp}]\u200c\u200d]*")
 _ID = regex.compile(r"\s*ent_[0-9a-hjkmnp-tv-z]{10,}(?:\.\d+)?\s*", regex.IGNORECASE)
 _CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
@@ -31,7 +31,7 @@ _CATEGORY = regex.compile(r"[\p{L}\p{M}\p{N}_-]+(?:/[\p{L}\p{M}\p{N}_-]+)*")
 
 @dataclass(frozen=True)
 class Origin:
-    """Where words come from: who hears the turn, how far to trust them, whose they are, from which message and turn."""
+    """Where words come from: who hears the turn, how far they are trusted, whose they are, and the message and turn."""
 
     scope: Scope
     trust: Trust
@@ -42,7 +42,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class NewEntry:
-    """What is to be stored. `category` is a path such as "work/projects"; `importance` is 0 to 1."""
+    """An entry to be stored. `category` is a path such as "work/projects"; `importance` is 0 to 1."""
 
     content: str
     origin: Origin
@@ -55,9 +55,9 @@ class NewEntry:
 
 @dataclass(frozen=True)
 class Entry:
-    """One stored entry. `reinforcement` counts how often the same was stored again, `last_seen` when last.
+    """One stored entry. `reinforcement` counts how often it was stored again, `last_seen` when last.
 
-    `people` and `messages` are all whose words it holds and all it was learned from.
+    `people` and `messages` list everybody whose words it holds, and everything that it was learned from.
     """
 
     id: EntryId
@@ -80,7 +80,7 @@ class Entry:
 
 
 class Deleted(NamedTuple):
-    """A deleted entry as it was, and the messages that hold its words too."""
+    """A deleted entry, and the messages that also hold its words."""
 
     entry: Entry
     messages: list[MessageId]
@@ -107,7 +107,7 @@ to_entry = RowMapper(
 
 
 def checked(new: NewEntry) -> NewEntry:
-    """The entry as it is stored; raises `Refused` with what to change."""
+    """The entry in stored form; raises `Refused` with what to change."""
     content = checked_content(new.content)
     if not 0 <= new.importance <= 1:
         raise Refused("importance is 0 to 1, not {importance}", importance=new.importance)
@@ -128,7 +128,7 @@ def is_category(text: str) -> bool:
 
 
 def checked_content(text: str) -> str:
-    """Words as an entry holds them; raises `Refused` when there are none or too many."""
+    """A text in stored form; raises `Refused` if it is empty or too long."""
     content = _written(text, "the text").strip()
     if not content:
         raise Refused("an entry needs content")
@@ -142,7 +142,7 @@ def checked_content(text: str) -> str:
 
 
 def _written(text: str, what: str) -> str:
-    """The text; raises `Refused` for one that could not be stored as it is: nothing is left out without a word."""
+    """The text; raises `Refused` if it cannot be stored unchanged, so that nothing is dropped silently."""
     if storable(text) != text:
         raise Refused(
             "{what} has a NUL character or half of a surrogate pair in it, which cannot be stored: write it without",
@@ -167,13 +167,13 @@ def _checked_label(given: str) -> str:
 
 
 def is_id(text: str) -> bool:
-    """Whether a text has the form of the id of an entry or passage, and so cannot name an entry otherwise."""
+    """Whether a text looks like the id of an entry or passage, which therefore cannot be a label."""
     return _ID.fullmatch(text) is not None
 
 
 def shown_name(label: str | None, identifier: str) -> str:
-    """What an entry is shown and named by: its label, or its id where it has none, or an old one that could pass for
-    another line, for markup or for an id."""
+    """The displayed name of an entry: its label, or its id if it has none or has an old label that looks like another
+    line, markup or an id."""
     return label if label and _PLAIN.fullmatch(label) and not is_id(label) else identifier
 
 
@@ -197,14 +197,14 @@ def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
 
 
 def with_origin(entry: Entry, origin: Origin) -> Entry:
-    """The entry as holding further words: nobody trusts it more than those who spoke last."""
+    """The entry with further words in it: its trust is at most that of the newest speaker."""
     people = dict.fromkeys((*entry.people, *([] if origin.person is None else [origin.person])))
     messages = dict.fromkeys((*entry.messages, *([] if origin.message is None else [origin.message])))
     return replace(entry, people=tuple(people), messages=tuple(messages), trust=min(entry.trust, origin.trust))
 
 
 def columns_of(entry: Entry) -> dict[str, Value]:
-    """The columns that change in an entry's life. Further people and messages are kept in the metadata."""
+    """The columns that change during an entry's life. Further people and messages are in the metadata."""
     further = {"_people": entry.people[1:], "_messages": entry.messages[1:]}
     own = {key: value for key, value in entry.metadata.items() if key not in further}
     return {
@@ -232,7 +232,7 @@ def _search_text(entry: Entry) -> str:
 
 
 def passages_of(content: str) -> list[str]:
-    """A text in passages of at most `PASSAGE` characters, cut after a paragraph, line, sentence or word."""
+    """Split a text into passages of at most `PASSAGE` characters, at a paragraph, line, sentence or word."""
     found, rest = [], content
     while len(rest) > PASSAGE:
         ends = (rest.rfind(mark, PASSAGE // 2, PASSAGE) + len(mark) for mark in ("\n\n", "\n", ". ", " "))

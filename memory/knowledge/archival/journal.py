@@ -1,7 +1,7 @@
-"""What turns that nobody watched did to archival entries, kept for a while so that it can be taken back as one.
+"""Changes of archival entries by unattended turns, kept for a while so that they can be undone together.
 
-Only turns of sleeptime groups are written down. A row holds the entry as it was before, whose words it was made of and
-from which messages; it goes when those are taken back, when the entry is forgotten, and with the time.
+Only turns of sleeptime groups are recorded. A row holds the entry before the change, with the people and messages
+behind it; it is deleted when those messages are taken back, when the entry is forgotten, and after some time.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ _CONTENT = (
 
 
 class By(NamedTuple):
-    """The turn that does something, and when."""
+    """The turn that makes a change, and when."""
 
     turn: TurnId
     now: datetime
@@ -34,7 +34,7 @@ class By(NamedTuple):
 
 @dataclass(frozen=True)
 class Noted:
-    """One deed: `before` is the row as it was, None where there was none; `after` stands for what the turn left."""
+    """One change: `before` is the row before it, None if there was none; `after` is a digest of the result."""
 
     id: int
     turn: TurnId
@@ -46,7 +46,7 @@ class Noted:
 
 
 def image(rows: Rows, turn: TurnId | None, entry: EntryId) -> dict[str, Any] | None:
-    """An entry as it is before a turn changes it; None where nothing has to be written down."""
+    """An entry before a turn changes it; None if the turn is not recorded."""
     if turn is None or not unattended_turns.is_of_night(rows, turn):
         return None
     row = rows.one("SELECT * FROM archival_entries WHERE id = ?", (entry,))
@@ -54,7 +54,7 @@ def image(rows: Rows, turn: TurnId | None, entry: EntryId) -> dict[str, Any] | N
 
 
 def note(tx: Tx, turn: TurnId | None, entry: EntryId, before: dict[str, Any] | None, now: datetime) -> None:
-    """Write down what a turn did to an entry, given what `image` gave before."""
+    """Record a turn's change of an entry; `before` is the result of `image`."""
     if turn is None or before is None:
         return
     row = tx.one("SELECT * FROM archival_entries WHERE id = ?", (entry,))
@@ -83,7 +83,7 @@ def note(tx: Tx, turn: TurnId | None, entry: EntryId, before: dict[str, Any] | N
 
 
 def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Noted]:
-    """What these turns did to entries that the scope may know, in order; without what was taken back."""
+    """The changes by these turns of entries that the scope may know, in order; without undone ones."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM archival_journal WHERE turn_id IN (SELECT value FROM json_each(?)) AND undone_at IS NULL
               AND {condition} ORDER BY id"""
@@ -91,13 +91,13 @@ def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Noted]:
 
 
 def as_left(rows: Rows, noted: Noted) -> bool:
-    """Whether an entry is as that deed left it."""
+    """Whether an entry is unchanged since that change."""
     row = rows.one("SELECT * FROM archival_entries WHERE id = ?", (noted.entry,))
     return ("" if row is None else _digest(_image(row))) == noted.after
 
 
 def mark_undone(tx: Tx, noted: Iterable[Noted], now: datetime) -> None:
-    """These were taken back: nothing of them is kept but that they were."""
+    """Mark changes as undone: only that they happened is kept."""
     named = json.dumps([each.id for each in noted])
     sql = """UPDATE archival_journal SET undone_at = ?, before = '' WHERE id IN (SELECT value FROM json_each(?))"""
     tx.run(sql, (now, named))
@@ -109,7 +109,7 @@ def forget(tx: Tx, entries: Iterable[EntryId]) -> int:
 
 
 def drop_before(tx: Tx, moment: datetime) -> int:
-    """Forget what was done before then; how many."""
+    """Delete changes from before then; returns how many."""
     return tx.run("DELETE FROM archival_journal WHERE at < ?", (moment,))
 
 

@@ -1,4 +1,4 @@
-"""Reading archival entries: by name, the newest, the categories; always as far as a scope may know them."""
+"""Reading archival entries by name, by age and by category; always limited to a scope."""
 
 import json
 from collections.abc import Iterable
@@ -13,16 +13,16 @@ from memory.store.ids import AgentId, EntryId, MessageId, TurnId
 LIVING = "archived_at IS NULL AND superseded_by IS NULL"
 WHOLE = f"{LIVING} AND parent_entry_id IS NULL"
 BY_ID = "SELECT * FROM archival_entries WHERE id = ? AND +agent_id = ? AND {}"
-BY_LABEL = (  # one for each audience, which the index of labels has
+BY_LABEL = (  # one per audience, as the index of labels
     "SELECT * FROM archival_entries WHERE agent_id = ? AND label = ? AND {} ORDER BY audience = ? DESC, n DESC LIMIT 1"
 )
 
 
 def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
-    """The agent's entry of that id or label; of several labels the one of the scope's own audience, then the newest.
+    """The agent's entry with that id or label; of several labels that of the scope's own audience, then the newest.
 
-    What has the form of an id is taken for one, not for a label. The id of a passage gives the whole entry, that of
-    one that was merged what it became. Raises `EntryNotFound` when the scope may use none.
+    A text that looks like an id is never taken for a label. The id of a passage returns the whole entry; that of a
+    merged entry returns the result. Raises `EntryNotFound` if the scope may use none.
     """
     condition, parameters = scope.sql("audience")
     by_id, by_label = BY_ID.format(condition), BY_LABEL.format(condition)
@@ -37,9 +37,9 @@ def read(rows: Rows, agent: AgentId, label_or_id: str, scope: Scope) -> Entry:
 
 
 def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:
-    """The messages that hold an entry's words: those it was learned from, and ours of turns that stored or used it.
+    """The messages that hold an entry's words: those it was learned from, and ours in turns that stored or used it.
 
-    Ids only, in order; for following a deletion through, so it asks for no scope.
+    Only ids, in order, and without a scope: for following a deletion through.
     """
     family = json.dumps(family_of(rows, entry.id))
     found = rows.all(
@@ -60,7 +60,7 @@ def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:
 
 
 def has_any(rows: Rows, agent: AgentId) -> bool:
-    """Whether the agent has any entry at all, whoever may know it: without one nothing is looked for."""
+    """Whether the agent has any entry at all; without one, a search is pointless."""
     return rows.one(f"SELECT 1 FROM archival_entries WHERE agent_id = ? AND {LIVING} LIMIT 1", (agent,)) is not None
 
 
@@ -72,9 +72,9 @@ def latest(rows: Rows, agent: AgentId, scope: Scope, limit: int = 20, before: da
 
 
 def noted_by(rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetime, limit: int) -> list[Entry]:
-    """What these agents stored since then and the scope may know, newest first.
+    """Entries that these agents stored since then and that the scope may know, newest first.
 
-    For one agent that was allowed to read others' entries.
+    For an agent that may read others' entries.
     """
     condition, parameters = scope.sql("audience")
     return to_entry.all(
@@ -86,25 +86,25 @@ def noted_by(rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetim
 
 
 def seen_of_others(rows: Rows, agent: AgentId, turn: TurnId) -> list[Entry]:
-    """The entries of other agents that a turn was shown: what it stores now may hold their words."""
+    """Entries of other agents that a turn was shown: what it stores may hold their words."""
     sql = """SELECT e.* FROM turn_uses u JOIN archival_entries e ON e.id = u.row_id
              WHERE u.turn_id = ? AND u.kind = 'entry' AND e.agent_id <> ? ORDER BY e.n"""
     return to_entry.all(rows, sql, (turn, agent))
 
 
 def stands(rows: Rows, entry: EntryId) -> bool:
-    """Whether an entry is in use: found, shown, and not part of another."""
+    """Whether an entry is in use: neither retired nor merged."""
     return rows.one(f"SELECT 1 FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,)) is not None
 
 
 def is_of_upkeep(rows: Rows, entry: EntryId) -> bool:
-    """Whether a run of upkeep wrote its words, out of other entries."""
+    """Whether upkeep wrote the entry from other entries."""
     sql = "SELECT 1 FROM dream_items WHERE entry_id = ? AND action = 'made'"
     return rows.one(sql, (entry,)) is not None
 
 
 def turns_that_wrote(rows: Rows, entry: Entry) -> set[TurnId]:
-    """The turns that may have written an entry's words: its first, and all that used it before it was written last."""
+    """The turns that may have written an entry's text: its first, and all that used it before its last write."""
     found = set() if entry.turn is None else {entry.turn}
     written = max(filter(None, (entry.updated_at, entry.last_seen)))
     if written <= entry.created_at:
@@ -115,7 +115,7 @@ def turns_that_wrote(rows: Rows, entry: Entry) -> set[TurnId]:
 
 
 def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> list[Entry]:
-    """Those of the named entries and passages that the scope may use, in the order of their names."""
+    """Those of the entries and passages that the scope may use, in the given order."""
     condition, parameters = scope.sql("audience")
     return to_entry.all(
         rows,
@@ -126,7 +126,7 @@ def by_ids(rows: Rows, agent: AgentId, ids: Iterable[EntryId], scope: Scope) -> 
 
 
 def categories(rows: Rows, agent: AgentId, scope: Scope) -> dict[str, int]:
-    """The categories in use, in order, and how many entries each has itself."""
+    """The categories in use, in order, with the number of entries directly in each."""
     condition, parameters = scope.sql("audience")
     found = rows.all(
         f"SELECT category, count(*) FROM archival_entries WHERE agent_id = ? AND category <> '' AND {WHOLE} "
@@ -137,7 +137,7 @@ def categories(rows: Rows, agent: AgentId, scope: Scope) -> dict[str, int]:
 
 
 def family_of(rows: Rows, entry: EntryId) -> list[EntryId]:
-    """An entry with its chunks and, however far back, what it superseded; and what was made of these by expanding."""
+    """An entry with its chunks, everything that it superseded (recursively), and what was expanded from these."""
     found = rows.all(
         "WITH RECURSIVE family (id) AS (SELECT ? UNION SELECT e.id FROM archival_entries e, family f "
         "WHERE e.parent_entry_id = f.id OR e.superseded_by = f.id) SELECT id FROM family",
@@ -148,7 +148,7 @@ def family_of(rows: Rows, entry: EntryId) -> list[EntryId]:
 
 
 def made_of(rows: Rows, sources: Iterable[EntryId]) -> list[EntryId]:
-    """What was made of these by expanding them, and of nothing else; with what that was merged into."""
+    """Entries that were expanded only from these, and the entries that those were merged into."""
     found = rows.all(
         """WITH RECURSIVE source (id) AS (SELECT value FROM json_each(?)),
            made (id) AS (
@@ -163,5 +163,5 @@ def made_of(rows: Rows, sources: Iterable[EntryId]) -> list[EntryId]:
 
 
 def standing(rows: Rows, entry: EntryId) -> Entry | None:
-    """An entry that is in use, whoever may know it: for work on rows that nobody is shown."""
+    """An entry that is in use, without a scope: for work whose rows nobody is shown."""
     return to_entry.first(rows, f"SELECT * FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,))

@@ -1,4 +1,4 @@
-"""Storing archival entries: new, reinforced, extended, added to, in passages when long; and forgetting them."""
+"""Writing archival entries: create, reinforce, extend, append, cut into passages; and forget."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,11 +30,11 @@ from memory.store.ids import AgentId, EntryId, TurnId, new_id
 RETIRED_BEFORE = "archived_at IS NOT NULL AND archived_at < ? ORDER BY archived_at, n"
 
 MARKS = " .!?…"
-"""What may close a sentence without making it another one."""
+"""Marks at the end of a sentence that do not make it a different one."""
 _INDEXED = 64
-_BEGINNING = f"substr(rtrim(content, '{MARKS}'), 1, {_INDEXED})"  # as the index `archival_begins` has it
+_BEGINNING = f"substr(rtrim(content, '{MARKS}'), 1, {_INDEXED})"  # as in the index `archival_begins`
 _USUAL_IMPORTANCE = NewEntry.importance
-_LEAST_EXTENDED = 8  # characters: shorter words begin too many sentences
+_LEAST_EXTENDED = 8  # characters: many sentences begin with shorter words
 
 BEGUN_BY = f"""SELECT * FROM archival_entries WHERE agent_id = :agent AND audience = :audience
     AND {_BEGINNING} IN (SELECT value FROM json_each(:begins)) AND person_id IS :person AND parent_entry_id IS NULL
@@ -44,20 +44,20 @@ BEGUN_BY = f"""SELECT * FROM archival_entries WHERE agent_id = :agent AND audien
 
 
 def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
-    """Store an entry, or reinforce the living one that holds the same words of the same person and audience.
+    """Store an entry, or reinforce the existing one with the same words, person and audience.
 
-    The same are words that differ in their closing marks alone; where the new words go on after those of an entry
-    that stands, that entry is extended to them. It keeps its label, category and metadata where it has them, takes on
-    what it had not, and is as important as the more important of both; `not_taken` says what was left. No other
-    likeness counts: "likes tea" and "likes no tea" are two entries. Raises `Refused` for empty or too long content, a
-    label that it would take on and another entry of the audience has, or a malformed field.
+    Words are the same if they differ only in closing marks; if the new words continue those of an existing entry, that
+    entry is extended. It keeps its label, category and metadata, takes over those it lacked, and gets the higher
+    importance of both; `not_taken` says what was dropped. No other similarity counts: "likes tea" and "likes no tea"
+    are two entries. Raises `Refused` for empty or too long content, a label that another entry of the audience has, or
+    a malformed field.
     """
     new = checked(new)
     same = begun_by(tx, agent, new)
     if new.label is not None and (same is None or same.label is None):
         require_unused_label(tx, agent, new.label, new.origin.scope.audience)
     if same is not None:
-        tx.run("DELETE FROM entry_expansions WHERE entry_id = ?", (same.id,))  # from now on it was said by itself
+        tx.run("DELETE FROM entry_expansions WHERE entry_id = ?", (same.id,))  # it was said by itself
         return reinforce(tx, same, new, now)
     entry = made_new(agent, new, now)
     before = journal.image(tx, entry.turn, entry.id)
@@ -67,7 +67,7 @@ def insert(tx: Tx, agent: AgentId, new: NewEntry, now: datetime) -> Entry:
 
 
 def made_new(agent: AgentId, new: NewEntry, now: datetime) -> Entry:
-    """An entry as it is when it is stored first."""
+    """A new entry with its initial values."""
     origin = new.origin
     return Entry(
         id=EntryId(new_id("ent")),
@@ -91,7 +91,7 @@ def made_new(agent: AgentId, new: NewEntry, now: datetime) -> Entry:
 
 
 def put(tx: Tx, entry: Entry) -> Entry:
-    """Write an entry that stands nowhere yet, as it is."""
+    """Insert a new entry."""
     key: dict[str, Value] = {"id": entry.id, "agent_id": entry.agent, "created_at": entry.created_at}
     tx.insert("archival_entries", {**key, **columns_of(entry)})
     _store_passages(tx, entry)
@@ -99,7 +99,7 @@ def put(tx: Tx, entry: Entry) -> Entry:
 
 
 def take_along(tx: Tx, entry: Entry, sources: Sequence[Entry], turn: TurnId | None, now: datetime) -> Entry:
-    """Let an entry belong to whoever's words these sources hold too: it goes when one of their messages does."""
+    """Add the people and messages of these sources to an entry, so that it is deleted with any of the messages."""
     if not sources:
         return entry
     people = dict.fromkeys([*entry.people, *(person for each in sources for person in each.people)])
@@ -130,12 +130,12 @@ def append(tx: Tx, agent: AgentId, label_or_id: str, text: str, origin: Origin, 
 
 
 def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.By | None = None) -> Deleted:
-    """Forget an entry, its chunks, what it superseded and what was made of it: rows, words in the index, notes of use.
+    """Delete an entry, its chunks, what it superseded and what was expanded from it, with index and use records.
 
-    What is deleted `by` a turn that nobody watches is kept for a while, so that it can be put back.
-    Raises `EntryNotFound` when the scope may use none of that label or id.
+    If an unattended turn deletes it (`by`), it is kept for a while, so that it can be restored. Raises `EntryNotFound`
+    if the scope may use no entry of that label or id.
     """
-    entry = read(tx, agent, label_or_id, scope)  # the whole entry, also for the id of a passage
+    entry = read(tx, agent, label_or_id, scope)  # the whole entry, even for a passage's id
     messages, family = derived_messages(tx, entry), family_of(tx, entry.id)
     wholes = {each: journal.image(tx, by.turn, each) for each in family if "." not in each} if by else {}
     if by is None or not any(wholes.values()):
@@ -148,7 +148,7 @@ def delete(tx: Tx, agent: AgentId, label_or_id: str, scope: Scope, by: journal.B
 
 
 def put_back(tx: Tx, image: Mapping[str, Any]) -> Entry:
-    """Let an entry be as it was, whether it still stands or not. Raises `Refused` when its label is taken."""
+    """Restore an entry from an earlier row, whether it exists or not. Raises `Refused` if its label is taken."""
     identifier, audience = EntryId(image["id"]), Audience(image["audience"])
     taken = tx.one(
         "SELECT 1 FROM archival_entries WHERE agent_id = ? AND label = ? AND audience = ? AND id <> ?",
@@ -178,7 +178,7 @@ def require_unused_label(rows: Rows, agent: AgentId, label: str, audience: Audie
 
 
 def begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
-    """The entry whose words are the new ones, or with which they begin; the longest."""
+    """The longest entry whose words equal or begin the new ones."""
     found = rows.all(
         BEGUN_BY,
         {
@@ -199,14 +199,14 @@ def begun_by(rows: Rows, agent: AgentId, new: NewEntry) -> Entry | None:
 
 
 def _beginnings(text: str) -> list[str]:
-    """What the index may hold of an entry that is this text or a part of it from its beginning, up to a word's end."""
+    """What the index may hold for entries whose text equals this one or begins it, up to the end of a word."""
     ends = [at for at in range(min(len(text), _INDEXED + 1)) if not text[at].isalnum()]
     short = {text[:at].rstrip(MARKS) for at in ends}
     return sorted({part for part in short if part} | {text.rstrip(MARKS)[:_INDEXED], text[:_INDEXED]})
 
 
 def reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:
-    """Let an entry stand stronger, since its words were said again, extended where they went on."""
+    """Reinforce an entry because its words were said again; extend it if they went on."""
     longer = new.content if len(new.content.rstrip(MARKS)) > len(entry.content.rstrip(MARKS)) else entry.content
     stronger = replace(
         entry,
@@ -224,7 +224,7 @@ def reinforce(tx: Tx, entry: Entry, new: NewEntry, now: datetime) -> Entry:
 
 
 def not_taken(entry: Entry, new: NewEntry) -> list[str]:
-    """What the entry that `insert` gave has otherwise than was wanted, since it stood before; in words."""
+    """In words: how the entry that `insert` returned differs from the wanted one, since it existed before."""
     new = checked(new)
     keys = sorted(key for key, value in new.metadata.items() if entry.metadata.get(key) != value)
     tags = [tag for tag in new.tags if tag not in entry.tags]
@@ -243,7 +243,7 @@ def not_taken(entry: Entry, new: NewEntry) -> list[str]:
 
 
 def store(tx: Tx, entry: Entry, turn: TurnId | None, now: datetime | None = None) -> Entry:
-    """Write a changed entry; its turn stays the first one, a further one, at `now`, is noted as using it."""
+    """Update an entry; its first turn stays, and a further one is recorded as using it at `now`."""
     before = journal.image(tx, turn, entry.id)
     columns = columns_of(replace(entry, turn=entry.turn or turn))
     assignments = ", ".join(f"{column} = :{column}" for column in columns)
@@ -259,7 +259,7 @@ def store(tx: Tx, entry: Entry, turn: TurnId | None, now: datetime | None = None
 
 
 def _store_passages(tx: Tx, entry: Entry) -> None:
-    """Make the rows by whose words a long entry is found; the entry's own row keeps the whole."""
+    """Create the passages by which a long entry is found; the entry's own row keeps the whole text."""
     tx.run("DELETE FROM archival_entries WHERE parent_entry_id = ?", (entry.id,))
     passages = passages_of(entry.content)
     if len(passages) == 1:
@@ -281,7 +281,7 @@ def _store_passages(tx: Tx, entry: Entry) -> None:
 
 
 def remove(tx: Tx, entries: Iterable[EntryId]) -> int:
-    """Take entries away by id, for what follows a deletion; how many there were."""
+    """Remove entries by id, as a consequence of a deletion; returns how many existed."""
     named = list(entries)
     journal.forget(tx, named)
     return _take_away(tx, named)
@@ -296,11 +296,11 @@ def _take_away(tx: Tx, named: Sequence[EntryId]) -> int:
 
 
 def retire(tx: Tx, entries: Iterable[EntryId], into: EntryId | None, now: datetime) -> int:
-    """Take entries out of use without losing them: nothing finds them any more. `into` is what they became part of."""
+    """Take entries out of use without deleting them: nothing finds them. `into` is the entry they were merged into."""
     sql = """UPDATE archival_entries SET archived_at = ?, superseded_by = ? WHERE archived_at IS NULL
              AND superseded_by IS NULL AND parent_entry_id IS NULL AND id IN (SELECT value FROM json_each(?))"""
     named = json.dumps(list(entries))
-    if into is not None:  # what was made of them is made of that now
+    if into is not None:  # what was expanded from them belongs to it now
         carry = """INSERT INTO entry_expansions (source_id, entry_id) SELECT DISTINCT ?, entry_id FROM entry_expansions
                    WHERE source_id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
         tx.run(carry, (into, named))
@@ -308,20 +308,20 @@ def retire(tx: Tx, entries: Iterable[EntryId], into: EntryId | None, now: dateti
 
 
 def restore(tx: Tx, entries: Iterable[EntryId]) -> int:
-    """Let retired entries stand again as they were; how many."""
+    """Bring retired entries back into use unchanged; returns how many."""
     sql = """UPDATE archival_entries SET archived_at = NULL, superseded_by = NULL
              WHERE archived_at IS NOT NULL AND id IN (SELECT value FROM json_each(?))"""
     return tx.run(sql, (json.dumps(list(entries)),))
 
 
 def purge(tx: Tx, before: datetime) -> int:
-    """Forget what was retired before then, the oldest first, with its notes of use; how many."""
+    """Delete entries retired before then, oldest first, with their use records; returns how many."""
     found = tx.all(f"SELECT id FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1000", (before,))
     return remove(tx, [row["id"] for row in found])
 
 
 def any_to_purge(rows: Rows, before: datetime) -> bool:
-    """Whether `purge` would forget anything."""
+    """Whether `purge` would delete anything."""
     return rows.one(f"SELECT 1 FROM archival_entries WHERE {RETIRED_BEFORE} LIMIT 1", (before,)) is not None
 
 
@@ -329,27 +329,27 @@ def any_to_purge(rows: Rows, before: datetime) -> bool:
 
 
 def origin_of(source: Entry) -> Origin:
-    """Where the words come from of whatever is made of an entry."""
+    """The origin of whatever is derived from an entry."""
     person, message = next(iter(source.people), None), next(iter(source.messages), None)
     return Origin(Scope(source.audience), source.trust, person, message, source.turn)
 
 
 def derive(tx: Tx, source: Entry, new: NewEntry, now: datetime) -> Entry | None:
-    """Keep something that was made of an entry; None when that very entry says it.
+    """Store something derived from an entry; None if that entry itself says it.
 
-    Where another one says it already in the same words, that is strengthened instead. Raises `Refused` as `insert`.
+    If another entry already says it in the same words, that one is reinforced. Raises `Refused` as `insert`.
     """
     new = checked(replace(new, origin=origin_of(source), label=None))
     same = begun_by(tx, source.agent, new)
     if same is None or same.content.rstrip(MARKS) != new.content.rstrip(MARKS):
         whole = replace(made_new(source.agent, new, now), people=source.people, messages=source.messages)
-        made = put(tx, whole)  # whoever takes back what a night stored takes this along with it
+        made = put(tx, whole)  # undoing a run of upkeep undoes this, too
         _link(tx, source.id, made.id)
         return made
     if same.id == source.id:
         return None
     if tx.one("SELECT 1 FROM entry_expansions WHERE entry_id = ?", (same.id,)) is not None:
-        _link(tx, source.id, same.id)  # it was only ever made of others, and of this one now
+        _link(tx, source.id, same.id)  # it was only ever derived from others, and now from this one
     return reinforce(tx, same, new, now)
 
 

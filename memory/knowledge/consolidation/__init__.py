@@ -1,8 +1,8 @@
-"""What upkeep makes of archival entries while nobody talks: which are candidates, what may be done, and undoing it.
+"""Upkeep of archival entries: which are candidates, what may be done with them, and undoing it.
 
-Nothing here asks a model. `candidates` chooses, whoever thinks makes a `Plan` of it, and `apply` carries it out in one
-transaction that holds every promise by itself: the loss bound, specifics that survive, one person's words, one
-audience, one trust. Whatever breaks one raises `Broken`, and nothing has changed.
+Nothing here asks a model. `candidates` chooses, the caller's model or rules make a `Plan`, and `apply` carries it out
+in one transaction that checks every promise itself: the loss bound, specifics that survive, one person's words, one
+audience, one trust. A plan that breaks one raises `Broken` and changes nothing.
 """
 
 from memory.knowledge.consolidation.apply import Broken as Broken

@@ -1,7 +1,7 @@
-"""Carrying a plan out, in one transaction that trusts nobody: every promise is checked here against the rows.
+"""Applies a plan in one transaction that trusts nobody: every promise is checked here against the rows.
 
-What changed since it was read is left as it is. New rows stand before old ones are retired. Afterwards the whole is
-audited; whatever does not hold raises `Broken`, which rolls everything back.
+Entries that changed since they were read are skipped. New rows are written before old ones are retired. Then the result
+is audited; any violation raises `Broken`, which rolls everything back.
 """
 
 import json
@@ -30,7 +30,7 @@ STRONG_REINFORCEMENT, STRONG_IMPORTANCE = 5, 0.8
 
 
 class Broken(StoreError):
-    """A plan would have broken a promise, or did: nothing of it was done."""
+    """A plan broke a promise, or would have; nothing of it was applied."""
 
 
 @dataclass
@@ -58,24 +58,24 @@ class _Course:
         return self.tallies[agent]
 
     def note(self, item: Item, action: str, entry: Entry, into: EntryId | None = None, before: str = "{}") -> None:
-        """Write down what was done to an entry, and how it is now."""
+        """Record what was done to an entry, and its result."""
         values = {"run_id": self.run, "agent_id": entry.agent, "pass": item.by, "action": action, "entry_id": entry.id}
         told = {"into_id": into, "before": before, "after": digest_of(entry), "audience": entry.audience}
         self.tx.insert("dream_items", {**values, **told, "trust": int(entry.trust)})
 
 
 def apply(tx: Tx, plan: Plan, now: datetime) -> str:
-    """Do what a plan says; the id of the run, empty when it came to nothing that has to be told.
+    """Apply a plan; returns the run's id, empty if nothing worth reporting was done.
 
-    Raises Broken when it would retire more than it may or what it may not, lose what an entry says, or join what does
-    not belong together.
+    Raises Broken if the plan would retire too much or the wrong entries, lose what an entry says, or merge entries that
+    do not belong together.
     """
     run = run_records.begin_run(tx, now, "done", plan.notes)
     course = _Course(tx, run, now)
     for item in plan.items:
         course.tally(_agent_of(item))
     for item in sorted(plan.items, key=lambda each: not isinstance(each, Linked)):
-        _do(course, item)  # what entries say is noted first, so that a merge takes it along
+        _do(course, item)  # relations come first, so that a merge takes them over
     for mark in plan.marks:
         run_records.put_mark(tx, mark, now)
     for entry in plan.again:
@@ -125,7 +125,7 @@ def _do(course: _Course, item: Item) -> None:
 
 
 def _unchanged(course: _Course, entries: Sequence[Entry]) -> bool:
-    """Whether they stand as they were read; if not, they are left."""
+    """Whether entries are unchanged since they were read; if not, they are skipped."""
     named = json.dumps([entry.id for entry in entries])
     found = course.tx.all("SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(?))", (named,))
     now = {row["id"]: to_entry(row) for row in found if row["archived_at"] is None and row["superseded_by"] is None}
@@ -156,7 +156,7 @@ def _merge(course: _Course, item: Merge) -> None:
 
 
 def _joined(sources: Sequence[Entry], item: Merge, now: datetime) -> Entry:
-    """The entry that sources become: as old as the oldest, trusted as little as the least, said as often as all."""
+    """The merge of several entries: the oldest date, the lowest trust, and the sum of reinforcements."""
     first = sources[0]
     seen = [entry.last_seen for entry in sources if entry.last_seen is not None]
     metadata = {key: value for entry in sources for key, value in entry.metadata.items()}
@@ -179,7 +179,7 @@ def _joined(sources: Sequence[Entry], item: Merge, now: datetime) -> Entry:
 
 
 def _checked(content: str, category: str, tags: Sequence[str]) -> NewEntry:
-    nobody = Origin(Scope(OWNER), Trust.WEB)  # only the words are looked at
+    nobody = Origin(Scope(OWNER), Trust.WEB)  # only the words are checked
     try:
         return checked(NewEntry(content, nobody, category=category, tags=tuple(tags)[:MAX_TAGS]))
     except Refused as error:
@@ -217,7 +217,7 @@ def _link(course: _Course, item: Linked) -> None:
     _require(all(graph.says(item.entry, each) for each in item.triples), "a name would be noted that no entry says")
     entry = item.entry
     sql = """SELECT 1 FROM archival_entries WHERE id = ? AND content = ? AND audience = ? AND trust = ?
-             AND archived_at IS NULL AND superseded_by IS NULL"""  # its category may have been mended in this very run
+             AND archived_at IS NULL AND superseded_by IS NULL"""  # this very run may have changed its category
     if course.tx.one(sql, (entry.id, entry.content, entry.audience, int(entry.trust))) is None:
         course.left += 1
     else:
@@ -258,7 +258,7 @@ def _learn(course: _Course, item: Learned) -> None:
 
 
 def _audit(course: _Course) -> None:
-    """What must hold after every run, read from the rows themselves."""
+    """Check what must hold after every run, from the rows themselves."""
     tx, run = course.tx, course.run
     orphans = """SELECT 1 FROM archival_entries e WHERE e.superseded_by IS NOT NULL
                  AND NOT EXISTS (SELECT 1 FROM archival_entries m WHERE m.id = e.superseded_by)"""
@@ -292,7 +292,7 @@ def _require(holds: object, why: str) -> None:
 
 @dataclass(frozen=True)
 class Undone:
-    """A run that was taken back, but for `gone` entries that were taken away since, and what was `allowed` since."""
+    """A run that was undone; `gone` entries were deleted since and `allowed` ones approved since."""
 
     run: Run
     gone: int
@@ -300,9 +300,9 @@ class Undone:
 
 
 def undo(tx: Tx, now: datetime) -> Undone:
-    """Undo the newest run that changed something. What a person said yes to since is theirs by now, and stays.
+    """Undo the newest run that changed something. What a person has approved since is theirs and stays.
 
-    Raises Refused when there is nothing to undo, or an entry was changed otherwise since: then nothing is undone.
+    Raises Refused if there is nothing to undo, or if an entry was changed since: then nothing is undone.
     """
     run = run_records.newest_done(tx)
     if run is None:
@@ -334,7 +334,7 @@ def undo(tx: Tx, now: datetime) -> Undone:
 
 
 def _tell(tx: Tx, run: Run, stays: Set[tuple[AgentId, Audience]], now: datetime) -> None:
-    """Who read of the run in the activity reads there that it was undone."""
+    """Mark the run as undone in the activity log."""
 
     def but(agent: AgentId, audience: Audience) -> str:
         return gettext_lazy(", except what somebody approved") if (agent, audience) in stays else ""
@@ -343,7 +343,7 @@ def _tell(tx: Tx, run: Run, stays: Set[tuple[AgentId, Audience]], now: datetime)
 
 
 def _entry(tx: Tx, identifier: EntryId) -> tuple[Entry, bool]:
-    """An entry, and whether it is out of use."""
+    """An entry, and whether it is retired."""
     row = tx.one("SELECT * FROM archival_entries WHERE id = ?", (identifier,))
     if row is None:
         raise AssertionError("what is noted of an entry goes with it")
@@ -351,7 +351,7 @@ def _entry(tx: Tx, identifier: EntryId) -> tuple[Entry, bool]:
 
 
 def _is_as_left(item: Noted, entry: Entry, retired: bool) -> bool:
-    """Whether an entry is as the run left it; one that stands again already is as it was before."""
+    """Whether an entry is as the run left it; a restored one, whether it is as before the run."""
     if digest_of(entry) != item.after:
         return False
     return retired == item.waiting or item.action in ("merged", "retired")

@@ -1,9 +1,9 @@
-"""Which entries a run looks at: those that are new or whose words changed, and what is nearly the same as them.
+"""Chooses the entries for a run: new or changed ones, and others that are nearly the same.
 
-Chosen by code, so that a model never sees the whole store and can neither touch nor lose what it was not shown. Memory
-is bounded by what is new (`MOST_NEW` entries of an agent in one run, the oldest first); of the others one slice is
-held at a time. Two entries are near when their words overlap by `NEAR_WORDS` (Jaccard), or their vectors by
-`NEAR_COSINE`; both are what RockBot's store uses for the same question.
+Code chooses, so that a model never sees the whole store and can neither change nor lose what it was not shown. The size
+of a run is bounded by what is new (`MOST_NEW` entries of an agent, oldest first); other entries are read one slice at a
+time. Two entries are near if their words overlap by `NEAR_WORDS` (Jaccard), or their vectors by `NEAR_COSINE`;
+RockBot's store uses both values for the same question.
 """
 
 import json
@@ -27,12 +27,12 @@ from memory.store.ids import AgentId, MessageId, PersonId
 NEAR_WORDS = 0.6
 NEAR_COSINE = 0.88
 LONGEST = 2_000
-"""Characters: longer entries are kept in passages, and are left alone."""
+"""Characters: longer entries are cut into passages, and are skipped."""
 MOST_NEW = 400
 _MOST_CLUSTER = 3
 _SLICE = 5_000
 _MOST_COMPARED = 200  # entries that one is compared with by words
-_MOST_ASKED = 24  # entries whose neighbours are asked for by vector
+_MOST_ASKED = 24  # entries whose neighbors are looked up by vector
 _NEIGHBOURS = 4
 
 STRONG = "reinforcement >= 5 OR importance >= 0.8"
@@ -45,14 +45,14 @@ _UNDONE = """id NOT IN (SELECT i.entry_id FROM dream_items i JOIN dream_runs r O
 
 @dataclass(frozen=True)
 class Choice:
-    """What a run may look at for one agent, by part. `clusters` are entries that are near each other."""
+    """What a run may process for one agent, by part. `clusters` are groups of similar entries."""
 
     new: Mapping[Part, Sequence[Entry]] = field(default_factory=dict)
     clusters: Mapping[Part, Sequence[tuple[Entry, ...]]] = field(default_factory=dict)
     position: Mapping[Part, int] = field(default_factory=dict)
-    """How far the pass has come when this is done."""
+    """How far the pass will have come after this run."""
     more: bool = False
-    """Whether some that are new have to wait for the next run."""
+    """Whether some new entries have to wait for the next run."""
 
 
 @dataclass
@@ -65,7 +65,7 @@ class _New:
 
 
 def choose(rows: Rows, agent: AgentId, of: Pass) -> Choice:
-    """The candidates of a pass among the entries of an agent: none where nothing is new since its marks."""
+    """The candidates of a pass among an agent's entries; none if nothing is new since its marks."""
     new, position, more = _since(rows, agent, of)
     others = _neighbours(rows, agent, new)
     _ask_vectors(rows, agent, new, others)
@@ -76,13 +76,13 @@ def choose(rows: Rows, agent: AgentId, of: Pass) -> Choice:
 
 
 def fresh(rows: Rows, agent: AgentId, of: Pass) -> Choice:
-    """The same without what is near to them."""
+    """The same without similar older entries."""
     new, position, more = _since(rows, agent, of)
     return Choice(_by_part(new), {}, position, more)
 
 
 def _since(rows: Rows, agent: AgentId, of: Pass) -> tuple[list[_New], dict[Part, int], bool]:
-    """What is new since a pass's marks, how far it comes with that, and whether more has to wait."""
+    """What is new since a pass's marks, the marks after it, and whether more has to wait."""
     found = rows.all(
         f"""SELECT c.seq, e.* FROM dream_changes c CROSS JOIN archival_entries e ON e.n = c.n
             LEFT JOIN dream_marks m ON m.pass = :pass AND m.agent_id = e.agent_id AND m.audience = e.audience
@@ -111,7 +111,7 @@ def _part(row: Row) -> Part:
 
 
 def _usable(row: Row) -> bool:
-    """What somebody has to say yes to is theirs to decide about."""
+    """Entries that wait for a person's approval are for that person to decide about."""
     return not json.loads(row["metadata"]).get("requires_user_permission")
 
 
@@ -124,14 +124,13 @@ def _new(row: Row) -> _New:
 
 
 def _neighbours(rows: Rows, agent: AgentId, new: Sequence[_New]) -> dict[str, Entry]:
-    """Entries that share enough words with a new one, by id; notes them in `near`.
+    """Entries that share enough words with a new one, by id; records the pairs in `near`.
 
-    Who overlaps with a text by so much has at least one of its rarest words, whichever those are: only entries that
-    have one are compared.
+    An entry with that much overlap has at least one of the text's rarest words, so only entries with one are compared.
     """
     parts = {each.kin.part for each in new}
     seen: Counter[str] = Counter()
-    for _, _, words in islice(_slices(rows, agent, parts), _SLICE):  # enough to say which words are rare
+    for _, _, words in islice(_slices(rows, agent, parts), _SLICE):  # enough to tell which words are rare
         seen.update(words)
     marked: dict[Part, dict[str, list[_New]]] = {part: {} for part in parts}
     for each in new:
@@ -153,7 +152,7 @@ def _neighbours(rows: Rows, agent: AgentId, new: Sequence[_New]) -> dict[str, En
 
 
 def _note(rows: Rows, wanted: Mapping[str, Sequence[_New]]) -> dict[str, Entry]:
-    """Read entries that are near to new ones, and note those that may become one with them."""
+    """Read entries near to new ones, and record those that may be merged with them."""
     others: dict[str, Entry] = {}
     sql = f"SELECT * FROM archival_entries WHERE id IN (SELECT value FROM json_each(?)) AND {_OPEN} AND {_UNDONE}"
     for row in rows.all(sql, (json.dumps(list(wanted)),)) if wanted else []:
@@ -166,7 +165,7 @@ def _note(rows: Rows, wanted: Mapping[str, Sequence[_New]]) -> dict[str, Entry]:
 
 
 def _slices(rows: Rows, agent: AgentId, parts: Iterable[Part]) -> Iterator[tuple[str, Part, frozenset[str]]]:
-    """Every entry of these parts with its words, a slice at a time."""
+    """All entries of these parts with their words, a slice at a time."""
     wanted = {(part.audience, int(part.trust)): part for part in parts}
     last = -1
     while wanted:
@@ -188,7 +187,7 @@ def _slices(rows: Rows, agent: AgentId, parts: Iterable[Part]) -> Iterator[tuple
 
 
 def _ask_vectors(rows: Rows, agent: AgentId, new: Sequence[_New], others: dict[str, Entry]) -> None:
-    """Note what is near by meaning to new entries that have a vector and no neighbour by words; the newest first."""
+    """Record entries with vectors near to new ones that have no neighbor by words; newest first."""
     asked = 0
     for each in reversed(new):
         found = None if each.near else vectors.of_entry(rows, each.entry.id)
@@ -210,7 +209,7 @@ def _ask_vectors(rows: Rows, agent: AgentId, new: Sequence[_New], others: dict[s
 
 
 def _clusters(new: Sequence[_New], others: Mapping[str, Entry]) -> list[tuple[Entry, ...]]:
-    """Entries that are near each other, at most three together, the oldest first; each in one cluster alone."""
+    """Groups of at most three similar entries, oldest first; each entry is in one group only."""
     known = {each.entry.id: each.entry for each in new} | dict(others)
     head: dict[str, str] = {key: key for key in known}
 
@@ -238,13 +237,13 @@ def _clusters(new: Sequence[_New], others: Mapping[str, Entry]) -> list[tuple[En
 
 
 REACH = timedelta(days=30)
-"""How far back something may have been said to count as an occurrence."""
+"""How old a message may be to count as an occurrence."""
 _MOST_READ, _MOST_SHOWN = 1_000, 120
 
 
 @dataclass(frozen=True)
 class Saying:
-    """A message of a person that an agent answered."""
+    """A person's message that an agent answered."""
 
     id: MessageId
     person: PersonId
@@ -253,7 +252,7 @@ class Saying:
 
 
 def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence[Saying]]:
-    """What was said lately to an agent, by part, the oldest first; only parts in which something is new."""
+    """Recent messages to an agent, by part, oldest first; only parts with something new."""
     found = rows.all(
         """SELECT m.id, m.person_id, m.speaker, m.content, m.audience, m.trust
            FROM messages m JOIN turns t ON t.id = m.batch_id

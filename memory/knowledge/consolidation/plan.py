@@ -1,4 +1,4 @@
-"""What is to be done with entries: a value that was thought out beforehand, and is checked again when it is done."""
+"""A plan of changes to entries: made in advance as a plain value, and checked again when it is applied."""
 
 import hashlib
 import json
@@ -12,28 +12,28 @@ from memory.people.audience import Audience, Trust
 from memory.store.ids import AgentId, MessageId, PersonId
 
 OWN_KINDS = ("anti-patterns", "user-preferences")
-"""Categories whose entries are only ever merged with others of the same category."""
+"""Categories whose entries are only merged with others of the same category."""
 
 
 class Pass(StrEnum):
-    """Kinds of upkeep; each has its own marks and does not need the others."""
+    """Kinds of upkeep; each has its own marks and works without the others."""
 
     DUPLICATES = "duplicates"
     """The same said twice, merged by rule."""
     CONSOLIDATION = "consolidation"
-    """What needs judgement: near-duplicates, noise, categories and tags."""
+    """What needs judgment: near-duplicates, noise, categories and tags."""
     LESSONS = "lessons"
     """Anti-patterns from corrections."""
     PREFERENCES = "preferences"
     """What people seem to want, from what they said."""
     ENTITIES = "entities"
-    """Who and what entries speak of, and how these belong together."""
+    """Who and what entries mention, and how these are related."""
     CONTRADICTIONS = "contradictions"
-    """What says otherwise than something newer, or than a correction."""
+    """What contradicts something newer, or a correction."""
 
 
 class Part(NamedTuple):
-    """Entries of one agent, audience and trust: what a pass looks at together, and never beyond."""
+    """Entries of one agent, audience and trust: what a pass looks at together."""
 
     agent: AgentId
     audience: Audience
@@ -41,7 +41,7 @@ class Part(NamedTuple):
 
 
 class Kin(NamedTuple):
-    """Entries that may become one: of a part, of the same people, of the same kind."""
+    """Entries that may be merged: of one part, the same people and the same kind."""
 
     part: Part
     people: tuple[PersonId, ...]
@@ -50,7 +50,7 @@ class Kin(NamedTuple):
 
 @dataclass(frozen=True)
 class Merge:
-    """Entries that become a new one of these words."""
+    """Entries to be merged into a new one with these words."""
 
     by: Pass
     sources: tuple[Entry, ...]
@@ -67,7 +67,7 @@ class Retire:
 
 @dataclass(frozen=True)
 class Refine:
-    """An entry that gets another category and other tags."""
+    """An entry to get another category and other tags."""
 
     by: Pass
     entry: Entry
@@ -77,7 +77,7 @@ class Refine:
 
 @dataclass(frozen=True)
 class Learned:
-    """A new entry from what one person said; `waiting` is one that is not used before they said yes."""
+    """A new entry from what one person said; a `waiting` one is not used before they approve it."""
 
     by: Pass
     part: Part
@@ -88,7 +88,7 @@ class Learned:
 
 @dataclass(frozen=True)
 class Linked:
-    """What an entry says of whom and what it speaks of."""
+    """The relations between things that an entry mentions."""
 
     by: Pass
     entry: Entry
@@ -100,7 +100,7 @@ Item: TypeAlias = Merge | Retire | Refine | Learned | Linked
 
 @dataclass(frozen=True)
 class Mark:
-    """How far a pass has come in a part; stored with what came of it."""
+    """How far a pass has come in a part; stored with the run's results."""
 
     of: Pass
     part: Part
@@ -109,13 +109,13 @@ class Mark:
 
 @dataclass(frozen=True)
 class Plan:
-    """All that one run does. `again` are entries that have to be looked at again: there was no room for them now."""
+    """Everything that one run does. `again` are entries for the next run: there was no room for them in this one."""
 
     items: tuple[Item, ...] = ()
     marks: tuple[Mark, ...] = ()
     again: tuple[Entry, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was left and why: words of ours, never of people."""
+    """What was skipped and why: words of ours, never of people."""
 
 
 def kin_of(entry: Entry) -> Kin:
@@ -124,7 +124,7 @@ def kin_of(entry: Entry) -> Kin:
 
 
 def digest_of(entry: Entry) -> str:
-    """Says whether an entry is as it was: its words, its place, and how often it was said."""
+    """A digest of an entry's words, place and reinforcement, to see whether it has changed."""
     told = [entry.content, entry.category, entry.tags, dict(entry.metadata), entry.importance, entry.reinforcement]
     where = [entry.label, entry.audience, int(entry.trust), entry.people, entry.messages]
     return hashlib.blake2b(json.dumps([told, where], sort_keys=True).encode(), digest_size=16).hexdigest()

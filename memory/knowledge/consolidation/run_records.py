@@ -1,4 +1,4 @@
-"""Runs as they are kept: what each did to which entry, how far each pass has come, and how much may still go."""
+"""Stored runs: what each did to which entry, how far each pass has come, and how much may still be retired."""
 
 import json
 from collections.abc import Sequence
@@ -18,16 +18,16 @@ from texts import packed, unpacked
 
 WEEK = timedelta(days=7)
 KEPT = timedelta(days=90)
-"""How long what was retired can be brought back, and runs are remembered."""
+"""How long retired entries can be restored and runs are kept."""
 TOLD = "dream"
-"""In the details of the events that tell of a run: its id."""
+"""The key of the run's id in the details of its events."""
 LEAST = 3
 _PASS_PERCENT, _WEEK_PERCENT = 5, 10
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run: `notes` say what was left and why, `retired` and the others are of all agents together."""
+    """One run: `notes` say what was skipped and why; `retired` and the other counts are of all agents together."""
 
     id: str
     at: datetime
@@ -37,12 +37,12 @@ class Run:
     made: int
     refined: int
     related: int
-    """Relations between people, places and things that it read out of entries and that still stand."""
+    """Relations that the run read out of entries and that still exist."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """What a run did to one entry; `content` is its words now, `into` the entry that it became part of."""
+    """What a run did to one entry; `content` is its current text, `into` the entry that it was merged into."""
 
     n: int
     agent: AgentId
@@ -67,7 +67,7 @@ def living(rows: Rows, agent: AgentId) -> int:
 
 
 def allowance(rows: Rows, agent: AgentId, now: datetime) -> int:
-    """How many entries of an agent may be retired now: 5 % in a run and 10 % in any seven days, but 3 in either."""
+    """How many entries of an agent may be retired now: 5 % per run and 10 % in any seven days, at least 3 in both."""
     standing = living(rows, agent)
     sql = """SELECT coalesce(sum(t.retired), 0) FROM dream_tallies t JOIN dream_runs r ON r.id = t.run_id
              WHERE t.agent_id = ? AND r.at > ? AND r.outcome = 'done'"""
@@ -79,13 +79,13 @@ def allowance(rows: Rows, agent: AgentId, now: datetime) -> int:
 
 
 def mark_of(rows: Rows, of: Pass, part: Part) -> int:
-    """How far a pass has come in a part; 0 before its first time."""
+    """How far a pass has come in a part; 0 before its first run."""
     sql = "SELECT mark FROM dream_marks WHERE pass = ? AND agent_id = ? AND audience = ? AND trust = ?"
     return rows.number(sql, (of, part.agent, part.audience, int(part.trust)))
 
 
 def put_mark(tx: Tx, mark: Mark, now: datetime) -> None:
-    """Keep how far it has come; it never goes back."""
+    """Store how far a pass has come; a mark never goes back."""
     part = mark.part
     values: dict[str, Value] = {"pass": mark.of, "agent_id": part.agent, "audience": part.audience}
     values |= {"trust": int(part.trust), "mark": mark.position, "at": now}
@@ -99,7 +99,7 @@ def put_mark(tx: Tx, mark: Mark, now: datetime) -> None:
 
 
 def begin_run(tx: Tx, now: datetime, outcome: str, notes: tuple[str, ...]) -> str:
-    """Write a run down, "refused" where what it wanted would have broken a promise; gives its id."""
+    """Record a run, "refused" if its plan would have broken a promise; returns its id."""
     run = new_id("drm")
     tx.insert("dream_runs", {"id": run, "at": now, "outcome": outcome, "notes": notes_text(notes)})
     return run
@@ -124,14 +124,14 @@ def latest_run(rows: Rows) -> Run | None:
 
 
 def latest_seen(rows: Rows, scope: Scope) -> Run | None:
-    """The newest that did anything which the scope may know; when others ran is nobody's to know there."""
+    """The newest run with changes that the scope may know; other runs are not revealed there."""
     condition, parameters = scope.sql("i.audience")
     having = f"WHERE r.id IN (SELECT i.run_id FROM dream_items i WHERE {condition}) GROUP BY r.id"
     return _run.first(rows, f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1", parameters)
 
 
 def newest_done(rows: Rows) -> Run | None:
-    """The newest that changed something and was not undone."""
+    """The newest run that changed something and was not undone."""
     having = "GROUP BY r.id HAVING r.outcome = 'done' AND retired + made + refined + related > 0"
     return _run.first(rows, f"{_RUNS} {having} ORDER BY r.at DESC, r.id DESC LIMIT 1")
 
@@ -140,13 +140,13 @@ _run = RowMapper(Run, notes=lambda row: tuple(map(unpacked, json.loads(row["note
 
 
 def items_of(rows: Rows, run: str) -> list[Item]:
-    """Everything a run did, for undoing it; an entry that was taken away since is not in it."""
+    """Everything a run did, for undoing it; without entries that were deleted since."""
     sql = f"{_ITEMS} WHERE i.run_id = ? ORDER BY i.n"
     return _item.all(rows, sql, (run,))
 
 
 def reported(rows: Rows, run: str, scope: Scope, limit: int) -> tuple[list[Item], int]:
-    """What a run did as far as the scope may know it, and how many changes there are that it may not know."""
+    """What a run did as far as the scope may know it, and the number of changes that it may not know."""
     condition, parameters = scope.sql("i.audience")
     found = rows.all(f"{_ITEMS} WHERE i.run_id = ? AND {condition} ORDER BY i.n LIMIT ?", (run, *parameters, limit))
     sql = f"SELECT count(*) FROM dream_items i WHERE i.run_id = ? AND NOT {condition}"
@@ -162,7 +162,7 @@ _item = RowMapper(Item, of="pass")
 
 
 def forget_runs(tx: Tx, before: datetime) -> int:
-    """Forget runs from before then with all that they noted; how many."""
+    """Delete runs from before then with all their records; returns how many."""
     tx.run("DELETE FROM dream_items WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (before,))
     tx.run("DELETE FROM dream_tallies WHERE run_id IN (SELECT id FROM dream_runs WHERE at < ?)", (before,))
     return tx.run("DELETE FROM dream_runs WHERE at < ?", (before,))
@@ -179,12 +179,12 @@ _WAITING = f"{_ALL} AND person_id IN (SELECT value FROM json_each(?))"
 
 
 def pending_of_people(rows: Rows, people: Sequence[PersonId]) -> list[Entry]:
-    """What waits for one of these people, the oldest first."""
+    """What waits for one of these people, oldest first."""
     return to_entry.all(rows, f"{_WAITING} ORDER BY n", (json.dumps(list(people)),))
 
 
 def pending_of_run(rows: Rows, run: str) -> list[Entry]:
-    """What a run of upkeep inferred that waits, of everybody: for those who are asked."""
+    """What a run inferred that waits for approval, of everybody: for those who are asked."""
     sql = f"{_ALL} AND id IN (SELECT entry_id FROM dream_items WHERE run_id = ? AND action = 'made') ORDER BY n"
     return to_entry.all(rows, sql, (run,))
 
@@ -195,7 +195,7 @@ def pending_of_id(rows: Rows, identifier: EntryId) -> Entry | None:
 
 
 def answer_pending(tx: Tx, identifier: str, people: Sequence[PersonId], *, yes: bool) -> Entry | None:
-    """Use it from now on, or forget it; None when nothing of theirs waits under that id."""
+    """Approve or forget one that waits; None if nothing of these people waits under that id."""
     entry = to_entry.first(tx, f"{_WAITING} AND id = ?", (json.dumps(list(people)), identifier))
     if entry is None:
         return None
@@ -207,5 +207,5 @@ def answer_pending(tx: Tx, identifier: str, people: Sequence[PersonId], *, yes: 
 
 
 def is_permitted(entry: Entry) -> bool:
-    """Whether its person said that it may be used."""
+    """Whether its person has approved it."""
     return bool(entry.metadata.get(_PERMITTED))

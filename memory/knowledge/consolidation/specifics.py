@@ -1,6 +1,6 @@
-"""What a text says that another one must not lose: numbers, names, acronyms; and when two texts say the same.
+"""The specifics of a text (numbers, names, acronyms) that a merge must keep; and whether two texts say the same.
 
-Both err on the side of keeping: a word that is taken for a name needlessly stops a merge, and nothing is lost.
+Both err on the side of keeping: a word wrongly taken for a name only prevents a merge.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from memory.store.fulltext import content_words
 from memory.store.patterns import UnicodePattern
 
 _WORD = UnicodePattern(r"[\p{L}\p{M}\p{N}]+(?:['’.,:/@-][\p{L}\p{M}\p{N}]+)*")
-_MARKS = r".,;:!…。、，；：！「」『』・\"'“”„’«»()\[\]*_`-"  # what may stand between words without a meaning of its own
+_MARKS = r".,;:!…。、，；：！「」『』・\"'“”„’«»()\[\]*_`-"  # marks between words without a meaning of their own
 _TOKEN = UnicodePattern(rf"{_WORD.pattern}|[^\s\p{{L}}\p{{M}}\p{{N}}{_MARKS}]|(?<!\p{{L}})-(?=\p{{N}})")
 _UNCASED = UnicodePattern(r"[\p{Lo}]")
 _NEGATIONS = frozenset(
@@ -23,9 +23,9 @@ _NEGATIONS = frozenset(
 
 
 def specifics(text: str) -> frozenset[str]:
-    """The names, numbers and acronyms of a text, folded to lower case; of scripts without capitals every word.
+    """The names, numbers and acronyms of a text in lower case; in scripts without capitals, every word.
 
-    A name is a word with a capital that carries content, wherever it stands. Negations count as well.
+    A name is a capitalized content word, wherever it stands. Negations count, too.
     """
     found: set[str] = set()
     for match in _WORD.finditer(text):
@@ -50,7 +50,7 @@ def _is_acronym(word: str) -> bool:
 
 
 def lost(sources: Iterable[str], text: str) -> frozenset[str]:
-    """Specifics of the sources that the text does not have."""
+    """Specifics of the sources that the text lacks."""
     wanted = frozenset().union(*(specifics(source) for source in sources))
     return wanted - _held(text)
 
@@ -61,20 +61,20 @@ def invented(sources: Iterable[str], text: str) -> frozenset[str]:
 
 
 def unsaid(sources: Iterable[str], text: str) -> frozenset[str]:
-    """Names, numbers and acronyms of a text that no source has: for what is told in other words, negations aside."""
+    """Names, numbers and acronyms of a text that no source has, without negations: for paraphrases."""
     return invented(sources, text) - _NEGATIONS
 
 
 def _held(text: str) -> frozenset[str]:
-    """Every word of a text, in the forms in which `specifics` gives them."""
+    """Every word of a text, in the forms that `specifics` uses."""
     words = (match[0].replace("’", "'").casefold().removesuffix("'s") for match in _WORD.finditer(text))
     return frozenset(words) | specifics(text)
 
 
 def same_words(text: str) -> tuple[str, ...]:
-    """What two texts share that say the same beyond doubt: every word and sign in order.
+    """A key that is equal for two texts that certainly say the same: every word and sign in order.
 
-    Case counts in acronyms alone ("US" is not "us"); marks between words do not, but a question mark does.
+    Case counts only in acronyms ("US" is not "us"); punctuation between words does not count, but a question mark does.
     """
     return tuple(
         token if _is_acronym(token) else token.casefold().replace("’", "'")
