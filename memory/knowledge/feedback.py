@@ -1,7 +1,7 @@
-"""What people said of our answers, and what failed in making them: signals that upkeep learns from.
+"""Feedback on our answers, and failures in making them: signals that upkeep learns from.
 
-No words are kept here: a correction is the message it was said in, which is read where it stands and takes its signal
-along when it goes. Signals have the audience of the place and the trust of who gave them.
+No words are stored here: a correction refers to its message and is deleted with it. Signals have the audience of the
+place and the trust of the person.
 """
 
 import json
@@ -31,7 +31,7 @@ class Signal(StrEnum):
 
 @dataclass(frozen=True)
 class NewSignal:
-    """A signal as it is noted. `message` is what a person said, `tool` what failed."""
+    """A new signal. `message` is what a person said, `tool` what failed."""
 
     kind: Signal
     agent: AgentId
@@ -63,19 +63,19 @@ _DOWN = ("👎", ":-1:", ":thumbsdown:", ":thumbs_down:")
 
 
 def corrects(text: str) -> bool:
-    """Whether words that follow an answer set it right, by how they begin; English and German."""
+    """Whether a reply corrects the answer before it, by how it begins; English and German."""
     return _CORRECTS.match(unquoted(text)) is not None
 
 
 def thumb(emoji: str) -> Signal | None:
-    """What a reaction says of an answer, in any colour of skin; None for what says nothing clear."""
+    """What a reaction says about an answer, in any skin tone; None if it says nothing clear."""
     if emoji.startswith(_UP):
         return Signal.UP
     return Signal.DOWN if emoji.startswith(_DOWN) else None
 
 
 def unquoted(text: str) -> str:
-    """What somebody says themselves: without lines that quote others, and without code."""
+    """A text without quoted lines and code: what the person says themselves."""
     lines = regex.sub(r"```.*?(?:```|\Z)", " ", text, flags=regex.DOTALL).splitlines()
     return "\n".join(line for line in lines if not line.lstrip().startswith((">", "|"))).strip()
 
@@ -97,7 +97,7 @@ def note(tx: Tx, signal: NewSignal, now: datetime) -> None:
 
 
 def newest_answer(rows: Rows, place: PlaceId, since: datetime) -> tuple[AgentId, TurnId] | None:
-    """Who of us said the newest thing in a place, and in which turn; None where a person spoke last, or long ago."""
+    """The agent and turn of the newest message in a place; None if a person spoke last, or if it is old."""
     row = rows.one(
         """SELECT agent_id, batch_id, created_at FROM messages WHERE place_id = ? AND role = 'assistant'
            AND tool_name IS NULL AND deleted_at IS NULL ORDER BY id DESC LIMIT 1""",
@@ -110,7 +110,7 @@ def newest_answer(rows: Rows, place: PlaceId, since: datetime) -> tuple[AgentId,
 
 @dataclass(frozen=True)
 class Given:
-    """A correction with the words it was given in and those that were said before it by the same person."""
+    """A correction with its text and the same person's message before it."""
 
     id: int
     agent: AgentId
@@ -129,7 +129,7 @@ def corrections_among(rows: Rows, messages: Sequence[MessageId]) -> set[MessageI
 
 
 def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
-    """Corrections of an agent that no pass has looked at, the oldest first; what was taken back is not among them."""
+    """Corrections of an agent that no pass has processed, oldest first, without those taken back."""
     return _given.all(
         rows,
         """SELECT f.id, f.agent_id, f.person_id, s.message_id, f.audience, f.trust, m.content,
@@ -149,7 +149,7 @@ _given = RowMapper(Given, text=lambda row: unquoted(row["content"]), before=lamb
 
 
 def tallied(rows: Rows, agents: Sequence[AgentId], since: datetime) -> dict[Signal, int]:
-    """How many signals of each kind agents were given since then; numbers alone."""
+    """How many signals of each kind agents got since then."""
     sql = """SELECT key, count(*) AS n FROM items WHERE kind = 'signal' AND created_at >= ?
              AND agent_id IN (SELECT value FROM json_each(?)) GROUP BY key"""
     return {Signal(row["key"]): row["n"] for row in rows.all(sql, (since, json.dumps(list(agents))))}

@@ -1,8 +1,8 @@
-"""Who and what an agent's entries speak of, and how these belong together: triples, each read out of one entry.
+"""The things that an agent's entries mention and how they are related: triples, each read out of one entry.
 
-A triple has the audience and the trust of its entry, and is gone when the entry's words are: nothing is known here that
-no entry says. What a question is about is looked for by name, and followed for two steps: "the bakery" leads to who
-works there, and from there to their birthday, although no entry holds both.
+A triple has the audience and trust of its entry, and is deleted with it: the graph knows nothing that no entry says.
+The things that a question names are looked up and followed for two steps: "the bakery" leads to who works there, and
+from there to their birthday, although no entry holds both.
 """
 
 import json
@@ -19,10 +19,10 @@ from memory.store.ids import AgentId, EntryId, snowflakes
 
 HOPS = 2
 """Steps from what a question names."""
-_LONGEST_NAME = 5  # words of a name that is looked for in a question
-_MOST_WORDS = 120  # of a question, in which names are looked for
-_HUB = 12  # triples: who belongs to more things leads everywhere, and is not followed further
-_MOST = 60  # triples that are read in one step
+_LONGEST_NAME = 5  # words of a name in a question
+_MOST_WORDS = 120  # words of a question that are searched for names
+_HUB = 12  # triples: a thing with more leads everywhere and is not followed
+_MOST = 60  # triples read in one step
 _OPEN = "e.archived_at IS NULL AND e.superseded_by IS NULL"
 
 
@@ -30,30 +30,30 @@ class Kind(StrEnum):
     PERSON = "person"
     PLACE = "place"
     GROUP = "group"
-    """An organisation, a team, a family."""
+    """An organization, a team, a family."""
     THING = "thing"
     EVENT = "event"
     TIME = "time"
     IDEA = "idea"
-    """What can be neither met nor touched: an illness, a language, a wish."""
+    """Something that can be neither met nor touched: an illness, a language, a wish."""
 
 
 @dataclass(frozen=True)
 class Entity:
-    """Somebody or something by the name that an entry gives it."""
+    """Something or somebody, by the name that an entry uses."""
 
     name: str
     kind: Kind
 
     @property
     def key(self) -> str:
-        """By what it is known again: its words, folded."""
+        """Identifies it: the words of its name in lower case."""
         return key_of(self.name)
 
 
 @dataclass(frozen=True)
 class Triple:
-    """That a subject stands in a relation to an object."""
+    """A subject, its relation, and an object."""
 
     subject: Entity
     relation: str
@@ -62,7 +62,7 @@ class Triple:
 
 @dataclass(frozen=True)
 class Link:
-    """A triple with the entry that says so, `hops` steps from what was asked about."""
+    """A triple with the entry that says it, `hops` steps from what the question names."""
 
     triple: Triple
     entry: EntryId
@@ -70,12 +70,12 @@ class Link:
 
 
 def key_of(name: str) -> str:
-    """The words of a name, folded, without those that carry nothing; empty when there is none."""
+    """The content words of a name in lower case; empty if there are none."""
     return " ".join(content_words(name))
 
 
 def says(entry: Entry, triple: Triple) -> bool:
-    """Whether an entry holds both names, so that nothing is known that it does not say."""
+    """Whether an entry contains both names, so that the triple adds nothing that it does not say."""
     said = f" {key_of(entry.content)} "
     return all(entity.key and f" {entity.key} " in said for entity in (triple.subject, triple.object))
 
@@ -84,7 +84,7 @@ def says(entry: Entry, triple: Triple) -> bool:
 
 
 def put(tx: Tx, run: str, entry: Entry, triples: Iterable[Triple], now: datetime) -> int:
-    """Keep what an entry says, in place of what was read out of it before; how many triples."""
+    """Store what an entry says, replacing what was read out of it before; returns how many triples."""
     tx.run("DELETE FROM graph_triples WHERE entry_id = ?", (entry.id,))
     kept = list(dict.fromkeys(triples))
     for each in kept:
@@ -98,7 +98,7 @@ def put(tx: Tx, run: str, entry: Entry, triples: Iterable[Triple], now: datetime
 
 
 def carry(tx: Tx, run: str, entry: Entry, sources: Sequence[Entry], now: datetime) -> int:
-    """Let an entry that others became say what they said, as far as its own words hold both names; how many triples."""
+    """Copy the triples of merged entries to the result if its text contains both names; returns how many."""
     named = json.dumps([source.id for source in sources])
     sql = "SELECT * FROM graph_triples WHERE entry_id IN (SELECT value FROM json_each(?)) ORDER BY id"
     found = {
@@ -108,7 +108,7 @@ def carry(tx: Tx, run: str, entry: Entry, sources: Sequence[Entry], now: datetim
 
 
 def forget_run(tx: Tx, run: str) -> int:
-    """Remove what a run read out of entries; how many triples."""
+    """Delete what a run read out of entries; returns how many triples."""
     return tx.run("DELETE FROM graph_triples WHERE run_id = ?", (run,))
 
 
@@ -116,9 +116,9 @@ def forget_run(tx: Tx, run: str) -> int:
 
 
 def linked(rows: Rows, agent: AgentId, words: str, scope: Scope, until: datetime) -> list[Link]:
-    """What is known of whom and what these words name, the nearest first, as far as the scope may know it.
+    """What is known about the things that these words name, nearest first, within the scope.
 
-    Breadth first, `HOPS` steps at most; what was written down after `until` is left out.
+    Breadth first, at most `HOPS` steps; entries written after `until` are left out.
     """
     frontier, seen = set[str](), set[str]()
     if rows.one("SELECT 1 FROM graph_triples WHERE agent_id = ? LIMIT 1", (agent,)) is not None:
@@ -135,8 +135,8 @@ def linked(rows: Rows, agent: AgentId, words: str, scope: Scope, until: datetime
 
 
 def shown(rows: Rows, about: str, scope: Scope, limit: int) -> tuple[list[Row], int]:
-    """The newest triples of all agents, or those that touch a name or a neighbor of it, with their agents and entries;
-    and how many there are that the scope may know."""
+    """The newest triples of all agents, or those about a name and its neighbors, with agents and entries; and how many
+    there are that the scope may know."""
     condition, parameters = scope.sql("t.audience")
     joined = f"""FROM graph_triples t JOIN archival_entries e ON e.id = t.entry_id
                  LEFT JOIN agents a ON a.id = t.agent_id WHERE {condition} AND {_OPEN}"""
@@ -157,7 +157,7 @@ def _is_hub(rows: Rows, agent: AgentId, key: str) -> bool:
 
 
 def _names(words: str) -> Iterable[str]:
-    """Every run of a few words, as the key of a name might stand in them."""
+    """Every run of a few words, in the form of a name's key."""
     said = content_words(words)[:_MOST_WORDS]
     for size in range(1, _LONGEST_NAME + 1):
         for start in range(len(said) - size + 1):
@@ -165,7 +165,7 @@ def _names(words: str) -> Iterable[str]:
 
 
 def _touching(rows: Rows, agent: AgentId, keys: set[str], scope: Scope, until: datetime) -> list[Row]:
-    """The newest triples about these, from entries that stand."""
+    """The newest triples about these keys, from entries in use."""
     condition, parameters = scope.sql("t.audience")
     named = json.dumps(sorted(keys))
     sql = f"""SELECT t.* FROM graph_triples t JOIN archival_entries e ON e.id = t.entry_id
@@ -183,7 +183,7 @@ def _triple(row: Row) -> Triple:
 def rivals(
     rows: Rows, agent: AgentId, heard: tuple[Audience, Trust], triples: Sequence[Triple]
 ) -> dict[EntryId, set[Triple]]:
-    """Entries of an audience and trust that say something else of the same subject in the same relation."""
+    """Entries of an audience and trust with another object for the same subject and relation."""
     found: dict[EntryId, set[Triple]] = {}
     sql = f"""SELECT t.entry_id FROM graph_triples t JOIN archival_entries e ON e.id = t.entry_id
               WHERE t.agent_id = ? AND t.subject_key = ? AND t.relation_key = ? AND t.object_key <> ?

@@ -1,9 +1,9 @@
-"""The store of everything agents know: one table, whatever kind of knowledge it is (docs/knowledge.md).
+"""The store of everything agents know: one table for all kinds of knowledge (docs/knowledge.md).
 
-An item says where it comes from (turn, messages, who gave it), who may know it, how far it is trusted and how often it
-was found. It goes with what it comes from, by triggers on `messages`: with any message that is named, or lies in the
-span that it is made of; or, where an agent kept or noted it by itself, with any of the turn that made it. The rules
-of a kind, such as what is counted and how many are kept, stand in the module of the kind, which builds on these.
+An item records its source (turn, messages, person), who may know it, its trust, and how often it was found. Triggers on
+`messages` delete it with its sources: with any message that it names or that lies in its span; or, if an agent stored
+it on its own, with any message of that turn. The rules of a kind, such as limits, are in the kind's module, which
+builds on these functions.
 """
 
 import json
@@ -27,39 +27,39 @@ class Kind(StrEnum):
     REVIEW = "review"
     """An issue that a review found."""
     PREFERENCE = "preference"
-    """Wanted for projects."""
+    """A wish for projects."""
     PROJECT = "project"
-    """Done, and perhaps rated."""
+    """A finished project, perhaps rated."""
     SIGNAL = "signal"
-    """A correction, a thumb, or a failure of a tool."""
+    """A correction, a reaction, or a failure of a tool."""
     EVALUATION = "evaluation"
-    """How a talk went."""
+    """The grade of a talk."""
     WORK = "work"
-    """What an agent was doing when its work was cut off."""
+    """What an agent was doing when its work was interrupted."""
     CONVERSATION = "conversation"
-    """Earlier talk of one place in short, for one agent."""
+    """A summary of earlier messages in one place, for one agent."""
     AGENT = "agent"
-    """What an agent did lately."""
+    """A summary of an agent's recent actions."""
     WORKING = "working"
-    """What an agent keeps for a while."""
+    """Working memory of an agent."""
     HANDOFF = "handoff"
-    """A note from one agent to another, or to whoever comes next."""
+    """A note from one agent to another, or to whoever continues."""
     NOTE = "note"
     """A note for all agents."""
     TASK_TEMPLATE = "task_template"
-    """A task with its steps, to be done again and again."""
+    """A task with its steps, for repeated use."""
     DAY = "day"
     WEEK = "week"
-    """What happened to all in that time."""
+    """A summary of that time for everybody."""
 
 
 SEARCHED = frozenset({Kind.CONVERSATION, Kind.AGENT, Kind.DAY, Kind.WEEK})
-"""Kinds that search finds by their words."""
+"""Kinds with a search index."""
 
 
 @dataclass(frozen=True)
 class NewItem:
-    """`text` is what it says, `key` what it is found again by within its kind, `detail` what else the kind keeps."""
+    """`text` is the content, `key` identifies the item within its kind, `detail` is other data of the kind."""
 
     kind: Kind
     audience: Audience
@@ -73,14 +73,14 @@ class NewItem:
     turn: TurnId | None = None
     messages: Sequence[MessageId] = ()
     valid_until: datetime | None = None
-    """From then on it is never read again."""
+    """After this time it is never read."""
     span: tuple[int, int] | None = None
-    """It is made of all messages of its audience between these: of its place in the conversation's order, or by id."""
+    """The item summarizes all messages of its audience in this range: positions in its place's order, or ids."""
 
 
 @dataclass(frozen=True)
 class By:
-    """Who keeps something and who hears it: an agent in a turn because of a message, or a person by hand."""
+    """Who stores something, and who hears it: an agent in a turn because of a message, or a person by hand."""
 
     scope: Scope
     trust: Trust
@@ -112,7 +112,7 @@ class By:
 
 @dataclass(frozen=True)
 class Item:
-    """An item as it is stored. `strength` is how often it was found."""
+    """A stored item. `strength` is how often it was found."""
 
     id: int
     kind: Kind
@@ -136,9 +136,9 @@ class Item:
 
 
 def put(tx: Tx, new: NewItem, now: datetime, instead_of: Sequence[Item] = ()) -> Item:
-    """Keep a new item, perhaps instead of others: then answers that were made from these belong to the new one.
+    """Store an item, optionally in place of others: answers that used those count as using the new one.
 
-    Whose words are in an answer stays known that way.
+    That keeps track of whose words are in an answer.
     """
     identifier, at = snowflakes.next(), to_text(now)
     values = {**_new.values(new), "id": identifier, "created_at": at, "updated_at": at}
@@ -155,9 +155,9 @@ def put(tx: Tx, new: NewItem, now: datetime, instead_of: Sequence[Item] = ()) ->
 
 
 def put_again(tx: Tx, item: Item, by: By, *, counts: bool = False, detail: Mapping[str, Any] | None = None) -> Item:
-    """Note that an item was said again; it is trusted as the least trusted of those who said it.
+    """Record that an item was repeated; its trust drops to that of its least trusted source.
 
-    `counts`: it is stronger then, unless that message said it already.
+    `counts`: increase its strength, unless this message did that before.
     """
     if counts and by.message is not None and by.message in messages_of(tx, item.id):
         return item
@@ -169,18 +169,18 @@ def put_again(tx: Tx, item: Item, by: By, *, counts: bool = False, detail: Mappi
 
 
 def remove(tx: Tx, identifiers: Iterable[int]) -> int:
-    """Take items away; how many there were."""
+    """Delete items; returns how many existed."""
     return tx.run("DELETE FROM items WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(identifiers)),))
 
 
 def remove_of(tx: Tx, kind: Kind, **exactly: Value) -> int:
-    """Take away the items of a kind with exactly these values in columns; how many there were."""
+    """Delete the items of a kind with exactly these column values; returns how many."""
     wanted: dict[str, Value] = {"kind": kind, **exactly}
     return tx.run(f"DELETE FROM items WHERE {' AND '.join(f'{column} IS :{column}' for column in wanted)}", wanted)
 
 
 def forget_before(tx: Tx, kind: Kind, moment: datetime) -> int:
-    """Forget items of a kind that are older; how many."""
+    """Delete items of a kind that are older; returns how many."""
     return tx.run("DELETE FROM items WHERE kind = ? AND created_at < ?", (kind, moment))
 
 
@@ -189,14 +189,14 @@ def forget_turn(tx: Tx, kind: Kind, turn: TurnId) -> None:
 
 
 def sweep(tx: Tx, now: datetime, most: int) -> int:
-    """Delete what is not valid any more, at most so many items, the longest gone first; how many."""
+    """Delete expired items, at most so many, longest expired first; returns how many."""
     sql = """DELETE FROM items WHERE id IN (SELECT id FROM items WHERE valid_until <= ?
              ORDER BY valid_until LIMIT ?)"""
     return tx.run(sql, (now, most))
 
 
 def note_shown(tx: Tx, turn: Turn, shown: Sequence[int]) -> None:
-    """Remember that a turn was shown these: by the messages that they come from."""
+    """Record that a turn was shown these items: by the messages that they come from."""
     sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT DISTINCT ?, 'message', message_id, ?
              FROM item_sources WHERE item_id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
     if shown:
@@ -219,13 +219,13 @@ def get(rows: Rows, identifier: int) -> Item:
 
 
 def find(rows: Rows, kind: Kind, **exactly: Value) -> list[Item]:
-    """Items of a kind with exactly these values in columns, the newest first: for who writes them, not for who asks."""
+    """Items of a kind with exactly these column values, newest first, without a scope: for code that writes them."""
     sql, wanted = _exactly(kind, exactly)
     return _item.all(rows, sql, wanted)
 
 
 def newest(rows: Rows, kind: Kind, **exactly: Value) -> Item | None:
-    """The first of these."""
+    """The first of these, or None."""
     sql, wanted = _exactly(kind, exactly)
     return _item.first(rows, f"{sql} LIMIT 1", wanted)
 
@@ -237,7 +237,7 @@ def _exactly(kind: Kind, exactly: Mapping[str, Value]) -> tuple[str, dict[str, V
 
 
 def between(rows: Rows, kind: Kind, first: str, last: str) -> list[Item]:
-    """Items of a kind with a key from `first` on and before `last`, in that order: for who writes them."""
+    """Items of a kind with a key in [first, last), in key order, without a scope: for code that writes them."""
     sql = "SELECT * FROM items WHERE kind = ? AND key >= ? AND key < ? ORDER BY key, id"
     return _item.all(rows, sql, (kind, first, last))
 
@@ -250,9 +250,9 @@ def known(
     until: datetime | None = None,
     order: str = "updated_at DESC",
 ) -> list[Item]:
-    """Items of these kinds that the scope may know, those that were said last first, or in an order that is given.
+    """Items of these kinds that the scope may know, most recently said first, or in the given order.
 
-    Those made until a moment alone.
+    With `until`, only those created before.
     """
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM items WHERE kind IN (SELECT value FROM json_each(?)) AND {condition} AND created_at <= ?
@@ -263,9 +263,9 @@ def known(
 
 
 def known_under(rows: Rows, scope: Scope, kind: Kind, paths: Sequence[str], now: datetime) -> list[Item]:
-    """Items of a kind at these paths or below, valid then and known to the scope, the newest first.
+    """Items of a kind at or below these paths, valid at `now` and known to the scope, newest first.
 
-    Whole segments count: `subagent/1` is not the beginning of `subagent/10/a`.
+    Paths match by whole segments: `subagent/1` does not match `subagent/10/a`.
     """
     condition, parameters = scope.sql("audience")
     under = " OR ".join([f"({_UNDER})"] * len(paths))
@@ -277,21 +277,21 @@ def known_under(rows: Rows, scope: Scope, kind: Kind, paths: Sequence[str], now:
 
 
 def under(rows: Rows, kind: Kind, path: str, audience: Audience) -> list[Item]:
-    """The same of exactly one audience, valid or not, the oldest first: for who writes them."""
+    """The same for exactly one audience, valid or not, oldest first: for code that writes them."""
     sql = f"SELECT * FROM items WHERE kind = ? AND {_UNDER} AND audience = ? ORDER BY id"
     return _item.all(rows, sql, (kind, *_below(path), audience))
 
 
-_UNDER = "key >= ? AND key < ? AND (key = ? OR key > ?)"  # as the index has keys
+_UNDER = "key >= ? AND key < ? AND (key = ? OR key > ?)"  # as the index needs it
 
 
 def _below(path: str) -> tuple[str, str, str, str]:
-    """What `_UNDER` takes for a path: keys that go on from it begin with "/" behind it, which "0" follows."""
+    """The parameters of `_UNDER` for a path: keys below it continue with "/", and "0" is the next character."""
     return path, f"{path}0", path, f"{path}/"
 
 
 def known_of(rows: Rows, scope: Scope, kind: Kind, place: PlaceId, limit: int) -> list[Item]:
-    """Items of a kind about a place that the scope may know and that say anything, the newest first."""
+    """Items of a kind about a place that the scope may know and that have a text, newest first."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM items WHERE kind = ? AND place_id = ? AND text <> '' AND {condition}
               ORDER BY id DESC LIMIT ?"""
@@ -299,7 +299,7 @@ def known_of(rows: Rows, scope: Scope, kind: Kind, place: PlaceId, limit: int) -
 
 
 def any_of(rows: Rows, kind: Kind, before: datetime) -> bool:
-    """Whether there is an item of a kind that was made before a moment."""
+    """Whether an item of a kind was created before a time."""
     sql = "SELECT 1 FROM items WHERE kind = ? AND created_at < ? LIMIT 1"
     return rows.one(sql, (kind, before)) is not None
 

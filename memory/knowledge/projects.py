@@ -1,8 +1,8 @@
-"""What was learned from projects: what reviews find, what somebody wants for projects, how finished ones were rated.
+"""What was learned from projects: issues found by reviews, people's wishes, and ratings of finished ones.
 
-The numbers are Open Office's: 20 issues, 10 wishes and 50 projects are kept; shown are issues that two reviews found,
-at most 5, the newest 3 wishes, and the last 3 projects that were rated. Room is counted for each person in each
-audience, so that nobody pushes out what somebody else said.
+The numbers are Open Office's: 20 issues, 10 wishes and 50 projects are kept. Shown are at most 5 issues that two
+reviews found, the newest 3 wishes, and the last 3 rated projects. Limits apply per person and audience, so that nobody
+displaces what somebody else said.
 """
 
 import re
@@ -22,7 +22,7 @@ AXES = ("creativity", "visual", "interaction", "completeness", "engagement")
 LONGEST, LONGEST_TECH, LONGEST_REVIEW = 300, 100, 8_000
 _ISSUE = (5, 199)  # characters of an issue
 NOT_KEPT = f"a finding is numbered and has {_ISSUE[0]} to {_ISSUE[1]} characters, and a review up to 20 of them"
-_WEAK = 2  # the best rating that is weak
+_WEAK = 2  # the best rating that counts as weak
 _OFTEN, _MOST_OFTEN, _MOST_WISHES, _MOST_RATED = 2, 5, 3, 3
 
 
@@ -30,12 +30,12 @@ KINDS = (Kind.REVIEW, Kind.PREFERENCE, Kind.PROJECT)
 _ROOM = {Kind.REVIEW: 20, Kind.PREFERENCE: 10, Kind.PROJECT: 50}
 _ORDER = (Kind.PREFERENCE, Kind.PROJECT, Kind.REVIEW)  # of a list
 _LISTED = 200
-_READ = 1_000  # items, of all that those who hear a turn may know
+_READ = 1_000  # items, of all that the scope may know
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What a turn is shown of it; each the weightiest first."""
+    """What a turn is shown; each list starts with the strongest."""
 
     issues: tuple[Item, ...] = ()
     wishes: tuple[Item, ...] = ()
@@ -59,17 +59,17 @@ _MARK = re.compile(r"\s{0,8}(?:(\d{1,3})[.):]|[-*•])\s+")
 
 @dataclass(frozen=True)
 class Review:
-    """What a review finds wrong, and what of it is not kept."""
+    """The issues of a review, and the texts that are not stored."""
 
     issues: tuple[str, ...] = ()
     left: tuple[str, ...] = ()
 
 
 def read_review(review: str) -> Review:
-    """Its numbered or listed issues, also several in one line, or the whole where it is one line; none if it passes.
+    """The numbered or listed issues of a review, also within one line; or the whole if it is one line. None if it
+    passes.
 
-    A verdict may be bold. What is too short or too long for an issue, no issue of the list or more than there is room
-    for, is left.
+    A verdict may be bold. Texts that are too short or too long, are not in the list, or exceed the limit are `left`.
     """
     verdict = _VERDICT.search(review)
     if verdict is not None:
@@ -85,7 +85,7 @@ def read_review(review: str) -> Review:
 
 
 def _listed(review: str) -> tuple[list[str], list[str]]:
-    """The issues of a list, each with the lines that go on with it, and the other lines."""
+    """The issues of a list, each with its continuation lines, and the other lines."""
     listed, others, within = list[str](), list[str](), False
     for line in review.splitlines():
         mark = _MARK.match(line)
@@ -101,7 +101,7 @@ def _listed(review: str) -> tuple[list[str], list[str]]:
 
 
 def _numbered(text: str, number: str | None) -> list[str]:
-    """The issues that stand in one line, as far as they are numbered on."""
+    """The issues in one line, as long as their numbers continue."""
     found = [text]
     while number is not None:
         number = str(int(number) + 1)
@@ -113,7 +113,7 @@ def _numbered(text: str, number: str | None) -> list[str]:
 
 
 def note_review(tx: Tx, by: By, review: str) -> list[Item]:
-    """Keep what a review found; an issue that is known is counted, once for each message. Raises Refused."""
+    """Store a review's issues; a known issue is counted, once per message. Raises Refused."""
     issues = read_review(_checked(review, LONGEST_REVIEW)).issues
     if not issues:
         raise Refused(
@@ -133,7 +133,7 @@ def _counted(tx: Tx, by: By, issue: str) -> Item:
 
 
 def prefer(tx: Tx, by: By, wish: str) -> Item:
-    """Keep what somebody wants for projects; known already, it is the newest again. Raises Refused."""
+    """Store a wish for projects; a known one becomes the newest. Raises Refused."""
     text = _checked(wish, LONGEST_TECH)
     known = _known(tx, by, Kind.PREFERENCE, text)
     if known is None:
@@ -142,7 +142,7 @@ def prefer(tx: Tx, by: By, wish: str) -> Item:
 
 
 def finish(tx: Tx, by: By, summary: str, tech: str = "") -> Item:
-    """Note that a project is done. Raises Refused."""
+    """Record that a project is finished. Raises Refused."""
     if len(tech.strip()) > LONGEST_TECH:
         raise Refused("its technologies can have at most {longest_tech} characters", longest_tech=LONGEST_TECH)
     made = {"tech": " ".join(storable(tech).split()), "ratings": {}}
@@ -150,7 +150,7 @@ def finish(tx: Tx, by: By, summary: str, tech: str = "") -> Item:
 
 
 def rate(tx: Tx, by: By, ratings: Mapping[str, int]) -> Item:
-    """Rate the person's newest project, on the axes that are given. Raises Refused."""
+    """Rate the person's newest project on the given axes. Raises Refused."""
     if not ratings or any(axis not in AXES or not 1 <= points <= 5 for axis, points in ratings.items()):
         raise Refused("rate with 1 to 5 on at least one of {names}", names=", ".join(AXES))
     done = items.find(tx, Kind.PROJECT, person_id=by.person, audience=by.scope.audience)
@@ -179,7 +179,7 @@ def _known(tx: Tx, by: By, kind: Kind, text: str) -> Item | None:
 
 
 def _put(tx: Tx, by: By, kind: Kind, text: str, detail: Mapping[str, Any] | None = None) -> Item:
-    """Keep it; where there is no room the least found and oldest goes, never the new one."""
+    """Store an item; if there is no room, drop the least found and oldest one, never the new one."""
     older = items.find(tx, kind, person_id=by.person, audience=by.scope.audience)
     weightiest = sorted(older, key=lambda each: (each.strength, each.updated_at, each.id), reverse=True)
     items.remove(tx, [each.id for each in weightiest[_ROOM[kind] - 1 :]])
@@ -199,13 +199,13 @@ def tech_of(project: Item) -> str:
 
 
 def learned(rows: Rows, scope: Scope, until: datetime) -> Learned:
-    """What those who hear a turn may know of it, from people who are approved."""
+    """What a scope may know of all this, from approved people."""
     found = [each for each in items.known(rows, scope, KINDS, _READ) if each.trust >= Trust.APPROVED]
     return weightiest([each for each in found if each.created_at <= until])
 
 
 def weightiest(found: Sequence[Item]) -> Learned:
-    """What of all that is known is shown: issues that were found often, the newest wishes and rated projects."""
+    """What is shown of it: issues found often, the newest wishes and rated projects."""
     issues = [each for each in found if each.kind is Kind.REVIEW and each.strength >= _OFTEN]
     wishes = [each for each in found if each.kind is Kind.PREFERENCE]
     rated = [each for each in found if each.kind is Kind.PROJECT and ratings_of(each)]
@@ -215,5 +215,5 @@ def weightiest(found: Sequence[Item]) -> Learned:
 
 
 def listing(rows: Rows, scope: Scope) -> list[Item]:
-    """All that the scope may know, the newest of each kind first."""
+    """Everything that the scope may know, newest of each kind first."""
     return sorted(items.known(rows, scope, KINDS, _LISTED), key=lambda each: _ORDER.index(each.kind))

@@ -1,8 +1,8 @@
-"""Sessions: conversations without a gap of 30 minutes, of one agent in one place, as one audience heard them.
+"""Sessions: conversations without a gap of 30 minutes, of one agent in one place, as heard by one audience.
 
-A session begins with a turn and is over when none came for half an hour; then it is put in short (`put_in_short`).
-The rows belong to the store of facts (`memory.knowledge.facts`), which exports and erases them. Triggers take what a
-session was about away when one of its messages changes; then it is put in short again, without that.
+A session begins with a turn and is over after half an hour without one; then it is summarized (`put_in_short`). Its
+rows belong to the store of facts (`memory.knowledge.facts`), which exports and erases them. When one of its messages
+changes, triggers delete the summary, and it is made again without the old text.
 """
 
 import json
@@ -18,13 +18,13 @@ from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
 from memory.store.row_mapper import RowMapper
 
 GAP = timedelta(minutes=30)
-"""Without a turn for so long a session is over."""
+"""A session is over after this time without a turn."""
 KEPT = 30
-"""Sessions in short of one agent and audience."""
+"""Summarized sessions kept per agent and audience."""
 
 
 def go_on(tx: Tx, turn: Turn, span: tuple[MessageId, MessageId], now: datetime) -> SessionId:
-    """Count a turn that ends for the session that goes on there, or begin one. `span`: its first and last message."""
+    """Add a finished turn to the current session, or begin one. `span`: its first and last message."""
     first, last = span
     sql = f"""UPDATE sessions SET last_at = ?, end_position = max(end_position, ?), trust = min(trust, ?)
               WHERE id = ({_OPEN}) RETURNING id"""
@@ -65,15 +65,15 @@ class Session:
 
 
 def over(rows: Rows, now: datetime) -> list[SessionId]:
-    """Sessions that are over and not yet put in short, the oldest first."""
+    """Sessions that are over and have no summary yet, oldest first."""
     sql = "SELECT id FROM sessions WHERE ended = 0 AND last_at <= ? ORDER BY last_at LIMIT 20"
     return [SessionId(row["id"]) for row in rows.all(sql, (now - GAP,))]
 
 
 def put_in_short(tx: Tx, identifier: SessionId) -> None:
-    """Write down what a session was about, from the words that are left of it; one without any goes.
+    """Summarize a session from what is left of its messages; delete it if nothing is.
 
-    Of each agent and audience the newest `KEPT` stay.
+    The newest `KEPT` per agent and audience stay.
     """
     session = tx.one("SELECT * FROM sessions WHERE id = ? AND ended = 0", (identifier,))
     if session is None:
@@ -109,7 +109,7 @@ _RING = """DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE agent
 
 
 def _said(tx: Tx, session: Row) -> list[Row]:
-    """What was said in the turns of a session, without tools."""
+    """The messages in the turns of a session, without tools."""
     sql = f"""SELECT role, content, trust FROM messages WHERE place_id = :place_id AND audience = :audience
              AND id BETWEEN :start_position AND :end_position AND deleted_at IS NULL AND tool_call_id IS NULL
              AND role IN ('user', 'assistant') AND {shown("messages")}
@@ -120,7 +120,7 @@ def _said(tx: Tx, session: Row) -> list[Row]:
 
 
 def recent(rows: Rows, scope: Scope, limit: int, agent: AgentId | None = None) -> list[Session]:
-    """Sessions that are over and the scope may know, the newest first; of one agent or of all."""
+    """Finished sessions that the scope may know, newest first; of one agent or all."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM sessions WHERE ended = 1 AND (? IS NULL OR agent_id = ?) AND {condition}
               ORDER BY last_at DESC, id DESC LIMIT ?"""
@@ -135,7 +135,7 @@ _session = RowMapper(Session)
 
 
 def of_turn(rows: Rows, turn: Turn) -> SessionId:
-    """The session that a running turn will count for when it ends."""
+    """The session that a running turn will belong to when it ends."""
     return rows.value(_OPEN, _place(turn), SessionId) or SessionId(turn.id)
 
 

@@ -1,7 +1,7 @@
-"""Earlier talk in short: how far conversations were compacted, what agents did, what happened to all.
+"""Summaries of older messages: compacted conversations, recent actions of agents, and days and weeks.
 
-Each is an item made of a span of messages of one audience, which it has itself: it goes when one of them is edited,
-deleted, narrowed or erased, and is made again without that.
+Each is an item made from a span of messages of its own audience: when one of them is edited, deleted, restricted or
+erased, it is deleted and made again without that text.
 """
 
 import json
@@ -27,9 +27,10 @@ StrategyName: TypeAlias = Literal["truncate", "recursive_summarization", "import
 
 @dataclass(frozen=True)
 class Compaction:
-    """How far one agent's view of a conversation was compacted: messages up to `end` are not shown but those `kept`.
+    """How far one agent's view of a conversation is compacted: messages up to `end` are hidden, except `kept` ones.
 
-    Positions are of the conversation's order, see `position`. `summary` stands for what left; it may be empty.
+    Positions are those of the conversation's order, see `position`. `summary` replaces the hidden messages; it may be
+    empty.
     """
 
     agent: AgentId
@@ -47,10 +48,10 @@ class Compaction:
     trust: Trust
     created_at: datetime
     id: str = ""
-    """As stored."""
+    """The item's id."""
 
     def hides(self, message: Message) -> bool:
-        """Whether it stands for a message, so that the message need not be shown."""
+        """Whether it replaces a message in the prompt."""
         return message.audience == self.audience and position(message) <= self.end and message.id not in self.kept
 
 
@@ -64,9 +65,9 @@ class AgentSummary:
     trust: Trust
     generated_at: datetime
     model: str = ""
-    """Which wrote it; "offline": it is an extract by rules."""
+    """The model that wrote it; "offline" for an extract by rules."""
     end: int = 0
-    """The newest message that it is made of, as stored."""
+    """The newest message in it; set by the store."""
 
 
 @dataclass(frozen=True)
@@ -80,17 +81,17 @@ class ConstellationSummary:
     trust: Trust
     span: Span = "day"
     model: str = ""
-    """Which wrote it; "offline": it is an extract by rules."""
+    """The model that wrote it; "offline" for an extract by rules."""
     messages: int = 0
     covers: tuple[int, int] = (0, 0)
-    """The first and last message that it is made of, as stored."""
+    """The first and last message in it; set by the store."""
     created_at: datetime | None = None
     id: str = ""
-    """Both as stored."""
+    """Set by the store, both."""
 
 
 def position(message: Message) -> int:
-    """Where a message stands in the order in which conversations are shown: with its turn, or by itself."""
+    """A message's position in the order of the conversation: by its turn or, without one, by its own id."""
     return message.batch or message.id
 
 
@@ -98,13 +99,13 @@ def position(message: Message) -> int:
 
 
 def newest(rows: Rows, agent: AgentId, place: PlaceId, audience: Audience) -> Compaction | None:
-    """How far an agent's view of a conversation is compacted, for what that audience heard."""
+    """The newest compaction of an agent's view of a conversation for that audience."""
     found = items.newest(rows, Kind.CONVERSATION, agent_id=agent, place_id=place, audience=audience)
     return None if found is None else _compaction(found)
 
 
 def of_place(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[Compaction]:
-    """Those of a place that the scope may know, newest first, only what says anything."""
+    """Compactions of a place that the scope may know and that have a text, newest first."""
     return [_compaction(each) for each in items.known_of(rows, scope, Kind.CONVERSATION, place, limit)]
 
 
@@ -116,11 +117,11 @@ def uncompacted(rows: Rows, place: PlaceId, audience: Audience, after: int, limi
 
 
 _BEHIND = 7 * 86_400_000 << 22
-"""A message is claimed by a turn at most so much later than it came (a week, as snowflakes count)."""
+"""The longest time between a message's arrival and a turn that claims it (a week, in snowflake units)."""
 
 
 def newest_position(rows: Rows, place: PlaceId, audience: Audience, behind: int) -> int:
-    """The position of the message that has `behind` newer ones of its audience; 0 when there is none."""
+    """The position of the message with `behind` newer ones of its audience; 0 if there is none."""
     sql = """SELECT coalesce(batch_id, id) FROM messages WHERE place_id = ? AND audience = ?
              ORDER BY id DESC LIMIT 1 OFFSET ?"""
     return rows.number(sql, (place, audience, behind))
@@ -173,7 +174,7 @@ def _compaction(item: Item) -> Compaction:
 
 
 def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) -> None:
-    """Keep what an agent did lately, instead of what was kept before. Raises ValueError for sources of others."""
+    """Store a summary of an agent's recent actions in place of the last one. Raises ValueError for foreign sources."""
     new = NewItem(
         Kind.AGENT,
         made.audience,
@@ -188,7 +189,7 @@ def put_agent_summary(tx: Tx, made: AgentSummary, sources: Sequence[Message]) ->
 
 
 def agent_summaries(rows: Rows, scope: Scope, agent: AgentId | None = None) -> list[AgentSummary]:
-    """What agents did lately, as far as the scope may know, the newest of each agent first; or one of them."""
+    """The newest summary of each agent, or of one, that the scope may know."""
     told = items.known(rows, scope, (Kind.AGENT,), -1)
     found = _with_names(rows, [each for each in told if agent is None or each.agent == agent])
     found.sort(key=lambda each: each.agent_name)
@@ -196,7 +197,7 @@ def agent_summaries(rows: Rows, scope: Scope, agent: AgentId | None = None) -> l
 
 
 def agent_summary(rows: Rows, agent: AgentId, audience: Audience) -> AgentSummary | None:
-    """What stands of an agent for exactly that audience, for whoever makes it anew."""
+    """The current summary of an agent for exactly that audience, for code that renews it."""
     found = _with_names(rows, items.find(rows, Kind.AGENT, agent_id=agent, audience=audience))
     return found[0] if found else None
 
@@ -221,7 +222,7 @@ def _with_names(rows: Rows, found: Sequence[Item]) -> list[AgentSummary]:
 
 
 def add_constellation_summary(tx: Tx, made: ConstellationSummary, sources: Sequence[Message], now: datetime) -> Item:
-    """Keep what happened to all in a time, instead of what was kept of it before.
+    """Store a summary of a time for everybody in place of the last one.
 
     Raises ValueError unless all sources have its audience.
     """
@@ -229,7 +230,7 @@ def add_constellation_summary(tx: Tx, made: ConstellationSummary, sources: Seque
 
 
 def add_week(tx: Tx, made: ConstellationSummary, days: Sequence[ConstellationSummary], now: datetime) -> None:
-    """The same of a week, made of its days. Raises ValueError unless all have its audience."""
+    """The same for a week, made from its days. Raises ValueError unless all have its audience."""
     if not days or any(day.audience != made.audience for day in days):
         raise ValueError(f"a week for {made.audience} is made of days of that audience, and of some")
     _put(tx, made, (min(day.covers[0] for day in days), max(day.covers[1] for day in days)), now)
@@ -257,7 +258,7 @@ def _put(tx: Tx, made: ConstellationSummary, covers: tuple[int, int], now: datet
 def constellation_summaries(
     rows: Rows, scope: Scope, limit: int, until: datetime | None = None
 ) -> list[ConstellationSummary]:
-    """The newest that the scope may know, newest first; of those that were made until then."""
+    """The newest summaries that the scope may know, newest first; created before `until`."""
     order = "json_extract(detail, '$.end') DESC, kind"
     return [_happened(each) for each in items.known(rows, scope, (Kind.DAY, Kind.WEEK), limit, until, order)]
 
@@ -265,7 +266,7 @@ def constellation_summaries(
 def standing_between(
     rows: Rows, audience: Audience, span: Span, start: datetime, end: datetime
 ) -> list[ConstellationSummary]:
-    """Those of exactly that audience that are about a part of a time, oldest first, for whoever makes them."""
+    """Summaries for exactly that audience that overlap a time, oldest first, for code that makes them."""
     found = map(_happened, items.between(rows, Kind(span), to_text(start - _LONGEST), to_text(end)))
     return [each for each in found if each.audience == audience and each.end > start]
 
@@ -308,7 +309,7 @@ _SAID = f"""role IN ('user', 'assistant') AND content <> '' AND deleted_at IS NU
 
 
 class Doing(NamedTuple):
-    """An agent that was there for an audience; `active` as far as it was told so when it was not any more."""
+    """An agent that was active for an audience; `active` as far as that audience was told."""
 
     agent: AgentId
     audience: Audience
@@ -316,7 +317,7 @@ class Doing(NamedTuple):
 
 
 class Talk(NamedTuple):
-    """What an audience heard in a time: how many messages, and the newest of them."""
+    """What an audience heard in a time: the number of messages, and the newest of them."""
 
     audience: Audience
     messages: int
@@ -332,7 +333,7 @@ def doing(rows: Rows, since: datetime) -> list[Doing]:
 
 
 def of_agent(rows: Rows, agent: AgentId, audience: Audience, since: datetime, limit: int) -> list[Message]:
-    """What an agent was told, said and did since then that exactly this audience heard; the newest, oldest first."""
+    """What an agent was told, said and did since then, heard by exactly this audience; the newest, oldest first."""
     sql = f"""SELECT {COLUMNS} FROM messages WHERE audience = :audience AND created_at > :since
               AND role IN ('user', 'assistant') AND deleted_at IS NULL AND is_archived = 0 AND {shown("messages")}
               AND (agent_id = :agent OR agent_id IS NULL AND batch_id IN (
@@ -343,14 +344,14 @@ def of_agent(rows: Rows, agent: AgentId, audience: Audience, since: datetime, li
 
 
 def talk_between(rows: Rows, start: datetime, end: datetime) -> list[Talk]:
-    """Who heard how much in a time; only where a person said something."""
+    """Who heard how many messages in a time; only audiences in which a person spoke."""
     sql = f"""SELECT audience, count(*), max(id) FROM messages WHERE created_at >= ? AND created_at < ? AND {_SAID}
               GROUP BY audience HAVING sum(role = 'user') > 0 ORDER BY audience"""
     return [Talk(Audience(row[0]), row[1], row[2]) for row in rows.all(sql, (start, end))]
 
 
 def said_between(rows: Rows, audience: Audience, start: datetime, end: datetime, limit: int) -> list[Message]:
-    """What people and agents said in a time that exactly this audience heard; the newest, oldest first."""
+    """Messages of people and agents in a time, heard by exactly this audience; the newest, oldest first."""
     sql = f"""SELECT {COLUMNS} FROM messages WHERE audience = ? AND created_at >= ? AND created_at < ? AND {_SAID}
               ORDER BY id DESC LIMIT ?"""
     found = rows.all(sql, (audience, start, end, limit))
@@ -358,7 +359,7 @@ def said_between(rows: Rows, audience: Audience, start: datetime, end: datetime,
 
 
 def unchanged(rows: Rows, sources: Sequence[Message]) -> bool:
-    """Whether messages still read as they were read, for the same audience."""
+    """Whether messages still have the text and audience with which they were read."""
     known = {message.id: message for message in sources}
     now = messages.by_ids(rows, list(known), Scope(sources[0].audience)) if sources else []
     return len(now) == len(known) and all(
@@ -369,7 +370,7 @@ def unchanged(rows: Rows, sources: Sequence[Message]) -> bool:
 
 
 def places_of(rows: Rows, sources: Sequence[Message]) -> dict[str, str]:
-    """The names of the places in which messages were said, by id."""
+    """The names of the messages' places, by id."""
     wanted = json.dumps(sorted({message.place for message in sources}))
     found = rows.all("SELECT id, name FROM places WHERE id IN (SELECT value FROM json_each(?))", (wanted,))
     return {row["id"]: row["name"] for row in found if row["name"]}

@@ -1,4 +1,4 @@
-"""Templates of tasks: what somebody does again and again, with its steps."""
+"""Templates of tasks: what somebody does repeatedly, with its steps."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ _MOST_TASKS, _MOST_TEMPLATES = 100, 100
 
 @dataclass(frozen=True)
 class Outline:
-    """A task without its time, and its steps."""
+    """A task without dates, and its steps."""
 
     title: str
     notes: str
@@ -28,7 +28,7 @@ class Outline:
 
     @property
     def count(self) -> int:
-        """How many steps there are, at every depth."""
+        """The number of steps at every depth."""
         return sum(1 + step.count for step in self.steps)
 
     def data(self) -> dict[str, Any]:
@@ -43,7 +43,7 @@ class Outline:
 
 @dataclass(frozen=True)
 class Template:
-    """A template by its name. `item` is where it is stored; 0 before it is."""
+    """A template by its name. `item` is its row's id; 0 before it is stored."""
 
     name: str
     outline: Outline
@@ -51,13 +51,13 @@ class Template:
 
 
 def outline(task: Task, every: Sequence[Task]) -> Outline:
-    """A task and those of `every` that are its steps, also done ones."""
+    """A task and its steps among `every`, done ones too."""
     steps = tuple(outline(each, every) for each in sorted(every, key=lambda each: each.id) if each.parent == task.id)
     return Outline(task.title, task.notes, task.priority, steps)
 
 
 def save(tx: Tx, template: Template, person: PersonId, audience: Audience, trust: Trust, now: datetime) -> None:
-    """Keep a template instead of one of the same name. Raises Refused for too many."""
+    """Store a template, replacing one of the same name. Raises Refused for too many."""
     if template.outline.count >= _MOST_TASKS:
         raise Refused("a template holds at most {most_tasks} tasks", most_tasks=_MOST_TASKS)
     key = template.name.casefold()
@@ -70,7 +70,7 @@ def save(tx: Tx, template: Template, person: PersonId, audience: Audience, trust
 
 
 def listing(rows: Rows, scope: Scope, people: Sequence[PersonId]) -> list[Template]:
-    """The templates of these people that may be used, by name."""
+    """The templates of these people that the scope may use, by name."""
     found = (item for person in people for item in items.find(rows, Kind.TASK_TEMPLATE, person_id=person))
     return sorted((_template(item) for item in found if scope.may_use(item.audience)), key=lambda each: each.name)
 
@@ -80,7 +80,7 @@ def remove(tx: Tx, template: Template) -> None:
 
 
 def use(tx: Tx, template: Template, new: NewTask, now: datetime) -> list[Task]:
-    """Add the tasks of a template: `new` says whose they are, and what the first is called and is a step of."""
+    """Create the tasks of a template: `new` says whose they are, and the first task's title and parent."""
     first = tasks.add(tx, replace(new, notes=template.outline.notes, priority=template.outline.priority), now)
     made = [first]
 

@@ -1,7 +1,7 @@
-"""What an agent was doing when its work was cut off.
+"""What an agent was doing when its work was interrupted.
 
-While a turn runs its own steps say that (`memory.queue.turns`), so nothing is written twice. When it is given up or
-cancelled its steps go, and what they say is kept here until a turn of the agent comes to its end in the same place.
+While a turn runs, its own steps say that (`memory.queue.turns`), so nothing is written twice. When it is given up or
+canceled, its steps are deleted, and what they say is kept here until the agent finishes a turn in the same place.
 """
 
 from dataclasses import asdict
@@ -16,7 +16,7 @@ from memory.store.ids import MessageId
 
 
 def keep(tx: Tx, turn: Turn, state: WorkState, messages: list[MessageId]) -> None:
-    """Keep how far a turn came whose steps go; what was kept for its agent in that place before goes."""
+    """Store how far a turn came before its steps are deleted, replacing older work of its agent in that place."""
     clear(tx, turn)
     detail = {name: each for name, each in asdict(state).items() if name not in ("prompt", "at")}
     new = NewItem(
@@ -35,12 +35,12 @@ def keep(tx: Tx, turn: Turn, state: WorkState, messages: list[MessageId]) -> Non
 
 
 def clear(tx: Tx, turn: Turn) -> None:
-    """A turn of the agent came to its end there."""
+    """Delete the record: the agent finished a turn in that place."""
     items.remove_of(tx, Kind.WORK, **_whose(turn))
 
 
 def left(rows: Rows, turn: Turn) -> WorkState | None:
-    """What came to nothing before a turn, in its place and for those who hear it."""
+    """The unfinished work before a turn, in its place and for its hearers."""
     found = _of_turn(rows, turn)
     if not found:
         return None

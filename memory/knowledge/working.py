@@ -1,9 +1,9 @@
-"""Working memory: items that agents keep for a while, each value under a path, its key, until its time is over.
+"""Working memory: items that agents keep for a limited time, each value under a path, its key.
 
 The first two segments of a path are its namespace: `session/<conversation>`, `patrol/<task>`, `subagent/<turn>`,
-`shared/<subject>`. Every row has the audience of the turn that wrote it, and each audience has keys and room of its
-own, so that nobody can tell from what is refused here what was kept elsewhere. Times are stored as the moment at
-which a row expires: a restart changes nothing, and what has expired is never read, swept or not.
+`shared/<subject>`. Every row has the audience of the turn that wrote it, and each audience has its own keys and limits,
+so that a refusal here reveals nothing about other audiences. A row stores the time at which it expires, so a restart
+changes nothing; an expired row is never read, deleted or not.
 """
 
 import math
@@ -29,21 +29,21 @@ SESSION, PATROL, SUBAGENT, SHARED = "session", "patrol", "subagent", "shared"
 _ROOTS = (SESSION, PATROL, SUBAGENT, SHARED)
 DEFAULT_TTL, LONGEST_TTL = timedelta(minutes=5), timedelta(days=7)
 MOST_LIVE = 50
-"""Entries of one namespace that are not expired, for each audience."""
+"""Unexpired entries of one namespace, for each audience."""
 LONGEST = 12_000
-"""Characters of one value: less than a tool's result may have, so that each can be read whole."""
+"""Characters of one value: less than the limit of a tool's result, so that it can be read whole."""
 INDEX = "-index"
-"""How the key of an entry ends that lists others; of members' work only these are named to others."""
-_LONGEST_KEY = 120  # of what stands after the namespace
+"""The key suffix of an entry that lists others; of members' work, only such entries are listed for others."""
+_LONGEST_KEY = 120  # characters after the namespace
 _MOST_TAGS, _LONGEST_TAG = 10, 40
-_MOST_READ = 500  # rows looked at by one listing or search
+_MOST_READ = 500  # rows read by one listing or search
 _SEGMENT = re.compile(r"[\w.:%@+~-]+")
 _CATEGORY = re.compile(r"[A-Za-z0-9_-]+(/[A-Za-z0-9_-]+)*")
 
 
 @dataclass(frozen=True)
 class By(items.By):
-    """Who keeps something for a while, and where."""
+    """Who stores something, and where."""
 
     namespace: str = ""
 
@@ -55,7 +55,7 @@ class By(items.By):
 
 @dataclass(frozen=True)
 class NewEntry:
-    """A value to be kept. `key` is a path inside the writer's namespace, or one that begins with `shared/`."""
+    """A value to store. `key` is a path inside the writer's namespace, or one that begins with `shared/`."""
 
     key: str
     content: str
@@ -80,7 +80,7 @@ class Entry:
 
 
 def namespace_of(rows: Rows, turn: Turn) -> str:
-    """Where a turn writes: its conversation, its patrol, or the task that it was given by another agent."""
+    """The namespace of a turn: its conversation, its patrol, or the task that another agent gave it."""
     part = None if turn.parent is None else groups.part(rows, turn.id)
     if part is not None and part.kind == "task":
         return f"{SUBAGENT}/{turn.id}"
@@ -90,9 +90,9 @@ def namespace_of(rows: Rows, turn: Turn) -> str:
 
 
 def whole_key(key: str, own: str) -> str:
-    """The whole path that is meant by a key: one that begins with a kind of namespace is whole already.
+    """The full path for a key; one that begins with a kind of namespace is full already.
 
-    Raises Refused for what is no path.
+    Raises Refused for an invalid path.
     """
     parts = key.strip().strip("/").split("/")
     for part in parts:
@@ -105,7 +105,7 @@ def whole_key(key: str, own: str) -> str:
 
 
 def save(tx: Tx, by: By, new: NewEntry) -> Entry:
-    """Keep a value; one of the same key and audience is replaced. Raises Refused, and then nothing is kept."""
+    """Store a value, replacing one with the same key and audience. Raises Refused; then nothing is stored."""
     key = whole_key(new.key, by.namespace)
     namespace = _writable(key, by.namespace)
     content = storable(new.content)
@@ -128,7 +128,7 @@ def save(tx: Tx, by: By, new: NewEntry) -> Entry:
 
 
 def _writable(key: str, own: str) -> str:
-    """The namespace of a key that may be written; raises Refused."""
+    """The namespace of a key, if it may be written; raises Refused."""
     root, *rest = key.split("/")
     namespace = "/".join([root, *rest[:1]])
     if namespace != own and root != SHARED:
@@ -146,7 +146,7 @@ def _writable(key: str, own: str) -> str:
 
 
 def _make_way(tx: Tx, namespace: str, key: str, by: By) -> None:
-    """Drop what expired there and what the key held before. Raises Refused when there is no room."""
+    """Delete expired entries of the namespace and the key's old value. Raises Refused when there is no room."""
     there = items.under(tx, Kind.WORKING, namespace, by.scope.audience)
     items.remove(tx, [each.id for each in there if _is_over(each, by.now) or key in (each.key, each.detail["index"])])
     if room(tx, namespace, by) < 1:
@@ -159,7 +159,7 @@ def _make_way(tx: Tx, namespace: str, key: str, by: By) -> None:
 
 
 def room(rows: Rows, namespace: str, by: By) -> int:
-    """How many entries a namespace has room for, among those of the writer's audience."""
+    """How many more entries a namespace can hold for the writer's audience."""
     there = items.under(rows, Kind.WORKING, namespace, by.scope.audience)
     return MOST_LIVE - sum(not _is_over(each, by.now) for each in there)
 
@@ -169,9 +169,9 @@ def _is_over(item: Item, now: datetime) -> bool:
 
 
 def delete(tx: Tx, by: By, key: str) -> list[str]:
-    """Remove an entry, an index with its parts; gives the keys. Raises Refused when none may be removed from here.
+    """Delete an entry, or an index with its parts; returns the keys. Raises Refused if none may be deleted from here.
 
-    In any namespace, so that findings can be dismissed; but only where those who can see it may know of this turn.
+    Works in any namespace, so that findings can be dismissed, if those who can see the entry may know of this turn.
     """
     found = get(tx, key, by.scope, by.now)
     mine = [each for each in found if may_write_down(by.scope, each.audience)]
@@ -188,12 +188,12 @@ def delete(tx: Tx, by: By, key: str) -> list[str]:
 
 
 def forget_turn(tx: Tx, turn: TurnId) -> None:
-    """What a turn kept is not to be known any more."""
+    """Delete what a turn stored."""
     items.forget_turn(tx, Kind.WORKING, turn)
 
 
 def drop_oldest_result(tx: Tx, by: By) -> bool:
-    """Make room by dropping the oldest long result of the writer's namespace, all parts of it; False without one."""
+    """Make room by deleting the oldest long result of the writer's namespace with all parts; False if there is none."""
     there = items.under(tx, Kind.WORKING, by.namespace, by.scope.audience)
     index = next((each.detail["index"] for each in there if each.detail["index"] is not None), None)
     if index is None:
@@ -227,13 +227,13 @@ def _none(key: str) -> str:
 
 
 def get(rows: Rows, key: str, scope: Scope, now: datetime) -> list[Entry]:
-    """What is kept under a whole path, as far as the scope may know it: its own audience's first, then the newest."""
+    """The values at a full path that the scope may know: its own audience's first, then the newest."""
     found = [_entry(each) for each in items.known_under(rows, scope, Kind.WORKING, (key,), now) if each.key == key]
     return sorted(found, key=lambda each: each.audience != scope.audience)
 
 
 def required(rows: Rows, key: str, scope: Scope, now: datetime) -> list[Entry]:
-    """The same; raises Refused when there is nothing."""
+    """The same; raises Refused if there are none."""
     found = get(rows, key, scope, now)
     if not found:
         raise Refused(_none(key))
@@ -241,16 +241,16 @@ def required(rows: Rows, key: str, scope: Scope, now: datetime) -> list[Entry]:
 
 
 def listing(rows: Rows, prefix: str, scope: Scope, now: datetime, *, parts: bool = False) -> list[Entry]:
-    """What is kept under a path, newest first, as far as the scope may know it; parts of long results only if wanted.
+    """The entries below a path that the scope may know, newest first; parts of long results only with `parts`.
 
-    Whole segments count: `subagent/1` is not the beginning of `subagent/10/a`.
+    Paths match by whole segments: `subagent/1` does not match `subagent/10/a`.
     """
     found = items.known_under(rows, scope, Kind.WORKING, (prefix.rstrip("/"),), now)
     return [_entry(each) for each in found if parts or each.detail["index"] is None][:_MOST_READ]
 
 
 def before(rows: Rows, prefixes: Sequence[str], turn: Turn) -> list[list[Entry]]:
-    """What stood under each path when a turn began, newest first, as far as its hearers may know it.
+    """The entries below each path when a turn began, newest first, as far as its hearers may know them.
 
     Without parts of long results. All steps of a turn see the same.
     """
@@ -264,7 +264,7 @@ def before(rows: Rows, prefixes: Sequence[str], turn: Turn) -> list[list[Entry]]
 
 
 def is_taken(rows: Rows, name: str, audience: Audience) -> bool:
-    """Whether an audience has anything, expired or not, under that path or as its index."""
+    """Whether an audience has any entry, expired or not, under that path or as its index."""
     there = items.under(rows, Kind.WORKING, "/".join(name.split("/")[:2]), audience)
     return any(each.key == f"{name}{INDEX}" or each.key.startswith(f"{name}/") for each in there)
 
@@ -290,12 +290,12 @@ def _entry(item: Item) -> Entry:
 
 
 _K1, _B = 1.2, 0.75
-_STEM = 4  # letters from which on a word is found by its beginning, and by itself in the plural
+_STEM = 4  # letters from which on a word matches by its beginning, and by its plural
 _SEPARATORS = re.compile(r"[/_.:@%-]+")
 
 
 def ranked(entries: Sequence[Entry], query: str) -> list[Entry]:
-    """Those that have a word of the query, best first; equal ones in the order given."""
+    """The entries with a word of the query, best first; equal ones in the given order."""
     wanted = list(dict.fromkeys(content_words(query) or all_words(query)))
     counts = [Counter(_words(entry)) for entry in entries]
     usual = sum(counted.total() for counted in counts) / len(counts) if counts else 1

@@ -1,7 +1,7 @@
-"""Learned facts: short statements that agents take from what people say and tools give, without a model.
+"""Learned facts: short statements that agents extract from messages and tool results, without a model.
 
-`rules` finds them in a text, `similarity` compares two, `merge` decides what a new one means for what is known and
-whose goes when there is no room; `rows` keeps them. See docs/facts.md.
+`rules` finds them in a text, `similarity` compares two, `merge` decides what a new one means for the known ones and
+which fact is dropped when there are too many; `rows` stores them. See docs/facts.md.
 """
 
 from memory.knowledge.facts.merge import KNOWN as KNOWN

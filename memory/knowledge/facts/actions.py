@@ -1,4 +1,4 @@
-"""What was done, as a text says it: in short, decisions, files and links, commits, what is left. Rules alone; pure."""
+"""What a text says was done: a short summary, decisions, files and links, commits, open work. Rules only; pure."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -7,9 +7,9 @@ from memory.store.patterns import Pattern
 
 MOST_DECISIONS, MOST_LEFT, MOST_COMMITS, MOST_FILES = 5, 3, 5, 10
 _LINE = 150
-"""Characters of a decision or of what is left."""
+"""Characters of a decision or an open task."""
 _WHAT = 200
-_SEGMENTS = 3  # of a path that are shown
+_SEGMENTS = 3  # segments of a path that are shown
 
 _SUMMARY = Pattern(r"^\W*(?:summary|zusammenfassung)\W*:\s*(?P<x>.{3,})$", re.IGNORECASE | re.MULTILINE)
 _HERE = Pattern(
@@ -43,7 +43,7 @@ _TO_DO = Pattern(
     r"(?P<named>(?:\s+(?:is|are|ist|sind))?\s*:\s*)?",
     re.IGNORECASE,
 )
-"""What is left, anywhere in a sentence; `named` where it goes on by saying what."""
+"""Open work, anywhere in a sentence; `named` where the sentence goes on to say what."""
 _PART = Pattern(r"[;:()–—]|\b(?:and|but|so|und|aber|also)\b", re.IGNORECASE)
 _NOTHING = Pattern(r"\b(?:nothing|none|nichts)\b", re.IGNORECASE)
 _NOT_SO = Pattern(
@@ -63,7 +63,7 @@ _PENDING = Pattern(
     r"\b(?:unstaged|uncommitted|unfinished|incomplete|pending|offen|unfertig)\b",
     re.IGNORECASE,
 )
-"""Looked for behind `_STILL`: as one expression it would take seconds for a line of nothing but "still"."""
+"""Matched after `_STILL`: one combined expression would take seconds on a line of nothing but "still"."""
 _NEXT = Pattern(
     r"^(?:next steps?|next|follow-?ups?|todo|remaining|still need(?: to)?"
     r"|nächste schritte|als nächstes)\s*[:-]\s*(?P<x>.+)",
@@ -78,7 +78,7 @@ _END = Pattern(r"(?<=[.!?。！？])\s|(?<=[。！？])")
 
 
 def in_short(asked: str, answers: Iterable[str]) -> str:
-    """What it was about: as the answers say it themselves, else what was asked and what was answered last."""
+    """A summary: the one in the answers or, without one, the request and the last answer."""
     told = [text for text in answers if text.strip()]
     for pattern in (_SUMMARY, _HERE):
         for text in reversed(told):
@@ -120,7 +120,7 @@ def _left(text: str) -> Iterator[str]:
 
 
 def _to_do(sentence: str) -> str:
-    """What a sentence says is left to do; empty where it says that nothing is, or that it was once, or asks."""
+    """The open work in a sentence; empty if it negates it, is about the past, or is a question."""
     match = _TO_DO.search(sentence)
     if match is None or sentence.rstrip(" *_\"'”)").endswith("?"):
         return ""
@@ -139,13 +139,13 @@ def next_steps(text: str) -> list[str]:
 
 
 def commits(text: str) -> list[str]:
-    """Hashes of commits that are named as such, cut to 12 characters; a word of letters alone is none."""
+    """Hashes named as commits, cut to 12 characters; a hash of letters only does not count."""
     found = (match["one"] or match["two"] for match in _COMMIT.finditer(text))
     return _first((each[:12] for each in found if any(letter.isdigit() for letter in each)), MOST_COMMITS)
 
 
 def files(text: str) -> list[str]:
-    """Paths, the last three parts of each, and links."""
+    """Paths, cut to their last three segments, and links."""
     links = [match[0].rstrip(".,;:!?") for match in _LINK.finditer(text)]
     paths = [match["named"] or match[0] for match in _PATH.finditer(_LINK.sub(" ", text))]
     return _first([*(shortened_path(path) for path in paths), *links], MOST_FILES)

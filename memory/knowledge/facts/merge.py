@@ -1,7 +1,7 @@
-"""Learning a statement: what it means for what is known already, and doing that.
+"""Learning a statement: decide what it means for the known facts, and apply that.
 
-Compared is only what one agent knows from one person in one audience: nobody confirms, corrects or pushes out what
-somebody else said, and nothing passes from one audience to another.
+Only facts that one agent has from one person in one audience are compared: nobody confirms, corrects or displaces
+another person's statements, and nothing passes from one audience to another.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ from memory.store.ids import AgentId, FactId, SessionId
 
 @dataclass(frozen=True)
 class Room:
-    """How many facts there may be: of all together, of the partner's, and of each other person's."""
+    """How many facts are kept: in total, of the partner, and of each other person."""
 
     all: int
     partner: int
@@ -38,10 +38,10 @@ class Room:
 
 
 def victims(held: Sequence[Fact], newest: FactId, room: Room) -> list[FactId]:
-    """Which facts make room for the newest, which is never one of them; few steps, as one is added at a time.
+    """The facts to drop for the newest, which always stays; usually one, since facts are added one at a time.
 
-    First the share of its own person is kept, then the whole. What nobody needs goes first, then what was said
-    least, of those the oldest.
+    First the limit of the newest fact's person is enforced, then the total. Superseded facts go first, then the least
+    repeated, of those the oldest.
     """
     left = list(held)
     mine = next(each for each in left if each.id == newest)
@@ -55,7 +55,7 @@ def victims(held: Sequence[Fact], newest: FactId, room: Room) -> list[FactId]:
 
 
 def _weakest(left: Sequence[Fact], mine: Fact) -> list[Fact]:
-    """Those of whom one has to go: of who has most beside the partner, else of its own person's."""
+    """The facts of which one must go: those of the person (not the partner) with most; else of the newest's person."""
     others = [each for each in left if not each.of_partner and each.id != mine.id]
     if not others:
         return [each for each in left if each.whose == mine.whose]
@@ -74,11 +74,11 @@ def _take(left: list[Fact], among: Sequence[Fact], newest: FactId) -> FactId:
 
 
 KNOWN = Room(all=50, partner=40, other=10)
-"""Facts of one agent in one audience. The partner's words have most of it, so that there is room for others too."""
+"""Facts of one agent in one audience. The partner gets most of the room, and others some."""
 SHARED = Room(all=20, partner=15, other=5)
-"""Facts that all agents know, in one audience."""
+"""Facts shared by all agents, in one audience."""
 PROMOTED_AT = 3
-"""Said in so many sessions, a fact is known to all agents."""
+"""The number of sessions after which a repeated fact is shared with all agents."""
 
 
 class Step(Enum):
@@ -90,7 +90,7 @@ class Step(Enum):
 
 @dataclass(frozen=True)
 class Decision:
-    """`fact` is the one that is reinforced, or that forbids it; `replaces` are those that do not hold any more."""
+    """`fact` is the one to reinforce, or the one that blocks the statement; `replaces` are those it supersedes."""
 
     step: Step
     fact: Fact | None = None
@@ -98,10 +98,10 @@ class Decision:
 
 
 def decide(said: Statement, source: Source, known: Sequence[Fact]) -> Decision:
-    """What a statement means for what is known. Pure.
+    """What a statement means for the known facts. Pure.
 
-    Contradictions are looked for first. The newer one wins, but what a tool gave or an agent wrote down never wins
-    over what the person said. A correction is also meant for what was learned in this session of the same thing.
+    Contradictions are looked for first. The newer one wins, but the result of a tool or an agent's note never wins over
+    what the person said. A correction also replaces facts about the same thing from the same session.
     """
     mine = words(said.text)
     if len(mine) < LEAST_WORDS - (said.category is Category.PREFERENCE) and not is_unspaced(said.text):
@@ -127,14 +127,14 @@ def _is_meant(said: Statement, fact: Fact) -> bool:
 
 @dataclass(frozen=True)
 class Learned:
-    """What came of a statement: the fact that holds it, or that forbids it."""
+    """The result of a statement: the fact that holds it, or that blocks it."""
 
     step: Step
     fact: FactId | None
 
 
 def learn(tx: Tx, said: Iterable[Statement], source: Source, now: datetime) -> list[Learned]:
-    """Keep statements, in the transaction of whoever brings them. The same message is learned from once."""
+    """Store statements, in the caller's transaction. Each message is learned from once."""
     return [_learn(tx, each, source, now) for each in said]
 
 
@@ -156,7 +156,7 @@ def _learn(tx: Tx, said: Statement, source: Source, now: datetime) -> Learned:
 
 
 def _reinforce(tx: Tx, found: Decision, said: Statement, source: Source, now: datetime) -> FactId:
-    """Note that a fact was said again; said in enough sessions it is known to all."""
+    """Record that a fact was repeated; after enough sessions it is shared with all agents."""
     if found.fact is None:
         raise ValueError("nothing is known that could be reinforced")
     if store.add_source(tx, found.fact.id, said.text, source, now) >= PROMOTED_AT:
@@ -165,7 +165,7 @@ def _reinforce(tx: Tx, found: Decision, said: Statement, source: Source, now: da
 
 
 def promote(tx: Tx, fact: Fact, now: datetime) -> FactId:
-    """Let all agents know a fact, or confirm the same where they know it already. Gives the one that they know."""
+    """Share a fact with all agents, or confirm the shared one if it exists. Returns the shared fact."""
     if fact.shared:
         return fact.id
     for each in store.shared_in(tx, fact.audience):
@@ -178,7 +178,7 @@ def promote(tx: Tx, fact: Fact, now: datetime) -> FactId:
 
 
 def confirm(tx: Tx, fact: Fact, agent: AgentId, now: datetime) -> bool:
-    """Note that another agent learned the same as all know; False when it is noted already."""
+    """Record that another agent learned a shared fact; False if that is recorded already."""
     if agent in fact.confirmed_by:
         return False
     store.set_confirmed(tx, fact.id, [*fact.confirmed_by, agent], now)
@@ -189,7 +189,7 @@ def confirm(tx: Tx, fact: Fact, agent: AgentId, now: datetime) -> bool:
 
 
 def relearn(tx: Tx, edited: Message, by: Iterable[tuple[AgentId, SessionId]], now: datetime) -> None:
-    """Learn from an edited message as it is now; what was learned from its old words went with them, by triggers."""
+    """Learn from the new text of an edited message; triggers have removed what came from the old text."""
     said = statements(edited.text, own=True)
     for agent, session in by:
         source = Source("said", agent, session, edited.id, edited.person, edited.audience, edited.trust)

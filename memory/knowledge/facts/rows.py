@@ -1,4 +1,4 @@
-"""Facts as rows: reading them through a scope, and keeping where they come from."""
+"""Facts as rows: reading them through a scope, and recording their sources."""
 
 import json
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from memory.store.row_mapper import RowMapper
 from texts import gettext_noop
 
 Origin: TypeAlias = Literal["said", "tool", "agent", "hand"]
-"""A person said it; a tool gave it; an agent wrote it down; somebody entered it by hand."""
+"""Where it came from: a person's message, a tool's result, an agent's note, or manual entry."""
 
 _LABELS = {
     Category.PREFERENCE: gettext_noop("Preference"),
@@ -29,7 +29,7 @@ _LABELS = {
 
 @dataclass(frozen=True)
 class Source:
-    """Where a statement comes from. `message` holds its words; None: by hand."""
+    """The source of a statement. `message` holds its words; None if it was entered by hand."""
 
     origin: Origin
     agent: AgentId
@@ -41,7 +41,7 @@ class Source:
 
 
 class Fact(NamedTuple):
-    """One learned statement. `speaker` is the name under which it was said first; empty when no person said it."""
+    """One learned fact. `speaker` is the name under which it was first said; empty if no person said it."""
 
     id: FactId
     agent: AgentId
@@ -59,7 +59,7 @@ class Fact(NamedTuple):
     created_at: datetime
     last_seen: datetime
     superseded: bool
-    """Whether a newer one says otherwise."""
+    """Whether a newer fact contradicts it."""
 
     @property
     def of_partner(self) -> bool:
@@ -67,12 +67,12 @@ class Fact(NamedTuple):
 
     @property
     def whose(self) -> tuple[PersonId | None, bool]:
-        """The share it counts for. What a web page said in the owner's turn is not the owner's word."""
+        """The person whose limit it counts against. A web page in the owner's turn is not the owner's statement."""
         return self.person, self.of_partner
 
     @property
     def label(self) -> str:
-        """What kind of thing it is, in a word."""
+        """The kind of fact, in a word."""
         return _LABELS[self.category]
 
     @property
@@ -90,21 +90,21 @@ _BY_WORTH = "json_array_length(f.confirmed_by) DESC, f.reinforcements DESC, f.la
 
 
 def get(rows: Rows, identifier: FactId, scope: Scope) -> Fact | None:
-    """One fact that holds, where it may be used."""
+    """One current fact, if the scope may see it."""
     condition, parameters = scope.sql("f.audience")
     sql = f"SELECT {_COLUMNS} FROM facts f WHERE f.id = ? AND f.superseded_by IS NULL AND {condition}"
     return to_fact.first(rows, sql, (identifier, *parameters))
 
 
 def of_subject(rows: Rows, source: Source) -> list[Fact]:
-    """What an agent knows from somebody in one audience: what a new statement is compared with."""
+    """What an agent knows from a person in one audience: a new statement is compared with these."""
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.audience = ? AND f.person_id IS ?
               AND f.superseded_by IS NULL ORDER BY f.id"""
     return to_fact.all(rows, sql, (source.agent, source.audience, source.person))
 
 
 def of_agent(rows: Rows, agent: AgentId, audience: Audience) -> list[Fact]:
-    """All that an agent keeps for one audience, also what does not hold any more."""
+    """All facts of an agent in one audience, superseded ones too."""
     sql = f"SELECT {_COLUMNS} FROM facts f WHERE f.agent_id = ? AND f.audience = ?"
     return to_fact.all(rows, sql, (agent, audience))
 
@@ -123,8 +123,8 @@ def weightiest(
     person: PersonId | None = None,
     until: datetime | None = None,
 ) -> tuple[list[Fact], list[Fact]]:
-    """What an agent alone learned and what all agents know, the weightiest first, at most so many of each; of its own,
-    what `person` said before what others did. Who said them is looked up for these alone."""
+    """The strongest facts of an agent and those shared by all, at most `most` of each; of its own, those by `person`
+    come first. Speakers are looked up only for the result."""
     condition, parameters = scope.sql("f.audience")
     usable = f"f.superseded_by IS NULL AND f.created_at <= ? AND {condition}"
     sql = f"""SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE f.agent_id = ? AND f.shared_at IS NULL AND {usable}
@@ -137,7 +137,7 @@ def weightiest(
 
 
 def listing(rows: Rows, scope: Scope, agent: AgentId | None = None, people: Sequence[PersonId] = ()) -> list[Fact]:
-    """Facts for people: of one agent or all, of some people or all; the weightiest first, 200 at most."""
+    """Facts for people to read: of one agent or all, of some people or all; strongest first, at most 200."""
     condition, parameters = scope.sql("f.audience")
     sql = f"""SELECT {_COLUMNS} FROM facts f WHERE f.superseded_by IS NULL AND {condition}
               AND (? IS NULL OR f.agent_id = ?)
@@ -166,7 +166,7 @@ def add(tx: Tx, said: Statement, source: Source, now: datetime) -> FactId:
 
 
 def add_source(tx: Tx, fact: FactId, text: str, source: Source, now: datetime) -> int:
-    """Note once more where a fact comes from; gives in how many sessions it was said. One message counts once."""
+    """Add a source to a fact; returns in how many sessions it was said. Each message counts once."""
     known = "SELECT 1 FROM fact_sources WHERE fact_id = ? AND message_id = ?"
     if source.message is None or tx.one(known, (fact, source.message)) is None:
         values: dict[str, Value] = {
@@ -196,7 +196,7 @@ def session_of(rows: Rows, fact: FactId) -> SessionId:
 
 
 def note_shown(tx: Tx, turn: Turn, shown: Sequence[FactId]) -> None:
-    """Remember that a turn was shown the words of these facts: each by the message that it has its wording from."""
+    """Record that a turn was shown these facts: by the messages that their wording comes from."""
     sql = """INSERT INTO turn_uses (turn_id, kind, row_id, audience) SELECT :turn, 'message', message_id, :audience
              FROM (SELECT message_id, min(id) FROM fact_sources WHERE fact_id IN (SELECT value FROM json_each(:facts))
                    GROUP BY fact_id) WHERE message_id IS NOT NULL ON CONFLICT DO NOTHING"""
@@ -211,25 +211,25 @@ def supersede(tx: Tx, old: Sequence[FactId], new: FactId) -> None:
 
 
 def set_confirmed(tx: Tx, fact: FactId, by: Sequence[AgentId], now: datetime) -> None:
-    """Let all agents know a fact, as learned by these."""
+    """Share a fact with all agents, with those that learned it."""
     sql = "UPDATE facts SET shared_at = coalesce(shared_at, ?), confirmed_by = ? WHERE id = ?"
     tx.run(sql, (now, json.dumps(list(by)), fact))
 
 
 def unshare(tx: Tx, found: Sequence[FactId]) -> None:
-    """Let only those who learned them know these facts."""
+    """Limit shared facts to the agents that learned them."""
     sql = """UPDATE facts SET shared_at = NULL, confirmed_by = '[]'
              WHERE id IN (SELECT value FROM json_each(?))"""
     tx.run(sql, (json.dumps(list(found)),))
 
 
 def remove(tx: Tx, found: Sequence[FactId]) -> int:
-    """Take facts away; what they had replaced holds again."""
+    """Remove facts; those that they superseded are current again."""
     return tx.run("DELETE FROM facts WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(found)),))
 
 
 def forget(tx: Tx, fact: FactId) -> int:
-    """Take a fact away with all that it had replaced, which shall not hold again; how many went."""
+    """Remove a fact with all that it superseded, so that none becomes current again; returns how many."""
     sql = """WITH RECURSIVE gone(id) AS (
                SELECT :fact UNION SELECT f.id FROM facts f JOIN gone g ON f.superseded_by = g.id)
              DELETE FROM facts WHERE id IN gone"""

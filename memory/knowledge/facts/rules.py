@@ -1,7 +1,7 @@
-"""What a text says that is worth keeping: found by rules, sentence by sentence, without a model. Pure.
+"""Finds the statements worth keeping in a text, sentence by sentence, by rules without a model. Pure.
 
-A rule looks at a whole sentence from its beginning, so that half of one never passes for a statement. What is quoted,
-asked or supposed is left out.
+A rule matches a sentence from its beginning, so that part of one never passes for a statement. Quotes, questions and
+conditions are skipped.
 """
 
 import re
@@ -23,7 +23,7 @@ class Category(StrEnum):
 
 @dataclass(frozen=True)
 class Rule:
-    """`says` is the statement, made of the groups of the pattern; `own`: it is said by a person of themselves."""
+    """`says` builds the statement from the pattern's groups; `own`: only a person says it, about themselves."""
 
     category: Category
     pattern: Pattern
@@ -124,7 +124,7 @@ GERMAN = {
     "höre": "hört",
     "arbeite": "arbeitet",
 }
-"""What one says of oneself, as it is said of another."""
+"""First-person verbs with the form for another person."""
 
 BEGINS = Pattern(
     r"i\b|my\b|please\b|call me\b|every\b|(?:the )?user\b|changed\b|(?:this|the|our) \w|we use\b|always\b|must\b"
@@ -133,7 +133,7 @@ BEGINS = Pattern(
     r"|(?:dieses|das|unser|die|unsere|wir|bitte|immer|nie|niemals|wichtig|achtung|hinweis|vorsicht|merke?|denk)\b",
     re.IGNORECASE,
 )
-"""How a sentence begins that any rule could be about, but for those of `KNOWN`: most are about none."""
+"""How a sentence begins that a rule other than those of `KNOWN` may match: a quick filter, as most match none."""
 KNOWN = Pattern(r"pre-existing|known issue|[がを](?:大好き|好き|嫌い|苦手|使)", re.IGNORECASE)
 
 FENCED = Pattern(r"```.*?(?:```|\Z)", re.DOTALL)
@@ -152,13 +152,13 @@ CORRECTS = Pattern(
     r"(?:[,.:;!、。-]\s*|\s+(?=i\b|ich\b|my\b|mein|call|nenn))",
     re.IGNORECASE,
 )
-"""How somebody begins who puts something right."""
+"""How a correction begins."""
 SUPPOSED = Pattern(r"^(?:if|would|could|suppose|imagine|falls|angenommen|wenn|was wäre)\b|^もし", re.IGNORECASE)
 ASIDE = Pattern(r",?\s+(?:but|because|since|so that|although|aber|weil|denn|obwohl|und ich|and i)\s.*$", re.IGNORECASE)
 POINTING = Pattern(
     r"^(?:it|this|that|these|those|you|your|how|what|when|where|the idea|das|dies|dich|es|ihn|sie)\b", re.IGNORECASE
 )
-"""What begins so speaks of something that only the talk knows."""
+"""A sentence that begins like this refers to something outside it."""
 MINE = tuple(
     (Pattern(rf"\b{mine}\b", re.IGNORECASE), theirs)
     for mine, theirs in (("my", "their"), ("me", "them"), ("i", "they"), ("mine", "theirs"))
@@ -166,18 +166,18 @@ MINE = tuple(
 
 
 MOST = 10
-"""Statements that are taken from one text; the first ones."""
+"""Statements taken from one text; the first ones."""
 LONGEST, LONGEST_UNSPACED = 120, 50
-"""Characters of one statement, and of one in a script without spaces, which says as much in fewer; what is longer ends
-at the word before."""
+"""Characters of one statement, and of one in a script without spaces, which says as much in fewer; longer ones are cut
+after a word."""
 READ = 4_000
-"""Characters of a text that are looked at: the rules take half a millisecond for so many."""
+"""Characters of a text that are read: the rules take half a millisecond for that many."""
 _LONGEST_SENTENCE = 500  # longer ones are lists or listings, not statements
 
 
 @dataclass(frozen=True)
 class Statement:
-    """One thing that somebody said. `corrects`: it was said to put something right."""
+    """One statement of a person. `corrects`: it corrects something."""
 
     category: Category
     text: str
@@ -185,7 +185,7 @@ class Statement:
 
 
 def statements(text: str, *, own: bool) -> list[Statement]:
-    """What a text says; `own`: it is a person's message, so that "I" is that person. The first `MOST`, each once."""
+    """The first `MOST` different statements in a text; `own`: a person wrote it, so that "I" is that person."""
     found: dict[str, Statement] = {}
     for sentence, corrects in _sentences(text[:READ]):
         said = _said(sentence, own=own)
@@ -197,7 +197,7 @@ def statements(text: str, *, own: bool) -> list[Statement]:
 
 
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
-    """Sentences without what is quoted or asked; whether each, or what stands before it, takes something back."""
+    """Sentences without quotes and questions; for each, whether it or the text before it is a correction."""
     text = QUOTED.sub(" … ", QUOTED_LINE.sub("", FENCED.sub("\n", text)))
     corrects = False
     for part in SENTENCE.split(text):
@@ -229,7 +229,7 @@ def _said(sentence: str, *, own: bool) -> Statement | None:
 
 
 def _text(rule: Rule, match: re.Match[str]) -> str | None:
-    """The statement as it is kept; None when nothing is left that says anything."""
+    """The statement in stored form; None if nothing meaningful is left."""
     words = ASIDE.sub("", match["x"]).strip(" ,:;*_")
     if rule.category is Category.PREFERENCE and POINTING.match(words):
         return None
@@ -244,7 +244,7 @@ def _text(rule: Rule, match: re.Match[str]) -> str | None:
 
 
 def shortened(text: str) -> str:
-    """As long as a statement may be, ending with a whole word."""
+    """Cut to the maximum length after a whole word."""
     most = LONGEST_UNSPACED if is_unspaced(text) else LONGEST
     if len(text) <= most:
         return text

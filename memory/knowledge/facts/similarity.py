@@ -1,7 +1,7 @@
-"""Whether two statements say the same, say otherwise, or have nothing to do with each other. Pure.
+"""Whether two statements say the same, contradict each other, or are unrelated. Pure.
 
-Two statements are the same when they share 60 % of their words (Jaccard) and differ only in how it is put. They are
-opposed when one says of the same thing what the other denies, or puts another value in its place.
+Two statements are the same if they share 60 % of their words (Jaccard) and differ only in wording. They are opposed if
+one denies of the same thing what the other says, or gives it another value.
 """
 
 import unicodedata
@@ -14,11 +14,11 @@ import regex
 from memory.store.patterns import UnicodePattern
 
 SAME = 0.6
-"""Share of common words from which on two statements are one."""
+"""The share of common words from which two statements count as the same."""
 _OPPOSED = 0.4
-"""Less is enough for opposed ones: "prefers a dark theme" and "prefers a light theme" share two words of four."""
+"""Less is enough for opposed ones: "prefers a dark theme" and "prefers a light theme" share two of four words."""
 LEAST_WORDS = 3
-"""A statement with fewer words says too little to be kept; one about a person has that person for its first."""
+"""Shorter statements say too little to be kept; one about a person starts with that person."""
 
 _PAIRED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _TOKEN = UnicodePattern(rf"(?V1)[{_PAIRED}]+|[[\p{{L}}\p{{N}}\p{{M}}]--[{_PAIRED}]]+")
@@ -49,7 +49,7 @@ _ONE_VALUE = UnicodePattern(
     r"(wants to be called|heißt|pronouns are|favou?rite .+? (?:is|are)|lieblings\w+ (?:ist|sind)) (.+)",
     regex.IGNORECASE,
 )
-"""What has one value at a time: another one takes its place."""
+"""Properties with one value at a time: a new value replaces the old one."""
 _HEADS = _set("called heißt pronouns")
 _PAIRS = """dark/light solid/dashed tabs/spaces left/right before/after hot/cold always/never short/long
     formal/informal metric/imperial early/late on/off enabled/disabled public/private sync/async
@@ -59,7 +59,7 @@ _OPPOSITES = tuple(frozenset(pair.split("/")) for pair in _PAIRS.split())
 
 
 class Relation(Enum):
-    """How a new statement stands to one that is known."""
+    """How a new statement relates to a known one."""
 
     SAME = "same"
     OPPOSED = "opposed"
@@ -68,17 +68,17 @@ class Relation(Enum):
 
 @dataclass(frozen=True)
 class _Sense:
-    """A statement as it is compared: its words, those that carry its meaning, and whether it denies."""
+    """A statement prepared for comparison: its words, the meaningful ones, and whether it is negated."""
 
     words: frozenset[str]
     content: frozenset[str]
     denies: bool
     first: frozenset[str]
-    """What is preferred, where it is put before something else; empty where nothing is compared."""
+    """What is preferred over something else; empty if nothing is compared."""
 
 
 def words(text: str) -> frozenset[str]:
-    """The words of a statement, folded: of three letters or more, or with a digit; unspaced scripts by their pairs."""
+    """The words of a statement in lower case: at least three letters, or with a digit; unspaced scripts by pairs."""
     return frozenset(_tokens(text))
 
 
@@ -92,30 +92,30 @@ def _tokens(text: str) -> Iterable[str]:
 
 
 def is_unspaced(text: str) -> bool:
-    """Whether a text is, also in part, in a script that puts no spaces between words."""
+    """Whether some of a text is in a script without spaces between words."""
     return not text.isascii() and _RUN.search(text) is not None
 
 
 def jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    """Common words of all words: 0 to 1; two empty sets are the same."""
+    """Common words divided by all words: 0 to 1; two empty sets count as 1."""
     if not one and not other:
         return 1.0
     return len(one & other) / len(one | other)
 
 
 def fingerprint(text: str) -> str:
-    """The letters and digits of a statement alone: what is the same but for case, spaces and signs has the same."""
+    """The letters and digits of a statement: equal for texts that differ only in case, spaces and punctuation."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return "".join(each for each in folded if each.isalnum())
 
 
 def are_near(new: frozenset[str], old: frozenset[str]) -> bool:
-    """Whether two statements have any word in common but the verb: others need not be compared."""
+    """Whether two statements share a word besides the verb; if not, they need not be compared."""
     return not (new & old).isdisjoint(new - _LIKES - _SMALL) or bool(new & _HEADS and old & _HEADS)
 
 
 def speaks_of_the_same(new: str, old: str) -> bool:
-    """Whether a correction can be meant for a statement: something in common, and something else in its place."""
+    """Whether a correction can refer to a statement: they share something and differ in something."""
     one, other = _sense(new), _sense(old)
     return bool(one.content & other.content) and new != old
 
@@ -140,7 +140,7 @@ def _cut(folded: str) -> tuple[str, str, str]:
 
 
 def relation(new: str, old: str) -> Relation:
-    """How a statement stands to another."""
+    """How one statement relates to another."""
     if fingerprint(new) == fingerprint(old):
         return Relation.SAME
     values = _ONE_VALUE.fullmatch(new), _ONE_VALUE.fullmatch(old)
@@ -149,13 +149,13 @@ def relation(new: str, old: str) -> Relation:
     one, other = _sense(new), _sense(old)
     share = jaccard(one.words, other.words)
     if one.denies is not other.denies:
-        # What is left without liking and denying is what both speak of.
+        # Without words of liking and negation, only the topic is left.
         return Relation.OPPOSED if jaccard(one.content, other.content) >= SAME else Relation.OTHER
     mine, theirs = _unlike(one.content, other.content), _unlike(other.content, one.content)
     if mine and theirs:
         return Relation.OPPOSED if share >= _OPPOSED and _replaces(one, other, mine, theirs, (new, old)) else _OTHER
     if one.first and other.first and _unlike(one.first, other.first) and _unlike(other.first, one.first):
-        return Relation.OPPOSED  # the same two, the other way round
+        return Relation.OPPOSED  # the same two, in reverse order
     return Relation.SAME if share >= SAME else Relation.OTHER
 
 
@@ -163,7 +163,7 @@ _OTHER = Relation.OTHER
 
 
 def _unlike(mine: frozenset[str], theirs: frozenset[str]) -> frozenset[str]:
-    """My words that the others have in no form: "border" is "borders"."""
+    """My words without any form in theirs: "border" matches "borders"."""
     return frozenset(word for word in mine if not any(_inflected(word, other) for other in theirs))
 
 
@@ -175,9 +175,9 @@ def _inflected(one: str, other: str) -> bool:
 
 
 def _replaces(one: _Sense, other: _Sense, mine: frozenset[str], theirs: frozenset[str], texts: tuple[str, str]) -> bool:
-    """Whether one says in the place of something what cannot be true beside it."""
+    """Whether one says something that cannot be true together with the other."""
     if not one.content & other.content:
-        return False  # nothing in common but the verb
+        return False  # only the verb in common
     if any(pair & mine and pair & theirs for pair in _OPPOSITES):
         return True
     if any(word[-1].isdigit() for word in mine) and any(word[-1].isdigit() for word in theirs):
