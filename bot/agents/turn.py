@@ -269,7 +269,7 @@ class TurnRunner:
             if any(foreign_rows(material.history, material.agent.id)):  # what was read is still before its eyes
                 turns.lower_trust(tx, turn, Trust.WEB)
             step = Step(turns.add_step(tx, turn, body, now), body, now)
-            recalled = [entry.id for entry in material.recalled]
+            recalled = [each.entry.id for each in material.recalled]
             turns.note_shown(tx, turn, prompt.shown_blocks(material), recalled)
             facts.note_shown(tx, turn, material.known.ids)
             items.note_shown(tx, turn, material.known.projects.ids)

@@ -323,6 +323,14 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
         found = await s.call("agent.preview", place=place)
         assert "Elm Street" in found["text"]
         assert min(each["tokens"] for each in found["sections"]) >= 0
+        await s.call("archival.add", text="The dentist closes at five")
+        await s.call("facts.add", fact="I am afraid of drills")
+        found = await s.call("agent.preview", place=place)
+        why = {each["memory"]: each["why"] for each in found["reasons"]}
+        assert why["persona"] == "always shown"
+        assert why["The dentist closes at five"] == "found: has dentist"
+        assert why["I am afraid of drills"] == "fact of greatest weight"
+        assert "found: has dentist" in (await s.get("/context", params={"place": place})).text
         nobody = await s.get("/context", params={"place": place, "person": "discord:7"})
         assert "Nobody has said anything there" in nobody.text
         tried = await s.post("/context", place=place, agent="Carina", block="persona", text="A pelican speaks. " * 99)
@@ -442,6 +450,11 @@ async def test_an_agent_is_edited_as_a_table_and_what_is_wrong_in_it_stays_in_th
     async with site(tmp_path) as s:
         await s.sign_in()
         toml = (await s.call("agent.show", agent="Carina"))["toml"]
+        tried = toml.replace("[[agents]]", '[[agents]]\ndescription = "Keeps bees"')
+        page = html.unescape((await s.post("/agents/Carina", op="agent.import", dry_run="true", file=tried)).text)
+        assert 'agent Carina, description: nothing in the database, "Keeps bees" in the file' in page
+        assert 'description = "Keeps bees"' in page
+        assert (await s.call("agent.list"))[0]["description"] == ""
         for more, told in (("colour = 3", "bad"), ('description = "Keeps the calendar"', "good")):
             changed = toml.replace("[[agents]]", f"[[agents]]\n{more}")
             page = html.unescape((await s.post("/agents/Carina", op="agent.import", replace="true", file=changed)).text)

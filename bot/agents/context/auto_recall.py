@@ -5,7 +5,8 @@ not in view, so it comes again once they have left the window. Only what stood b
 turn's steps all see the same, and a provider's cache of the prompt holds.
 """
 
-from collections.abc import Sequence, Set
+from collections.abc import Iterable, Sequence, Set
+from dataclasses import dataclass
 
 from bot.agents.context.quotes import Quoted, joined, say
 from memory.knowledge import archival, graph
@@ -13,7 +14,7 @@ from memory.knowledge.archival import Entry
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
 from memory.search.hybrid import search
-from memory.search.query import Domain, Nearness, Query
+from memory.search.query import Domain, Hit, Nearness, Query
 from memory.store.database import Rows
 from memory.store.fulltext import content_words
 from memory.store.ids import AgentId, EntryId, MessageId
@@ -27,6 +28,15 @@ _EARLIER = 2  # messages before the newest whose words are looked for too
 _SHOWN = 600  # characters of one entry
 
 
+@dataclass(frozen=True)
+class Recalled:
+    """An entry that came to mind, and by what: a search found it, the graph led to it, or it is one of the newest."""
+
+    entry: Entry
+    hit: Hit | None = None
+    linked: bool = False
+
+
 def recalled(
     rows: Rows,
     turn: Turn,
@@ -34,26 +44,27 @@ def recalled(
     asked: Sequence[str],
     history: Sequence[Message],
     meaning: Nearness | None = None,
-) -> list[Entry]:
+) -> list[Recalled]:
     """The agent's entries that fit what is said, best first, as far as those who hear the turn may know them.
 
     `asked` are the words that the turn answers, `meaning` theirs, `history` what else is in view. Nothing is looked for
     when no word of content was said; the first turn in a place then shows the newest entries.
     """
     in_view = {message.id for message in history}
-    found: list[Entry] = []
+    found: list[Recalled] = []
     if any(content_words(text) for text in asked):
         earlier = [message.text for message in history if message.role == "user"][-_EARLIER:]
         text = "\n".join([*reversed(asked), *reversed(earlier)])
         domain = frozenset[Domain]({"archival"})
         query = Query(text, agent, domain, until=turn.started_at, limit=_SPARE, meaning=meaning)
-        hits = [EntryId(hit.id) for hit in search(rows, query, turn.scope).hits]
-        found = _not_in_view(archival.by_ids(rows, agent, hits, turn.scope), in_view)[:MOST]
-        found += _linked(rows, turn, agent, text, {entry.id for entry in found}, in_view)
+        hits = {EntryId(hit.id): hit for hit in search(rows, query, turn.scope).hits}
+        best = _not_in_view(archival.by_ids(rows, agent, hits, turn.scope), in_view)[:MOST]
+        led = _linked(rows, turn, agent, text, {entry.id for entry in best}, in_view)
+        found = [Recalled(entry, hits[entry.id]) for entry in best] + [Recalled(each, linked=True) for each in led]
     if found or history:
         return found
     newest = archival.latest(rows, agent, turn.scope, limit=UNASKED, before=turn.started_at)
-    return _not_in_view(newest, in_view)
+    return [Recalled(entry) for entry in _not_in_view(newest, in_view)]
 
 
 def _linked(
@@ -69,9 +80,9 @@ def _not_in_view(entries: Sequence[Entry], in_view: Set[MessageId]) -> list[Entr
     return [entry for entry in entries if not entry.messages or not in_view >= set(entry.messages)]
 
 
-def recalled_lines(entries: Sequence[Entry]) -> Quoted:
+def recalled_lines(found: Iterable[Recalled]) -> Quoted:
     """One line for each: id, day, category, words."""
-    return joined(map(_line, entries))
+    return joined(_line(each.entry) for each in found)
 
 
 def _line(entry: Entry) -> Quoted:

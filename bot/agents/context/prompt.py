@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import assert_never
 
 from bot.agents.context import recovery
-from bot.agents.context.auto_recall import recalled, recalled_lines
+from bot.agents.context.auto_recall import Recalled, recalled, recalled_lines
 from bot.agents.context.history import answered, beginning, carried, conversation, earlier, heard, in_view
 from bot.agents.context.known_facts import Knowledge, knowledge, knowledge_parts
 from bot.agents.context.quotes import (
@@ -39,7 +39,6 @@ from memory.agents import Agent
 from memory.blocks import Block, BlockType
 from memory.groups import Part
 from memory.knowledge import archival, summaries
-from memory.knowledge.archival import Entry
 from memory.knowledge.summaries import Compaction
 from memory.people import quiet_hours, unshown
 from memory.people.audience import OWNER, PUBLIC, Audience
@@ -117,7 +116,7 @@ class PromptInputs:
     """What is in view of the conversation."""
     compacted: Compaction | None = None
     """What left the view before that."""
-    recalled: tuple[Entry, ...] = ()
+    recalled: tuple[Recalled, ...] = ()
     kept: Inventory | None = None
     """What there is in working memory; None as long as nothing was gathered, and for an agent without it."""
     around: Surroundings | None = None

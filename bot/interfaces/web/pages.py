@@ -112,9 +112,9 @@ async def group(ctx: Context) -> Response:
 
 
 async def _stored(ctx: Context, operation: str) -> dict[str, Any]:
-    """Store settings that a form has; what cannot be stored stays in it."""
-    done = await outcome(ctx, (operation,))
-    return {**done, "draft": (await ctx.form()).get("file", "") if done.get("told_kind") == "bad" else ""}
+    """Store settings that a form has, or say what they would change; what is not stored stays in it."""
+    done, form = await outcome(ctx, (operation,)), await ctx.form()
+    return {**done, "draft": form.get("file", "") if done.get("told_kind") == "bad" or "dry_run" in form else ""}
 
 
 async def people(ctx: Context) -> Response:

@@ -28,6 +28,7 @@ Settings = Annotated[
 class ImportTables(Arguments):
     file: Annotated[str, Param("TOML file; use - for standard input", content=True, metavar="FILE")]
     replace: Annotated[bool, Param("Replace those that already exist")] = False
+    dry_run: Annotated[bool, Param("Only show what would change")] = False
 
 
 class ExportTables(Arguments):
@@ -141,8 +142,14 @@ class Difference(Row):
 
     def line(self, ink: Ink) -> str:
         if not self.key:
-            return self.told(ink, gettext_noop("{kind} {name}: not in the database yet; the next start creates it"))
-        values = {"database": ink.text(_short(self.database)), "file": ink.text(_short(self.file))}
+            return self.told(
+                ink, gettext_noop("{kind} {name}: only in the file; it would be created"), kind=_(self.kind)
+            )
+        values = {
+            "kind": _(self.kind),
+            "database": ink.text(_short(self.database)),
+            "file": ink.text(_short(self.file)),
+        }
         return self.told(
             ink, gettext_noop("{kind} {name}, {key}: {database} in the database, {file} in the file"), **values
         )
@@ -153,6 +160,10 @@ def _short(value: Any) -> str:
         return _("nothing")
     text = json.dumps(value, ensure_ascii=False, default=sorted)
     return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
+
+
+def would_change(found: Sequence[Difference]) -> Lines[Difference]:
+    return Lines(rows=tuple(found), empty=_("Nothing would change."))
 
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Collection[str]:

@@ -36,6 +36,7 @@ from bot.services.agents.agent_tables import (
     changed,
     read_settings,
     read_tables,
+    would_change,
 )
 from bot.services.caller import Caller
 from bot.services.names import find_agent
@@ -208,8 +209,11 @@ class Agents(UsesApprovals):
         return await self.save([read_agent({key: value for key, value in merged.items() if value is not None})])
 
     @operation("agent.import", "Import agents from a file, all or none", Action.AGENTS, CHANGES_AT_TERMINAL)
-    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
-        return await self.save(read_tables(arguments.file, "agents"), replacing=arguments.replace)
+    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes | Lines[Difference]:
+        tables = read_tables(arguments.file, "agents")
+        if arguments.dry_run:
+            return would_change(await self.differences(tables))
+        return await self.save(tables, replacing=arguments.replace)
 
     @operation("agent.export", "Export agents with all their settings", Action.EXPORT, Options(suffix="toml"))
     @reads

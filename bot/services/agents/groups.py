@@ -29,6 +29,7 @@ from bot.services.agents.agent_tables import (
     beside,
     read_settings,
     read_tables,
+    would_change,
 )
 from bot.services.caller import Caller
 from bot.services.names import find_group
@@ -226,8 +227,11 @@ class Groups(UsesApprovals):
         return await self.save([read_group(wanted)], replacing=False)
 
     @operation("group.import", "Import groups from a file, all or none", Action.AGENTS, CHANGES_AT_TERMINAL)
-    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes:
-        return await self.save(read_tables(arguments.file, "groups"), replacing=arguments.replace)
+    async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes | Lines[Difference]:
+        tables = read_tables(arguments.file, "groups")
+        if arguments.dry_run:
+            return would_change(await self.differences(tables))
+        return await self.save(tables, replacing=arguments.replace)
 
     @operation("group.export", "Export groups with all their settings", Action.EXPORT, Options(suffix="toml"))
     async def export(self, _caller: Caller, arguments: ExportTables) -> Exported:

@@ -1,15 +1,17 @@
 """What an agent would be shown if it answered in a place now: the same prompt of the same rows, sent to nobody."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated
 
 from pydantic import Field
 
 from bot.agents.context import prompt
+from bot.agents.context.known_facts import fact_line
 from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions.policy import Action
+from bot.agents.tools.search_results import why_found
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_living, find_named
@@ -17,6 +19,8 @@ from bot.services.registry import AT_TERMINAL, Arguments, Param, Suggestions, op
 from bot.services.results import Ink, Result, Row
 from bot.services.transactions import reads
 from memory.agents import Agent
+from memory.blocks import BlockType
+from memory.knowledge.archival import shown_name
 from memory.people.audience import Scope
 from memory.queue import inbox, messages, turns
 from memory.queue.messages import Message
@@ -25,8 +29,10 @@ from memory.queue.turns import Turn
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId
+from sources.text import one_line
 from texts import _, gettext_noop
 
+_NAMED = 80  # characters
 _LOOKED = 200  # messages of a place among which is the newest that somebody said
 
 
@@ -66,16 +72,25 @@ class Section(Row):
     phrase = gettext_noop("{name}: about {tokens} tokens")
 
 
+class Reason(Row):
+    """A memory that is in the prompt, and why."""
+
+    memory: str
+    why: str
+    phrase = "{memory}: {why}"
+
+
 class Preview(Result):
     agent: str
     place: str
     said: str
     """The newest message there, which it would answer."""
     sections: tuple[Section, ...]
+    reasons: tuple[Reason, ...]
     text: str
 
     def lines(self, ink: Ink) -> list[str]:
-        return [*(each.line(ink) for each in self.sections), "", ink.text(self.text)]
+        return [*(each.line(ink) for each in (*self.sections, *self.reasons)), "", ink.text(self.text)]
 
 
 @dataclass(frozen=True)
@@ -111,8 +126,9 @@ class ContextPreview:
         written = "\n\n".join([request.system, *(each.text for each in request.messages)])
         name = found.name or found.id
         return Preview(
-            agent=answering.name, place=name, said=newest.text, sections=sections(request.sizes, tokens), text=written
-        )
+            agent=answering.name, place=name, said=newest.text, sections=sections(request.sizes, tokens),
+            reasons=tuple(_reasons(material, written)), text=written,
+        )  # fmt: skip
 
     @suggestions("places heard")
     @reads
@@ -126,6 +142,21 @@ class ContextPreview:
         joined = Step(0, Joined(((newest.id, newest.revision),)), now)
         looked = prompt.inputs(rows, turn, agent, TurnRows((), (newest,), (joined,)))
         return prompt.remind(rows, prompt.gather(rows, looked))
+
+
+def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
+    """Of blocks by their type, of entries by what brought them, of facts by their weight where there was room."""
+    for block in (*material.stable, *material.changing, *material.logs):
+        always = _("log of this place") if block.type is BlockType.LOG else _("always shown")
+        yield Reason(memory=block.label, why=always if block.type is not BlockType.WORKING else _("pinned"))
+    for each in material.recalled:
+        name = shown_name(each.entry.label, "") or one_line(each.entry.content, _NAMED)
+        newest = _("one of the newest: nothing fits what was said")
+        by = _("the graph leads to it from what was said") if each.linked else newest
+        yield Reason(memory=name, why=_("found: {why}", why=why_found(each.hit)) if each.hit else by)
+    for fact in (*material.known.own, *material.known.shared):
+        if fact_line(fact) in written:
+            yield Reason(memory=one_line(fact.text, _NAMED), why=_("fact of greatest weight"))
 
 
 def sections(sizes: Mapping[str, int], tokens: int) -> tuple[Section, ...]:

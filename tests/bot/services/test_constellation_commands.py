@@ -420,7 +420,7 @@ def test_a_table_that_was_changed_in_the_file_is_shown_and_applied(here: Here, t
     assert len(found) == 3
     said = here("config diff").stdout
     assert 'agent Moon, system_prompt: "You are Moon." in the database, "You are the Moon." in the file' in said
-    assert "agent Comet: not in the database yet; the next start creates it" in said
+    assert "agent Comet: only in the file; it would be created" in said
     assert here("config apply").stdout.splitlines() == [
         "agent Moon: changed", "agent Comet: created", "group Main: changed",
     ]  # fmt: skip
