@@ -352,15 +352,15 @@ class Assembly:
         return Answer(clean(self._text), calls, usage, self._access.name, self.finish, reasoning=clean(self.reasoning))
 
     def _usage(self) -> Usage:
-        """OpenAI counts what was cached within the input and Anthropic beside it."""
+        """OpenAI counts what was cached within the input, Anthropic beside it; Google thoughts in the total alone."""
         details = self.counts.get("prompt_tokens_details")
         of: dict[str, Any] = {**(details if isinstance(details, dict) else {}), **self.counts}
         read = _count(of, "cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens")
         written = _count(of, "cache_write_tokens", "cache_creation_input_tokens")
-        beside = read + written if "input_tokens" in of else 0
+        given, beside = _count(of, "prompt_tokens", "input_tokens"), read + written if "input_tokens" in of else 0
         return Usage(
-            input_tokens=_count(of, "prompt_tokens", "input_tokens") + beside,
-            output_tokens=_count(of, "completion_tokens", "output_tokens"),
+            input_tokens=given + beside,
+            output_tokens=max(_count(of, "completion_tokens", "output_tokens"), _count(of, "total_tokens") - given),
             cache_read_tokens=read,
             cache_write_tokens=written,
             cost_usd=None,

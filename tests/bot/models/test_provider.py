@@ -29,7 +29,7 @@ from bot.models.base import (
     UserMessage,
 )
 from bot.models.chat_completions import connect
-from bot.models.http_model import HttpModel, refusal
+from bot.models.http_model import Assembly, HttpModel, refusal
 from tests.bot.models.scripted import HELLO, events, last
 from tests.wire import PATIENCE
 from tests.wire import model as wire
@@ -348,6 +348,13 @@ async def test_providers_get_what_they_want_beside_the_protocol(
     assert request.messages[3]["tool_call_id"] == made["id"]
     assert re.fullmatch("[A-Za-z0-9]{9}" if name == "mistral:m" else "c1", made["id"])  # its server takes no others
     assert request.body["max_tokens"] == 7
+
+
+def test_thoughts_that_only_the_total_counts_are_paid_for_too() -> None:
+    answer = Assembly(Access("google:m", LIMITS, "k"))
+    answer.counts, answer.finish = {"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623}, "stop"
+    usage = answer.finished().usage
+    assert (usage.input_tokens, usage.output_tokens) == (20, 603)
 
 
 def test_an_error_alone_in_a_list_is_read_too() -> None:
