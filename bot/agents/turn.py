@@ -193,7 +193,10 @@ class TurnRunner:
     # ------------------------------------------------------------------ thinking
 
     async def _think(self, material: PromptInputs, move: CallModel) -> Ending:
+        commits = self._db.commits
         await self._deps.ready(material.agent, "")
+        if self._db.commits != commits:  # what was read before may be deleted since
+            material = replace(material, gathered=False)
         tools = self._deps.tools(material.agent)
         if missing := Rules.of(material.agent).missing(tools.tools):
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")

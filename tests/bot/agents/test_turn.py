@@ -9,11 +9,13 @@ import pytest
 
 from bot.agents.context.quotes import say
 from bot.agents.deps import Limits
+from bot.agents.mcp import NoServers
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.config.values import OFFLINE
 from bot.models.base import Answer, Request, Trouble, UserMessage
 from bot.runtime.conversation import GIVEN_UP
+from memory.agents import Agent
 from memory.queue.inbox import Status
 from memory.store.database import Tx
 from sources.base import Place
@@ -302,3 +304,35 @@ async def test_the_owner_alone_reads_the_answer_itself_and_no_notice_of_it(tmp_p
     async with running(tmp_path, Setting(ScriptedModel(otherwise=REFUSED), apology="")) as service:
         await service.heard(said("hello", 1, direct(OLGA), OLGA))
         assert service.platform.texts(direct(OLGA).id) == [REFUSED.text]
+
+
+class LateServers(NoServers):
+    """Servers whose tools are known only when `go` is set."""
+
+    def __init__(self) -> None:
+        self.awaited, self.go = asyncio.Event(), asyncio.Event()
+        self.go.set()
+
+    async def ready(self, _agent: Agent, _call: str) -> None:
+        self.awaited.set()
+        await self.go.wait()
+
+
+async def test_what_is_deleted_while_tools_are_awaited_is_shown_to_no_model(tmp_path: Path) -> None:
+    servers, model = LateServers(), ScriptedModel(says("Kept."), says("Hello."))
+    async with running(tmp_path, Setting(model, mcp=servers)) as service:
+        await service.heard(said("the code is elm-4711", 1))
+        servers.go.clear()
+        servers.awaited.clear()
+        service.hear(said("hello", 2))
+        await servers.awaited.wait()
+        service.hear(deleted(1))
+
+        async def gone() -> bool:
+            return not await service.column("SELECT 1 FROM messages WHERE content LIKE '%elm-4711%'")
+
+        await until(gone)
+        servers.go.set()
+        await service.settled()
+    (asked,) = [str(each) for each in model.requests if "hello" in str(each)]
+    assert "elm-4711" not in asked
