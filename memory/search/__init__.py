@@ -1,5 +1,5 @@
-"""One search over archival entries, messages and blocks: by words, and by meaning where there is an embedder.
+"""One search over archival entries, messages, blocks and more: by words and, with an embedder, by meaning.
 
-Every condition, the audience first, stands inside the SQL, before anything is ranked or cut. Each domain is ranked
-for itself and divided by its best, since the numbers of two indexes cannot be compared. See docs/search.md.
+Every condition, the audience first, is part of the SQL, so nothing is ranked or cut before it. Each domain is ranked
+separately and divided by its best score, since scores of two indexes cannot be compared. See docs/search.md.
 """

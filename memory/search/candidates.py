@@ -1,6 +1,6 @@
-"""The rows of one domain that may be hits, with what speaks for them.
+"""The rows of one domain that may be hits, with their scores.
 
-What is counted was read under the scope, so that an order tells nothing of what is said elsewhere: BM25's formula, with
+All counts are taken within the scope, so that the order reveals nothing about other rows: this is BM25's formula with
 constants where SQLite's own would take an average over everybody's rows.
 """
 
@@ -18,26 +18,26 @@ from memory.search.query import Asked, Close, Near, Nearness, Surroundings, Usua
 from memory.store.fulltext import Term, index_text
 from memory.store.ids import PersonId
 
-_USUAL_LENGTH = 150  # characters of a row's search text that make it neither long nor short
+_USUAL_LENGTH = 150  # characters of a search text of average length
 _PER_CHARACTER = 1.2 * 0.75 / _USUAL_LENGTH  # BM25 with k1 = 1.2 and b = 0.75
 WINDOW = 2  # rows to each side that are read as one text with a row
-WIDE = 6  # rows to each side that tell what the talk is about, the nearer the more
+WIDE = 6  # rows to each side that show the topic, weighted by distance
 
 
-_ECHO = 0.6  # of the weight of a query's words, from which on a question is the same one
-_LAST = 100.0  # how much of a question an echo is: it stands below all that states anything
+_ECHO = 0.6  # share of the weight of a query's words from which a question counts as the same one
+_LAST = 100.0  # how much of a question is an echo: it ranks below all statements
 
-_FAR = 12.0  # spreads above the usual nearness, at which meaning counts as much as the best words
+_FAR = 12.0  # standard deviations above the mean at which meaning counts as much as the best words
 _DECAY = [1 - abs(distance) / (WIDE + 1) for distance in range(-WIDE, WIDE + 1)]
 
 
 class Signs(NamedTuple):
-    """What speaks for a message, each about 0 to 1.
+    """The features of a message, each about 0 to 1.
 
-    The words in itself (`turn`), in itself and the two rows to each side (`window`), in six rows to each side
-    (`wide`); said by the one person who is named, or who asks of themselves; said right after a question that has the
-    words (`answers`); how much it says (`length`); a time or a name where one is asked for; a question itself (`asks`);
-    and the cosines of itself (`own`) and of its window (`around`).
+    The query's words in the message itself (`turn`), in it and two rows to each side (`window`), and in six rows to
+    each side (`wide`); its speaker is named or is the asker (`named`); it follows a question with the words
+    (`answers`); how much it says (`length`); it has a time or name where one is asked for (`when`, `name`); it is a
+    question itself (`asks`); and the cosines of the message (`own`) and of its window (`around`).
     """
 
     turn: float
@@ -66,18 +66,18 @@ WEIGHTS = Signs(
     own=2.6,
     around=4.0,
 )
-"""Learned and checked as docs/search.md says."""
+"""Learned and checked as described in docs/search.md."""
 
 CLOSE_WEIGHTS = (
     Signs(1.0, 1.0, 1.4, 2.6, 1.4, 2.9, 2.0, 1.8, -0.3, 0.0, 3.4),
     Close(own=3.1, window=4.3, wide=4.7),
 )
-"""Those for messages whose words were compared with those of the question, learned in the same way."""
+"""The weights for messages whose words were compared with those of the question, learned in the same way."""
 
 
 @dataclass(frozen=True)
 class Word:
-    """One word of a query: the rows that have it, with their lengths in characters, and what it weighs."""
+    """One word of a query: the rows that have it, with their lengths in characters, and its weight."""
 
     term: Term
     rows: Mapping[int, int]
@@ -85,7 +85,7 @@ class Word:
 
 
 class Meant(NamedTuple):
-    """The one person whom a query names, by the name of the speaker, or means by "I", by id."""
+    """The one person that a query names (a speaker's name), or means by "I" (an id)."""
 
     name: str | None = None
     person: PersonId | None = None
@@ -103,15 +103,15 @@ def rarity(count: int, total: int) -> float:
 
 
 def share(times: float, length: float) -> float:
-    """What a word counts in a row that has it so often and is so many characters long."""
+    """BM25's factor for a word that a row of `length` characters has `times` times."""
     return times * 2.2 / (times + 0.3 + length * _PER_CHARACTER)
 
 
 def by_words(words: Sequence[Word], most: int) -> list[int]:
-    """The best rows of those that have one of the words, as if they had it once: there may be tens of thousands.
+    """The best rows with any of the words, as if each had it once: there may be tens of thousands.
 
-    The words that weigh most come first. Once the others together make up for no lead, rows that have them alone, or
-    are further behind, are not weighed.
+    The words with the highest weights come first. Once the remaining words cannot make up a row's deficit, rows that
+    have only those, or are further behind, are skipped.
     """
     sums: Sums = {}
     ordered = sorted(words, key=lambda each: -each.weight)
@@ -129,7 +129,7 @@ def by_words(words: Sequence[Word], most: int) -> list[int]:
 
 
 def signs(asked: Asked, words: Sequence[Word], talk: Talk, meant: Meant, near: Mapping[int, Near]) -> dict[int, Signs]:
-    """The signs of every message in the pool of a talk; `meant` is who the query is about."""
+    """The features of every message in the pool of a talk; `meant` is the person that the query is about."""
     places = {number: (stretch, at) for stretch in talk.stretches for at, number in enumerate(stretch.numbers)}
     turn, window, wide = Sums(), Sums(), Sums()
     lengths: dict[int, float] = {}
@@ -163,8 +163,8 @@ def signs(asked: Asked, words: Sequence[Word], talk: Talk, meant: Meant, near: M
 
 
 def _echoes(asked: Asked, words: Sequence[Word], talk: Talk) -> tuple[set[int], set[int]]:
-    """Where the same was asked before; and the rows without anything in them for an answer: that we did not know, and
-    the same question where nobody answered it."""
+    """The messages that ask the same question; and those that cannot contain an answer: we did not know, or nobody
+    answered the same question."""
     least = _ECHO * sum(word.weight for word in words)
     held = {n: sum(word.weight for word in words if n in word.rows) for n in talk.pool if talk.rows[n].only_asks}
     echoes = {number for number, weight in held.items() if asked.sentence and weight >= least > 0}
@@ -179,18 +179,18 @@ def total(signs: Signs) -> float:
 
 
 def total_close(signs: Signs, close: Close) -> float:
-    """The same for a message whose words were compared."""
+    """The total for a message whose words were compared."""
     parts: Iterable[float] = map(mul, (*CLOSE_WEIGHTS[0], *CLOSE_WEIGHTS[1]), (*signs, *close))
     return max(sum(parts), 0.0)
 
 
 def nearness(near: Near | None, usual: Usual | None) -> float:
-    """What meaning counts for a row that is understood alone, beside 1 for the best words: 0 to 1."""
+    """The score of a row's meaning by itself, where 1 is that of the best words: 0 to 1."""
     return 0.0 if near is None or usual is None else min(max(usual.standing(near) / _FAR, 0.0), 1.0)
 
 
 def _usual(near: Mapping[int, Near]) -> Near:
-    """What stands for the nearness of rows without vectors, those that are not embedded yet: the mean of the others."""
+    """The mean of the nearness values, for rows that have no vector yet."""
     known = [each.own for each in near.values() if each.own is not None]
     mean = sum(known) / len(known) if known else None
     return Near(mean, mean)
@@ -203,9 +203,9 @@ def _first(*values: float | None) -> float:
 def _spread(
     weight: float, found: Sequence[tuple[Stretch, int]], lengths: dict[int, float], window: Sums, wide: Sums
 ) -> None:
-    """Credit a word to the rows around those that have it, which are given as a stretch and a position in it.
+    """Credit a word to the rows around those that have it, which are given as a stretch and an index in it.
 
-    `lengths` keeps those of the windows, which are the same for every word.
+    `lengths` caches the lengths of windows, which are the same for every word.
     """
     times: dict[int, int] = {}
     credit: dict[int, float] = {}
@@ -224,20 +224,20 @@ def _spread(
         wide[number] = wide.get(number, 0.0) + weight * amount * 2.2 / (amount + 1.2)
 
 
-_ALL_WORDS = 0.2  # a row with every word goes before one that has the rarest of them more often
-_CANDIDATES = 40  # of a domain, at least: among them the rows with every word are looked for
-_NEAR = 40  # nearest neighbours, of each view
-_CLOSE = 40  # messages, at least, whose words are compared with those of the question one by one
-_FAINT = 1.5  # spreads above the usual nearness: what does not even stand out so far is no guess
+_ALL_WORDS = 0.2  # lets a row with every word go before one with more of the rarest
+_CANDIDATES = 40  # of a domain, at least: rows with every word are looked for among them
+_NEAR = 40  # nearest neighbors in each view
+_CLOSE = 40  # messages, at least, whose words are compared with the question's one by one
+_FAINT = 1.5  # standard deviations above the mean: below that, a row is not even a guess
 GUESSES = 3
-"""Rows that are no nearer than chance allows and are offered all the same."""
-_NEWEST = 50  # of the rows with a word: whether it is the name of somebody who spoke there
+"""Rows that are no nearer than by chance, but are offered anyway."""
+_NEWEST = 50  # rows with a word that are checked: it may be the name of a speaker
 
 
 @dataclass
 class Scored:
-    """One row, by number; `named`: the query names the one who said it; `matched`: words that it has; `around`: those
-    that only its window has; `perhaps`: nothing but a nearness that may be chance speaks for it."""
+    """One row, by number; `named`: the query names its speaker; `matched`: the words that it has; `around`: those that
+    only its window has; `perhaps`: only a nearness that may be chance supports it."""
 
     number: int
     score: float
@@ -251,10 +251,10 @@ class Scored:
 
 @dataclass(frozen=True)
 class _Sought:
-    """A text as it is looked for in one domain: its words, whom it names, the rows that are near to what it means, and
-    how near rows usually are.
+    """A query prepared for one domain: its words, the person meant, the rows with a near meaning, and the usual
+    nearness of rows.
 
-    `names` are words of the text that are left out because they are names of those who spoke.
+    `names` are words of the text that are left out because they are names of speakers.
     """
 
     asked: Asked
@@ -266,16 +266,16 @@ class _Sought:
     near: Mapping[int, Near]
 
     def best(self, most: int) -> list[int]:
-        """The rows that are looked at closely: the best by their words, and the nearest."""
+        """The rows to score: the best by their words, and the nearest."""
         return [*dict.fromkeys([*by_words(self.words, most), *self.near])]
 
 
 def ranked(
     find: Lookup, asked: Asked, meaning: Nearness | None, limit: int, asker: PersonId | None = None
 ) -> list[Scored]:
-    """The best rows for a text, in no order: `limit` of them, and those that are as good as the last.
+    """The best rows for a text, in no order: `limit` of them, and those that tie with the last.
 
-    `asker` is whom it means by "I".
+    `asker` is the person that it means by "I".
     """
     count = find.count()
     words = every = _words(find, asked, count)
@@ -287,7 +287,7 @@ def ranked(
     meaning = None if find.table.embedded is None else meaning
     near, usual = _nearest(find, meaning, count)
     faint = {number: excess for number, each in near.items() if usual and (excess := usual.excess(each)) < 0}
-    # What the talk around them says may speak for rows that are not near enough by themselves.
+    # Messages around them may support rows that are not near enough by themselves.
     together = find.table.talk and asked.sentence and bool(words)
     taken = near if together else {number: each for number, each in near.items() if number not in faint}
     sought = _Sought(asked, words, names, meant, meaning, usual, taken)
@@ -309,21 +309,21 @@ def ranked(
     for one in kept:
         one.matched = tuple(word for word, numbers in held if one.number in numbers)
         one.around = tuple(word.term.word for word in words if _only_around(one, word))
-    if whole:  # whoever has found what they wrote needs no guesses
+    if whole:  # a row with all words needs no guesses
         return kept
     known = {one.number for one in found}
     return [*kept, *_guesses(near, {number: excess for number, excess in faint.items() if number not in known})]
 
 
 def _in(find: Lookup, word: Word, found: Sequence[Scored]) -> Container[int]:
-    """Rows that have the word, all of `found` that do: of a word that everybody says only the newest are known."""
+    """The rows with the word, at least those in `found`: of a frequent word only the newest rows are listed."""
     if len(word.rows) < COUNTED_ROWS:
         return word.rows
     return find.having(word.term.match, [one.number for one in found])
 
 
 def _guesses(near: Mapping[int, Near], faint: Mapping[int, float]) -> list[Scored]:
-    """The nearest of those that may be near by chance."""
+    """The nearest of the rows that may be near only by chance."""
     best = heapq.nlargest(GUESSES, faint, key=lambda number: (faint[number], number))
     return [Scored(number, round(faint[number], 6), near[number], perhaps=True) for number in best]
 
@@ -337,14 +337,14 @@ def _only_around(one: Scored, word: Word) -> bool:
 
 
 def _words(find: Lookup, asked: Asked, count: int) -> list[Word]:
-    if not count:  # an agent to which nobody told anything yet: no word need be looked for
+    if not count:  # the agent has no rows yet
         return []
     held = [(term, find.holding(term.match)) for term in asked.terms]
     return [Word(term, rows, rarity(min(len(rows), count), count)) for term, rows in held if rows]
 
 
 def _nearest(find: Lookup, meaning: Nearness | None, count: int) -> tuple[Mapping[int, Near], Usual | None]:
-    """Rows that may be found whatever their words, and how near rows usually are."""
+    """The rows that are near enough to be found without any word, and the usual nearness of rows."""
     if meaning is None or not count:
         return {}, None
     near = meaning.nearest(find.rows, find.among, _NEAR)
@@ -356,7 +356,7 @@ def _nearest(find: Lookup, meaning: Nearness | None, count: int) -> tuple[Mappin
 
 
 def _similar(find: Lookup, sought: _Sought, numbers: Iterable[int]) -> dict[int, Near]:
-    """How near the rows are, the nearest or not."""
+    """The nearness of these rows."""
     if sought.meaning is None:
         return {}
     missing = [number for number in numbers if number not in sought.near]
@@ -364,7 +364,7 @@ def _similar(find: Lookup, sought: _Sought, numbers: Iterable[int]) -> dict[int,
 
 
 def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
-    """Rows that are understood by themselves: how often they have the words, and how near they are."""
+    """Scores of rows that stand alone: by their words and their nearness."""
     sums = dict.fromkeys(best, 0.0)
     for word in sought.words:
         for number, times, length in find.times(word.term.match, best):
@@ -378,7 +378,7 @@ def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
 
 
 def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[Scored]:
-    """Messages, understood with what was said around them; at least `most` of them, if there are so many."""
+    """Scores of messages, read with those around them; at least `most`, if there are as many."""
     heard = _talk(find, sought.asked, best)
     similar = _similar(find, sought, heard.pool)
     found = signs(sought.asked, sought.words, heard, sought.meant, similar)
@@ -397,8 +397,8 @@ def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[
 def _totals(
     find: Lookup, sought: _Sought, found: Mapping[int, Signs], around: Mapping[int, Surroundings], most: int
 ) -> dict[int, float]:
-    """What the signs of each message come to. Where the words of the question can be compared with those of messages
-    one by one, it is the best alone that are, and the others are left out."""
+    """The score of each message. If the question's words can be compared with those of messages one by one, only the
+    best messages are compared, and the others are left out."""
     totals = {number: total(each) for number, each in found.items()}
     if sought.meaning is None:
         return totals
@@ -434,9 +434,9 @@ def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:
 
 
 def _without_names(find: Lookup, words: Sequence[Word]) -> tuple[str | None, list[Word]]:
-    """Who is named, if one person is, and the other words.
+    """The person named, if exactly one is, and the other words.
 
-    A name is in the search text of everything that somebody said: as a word it would tell nothing.
+    A speaker's name is in the search text of all their messages, so as a word it tells nothing.
     """
     newest = {number for word in words for number in list(word.rows)[:_NEWEST]}
     heard = [

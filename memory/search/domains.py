@@ -1,6 +1,6 @@
-"""The domains that are searched: where each keeps its rows, and what a query's conditions mean there.
+"""The domains of the search: where each stores its rows, and what a query's conditions mean there.
 
-A new domain is a `Table` in `TABLES` and its name in `query.Domain`. Its table has the columns id, audience, trust
+A new domain needs a `Table` in `TABLES` and its name in `query.Domain`. Its table has the columns id, audience, trust
 and search_text, and an FTS5 index over the last.
 """
 
@@ -20,7 +20,7 @@ from memory.store.ids import AgentId
 
 @dataclass(frozen=True)
 class Condition:
-    """A part of WHERE over a domain's table as `t`."""
+    """A part of a WHERE clause over a domain's table as `t`."""
 
     sql: str
     parameters: tuple[Value, ...] = ()
@@ -28,11 +28,11 @@ class Condition:
 
 @dataclass(frozen=True)
 class Table:
-    """Where a domain lives: its table, as `t`, with its index, row number and the columns of a hit.
+    """Where a domain is stored: its table (as `t`), its index, the row number, and the columns of a hit.
 
-    `conditions` has, by their names in a query, those that make sense for it, in SQL that takes the value at every `?`;
-    `also` is what else a query means here. `living` is what holds for every row that the agent, or without one any
-    agent, can find. Rows of `talk` are said in a place, one after the other, and are understood together.
+    `conditions` maps the names of a query's conditions to SQL that takes the value at every `?`; `also` is what else a
+    query means here. `living` holds for every row that the agent (or, without one, any agent) can find. Rows of `talk`
+    are messages of a place in order, and are read together.
     """
 
     domain: Domain
@@ -47,11 +47,11 @@ class Table:
     also: Callable[[Query], Iterable[Condition]] = lambda _query: ()
     talk: bool = False
     found_by: str = ""
-    """The index that has all that is asked of a row with a word: words that everybody says have tens of thousands."""
+    """A covering index for rows with a word: frequent words have tens of thousands of rows."""
     embedded: Embedded | None = None
-    """As what its rows have vectors, if they have any."""
+    """The kind of its vectors, if it has any."""
     thing: str = "t.id"
-    """What a person would count: of the passages of a long entry, or of a file, that is one."""
+    """What counts as one result: all passages of a long entry, or of a file, count as one."""
 
 
 def asked(query: Query) -> list[Table]:
@@ -61,7 +61,7 @@ def asked(query: Query) -> list[Table]:
 
 
 def apart(table: Table, query: Query) -> Iterator[tuple[tuple[Condition, ...], Nearness | None]]:
-    """The parts of a domain whose vectors are of one model each, with what the query means to that."""
+    """A domain split by the model of its vectors, each part with the query's meaning in that model."""
     narrowed = narrowing(table, query)
     others = query.of_folders if table.kind == "passage" else {}
     of_model = "t.folder_id IN (SELECT id FROM folders WHERE embedding_model = ?)"
@@ -71,7 +71,7 @@ def apart(table: Table, query: Query) -> Iterator[tuple[tuple[Condition, ...], N
 
 
 def narrowing(table: Table, query: Query) -> list[Condition]:
-    """What the query's conditions mean for a domain; none when it has none."""
+    """The query's conditions in SQL for a domain; empty if the query has none."""
     in_time = []
     if query.since is not None:
         in_time.append(Condition(f"{table.moment} >= ?", (to_text(query.since),)))
@@ -93,9 +93,9 @@ def where(conditions: Iterable[Condition]) -> tuple[str, tuple[Value, ...]]:
 
 
 def unmet(query: Query) -> tuple[str, ...]:
-    """The conditions that keep every domain asked from being searched, by their names; none when one is searched.
+    """The names of the conditions because of which no domain is searched; empty if one is.
 
-    Those that none of them can meet by itself, else all that they cannot meet together.
+    Those that no domain meets or, if there are none, those that no domain meets together.
     """
     if asked(query):
         return ()
@@ -109,7 +109,7 @@ _NONE: dict[str, Any] = {"person": None, "author": None, "role": None, "place": 
 
 
 def _living_messages(agent: AgentId | None) -> Condition:
-    # Deleted rows and results of tools have no search text.
+    # Deleted rows and tool results have no search text.
     living = "t.deleted_at IS NULL AND t.search_text <> ''"
     return Condition(living if agent is None else f"{living} AND {shown('t')}")
 
@@ -120,15 +120,15 @@ def _living_entries(agent: AgentId | None) -> Condition:
 
 
 def _living_blocks(agent: AgentId | None) -> Condition:
-    living = "t.deleted_at IS NULL AND (t.content <> '' OR t.profile <> '')"  # an empty one tells nothing
+    living = "t.deleted_at IS NULL AND (t.content <> '' OR t.profile <> '')"  # empty blocks are no results
     if agent is None:
         return Condition(living)
     shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
     return Condition(f"{living} AND (t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2)
 
 
-# A message belongs to the turn that answered it, or said it; those of a group's members share the one that waits for
-# them. What no turn has was overheard, or waits.
+# A message belongs to the turn that answered or wrote it; members' turns of a group share the parent turn. A message
+# without a turn was overheard, or waits.
 _IN_ITS_TALK = """(t.agent_id = ?
     OR EXISTS (SELECT 1 FROM turns b JOIN turns u ON u.id = coalesce(b.parent_id, b.id)
         OR u.parent_id = coalesce(b.parent_id, b.id) WHERE b.id = t.batch_id AND u.agent_id = ?)
@@ -147,7 +147,7 @@ _THEIRS = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$.
 
 
 def _whole(query: Query) -> Iterable[Condition]:
-    """A list has the whole entry, words are found in its passages."""
+    """Listings show whole entries, word searches their passages."""
     return () if query.text.strip() else (Condition("t.parent_entry_id IS NULL"),)
 
 
@@ -165,7 +165,7 @@ def _at_path(query: Query) -> Iterable[Condition]:
 
 
 def _no_logs(query: Query) -> Iterable[Condition]:
-    # What the system logs names every tool and hardly ever answers a question.
+    # System logs name every tool and hardly ever answer a question.
     return () if query.domains == {"blocks"} else (Condition("t.block_type <> 'log'"),)
 
 
@@ -292,7 +292,7 @@ TABLES = (
         name="items",
         index="item_fts",
         number="id",
-        moment="iif(t.kind IN ('day', 'week'), t.key, t.created_at)",  # of a day or week when it began
+        moment="iif(t.kind IN ('day', 'week'), t.key, t.created_at)",  # for a day or week, its beginning
         columns="t.text AS text, t.kind AS label, (SELECT name FROM agents WHERE id = t.agent_id) AS speaker, "
         "t.place_id AS place, NULL AS role",
         living=_living_summaries,
@@ -313,22 +313,21 @@ TABLES = (
         also=_at_path,
     ),
 )
-"""In the order in which `Results.searched` names them."""
+"""In the order of `Results.searched`."""
 
 
 # -------------------------------------------------------------------------------------------------- reading one domain
 
 
 COUNTED_ROWS = 10_000
-"""`Lookup.count` counts no further than this. A word that so many rows have weighs nothing, so it is not looked for in
-older ones."""
+"""`Lookup.count` stops here. A word that this many rows have gets no weight, so older rows are not searched for it."""
 
 _FEW = 20  # rows of an index that are looked up one by one
 
 
 @dataclass(frozen=True)
 class Lookup:
-    """One domain's rows that meet a query's conditions; those of the scope hold for what is read beside them too."""
+    """The rows of one domain that meet a query's conditions; the scope also applies to neighboring rows."""
 
     rows: Rows
     table: Table
@@ -339,19 +338,19 @@ class Lookup:
 
     @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """Everything that must hold for a row; the audience is among it."""
+        """All conditions for a row, including the audience."""
         return *self.narrowed, self.table.living(self.agent), Condition(*self.scope.sql("t.audience"))
 
     @cached_property
     def among(self) -> Among:
-        """The same for vectors, which keep to what is alive and to the scope by themselves. The domain has vectors."""
+        """The same for vectors, which check existence and scope themselves. The domain has vectors."""
         if self.table.embedded is None:
             raise ValueError(f"{self.table.domain} has no vectors")
         narrowed = where(self.narrowed) if self.narrowed else None
         return Among(self.table.embedded, self.agent, self.scope, narrowed)
 
     def count(self) -> int:
-        """How many rows there are, whatever their words; up to `COUNTED_ROWS`."""
+        """The number of rows without regard to words, up to `COUNTED_ROWS`."""
         condition, parameters = where(self.conditions)
         sql = (
             f"SELECT count(*) FROM (SELECT 1 FROM {self.table.name} t {self.table.found_by} "
@@ -360,7 +359,7 @@ class Lookup:
         return self.rows.number(sql, parameters)
 
     def count_things(self) -> int:
-        """The same for saying what was searched: a long entry, or a file, is one, however many passages it has."""
+        """The same, to report what was searched: a long entry or a file counts once."""
         condition, parameters = where(self.conditions)
         table = self.table
         sql = f"SELECT {table.thing} AS thing FROM {table.name} t WHERE {condition} LIMIT {COUNTED_ROWS}"
@@ -375,7 +374,7 @@ class Lookup:
         )
 
     def newest_with(self, symbols: Sequence[str], limit: int) -> list[Row]:
-        """The newest rows whose text has all of the symbols as they stand; every row is looked at."""
+        """The newest rows whose text contains all the symbols literally; scans every row."""
         condition, parameters = where((*self.conditions, Condition("t.search_text <> ''")))
         having = " AND ".join("instr(replace(text, ?, ''), ?)" for _ in symbols)
         return self.rows.all(
@@ -385,7 +384,7 @@ class Lookup:
         )
 
     def hits(self, numbers: list[int]) -> list[Row]:
-        """What a hit shows of rows that were found before, the newest first."""
+        """The columns of hits for known rows, newest first."""
         number = f"t.{self.table.number}"
         return self.rows.all(
             f"SELECT {self._columns()} FROM {self.table.name} t "
@@ -394,10 +393,10 @@ class Lookup:
         )
 
     def holding(self, word: str) -> dict[int, int]:
-        """The newest rows that have a word, a MATCH expression, with their lengths in characters."""
+        """The newest rows with a word (a MATCH expression), with their lengths in characters."""
         index, number = self.table.index, self.table.number
         condition, parameters = where(self.conditions)
-        row = self.rows.one(  # as two lists, since Python's lock changes hands for each row
+        row = self.rows.one(  # as two lists: per-row fetching would switch Python's lock for each row
             "SELECT json_group_array(number), json_group_array(length) FROM ("
             f"SELECT t.{number} AS number, length(t.search_text) AS length FROM {index} "
             f"JOIN {self.table.name} t {self.table.found_by} ON t.{number} = {index}.rowid "
@@ -407,7 +406,7 @@ class Lookup:
         return {} if row is None else dict(zip(json.loads(row[0]), json.loads(row[1]), strict=True))
 
     def times(self, word: str, numbers: list[int]) -> list[tuple[int, int, int]]:
-        """How often those of the rows that have a word have it, and their lengths."""
+        """For those of the rows with a word: how often they have it, and their lengths."""
         index = self.table.index
         found = self.rows.all(
             f"SELECT rowid, length(highlight({index}, 0, char(1), '')) AS marked, length(search_text) AS length "
@@ -436,5 +435,5 @@ class Lookup:
 
 
 def _among(numbers: list[int]) -> str:
-    """A condition on the row number. FTS5 looks a few up one by one; of many it is ten times faster to see all."""
+    """A condition on row numbers. FTS5 looks up a few one by one; for many, a scan is ten times faster."""
     return f"{'' if len(numbers) <= _FEW else '+'}rowid IN (SELECT value FROM json_each(?))"

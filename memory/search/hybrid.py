@@ -1,4 +1,4 @@
-"""`search` and `searchable`: every domain asked, the best of all of them, completed for showing."""
+"""`search` and `searchable`: ask every domain, take the best of all, and complete them for display."""
 
 import json
 from collections import Counter
@@ -22,7 +22,7 @@ class _Found:
 
 
 def search(rows: Rows, query: Query, scope: Scope) -> Results:
-    """Look for `query` among the rows that the scope may use."""
+    """Search for `query` among the rows that the scope may use."""
     limit = min(max(query.limit, 1), MAX_HITS)
     lookups = _lookups(rows, query, scope)
     found: list[_Found] = []
@@ -40,21 +40,21 @@ def search(rows: Rows, query: Query, scope: Scope) -> Results:
 
 
 def searchable(rows: Rows, query: Query, scope: Scope) -> Mapping[Domain, int]:
-    """How many things meet the conditions of a query whatever their words, by domain, of `COUNTED_ROWS` rows each.
+    """How many things meet a query's conditions regardless of its words, per domain, up to `COUNTED_ROWS` each.
 
-    An entry or a file is one thing, however many passages it was cut into.
+    An entry or a file counts once, however many passages it has.
     """
     return _counted(_lookups(rows, query, scope))
 
 
 def _with_few_guesses(found: list[_Found]) -> list[_Found]:
-    """The guesses of all domains come last; a few are enough."""
+    """All results with the guesses last; only a few of those."""
     sure = sum(not one.hit.perhaps for one in found)
     return found[: sure + GUESSES]
 
 
 def _lookups(rows: Rows, query: Query, scope: Scope) -> list[Lookup]:
-    """One for each domain, and one more for each model that folders have of their own."""
+    """One per domain, and one more per model that only some folders have."""
     return [Lookup(rows, table, query.agent, scope, *part) for table in asked(query) for part in apart(table, query)]
 
 
@@ -103,7 +103,7 @@ def _found(find: Lookup, row: Row, scored: Scored) -> _Found:
 
 
 def _completed(found: list[_Found]) -> list[Hit]:
-    """The hits that are shown, with what is worth looking up for them alone."""
+    """The hits to show, with data that is looked up only for them."""
     beside = _beside([one for one in found if one.find.table.talk])
     hits = []
     for one in found:
@@ -113,7 +113,7 @@ def _completed(found: list[_Found]) -> list[Hit]:
 
 
 def _beside(said: list[_Found]) -> dict[int, tuple[Message | None, Message | None]]:
-    """The messages just before and just after each, all in one look."""
+    """The message before and the message after each, in one query."""
     if not said:
         return {}
     rows, (condition, parameters) = said[0].find.rows, said[0].find.scope.sql("audience")

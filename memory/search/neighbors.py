@@ -1,7 +1,7 @@
-"""What was said around messages: the rows before and after them in the same session, as far as a scope may know it.
+"""The messages around messages: those before and after them in the same session that a scope may know.
 
-A session is a conversation in one place without a gap of half an hour. Everything here is read under the scope, so
-what others said in between is not there, neither as text nor as a distance.
+A session is a conversation in one place without a gap of half an hour. Everything is read within the scope, so other
+people's messages in between do not appear, not even as a distance.
 """
 
 import json
@@ -18,7 +18,7 @@ from memory.store.database import Rows, Value
 from memory.store.patterns import UnicodePattern
 
 GAP = timedelta(minutes=30)
-_READ = 1_000  # characters of a row that are looked at
+_READ = 1_000  # characters of a row that are read
 _TIME = UnicodePattern(
     r"""\b(?:yesterday|today|tonight|tomorrow|ago|since|recently|(?:last|next|this)\s(?:\w+day|week|weekend|month|year|
     night|morning|evening|spring|summer|fall|autumn|winter)|\w+day|weekend|week|month|year|years|months|weeks|
@@ -28,7 +28,7 @@ _TIME = UnicodePattern(
     (?:昨|今|明|先|来|去|毎)[日朝晩夜週月年]|(?:おととい|きのう|きょう|あした)|[月火水木金土日]曜|\d[年月日時]|[〇一二三四五六七八九十]+[年月日時]""",
     regex.VERBOSE | regex.IGNORECASE,
 )
-_QUESTION = UnicodePattern(r"(?<![^.!?。！？\n])[^.!?。！？\n]*+[?？]+")  # begins where a sentence may: linear time
+_QUESTION = UnicodePattern(r"(?<![^.!?。！？\n])[^.!?。！？\n]*+[?？]+")  # starts where a sentence may: linear time
 _GREETING = 20  # characters beside a question that state nothing: a mention, a hello
 _NO_ANSWER = UnicodePattern(
     r"""\bi\s(?:(?:do|did|could|can)(?:n['’]t|\snot)|cannot)\s(?:\w+\s){0,2}(?:know|find|recall|remember|have)\b|
@@ -42,8 +42,8 @@ _AND_MORE = UnicodePattern(
     r"\b(?:but|although|though|aber|jedoch)\b|[:;](?=\s)(?!\s(?:nobody|no\sone|nothing|niemand|nichts|keiner)\b)",
     regex.IGNORECASE,
 )
-_SHORT = 160  # characters; a longer answer says more than that it is none
-_NAME = UnicodePattern(r"(?<=[\p{Ll}\p{Nd},]\s)(?!I\b)\p{Lu}\p{Ll}+")  # a capital letter inside a sentence
+_SHORT = 160  # characters; a longer answer says more than "I do not know"
+_NAME = UnicodePattern(r"(?<=[\p{Ll}\p{Nd},]\s)(?!I\b)\p{Lu}\p{Ll}+")  # a capitalized word inside a sentence
 
 
 class _Row(NamedTuple):
@@ -54,15 +54,15 @@ class _Row(NamedTuple):
 
 @dataclass(frozen=True)
 class Spoken:
-    """What a message is like, beside its words."""
+    """What kind of message it is, besides its words."""
 
     speaker: str
     person: str
-    """Who said it, for one of a person; empty for one of an agent."""
+    """Whose message it is; empty for an agent's."""
     length: int
     asks: bool
     only_asks: bool
-    """Whether it says nothing beside its question."""
+    """Whether it consists of a question only."""
     no_answer: bool
     """Whether it is ours and says that we do not know."""
     tells_time: bool
@@ -71,7 +71,7 @@ class Spoken:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Messages of one session, one after the other as far as the scope knows, with the lengths of their words."""
+    """Consecutive messages of one session within the scope, with the lengths of their texts."""
 
     numbers: list[int]
     lengths: list[int]
@@ -79,9 +79,9 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Talk:
-    """The messages that may be hits, each with the one just before it, and all that was said around them.
+    """The messages that may be hits, each with its predecessor, and all messages around them.
 
-    `rows` knows what those of the pool and those before them are like.
+    `rows` describes the messages of the pool and their predecessors.
     """
 
     stretches: Sequence[Stretch]
@@ -90,9 +90,9 @@ class Talk:
 
 
 def around(rows: Rows, numbers: Iterable[int], scope: Scope, reach: int) -> list[Stretch]:
-    """What was said around the given messages, up to `reach` rows to each side; each of them is in one stretch.
+    """The messages around the given ones, up to `reach` to each side; each given one is in exactly one stretch.
 
-    All of it is read at one go: there are a hundred of them, and each look takes its turn of Python's lock.
+    One query reads them all: there are a hundred, and each query would wait for Python's lock.
     """
     condition, parameters = scope.sql("audience")
     sides = [
@@ -134,9 +134,9 @@ def _sessions(run: list[_Row]) -> list[Stretch]:
 
 
 def spoken(rows: Rows, numbers: Iterable[int], *, time: bool, name: bool) -> Mapping[int, Spoken]:
-    """What these messages are like; the caller has found them under a scope.
+    """The kind of each message; the caller has found them within a scope.
 
-    Whether they tell a time or a name is looked at only when it is asked for.
+    Times and names are detected only on request.
     """
     found = rows.all(
         f"SELECT id, speaker, person_id, role, length(search_text), substr(content, 1, {_READ}) FROM messages "
@@ -173,6 +173,6 @@ def _only_asks(text: str) -> bool:
 
 
 def speakers(rows: Rows, numbers: Iterable[int]) -> set[tuple[str, bool]]:
-    """Who said these messages: names, and whether they are people's."""
+    """The speakers of these messages: names, and whether each is a person."""
     sql = "SELECT DISTINCT speaker, role = 'user' FROM messages WHERE id IN (SELECT value FROM json_each(?))"
     return {(row[0], bool(row[1])) for row in rows.all(sql, (json.dumps(list(numbers)),))}

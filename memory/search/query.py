@@ -1,4 +1,4 @@
-"""What is asked and what is given back; and what the conditions of a search can name, as far as a scope may know it."""
+"""Queries and results; and the values that a search's conditions can have, as far as a scope may know them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from memory.store.ids import AgentId, PersonId, PlaceId
 from memory.store.patterns import UnicodePattern
 
 COLOURED = "\ufe0f"
-"""Follows a sign that is to be drawn in colour; some keyboards write it and some do not."""
+"""The variation selector for a colored emoji; some keyboards write it and some do not."""
 _WHEN = frozenset(("when", "wann", "date", "datum"))
 _WHEN_PHRASE = UnicodePattern(
     r"\b(?:how (?:long|old|recently)|(?:what|which) (?:day|month|season|time|week|year)|"
@@ -37,11 +37,11 @@ _FIRST_PERSON_PHRASE = UnicodePattern(r"[私僕俺]|わたし|ぼく|おれ")
 
 @dataclass(frozen=True)
 class Asked:
-    """A text as a question to the index.
+    """A text as a query of the index.
 
-    `every` matches the rows with all its words; `terms` are what to look for one by one. A `sentence` has more
-    than keywords: then rows are found as well that have none of the words but answer those that have them. `when`
-    and `name`: the answer is a time, or somebody's or something's name; `first_person`: it is about who asks.
+    `every` matches the rows with all its words; `terms` are searched one by one. A `sentence` is more than keywords:
+    rows that answer it are found even without any of the words. `when` and `name`: the answer is a time, or a name;
+    `first_person`: it is about the asker.
     """
 
     every: str
@@ -53,16 +53,16 @@ class Asked:
 
 
 def symbols(text: str) -> tuple[str, ...]:
-    """The emoji and other symbols of a text, each once and as they are drawn without colour; no marks of sentences.
+    """The emoji and other symbols of a text, each once and without color; no punctuation.
 
-    No word has them, so the index does not: who writes nothing else looks for them as they stand.
+    The index has only words, so a query of symbols alone is matched literally.
     """
     found = (sign.replace(COLOURED, "") for sign in _SIGN.findall(text[:_LOOKED_AT]) if _SYMBOL.search(sign))
     return tuple(dict.fromkeys(found))[:_MOST_SYMBOLS]
 
 
 def understood(text: str) -> Asked | None:
-    """None when there is no word in the text."""
+    """The parsed text; None if it contains no word."""
     every = match_query(text, mode="all")
     if every is None:
         return None
@@ -85,13 +85,13 @@ Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 """Kinds whose rows have vectors."""
 
 DOMAINS: frozenset[Domain] = frozenset(("archival", "messages", "blocks"))
-"""What is searched when nothing is said. Activity, facts, tasks and summaries are searched by name alone, as they
-repeat what stands elsewhere, and files where they are asked for. Archival blocks are among the blocks."""
+"""The domains that are searched by default. Activity, facts, tasks and summaries repeat other rows, so they are
+searched only by name, and files on request. Archival blocks belong to the blocks."""
 MAX_HITS = 100
 
 
 class Near(NamedTuple):
-    """How near a row is to what is asked, as cosines: the row itself, and the row with what was said around it.
+    """The cosines between a row and the question: of the row itself, and of the row with the messages around it.
 
     None where there is no vector (yet).
     """
@@ -101,7 +101,7 @@ class Near(NamedTuple):
 
     @property
     def best(self) -> float:
-        """The greater of the two; -1, as far as can be, without any."""
+        """The greater of the two; -1, the minimum, without any."""
         return max((view for view in self if view is not None), default=-1.0)
 
     @property
@@ -111,15 +111,15 @@ class Near(NamedTuple):
 
 
 class Usual(NamedTuple):
-    """How near the rows of a corpus usually are to what is asked, as a sample of `own` cosines tells: the mean, the
-    spread, and how far above the mean, in spreads, the best of so many rows would be by mere chance (`bar`)."""
+    """The usual nearness of rows to the question, from a sample of `own` cosines: the mean, the standard deviation, and
+    how many deviations above the mean the best of so many rows would be by chance (`bar`)."""
 
     mean: float
     spread: float
     bar: float
 
     def standing(self, near: Near) -> float:
-        """How far a row stands out of the usual, in spreads."""
+        """How many standard deviations a row is above the mean."""
         return ((-1.0 if near.own is None else near.own) - self.mean) / self.spread
 
     def excess(self, near: Near) -> float:
@@ -128,9 +128,9 @@ class Usual(NamedTuple):
 
 
 class Close(NamedTuple):
-    """How near the single words that are asked for come to words of a message (`own`), of it and the two to each side
-    (`window`), of it and the six to each side (`wide`): the mean of the greatest similarities, 1 the same word in the
-    same sense, 0 nothing in common."""
+    """How close the question's words come to words of a message (`own`), of it and two to each side (`window`), and of
+    it and six to each side (`wide`): the mean of the greatest similarities; 1 is the same word in the same sense, 0
+    unrelated."""
 
     own: float
     window: float
@@ -138,7 +138,7 @@ class Close(NamedTuple):
 
 
 class Surroundings(NamedTuple):
-    """The numbers of the rows that `Close` reads together: the row alone, with two, and with six to each side."""
+    """The rows that `Close` reads together: the row alone, with two, and with six to each side."""
 
     own: Sequence[int]
     window: Sequence[int]
@@ -146,9 +146,9 @@ class Surroundings(NamedTuple):
 
 
 class Among(NamedTuple):
-    """Among which rows to look: those of a kind that an agent (None: any) can find in a scope, where `narrowed` holds.
+    """The rows to search: those of a kind that an agent (None: any) can find in a scope, limited by `narrowed`.
 
-    That is SQL over the kind's own table as `t`, and its parameters.
+    `narrowed` is SQL over the kind's table as `t`, with parameters.
     """
 
     kind: Embedded
@@ -158,30 +158,30 @@ class Among(NamedTuple):
 
 
 class Nearness(Protocol):
-    """What a text means, as an embedder puts it, and where vectors of the same model are kept.
+    """A text's meaning in an embedder's space, compared with stored vectors of the same model.
 
-    Rows are named by the numbers that their tables have. What may not be used in a scope leaves no trace in what is
-    given back: conditions are applied before the nearest are counted.
+    Rows are identified by the numbers of their tables. Rows outside the scope leave no trace in the result: conditions
+    are applied before the nearest are counted.
     """
 
     def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
-        """The `limit` nearest of each view."""
+        """The `limit` nearest rows of each view."""
         ...
 
     def of(self, rows: Rows, among: Among, numbers: Sequence[int]) -> Mapping[int, Near]:
-        """How near these rows are, as far as they have vectors."""
+        """The nearness of those of the rows that have vectors."""
         ...
 
     def usual(self, rows: Rows, among: Among, count: int) -> Usual:
-        """How near rows usually are, as far as there are any to tell, when there are so many."""
+        """The usual nearness among `count` rows, estimated from a sample."""
         ...
 
     def close(
         self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
     ) -> Mapping[int, Close]:
-        """How near the question's words, `without` these, come to the words of rows and of what is around them.
+        """How close the question's words, without those in `without`, come to words of rows and their neighbors.
 
-        Rows whose words an embedder did not tell are left out: all of them where it tells none.
+        Rows without stored words are left out: with some embedders, all of them.
         """
         ...
 
@@ -259,32 +259,32 @@ class Hit:
 
 @dataclass(frozen=True)
 class Results:
-    """Hits, best first, and the domains that were searched for them.
+    """Hits, best first, and the domains that were searched.
 
-    `seen` is for saying honestly that nothing was found: it is what `searchable` gives, only when there are no hits.
+    `seen` is the result of `searchable`, only without hits: it lets the answer say what was searched in vain.
     """
 
     hits: list[Hit]
     searched: tuple[Domain, ...]
     seen: Mapping[Domain, int]
     unmet: tuple[str, ...] = ()
-    """Where no domain was searched: the conditions, by their names in `Query`, that none of those asked can meet."""
+    """If no domain was searched: the conditions, by their names in `Query`, that no requested domain can meet."""
     newest: bool = False
-    """Whether no words were asked for, so that the hits are the newest of what meets the conditions."""
+    """Whether the query has no words, so that the hits are the newest rows that meet the conditions."""
     words_alone: str = ""
-    """Why meaning did not count, for whoever asked; empty when it did."""
+    """Why meaning was not used, for the user; empty if it was."""
 
 
 # -------------------------------------------------------------------------------------------- what conditions can name
 
 
-_READ = 5_000  # the newest messages, among which those who spoke are looked for
+_READ = 5_000  # the newest messages, in which speakers are looked for
 _SAID = "deleted_at IS NULL AND search_text <> ''"
 _KEPT = "archived_at IS NULL AND superseded_by IS NULL AND (? IS NULL OR agent_id = ?)"
 
 
 def speakers(rows: Rows, scope: Scope, limit: int) -> list[str]:
-    """People and agents that said something of late, those who spoke last first."""
+    """People and agents that spoke lately, most recent first."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT speaker FROM (SELECT id, speaker FROM messages WHERE {condition} AND {_SAID}
               ORDER BY id DESC LIMIT {_READ}) WHERE speaker <> '' GROUP BY speaker ORDER BY max(id) DESC LIMIT ?"""
@@ -292,14 +292,14 @@ def speakers(rows: Rows, scope: Scope, limit: int) -> list[str]:
 
 
 def has_spoken(rows: Rows, speaker: str, scope: Scope) -> bool:
-    """Whether anything stands there that was said under this name, however long ago."""
+    """Whether there is any message under this speaker's name."""
     condition, parameters = scope.sql("audience")
     sql = f"SELECT 1 FROM messages WHERE speaker = ? COLLATE NOCASE AND {condition} AND {_SAID} LIMIT 1"
     return rows.one(sql, (speaker, *parameters)) is not None
 
 
 def categories(rows: Rows, domains: frozenset[Domain], agent: AgentId | None, scope: Scope) -> list[str]:
-    """The categories in use in these domains, in order; of entries those of an agent, or without one of all."""
+    """The categories in use in these domains, in order; of entries, those of an agent or (None) of all."""
     condition, parameters = scope.sql("audience")
     parts, given = [], list[Value]()
     if "archival" in domains:
@@ -313,7 +313,7 @@ def categories(rows: Rows, domains: frozenset[Domain], agent: AgentId | None, sc
 
 
 def tags(rows: Rows, agent: AgentId | None, scope: Scope) -> list[str]:
-    """The tags of entries, in order: of an agent's, or without one of all."""
+    """The tags of entries, in order: of an agent's or (None) of all."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT DISTINCT tag.value AS tag FROM archival_entries, json_each(archival_entries.tags) tag
               WHERE {_KEPT} AND {condition} ORDER BY tag.value"""

@@ -1,4 +1,4 @@
-"""Where search meets the vectors: a question's vector, looked for among the rows of one kind."""
+"""Compares a question's vector with the stored vectors of one kind of rows."""
 
 import importlib
 from collections.abc import Mapping, Sequence
@@ -16,14 +16,14 @@ from memory.store.distances import cosine_distance
 
 @dataclass(frozen=True)
 class Meaning:
-    """A question as a model of that name understands it; see `Nearness`."""
+    """A question in the space of one model; see `Nearness`."""
 
     model: str
     vector: Vector
     tokens: Tokens | None = None
 
     def like(self, other: "Meaning") -> float | None:
-        """The cosine to another text's; None when another model made that."""
+        """The cosine to another text's vector; None if another model made that."""
         return 1 - cosine_distance(self.vector, other.vector) if self.model == other.model else None
 
     def nearest(self, rows: Rows, among: Among, limit: int) -> Mapping[int, Near]:
@@ -53,7 +53,7 @@ class Meaning:
             if word not in without
         ]
         numbers = {number for each in around.values() for number in each.wide}
-        # What stands around a row need not meet the query's conditions: it is read under the scope.
+        # Neighbors need not meet the query's conditions: only the scope applies to them.
         told = vectors.tokens_of(rows, self._question(among._replace(narrowed=None)), numbers)
         return {number: Close(*found) for number, found in interact(asked, told, around).items()}
 
@@ -62,8 +62,8 @@ class Meaning:
 
 
 def usual_of(cosines: Sequence[float], count: int) -> Usual:
-    """What a sample tells of `count` rows. The nearest are left out, since they may be what is looked for; where there
-    are few, what is common of sentence embedders counts too."""
+    """Estimate `Usual` from a sample for `count` rows. The nearest are left out, since they may be the answer; a small
+    sample is mixed with typical values of sentence embedders."""
     others = sorted(cosines)[: len(cosines) * 98 // 100 - 1] if len(cosines) > 1 else []
     known, total = len(others) + _FEW, sum(others)
     middle = total / max(len(others), 1)
@@ -72,28 +72,28 @@ def usual_of(cosines: Sequence[float], count: int) -> Usual:
 
 
 _SAMPLE = 250
-_MEAN, _SPREAD, _FEW = 0.1, 0.06, 8  # of the cosines of unlike texts, which counts as so many of the sample
-_UNSEEN = 10  # rows more than there are: two rows may both be what is looked for
-_MARGIN = 1.0  # above what the best of so many numbers of a normal distribution has: docs/search.md has what it brings
+_MEAN, _SPREAD, _FEW = 0.1, 0.06, 8  # cosines of unrelated texts; counts as this many samples
+_UNSEEN = 10  # added to the number of rows: two rows may both be the answer
+_MARGIN = 1.0  # above the expected maximum of so many normal values: see docs/search.md
 
 
 # ---------------------------------------------------------------------------------------------------- late interaction
 
 
 MOST_WORDS = 32
-"""Of a question; ColBERT takes as many."""
+"""Words of a question; ColBERT takes as many."""
 
 Window: TypeAlias = Sequence[int]
-"""Rows that are read together, by number."""
+"""The numbers of rows that are read together."""
 
 
 def interact(
     asked: Sequence[bytes], told: Mapping[int, bytes], windows: Mapping[int, Sequence[Window]]
 ) -> dict[int, tuple[float, ...]]:
-    """For each row and each of its windows: the mean, over the words asked for, of the nearest word in the window.
+    """For each row and each of its windows: the mean, over the question's words, of the nearest word in the window.
 
-    `asked` are the signs of one word each, `told` those of all words of a row in one. A row of which nothing is told
-    is passed over, and so is a window of nothing else. Needs numpy, which whatever makes such signs brings.
+    `asked` are the signs of one word each, `told` those of all words of a row, concatenated. Rows without words are
+    skipped, and so are windows of only such rows. Needs numpy, which every embedder with signs requires.
     """
     numpy: Any = importlib.import_module("numpy")
     words = asked[:MOST_WORDS]
@@ -111,11 +111,11 @@ def interact(
 
 
 def _greatest(numpy: Any, words: Sequence[bytes], rows: Sequence[bytes]) -> Any:
-    """A line for each row, a column for each word: the greatest similarity."""
+    """A matrix with a line per row and a column per word: the greatest similarity."""
     width = len(words[0])
     kind = "uint64" if width % 8 == 0 else "uint8"
     every = numpy.frombuffer(b"".join(rows), kind).reshape(-1, width // numpy.dtype(kind).itemsize)
-    columns = numpy.ascontiguousarray(every.T)  # added up along the long side, which is several times as fast
+    columns = numpy.ascontiguousarray(every.T)  # summed along the long axis, which is several times as fast
     begins = numpy.cumsum([0, *(len(signs) // width for signs in rows[:-1])])
     least = []
     for word in words:

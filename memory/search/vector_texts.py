@@ -1,6 +1,6 @@
-"""What is embedded of a row: its words as a person would quote them, cut into parts that a small model takes whole.
+"""The texts that are embedded for a row: its words as a quote, cut into parts that fit a small model.
 
-These texts are made from content, not from `search_text`: an embedder wants sentences, not folded words.
+They are made from the content, not from `search_text`: an embedder needs sentences, not folded words.
 """
 
 import hashlib
@@ -22,11 +22,11 @@ View: TypeAlias = Literal["own", "window"]
 
 KINDS: tuple[Kind, ...] = ("entry", "message", "block", "passage", "task")
 MAX_CHARACTERS = 30_000
-"""Of one row; what comes after is found by its words alone."""
+"""Characters of one row; the rest is found by words only."""
 
 PART_BYTES = 800
-"""Of one part in UTF-8, beside its head: about 200 tokens of English, 270 of Chinese. Files are cut into half of that,
-so that one sentence among others that say something else is still found."""
+"""Bytes of one part in UTF-8, besides its heading: about 200 tokens of English, 270 of Chinese. Parts of files are half
+as long, so that one sentence among unrelated ones is still found."""
 
 _END = regex.compile(r"(?<=[\n])|(?<=[.!?。！？…;])\s+|(?<=[。！？])")
 _SPACE = regex.compile(r"\s+")
@@ -34,7 +34,7 @@ _SPACE = regex.compile(r"\s+")
 
 @dataclass(frozen=True)
 class Text:
-    """One text to embed. A row has one for each view and part."""
+    """One text to embed. A row has one per view and part."""
 
     view: View
     part: int
@@ -43,9 +43,9 @@ class Text:
 
 @dataclass(frozen=True)
 class Embeddable:
-    """A row with its texts, and whose vectors they become. `digest` says whether they are still the same.
+    """A row with its texts, and whose vectors they become. `digest` shows whether the texts have changed.
 
-    `model` is that of the folder that the row is of, where that has its own.
+    `model` is the model of the row's folder, if that has its own.
     """
 
     kind: Kind
@@ -64,7 +64,7 @@ class Embeddable:
 
 
 def texts_of(rows: Rows, kind: Kind, numbers: Sequence[int]) -> list[Embeddable]:
-    """The rows of these numbers that have something to embed, as they are now; in no order."""
+    """Those of these rows that have something to embed, in their current form; in no order."""
     named = json.dumps(list(numbers))
     match kind:
         case "message":
@@ -100,7 +100,7 @@ def _message(rows: Rows, row: Row) -> Embeddable:
     head = f"[{_day(row)}] "
     said = f"{row['speaker']}: {row['content']}"
     texts = [*_parts("own", head, said)]
-    # Rows of another audience are passed over: neither their words nor that they are there may show.
+    # Rows of another audience are skipped: neither their words nor their existence may show.
     before = rows.one(_BEFORE, (row["place_id"], row["id"], row["audience"]))
     if before is not None:
         texts += _parts("window", head, f"{_cut(before)}\n{said}", most=1)
@@ -108,7 +108,7 @@ def _message(rows: Rows, row: Row) -> Embeddable:
 
 
 def _cut(before: Row) -> str:
-    """As much of the message before as leaves room for the one that answers it."""
+    """The message before, cut to leave room for the one that answers it."""
     said = f"{before['speaker']}: {before['content']}"
     return said.encode()[: PART_BYTES // 2].decode("utf-8", "ignore")
 
@@ -137,7 +137,7 @@ def _task(row: Row) -> Embeddable:
 
 
 def _day(row: Row) -> str:
-    # Without the ISO form that the index of words also has: it is six tokens that mean nothing to a model.
+    # Without the ISO date of the word index: six tokens that mean nothing to a model.
     return date_words(from_text(row["created_at"])).split(" ", 1)[1]
 
 
@@ -149,10 +149,10 @@ def _parts(view: View, head: str, text: str, most: int | None = None, size: int 
 
 
 def cut(text: str, limit: int = PART_BYTES) -> list[str]:
-    """Parts of at most `limit` bytes: between sentences where it can be, then words, then characters.
+    """Split into parts of at most `limit` bytes: between sentences if possible, then words, then characters.
 
-    Of the sentences in the second half of a part the one that ends it is chosen by its words. So what follows a change
-    is soon cut as it was before, and most parts stay what they were.
+    Which sentence in a part's second half ends it depends on the sentences' words. So soon after an edit the old
+    boundaries return, and most parts stay the same.
     """
     parts: list[str] = []
     held, sizes = list[str](), list[int]()
@@ -168,7 +168,7 @@ def cut(text: str, limit: int = PART_BYTES) -> list[str]:
 
 
 def _end(pieces: Sequence[str], sizes: Sequence[int], limit: int) -> int:
-    """How many of the pieces the next part gets; all where they do not reach its half."""
+    """How many of the pieces go into the next part; all if they are less than half of it."""
     reached = itertools.accumulate(sizes)
     ends = [at for at, total in enumerate(reached) if 2 * total >= limit]
     chosen = min(ends, key=lambda at: zlib.crc32(pieces[at].encode("utf-8", "surrogatepass")), default=len(pieces) - 1)
@@ -176,7 +176,7 @@ def _end(pieces: Sequence[str], sizes: Sequence[int], limit: int) -> int:
 
 
 def _pieces(text: str, limit: int) -> Iterator[str]:
-    """The text again, in pieces none of which is longer than `limit` bytes."""
+    """The text in pieces of at most `limit` bytes."""
     for sentence in _with_ends(text, _END):
         if _bytes(sentence) <= limit:
             yield sentence

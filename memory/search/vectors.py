@@ -1,8 +1,8 @@
-"""Vectors of messages, entries, blocks and passages of files, and which of them are near to a question.
+"""Vectors of messages, entries, blocks and passages of files, and the search for those near a question.
 
-A vector stands only as long as its row is as it was when it was embedded (triggers of the schema). Every search is
-scoped: candidates are taken by the signs of the numbers from the vectors that the scope may use, and no others, and
-the best of them are compared exactly. So what a scope may not know changes neither what is found for it nor the order.
+A vector is deleted when its row changes (triggers of the schema). Every search is scoped: candidates are chosen by
+their signs among the vectors that the scope may use, and only the best of them are compared exactly. So rows outside
+the scope change neither the results nor their order.
 """
 
 import json
@@ -19,18 +19,18 @@ from memory.store.errors import Refused
 from memory.store.ids import AgentId, EntryId
 
 MOST_FAILURES = 3
-"""Times that an embedder may refuse a row's text before the row is left alone until it changes."""
+"""After this many refusals by an embedder, a row is skipped until it changes."""
 
-_CANDIDATES = 400  # at least; below that many the search is exact
-_PER_HIT = 8  # candidates for each hit that is wanted
-_SAMPLED = 4_000  # vectors, of one space after the other, as the index has them
+_CANDIDATES = 400  # at least; with fewer vectors the search is exact
+_PER_HIT = 8  # candidates per requested hit
+_SAMPLED = 4_000  # vectors, from one space after the other, in index order
 
-_TOKEN_PARTS = 4  # of a message, each about 200 tokens: what comes after is found by its words and its vectors
+_TOKEN_PARTS = 4  # of a message, each about 200 tokens: the rest is found by its words and vectors
 
 
 @dataclass(frozen=True)
 class Question:
-    """What to look for: a vector of the model of that name, among which rows, and what of them it is compared with."""
+    """A search: the vector and name of a model, the rows to search, and which of their vectors to compare."""
 
     model: str
     vector: Vector
@@ -40,7 +40,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Embedded:
-    """A row as it was embedded, with what its texts became in their order."""
+    """A row as it was embedded, with the embeddings of its texts in order."""
 
     of: Embeddable
     made: tuple[Embedding, ...]
@@ -48,7 +48,7 @@ class Embedded:
 
 @dataclass(frozen=True)
 class Standing:
-    """How far embedding has come: rows that wait, and rows whose text the embedder refused."""
+    """The progress of embedding: waiting rows, and rows whose text the embedder refused."""
 
     waiting: int
     refused: int
@@ -58,8 +58,8 @@ class Standing:
 
 
 def nearest(rows: Rows, question: Question, limit: int) -> dict[int, float]:
-    """The nearest rows, by the numbers that their table has, and how near the nearest part of each is: 1 the same, 0
-    nothing in common. The nearest first; the newer one of two that are as near."""
+    """The nearest rows, by their table's numbers, with the nearness of each one's nearest part: 1 the same, 0
+    unrelated. Nearest first; of equals, the newer one first."""
     within, parameters = _allowed(question)
     bits = sqlite.distances.bits.format("v.bits", "?")
     cosine = sqlite.distances.cosine.format("c.vector", "?")
@@ -74,7 +74,7 @@ def nearest(rows: Rows, question: Question, limit: int) -> dict[int, float]:
 
 
 def of_entry(rows: Rows, entry: EntryId) -> tuple[str, Vector] | None:
-    """The current model's name and the vector of an entry's first part; None where it has none yet."""
+    """The current model's name and the vector of an entry's first part; None if there is none yet."""
     row = rows.one(
         """SELECT m.name, v.vector FROM archival_entries e JOIN vectors v ON v.kind = 'entry' AND v.row = e.n
            JOIN vector_spaces s ON s.id = v.space_id JOIN vector_models m ON m.id = s.model_id AND m.current = 1
@@ -85,7 +85,7 @@ def of_entry(rows: Rows, entry: EntryId) -> tuple[str, Vector] | None:
 
 
 def similarities(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[int, float]:
-    """How near rows are that were found in another way; those without a vector, or out of scope, are left out."""
+    """The nearness of given rows; those without a vector or out of scope are left out."""
     within, parameters = _allowed(question)
     cosine = sqlite.distances.cosine.format("v.vector", "?")
     found = rows.all(
@@ -97,9 +97,9 @@ def similarities(rows: Rows, question: Question, numbers: Iterable[int]) -> dict
 
 
 def sample(rows: Rows, question: Question, limit: int) -> list[float]:
-    """How near some rows are that were chosen whatever they mean: up to `limit`, evenly among the newest thousands.
+    """The nearness of up to `limit` rows, chosen evenly among the newest thousands regardless of meaning.
 
-    Their order alone chooses them, so they are the same whatever there is that the scope may not know.
+    They are chosen by their order only, so that rows outside the scope have no influence.
     """
     within, parameters = _allowed(question)
     newest = f"WHERE {within} ORDER BY v.space_id DESC, v.row DESC, v.part DESC LIMIT {_SAMPLED}"
@@ -114,9 +114,9 @@ def sample(rows: Rows, question: Question, limit: int) -> list[float]:
 
 
 def tokens_of(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[int, bytes]:
-    """The signs of the words of rows, `Tokens.signs` of all their parts; empty of one that has no word with content.
+    """The signs of the rows' words, `Tokens.signs` of all their parts; empty for a row without content words.
 
-    Those for which an embedder told none, or out of scope, are left out.
+    Rows whose embedder gave no words, or out of scope, are left out.
     """
     within, parameters = _allowed(question)
     found = rows.all(
@@ -131,7 +131,7 @@ def tokens_of(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[in
 
 
 def _allowed(question: Question) -> tuple[str, tuple[Value, ...]]:
-    """The condition on `v` that its space may be used, and its row is one of those that are asked for."""
+    """The condition on `v`: its space may be used, and its row is among the requested ones."""
     kind, agent, scope, narrowed = question.among
     heard, hearers = scope.sql("s.audience")
     spaces = f"""v.space_id IN (SELECT s.id FROM vector_spaces s JOIN vector_models m ON m.id = s.model_id
@@ -147,7 +147,7 @@ def _allowed(question: Question) -> tuple[str, tuple[Value, ...]]:
 
 
 def _seen(kind: Kind, agent: AgentId | None) -> tuple[str, tuple[Value, ...]] | None:
-    """Which rows of a kind an agent can see, where that is not all."""
+    """The rows of a kind that an agent can see; None if those are all."""
     if kind == "block" and agent is not None:
         shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
         return f"(t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2
@@ -178,9 +178,9 @@ _LIVING: Mapping[Kind, str] = {
 
 
 def missing(rows: Rows, limit: int, own: str = "") -> list[Embeddable]:
-    """Rows without vectors of the current model: the newest of each kind, up to `limit` each, in turns.
+    """Rows without vectors of the current model: the newest of each kind, up to `limit` each, alternating.
 
-    With `own` those of folders that have this model of their own.
+    With `own`, those of folders with this model.
     """
     found: list[list[Embeddable]] = []
     for kind in ("passage",) if own else KINDS:
@@ -198,10 +198,10 @@ def missing(rows: Rows, limit: int, own: str = "") -> list[Embeddable]:
 
 
 def store(tx: Tx, model: str, embedded: Iterable[Embedded]) -> int:
-    """Keep vectors, and take their rows out of the queue; how many rows.
+    """Store vectors and remove their rows from the queue; returns how many rows.
 
-    A row that has changed since stays in the queue, and so does everything that another model is for by now.
-    Raises `Refused` for vectors that are not as long as those of the model before them.
+    A row that has changed since stays in the queue, and so do rows that now belong to another model. Raises `Refused`
+    if the vectors' length differs from the model's earlier ones.
     """
     row = tx.one("SELECT id, dimension, current FROM vector_models WHERE name = ?", (model,))
     if row is None:
@@ -245,7 +245,7 @@ def _space(tx: Tx, model: int, of: Embeddable, text: Text) -> int:
 
 
 def refuse(tx: Tx, of: Sequence[Embeddable]) -> None:
-    """Note that an embedder did not take the texts of these rows; `missing` leaves them out after the third time."""
+    """Record that an embedder refused these rows' texts; `missing` skips them after the third time."""
     for each in of:
         tx.run("DELETE FROM vectors WHERE kind = ? AND row = ?", (each.kind, each.row))  # of an earlier model
         tx.run("UPDATE vector_queue SET failed = failed + 1 WHERE kind = ? AND row = ?", (each.kind, each.row))
@@ -255,16 +255,16 @@ def refuse(tx: Tx, of: Sequence[Embeddable]) -> None:
 
 
 def choose(tx: Tx, model: str, dimension: int, own: str = "") -> bool:
-    """Make a model the current one, and queue what has no vectors of it; whether it was not current before.
+    """Make a model the current one, and queue rows without its vectors; whether it was not current before.
 
-    With `own` it is for the folders alone that have this model of their own, whose passages wait already. What was
-    embedded by another stays until it is embedded again, and is not found by questions to this one.
+    With `own` it is only for folders with this model, whose passages are queued already. Vectors of another model stay
+    until they are replaced, and questions to this one do not find them.
     """
     known = tx.one("SELECT id, dimension, current FROM vector_models WHERE name = ?", (model,))
-    tx.run("UPDATE vector_queue SET failed = 0 WHERE failed > 0")  # it may be another server, or a mended one
+    tx.run("UPDATE vector_queue SET failed = 0 WHERE failed > 0")  # it may be another server, or a repaired one
     if known is not None and known["dimension"] == dimension and (own or known["current"]):
         return False
-    if known is not None and known["dimension"] != dimension:  # another model of the same name
+    if known is not None and known["dimension"] != dimension:  # another model with the same name
         of_model = "FROM vectors WHERE space_id IN (SELECT id FROM vector_spaces WHERE model_id = ?)"
         tx.run(f"INSERT OR IGNORE INTO vector_queue (kind, row) SELECT kind, row {of_model}", (known["id"],))
         tx.run(f"DELETE {of_model}", (known["id"],))

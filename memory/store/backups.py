@@ -1,9 +1,8 @@
-"""Copies of a data folder: made while it is used, verified, rotated, and put back.
+"""Copies of a data folder: made while it is in use, verified, rotated, and restored.
 
-A backup is a folder under `backups/` with the databases as they stood and a `manifest.json` with their digests. It is
-made under another name and renamed when it is whole and verified, so what is there is good. Putting one back carries
-over what must not be undone: erasures that were begun since (`memory.store.erasure_ledger`), and choices such as
-opt-outs.
+A backup is a folder under `backups/` with the databases and a `manifest.json` with their digests. It is created under a
+temporary name and renamed once it is complete and verified, so every backup there is good. A restore keeps what must
+not be undone: erasures begun since (`memory.store.erasure_ledger`), and choices such as opt-outs.
 """
 
 import hashlib
@@ -35,12 +34,12 @@ RESTORING = ".restoring-"
 
 
 class BackupFailed(StoreError):
-    """A copy could not be made, is damaged, or cannot be put back; the text says what to do."""
+    """A copy could not be made, is damaged, or cannot be restored; the text says what to do."""
 
 
 @dataclass(frozen=True)
 class _Present:
-    """What the registry says that a backup takes the place of."""
+    """Data of the current registry that a restore keeps."""
 
     constellations: frozenset[str]
     choices: list[dict[str, Any]]
@@ -48,7 +47,7 @@ class _Present:
 
 @dataclass(frozen=True)
 class Backup:
-    """A whole backup. `size` in bytes, `files` by their names in the data folder."""
+    """A complete backup. `size` in bytes, `files` by their names in the data folder."""
 
     name: str
     path: Path
@@ -58,13 +57,13 @@ class Backup:
 
 
 def create(folder: Path, now: datetime) -> Backup:
-    """Copy every database of the folder, verify the copies, and give the backup. Raises BackupFailed.
+    """Copy every database of the folder, verify the copies, and return the backup. Raises BackupFailed.
 
-    For a thread: it reads all of it. Whoever uses the files meanwhile is not held up.
+    Run it in a thread: it reads everything. It does not block other users of the files.
     """
 
     def copies(making: Path) -> Iterator[Path]:
-        # The registry first: an erasure that is done in it is done in every file that is copied after it.
+        # The registry first: an erasure that it records as done is done in every file that is copied later.
         for path in (folder / _GLOBAL, *registered(folder)):
             yield _copy(path, making / _named(path, folder))
 
@@ -72,7 +71,7 @@ def create(folder: Path, now: datetime) -> Backup:
 
 
 def make(folder: Path, now: datetime, fill: Callable[[Path], Iterable[Path]]) -> Backup:
-    """Make a backup of the files that `fill` puts into a folder as they stand in a data folder, and verify them."""
+    """Make and verify a backup of the files that `fill` puts into a folder laid out like a data folder."""
     at = to_text(now)
     name = at.replace(":", "").replace(".", "-").removesuffix("Z")
     target = folder / FOLDER / name
@@ -98,9 +97,9 @@ def make(folder: Path, now: datetime, fill: Callable[[Path], Iterable[Path]]) ->
 
 
 def copy_to(backup: Backup, folder: Path) -> Path:
-    """Copy a backup into another folder, verify the copy, and give where it is. Raises BackupFailed.
+    """Copy a backup into another folder and verify it; returns its path. Raises BackupFailed.
 
-    It is put back by copying it into `backups/` of a data folder.
+    To restore it, copy it into `backups/` of a data folder.
     """
     target, making = folder / backup.name, folder / f"{backup.name}{_UNFINISHED}"
     if target.exists():
@@ -122,20 +121,20 @@ def copy_to(backup: Backup, folder: Path) -> Path:
 
 
 def listing(folder: Path) -> list[Backup]:
-    """The backups whose manifest can be read, newest first."""
+    """The backups with a readable manifest, newest first."""
     found = (each for each in _each(folder) if isinstance(each, Backup))
     return sorted(found, key=lambda backup: backup.at, reverse=True)
 
 
 def damaged(folder: Path) -> dict[str, str]:
-    """Why the others cannot be put back, by their names."""
+    """The names of the other backups, with the reason why they cannot be restored."""
     return {each[0].name: each[1] for each in _each(folder) if not isinstance(each, Backup)}
 
 
 def rotate(folder: Path, keep: int) -> list[str]:
-    """Delete all but the newest so many, and what was never finished; the names of what is gone.
+    """Delete all but the newest `keep` backups, and unfinished ones; returns the deleted names.
 
-    Raises BackupFailed. For whoever has the folder alone: what another is making at that time is not finished either.
+    Raises BackupFailed. The caller must be the only user of the folder: a backup in progress looks unfinished.
     """
     gone = listing(folder)[max(keep, 1) :]
     try:
@@ -149,7 +148,7 @@ def rotate(folder: Path, keep: int) -> list[str]:
 
 
 def verify(backup: Backup) -> None:
-    """Read all of a backup. Raises BackupFailed for one that is damaged or not whole."""
+    """Read all of a backup. Raises BackupFailed if it is damaged or incomplete."""
     for name, digest in backup.files.items():
         path = backup.path / name
         if not path.exists() or _digest(path) != digest:
@@ -160,22 +159,22 @@ def verify(backup: Backup) -> None:
 
 
 def restore(folder: Path, backup: Backup) -> int:
-    """Put a backup in the place of what is there; gives how many erasures are to be done again. Raises BackupFailed.
+    """Replace the current files by a backup; returns how many erasures have to be repeated. Raises BackupFailed.
 
-    The folder must be locked by the caller. What is to be done again stands in the registry that is put back first, so
-    the next start does it whatever happens here.
+    The caller must hold the folder's lock. The erasures are recorded in the registry, which is restored first, so that
+    the next start repeats them whatever happens here.
     """
     staged = folder / f"{RESTORING}{backup.name}"
     try:
         again = _stage(folder, backup, staged)
         _replace(folder, backup, staged)
     finally:
-        shutil.rmtree(staged, ignore_errors=True)  # it can be read like what it is a copy of
+        shutil.rmtree(staged, ignore_errors=True)  # as readable as what it is a copy of
     return again
 
 
 def _stage(folder: Path, backup: Backup, staged: Path) -> int:
-    """Make a copy that is to be put back, with what must not be undone."""
+    """Prepare a copy for the restore, with what must not be undone."""
     try:
         verify(backup)
         shutil.rmtree(staged, ignore_errors=True)
@@ -206,7 +205,7 @@ def _replace(folder: Path, backup: Backup, staged: Path) -> None:
 
 
 def _carry_over(folder: Path, registry: Path) -> int:
-    """Write into a staged registry what happened since and must hold."""
+    """Write into a staged registry what happened since and must be kept."""
     present = _present(folder / _GLOBAL)
     with closing(connect(registry)) as raw:
         tx = Tx(raw)
@@ -232,9 +231,9 @@ def _begin_again(tx: Tx, entry: erasure_ledger.Entry) -> None:
 
 
 def _keep_choices(tx: Tx, present: _Present) -> None:
-    """Leave people's choices as they are now; who has none any more ended theirs.
+    """Keep people's current choices; a person without one has ended theirs.
 
-    A registry that was begun anew knows nothing of that: there the choices of the backup hold beside its own.
+    A registry that was created anew knows nothing of that: then the backup's choices are kept beside its own.
     """
     if any(row["id"] in present.constellations for row in tx.all("SELECT id FROM constellations")):
         tx.run("DELETE FROM privacy_choices")
@@ -244,7 +243,7 @@ def _keep_choices(tx: Tx, present: _Present) -> None:
 
 
 def _present(path: Path) -> _Present | None:
-    """What the present registry says; None when there is none that can be read."""
+    """The current registry's data; None if it is missing or unreadable."""
     if not path.exists():
         return None
     try:
@@ -257,7 +256,7 @@ def _present(path: Path) -> _Present | None:
 
 
 def _copy(path: Path, target: Path) -> Path:
-    """Copy one file as it stands at one moment."""
+    """Copy one file as of one moment."""
     private_folder(target.parent)
     target.touch(mode=0o600)
     with closing(connect(path, read_only=True)) as source, closing(connect(target)) as copy:
@@ -266,7 +265,7 @@ def _copy(path: Path, target: Path) -> Path:
 
 
 def _verified(path: Path) -> str:
-    """Make it one file with nothing beside it, check it, and give its digest."""
+    """Merge the file with its log, check it, and return its digest."""
     path.chmod(0o600)
     with closing(connect(path)) as raw:
         raw.execute("PRAGMA journal_mode=DELETE").fetchall()
@@ -285,7 +284,7 @@ def _digest(path: Path) -> str:
 
 
 def _each(folder: Path) -> Iterator[Backup | tuple[Path, str]]:
-    """Every backup, or where it stands and why it is none."""
+    """Every backup, or the path and the reason why it is not one."""
     for path in sorted((folder / FOLDER).glob("*")):
         if path.name.endswith(_UNFINISHED) or not (path / _MANIFEST).exists():
             continue
@@ -308,7 +307,7 @@ def _read(path: Path) -> Backup:
 
 
 def _write_manifest(making: Path, manifest: Mapping[str, Any]) -> None:
-    """When this returns it survives a power cut."""
+    """Write the manifest durably: it survives a power cut."""
     with (making / _MANIFEST).open("w", encoding="utf-8") as file:
         json.dump(manifest, file, indent=1)
         file.flush()
@@ -317,7 +316,7 @@ def _write_manifest(making: Path, manifest: Mapping[str, Any]) -> None:
 
 
 def _sync(folder: Path) -> None:
-    with suppress(OSError):  # Windows has no such thing, and keeps names without it
+    with suppress(OSError):  # Windows has no such call, and keeps names without it
         descriptor = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(descriptor)

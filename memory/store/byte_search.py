@@ -1,8 +1,8 @@
-"""Looking for words in the bytes of files, to see whether what was erased is gone.
+"""Searches the bytes of files for words, to check that erased data is gone.
 
-A few words and beginnings of sentences of the person are taken before they are erased, kept in memory only, and
-afterwards looked for in every file of the data folder: as they are, whatever their case, and as JSON escapes them.
-What is compressed (documents of blocks) or indexed by stems is not found this way; that is what the counts are for.
+Some words and phrases of a person are sampled before an erasure, kept only in memory, and then searched for in every
+file of the data folder: as they are, in any case, and as JSON escapes them. Compressed data (documents of blocks) and
+stemmed indexes cannot be searched this way; the counts cover those.
 """
 
 import asyncio
@@ -26,19 +26,19 @@ _CHUNK = 1 << 20
 _SEARCH_SECONDS = 1_800.0  # a slow disk reads some hundred gigabytes in that time
 _ROOT = Path(__file__).parents[2]
 _OURS = {"sqlite_schema": "sql", "jobs": "iif(last_outcome = 'failed', '', last_detail)"}
-"""Columns without words of people: plain English about tables, and what jobs say of themselves."""
+"""Columns without words of people: plain English about tables, and the jobs' own messages."""
 BACKUPS = "backups"
-"""The folder of copies that the service makes itself (`memory.store.backups`)."""
+"""The folder of the service's own backups (`memory.store.backups`)."""
 DELETED = "deleted"
-"""The folder of constellations that were deleted, which nobody opens any more."""
+"""The folder of deleted constellations, which nobody opens any more."""
 FOLLOWED = "-litestream"
-"""How the folders end in which Litestream keeps for minutes what it copies; what it copied is kept for a day."""
+"""The suffix of folders in which Litestream keeps its input for minutes; its copies are kept for a day."""
 _COPIES = (".bak", ".before-", ".backup", ".old")
 
 
 @dataclass(frozen=True)
 class Left:
-    """A file in which samples were found; `copy` when it is a backup that nothing writes to any more."""
+    """A file in which samples were found; `copy` if it is a backup, which is not written any more."""
 
     file: str
     samples: int
@@ -57,7 +57,7 @@ class Searched:
 
 
 def samples(rows: Rows, person: PersonId) -> list[str]:
-    """Words and phrases of a person that nobody else said in this file; at most `MOST_SAMPLES`."""
+    """Words and phrases of a person that nobody else wrote in this file; at most `MOST_SAMPLES`."""
     sql = """SELECT content FROM messages WHERE person_id = ? AND role = 'user' AND content <> ''
              ORDER BY id DESC LIMIT ?"""
     texts = [str(row["content"]) for row in rows.all(sql, (person, _LOOKED_AT))]
@@ -73,9 +73,9 @@ def samples(rows: Rows, person: PersonId) -> list[str]:
 
 
 def telling(rows: Rows, words: Iterable[str]) -> list[str]:
-    """Those of the words that do not stand in such a file anyway, in its schema or where no words of people are kept.
+    """Those of the words that do not occur in such a file anyway, in its schema or in columns without people's words.
 
-    To find one of the others ("called", "people") would say nothing of who was erased.
+    Finding one of the others ("called", "people") would not show that the person's data remains.
     """
     left = list(words)
     for table, column in _OURS.items():
@@ -89,7 +89,7 @@ def telling(rows: Rows, words: Iterable[str]) -> list[str]:
 
 
 def holding(rows: Rows, words: Iterable[str]) -> dict[str, int]:
-    """The tables whose rows hold one of these words in a column of text, with how many rows."""
+    """The tables with rows that contain one of these words in a text column, with the number of rows."""
     found: dict[str, int] = {}
     wanted = json.dumps([word.casefold() for word in words])
     for table in rows.all("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE '%_fts%'"):
@@ -105,13 +105,13 @@ def holding(rows: Rows, words: Iterable[str]) -> dict[str, int]:
 
 
 def _text(rows: Rows, table: str) -> str:
-    """All columns of text of a table, as an expression; empty where there are none."""
+    """All text columns of a table as one expression; empty if there are none."""
     columns = [str(row["name"]) for row in rows.all(f"PRAGMA table_info({table})") if row["type"] == "TEXT"]
     return " || ' ' || ".join(f"coalesce({column}, '')" for column in columns)
 
 
 def search(folder: Path, words: Sequence[str]) -> Searched:
-    """Look for the words in every file under a folder. Reads every byte: not for the event loop."""
+    """Search every file under a folder for the words. Reads every byte: not for the event loop."""
     needles = [_forms(word) for word in words]
     longest = max((len(form) for forms in needles for form in forms), default=1)
     left, copies, files, size = [], [], 0, 0
@@ -121,7 +121,7 @@ def search(folder: Path, words: Sequence[str]) -> Searched:
             continue
         try:
             hits, read = _hits(path, needles, longest), path.stat()
-        except OSError:  # gone meanwhile, or not ours to read
+        except OSError:  # gone meanwhile, or not readable for us
             continue
         files, size = files + 1, size + read.st_size
         aside = parts[0] in (BACKUPS, DELETED)
@@ -134,10 +134,10 @@ def search(folder: Path, words: Sequence[str]) -> Searched:
 
 
 async def search_apart(folder: Path, words: Sequence[str]) -> Searched:
-    """The same in a process of its own, for a folder whose databases are open here. Raises StoreError.
+    """The same in a separate process, for a folder whose databases are open here. Raises StoreError.
 
-    A process that closes a file once loses every lock that it holds on it, by POSIX; with its locks gone, SQLite here
-    would go on with a log that whoever reads the database next takes away under it.
+    By POSIX, a process that closes a file once loses all its locks on it; without them, SQLite here would continue with
+    a log that the next reader of the database may remove.
     """
     command = [sys.executable, "-m", "memory.store.byte_search"]
     process = await asyncio.create_subprocess_exec(*command, cwd=_ROOT, stdin=PIPE, stdout=PIPE, stderr=PIPE)
@@ -162,19 +162,19 @@ def _asked(folder: Path, words: Sequence[str]) -> bytes:
 
 
 def _serve() -> None:
-    """Search as the process that started this one asks, and tell it what was found."""
+    """Search as the parent process asks, and send it the result."""
     asked = json.load(sys.stdin)
     json.dump(asdict(search(Path(asked["folder"]), asked["words"])), sys.stdout)
 
 
 def _forms(word: str) -> tuple[bytes, ...]:
-    """A word's bytes as they stand in files; ASCII letters in lower case, as the files are read."""
+    """A word's bytes as they may occur in files; ASCII letters in lower case, as the files are read."""
     plain, escaped = word.encode("utf-8", "surrogatepass").lower(), json.dumps(word)[1:-1].encode().lower()
     return tuple({plain, escaped, word.casefold().encode("utf-8", "surrogatepass")})
 
 
 def _hits(path: Path, needles: Sequence[tuple[bytes, ...]], longest: int) -> int:
-    """How many of the words stand in the file."""
+    """How many of the words occur in the file."""
     found: set[int] = set()
     tail = b""
     with path.open("rb") as file:
@@ -186,7 +186,7 @@ def _hits(path: Path, needles: Sequence[tuple[bytes, ...]], longest: int) -> int
 
 
 def _said_by_others(rows: Rows, person: PersonId, text: str) -> bool:
-    """Whether the words stand in what others said; those of agents in the person's own turns do not count."""
+    """Whether others wrote these words; agents in the person's own turns do not count."""
     sql = """SELECT 1 FROM messages WHERE person_id IS NOT ? AND role = 'user'
              AND instr(lower(content), lower(?)) LIMIT 1"""
     return rows.one(sql, (person, text)) is not None

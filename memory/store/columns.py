@@ -1,4 +1,4 @@
-"""Columns that hold more than one value: JSON with a type, and many rows fetched as one."""
+"""Columns with more than one value: typed JSON, and many rows fetched as one."""
 
 import functools
 import json
@@ -18,15 +18,15 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Unreadable:
-    """In place of what a row holds that is damaged or of a newer version: whoever works on it gives that row up."""
+    """Stands for the content of a row that is damaged or of a newer version: whoever works on the row gives it up."""
 
     why: str
 
 
 class Codec(Generic[T]):
-    """Writes values of one type as JSON and reads them back: a frozen dataclass, or a union of some.
+    """Writes values of one type (a frozen dataclass, or a union of some) as JSON and reads them.
 
-    Where `whole` is not said, fields that have their defaults are left out.
+    Unless `whole`, fields with default values are left out.
     """
 
     def __init__(self, of: Any, *, whole: bool = False) -> None:
@@ -34,14 +34,14 @@ class Codec(Generic[T]):
         self._short = not whole
 
     @cached_property
-    def _adapter(self) -> TypeAdapter[T]:  # made on first use: it takes a few milliseconds
+    def _adapter(self) -> TypeAdapter[T]:  # created on first use: it takes a few milliseconds
         return TypeAdapter(self._of)
 
     def dump(self, value: T) -> str:
         return self._adapter.dump_json(value, by_alias=True, exclude_defaults=self._short).decode()
 
     def load(self, text: str) -> T:
-        """Raises RowUnreadable, without the words of the row."""
+        """Parse a value. Raises RowUnreadable, without the row's content."""
         try:
             return self._adapter.validate_json(text)
         except ValidationError as error:
@@ -49,21 +49,21 @@ class Codec(Generic[T]):
             raise RowUnreadable(f"A stored row cannot be read ({', '.join(sorted(found))}).") from None
 
     def read(self, text: str) -> T | Unreadable:
-        """For rows that are read together: one that is unreadable keeps nobody from the others."""
+        """Like `load`, for rows that are read together: one unreadable row does not affect the others."""
         try:
             return self.load(text)
         except RowUnreadable as error:
             return Unreadable(str(error))
 
     def require(self, value: T | Unreadable) -> T:
-        """What `read` gave, for whoever works on that row. Raises RowUnreadable."""
+        """The result of `read`, for whoever works on that row. Raises RowUnreadable."""
         if isinstance(value, Unreadable):
             raise RowUnreadable(value.why)
         return value
 
 
 def one_of(*types: type) -> Any:
-    """The first of these types whose fields a stored value has."""
+    """The first of these types whose fields match a stored value."""
     one, *others = types
     return Annotated[functools.reduce(operator.or_, types), Field(union_mode="left_to_right")] if others else one
 
@@ -71,10 +71,10 @@ def one_of(*types: type) -> Any:
 def many(
     rows: Rows, columns: str, source: str, parameters: Parameters = (), read: Callable[[str], Any] = json.loads
 ) -> list[Any]:
-    """What `read` makes of the JSON list of the columns, numbers and texts, of each row that `source` gives, in no
-    certain order.
+    """The result of `read` for the JSON list of the columns (numbers and texts) of each row of `source`, in no fixed
+    order.
 
-    Python's lock changes hands for each row that SQLite fetches, and between two cores that costs more than reading
+    Python's lock changes hands for each row that SQLite fetches, and between two cores that costs more than parsing
     JSON: a prompt reads a hundred rows, and twenty places are answered at once.
     """
     found = rows.one(f"SELECT group_concat(json_array({columns}), char(10)) AS found FROM ({source})", parameters)

@@ -1,6 +1,6 @@
-"""The registry of constellations: which exist, which place belongs to which, and which are open.
+"""The registry of constellations: which exist, which places belong to each, and which are open.
 
-Each constellation is a file of its own, so that no query can cross. A file is open as long as somebody uses it.
+Each constellation is a file of its own, so that no query can cross. A file is open while somebody uses it.
 """
 
 import asyncio
@@ -29,7 +29,7 @@ _REMOVE = commit_point("constellation.remove")
 _LOOKS, _LOOK_SECONDS = 100, 0.02
 
 CONFIGURATION = "configuration"
-"""Who gave a place to a constellation, where that was no person."""
+"""Assigned a place to a constellation, where no person did."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Constellation:
 
 @dataclass(frozen=True)
 class Assigned:
-    """A place that belongs to a constellation, and by whom."""
+    """A place that was assigned to a constellation, and by whom."""
 
     place: str
     constellation: ConstellationId
@@ -51,7 +51,7 @@ class Assigned:
 
 @dataclass
 class _Slot:
-    """A file and how many use it; the lock keeps two tasks from opening or closing it at once."""
+    """A file and the number of its users; the lock keeps two tasks from opening or closing it at once."""
 
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     users: int = 0
@@ -60,7 +60,7 @@ class _Slot:
 
 
 def require_registry(folder: Path) -> None:
-    """Raise DatabaseCorrupt when the registry is gone and what it registered is not: a new one would begin anew."""
+    """Raise DatabaseCorrupt if the registry is missing but its constellations exist: a new one would lose them."""
     if not (folder / "global.db").exists() and any(folder.glob("constellations/[!.]*/carina.db")):
         raise DatabaseCorrupt(
             "{folder} is missing, but constellations exist: restore it from a backup, or move "
@@ -91,7 +91,7 @@ class Constellations:
             await constellations._load()
             try:
                 yield constellations
-            finally:  # whoever was cancelled twice did not close its own
+            finally:  # after a second cancellation, its own may still be open
                 for slot in constellations._slots.values():
                     await slot.stack.aclose()
 
@@ -110,14 +110,14 @@ class Constellations:
         return identifier in self._known
 
     def of(self, identifier: ConstellationId) -> Constellation:
-        """A constellation by its id. Raises KeyError."""
+        """A constellation by id. Raises KeyError."""
         return self._known[identifier]
 
     def named(self, name: str) -> Constellation | None:
         return next((known for known in self._known.values() if known.name == name), None)
 
     async def ensure(self, name: str, owner: PersonId) -> Constellation:
-        """The constellation of that name, created when it does not exist."""
+        """The constellation of that name, created if it does not exist."""
         found = self.named(name)
         if found is not None:
             return found
@@ -139,7 +139,7 @@ class Constellations:
     async def bind(
         self, place: str, constellation: ConstellationId, by: str, before: ConstellationId | None = None
     ) -> None:
-        """Give a place (guild, channel, direct conversation, account) to a constellation; `before`: who had it."""
+        """Assign a place (guild, channel, direct conversation, account) to a constellation; `before`: its old one."""
         now = self._clock()
         former = self._owner(place) or before
 
@@ -154,9 +154,9 @@ class Constellations:
             self._former.setdefault(place, set()).add(former)
 
     async def configure(self, places: Collection[str], constellation: ConstellationId) -> None:
-        """Give it the places that the configuration names for it, and no others by configuration.
+        """Assign the places that the configuration names, and no others, to the constellation.
 
-        What a person decided about a place wins.
+        A person's decision about a place takes precedence.
         """
         for place in places:
             if place not in self._places or self._places[place].by == CONFIGURATION:
@@ -166,7 +166,7 @@ class Constellations:
                 await self.unbind(assigned.place, constellation)
 
     async def unbind(self, place: str, default: ConstellationId) -> bool:
-        """Let a place belong to the default again; False when it was given to none."""
+        """Let a place belong to the default again; False if it was not assigned."""
         former = self._owner(place)
         if former is None:
             return False
@@ -185,12 +185,12 @@ class Constellations:
         return self._places[place].constellation if place in self._places else None
 
     def assigned(self, constellation: ConstellationId | None = None) -> list[Assigned]:
-        """The places that were given to a constellation, or to any, by name."""
+        """The places assigned to a constellation, or to any, by name."""
         found = (self._places[place] for place in sorted(self._places))
         return [each for each in found if constellation in (None, each.constellation)]
 
     async def remove(self, constellation: ConstellationId) -> tuple[Path, int]:
-        """Forget a constellation that nobody has open, and move its folder away; where to, and how many places it had.
+        """Remove an unused constellation and move its folder away; returns the new path and the number of its places.
 
         Raises StoreError while somebody uses its file.
         """
@@ -211,19 +211,19 @@ class Constellations:
         return target, len(places)
 
     async def position(self, source: str) -> str | None:
-        """What `note_position` stored last under that name."""
+        """The value that `note_position` stored last under that name."""
         sql = "SELECT position FROM cursors WHERE source = ?"
         return await self.registry.read(lambda rows: rows.value(sql, (source,), str))
 
     async def note_position(self, source: str, position: str, *, durable: bool = False) -> None:
-        """Remember a position, or another mark, of a whole source; `durable` also over a power cut."""
+        """Store a position, or another mark, of a whole source; `durable` also over a power cut."""
         sql = """INSERT INTO cursors (source, position, updated_at) VALUES (?, ?, ?)
                  ON CONFLICT (source) DO UPDATE SET position = excluded.position, updated_at = excluded.updated_at"""
         now = self._clock()
         await self.registry.write(_POSITION, lambda tx: tx.run(sql, (source, position, now)), durable=durable)
 
     async def _require_unused(self, found: Constellation) -> None:
-        """Wait a moment for who looks into a file in passing. Raises StoreError while somebody uses it."""
+        """Wait a moment for short uses of a file to end. Raises StoreError if somebody still uses it."""
         for _ in range(_LOOKS):
             if found.id not in self._slots:
                 return
@@ -231,25 +231,25 @@ class Constellations:
         raise StoreError("the constellation {name} is in use; try again in a moment", name=found.name)
 
     def of_place(self, bindings: Iterable[str], default: ConstellationId) -> ConstellationId:
-        """To whom a place belongs: the first of its bindings that is known, narrowest first, else the default."""
+        """The constellation of a place: that of its first known binding, narrowest first, else the default."""
         found = next((self._places[binding] for binding in bindings if binding in self._places), None)
         return default if found is None else found.constellation
 
     def formerly_of(self, bindings: Iterable[str]) -> set[ConstellationId]:
-        """To whom a place belonged before: what was said then is there."""
+        """The constellations that a place belonged to before: old messages are there."""
         return {each for binding in bindings for each in self._former.get(binding, ())}
 
     def open_now(self) -> list[ConstellationId]:
         return [identifier for identifier, slot in self._slots.items() if slot.database is not None]
 
     async def hurry(self) -> None:
-        """Let no open file be waited for much longer: the service is about to end."""
+        """Wait only shortly for open files from now on: the service is about to end."""
         opened = [slot.database for slot in self._slots.values() if slot.database is not None]
         await asyncio.gather(*(database.hurry() for database in (self.registry, *opened)))
 
     @asynccontextmanager
     async def use(self, constellation: ConstellationId) -> AsyncIterator[Database]:
-        """The open database of a constellation, kept open while the context lasts."""
+        """The open database of a constellation, kept open within the context."""
         slot = self._slots.setdefault(constellation, _Slot())
         slot.users += 1
         try:
@@ -275,7 +275,7 @@ class Constellations:
 
 
 def registered(folder: Path) -> list[Path]:
-    """The files that the registry under `folder` names: for commands, which do not open it. Raises DatabaseCorrupt."""
+    """The files in the registry under `folder`: for commands, which do not open it. Raises DatabaseCorrupt."""
     path = folder / "global.db"
     try:
         with closing(connect(path, read_only=True)) as raw:
@@ -286,7 +286,7 @@ def registered(folder: Path) -> list[Path]:
 
 
 def require(path: Path) -> None:
-    """Never make a registered file anew: an empty memory would look like a good one. Raises DatabaseCorrupt."""
+    """Never recreate a registered file: an empty memory would look like a good one. Raises DatabaseCorrupt."""
     if not path.exists() or path.stat().st_size == 0:
         wrong = "empty" if path.exists() else "missing"
         raise DatabaseCorrupt("{path} is registered but {wrong}: restore it from a backup", path=path, wrong=wrong)

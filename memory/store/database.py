@@ -1,12 +1,12 @@
-"""SQLite for one file: one writer that commits units of work in groups, two readers beside it.
+"""SQLite for one file: one writer that commits units of work in groups, and two readers.
 
-A *unit of work* is a plain function that gets a `Tx` and runs on the writer's thread. Units that arrive while a
-commit is running share the next one (group commit). Where one of them raises, all are undone and each runs again in
-a transaction of its own: a unit may run twice, and changes nothing but the database. There is no public begin or
-commit: a cancelled awaiter would leave a transaction that the next task joins. Units run in the order in which
-`write` was called, which is what keeps events of one place in order.
+A *unit of work* is a plain function that gets a `Tx` and runs on the writer's thread. Units that arrive while a commit
+is running share the next one (group commit). If one of them raises, all are rolled back and each runs again in a
+transaction of its own: a unit may run twice, and must change nothing but the database. There is no public begin or
+commit: a canceled caller would leave a transaction that the next task joins. Units run in the order of the `write`
+calls, which keeps the events of one place in order.
 
-This is the only module that touches aiosqlite; what it opens is `memory.store.sqlite`'s.
+This is the only module that imports aiosqlite; `memory.store.sqlite` opens the connections.
 """
 
 import asyncio
@@ -28,12 +28,12 @@ from texts import carried
 
 T = TypeVar("T")
 Value: TypeAlias = str | int | float | bytes | datetime | None
-"""What is bound: a moment as `clock.to_text` writes it."""
+"""A bound value; a datetime is stored as by `clock.to_text`."""
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
 _HURRIED_MS = 500
 _READERS = 2
-"""A third made answering no faster on two cores: beside SQLite's own work, reading is Python, one thread at a time."""
+"""A third was no faster on two cores: besides SQLite's own work, reading is Python, one thread at a time."""
 
 
 class Row(Protocol):
@@ -63,12 +63,12 @@ class Rows:
         return found
 
     def value(self, sql: str, parameters: Parameters, of: Callable[[Any], T]) -> T | None:
-        """The one value that a statement gives, as such; None where it gives no row, or NULL."""
+        """The single value that a statement returns; None if it returns no row, or NULL."""
         row = self.one(sql, parameters)
         return None if row is None or row[0] is None else of(row[0])
 
     def number(self, sql: str, parameters: Parameters = ()) -> int:
-        """What a statement counts; 0 where it gives none."""
+        """The number that a statement returns; 0 if it returns none."""
         return self.value(sql, parameters, int) or 0
 
 
@@ -76,17 +76,17 @@ class Tx(Rows):
     """Reading and writing inside one unit of work."""
 
     def run(self, sql: str, parameters: Parameters = ()) -> int:
-        """Execute one statement; gives the number of rows it changed."""
+        """Execute one statement; returns the number of rows it changed."""
         return self._raw.execute(sql, parameters).rowcount
 
     def insert(self, table: str, values: Mapping[str, Value], *, ignore: bool = False) -> bool:
-        """Insert one row; with `ignore`, False when a unique row already stood there."""
+        """Insert one row; with `ignore`, False if a unique row already exists."""
         return self.run(_insertion(table, tuple(values), ignore), tuple(values.values())) == 1
 
 
 @lru_cache(maxsize=512)
 def _insertion(table: str, columns: tuple[str, ...], ignore: bool) -> str:
-    """Names of tables and columns come from our own code, values are bound."""
+    """Names of tables and columns come from our own code; values are bound."""
     tail = " ON CONFLICT DO NOTHING" if ignore else ""
     return f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))}){tail}"
 
@@ -100,14 +100,14 @@ class _Unit(Generic[T]):
 
 
 class _Thread(aiosqlite.Connection):
-    """aiosqlite's thread, taking whole functions: one hop for a unit instead of one for each statement."""
+    """aiosqlite's thread, given whole functions: one hop per unit instead of one per statement."""
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
         execute: Any = self._execute
         return cast("T", await execute(function, self._conn, *arguments))
 
     async def __aenter__(self) -> "_Thread":
-        """With its connection. A cancelled opener waits for it: the thread would report to a loop that is closed."""
+        """Open the connection. A canceled caller waits for it: the thread would report to a closed loop."""
         opening = asyncio.ensure_future(super().__aenter__())
         try:
             await _ended(opening)
@@ -116,7 +116,7 @@ class _Thread(aiosqlite.Connection):
             raise
         try:
             opening.result()
-        except driver.OperationalError as error:  # the system has no files left, or the disk is gone
+        except driver.OperationalError as error:  # the system has no file handles left, or the disk is gone
             await asyncio.to_thread(self._thread.join)  # it is ending, and reports that to this loop
             raise _translate(error) from error
         return self
@@ -127,7 +127,7 @@ def _open_thread(path: Path, *, read_only: bool) -> _Thread:
 
 
 def _translate(error: BaseException) -> BaseException:
-    """Our own name for the failures that a caller can do something about; any other is a defect and stays as it is."""
+    """Our own error for failures that a caller can handle; any other is a defect and stays as it is."""
     match result_code(error):
         case Code.BUSY | Code.LOCKED:
             return DatabaseBusy("another program holds the database: {error}", error=error)
@@ -139,7 +139,7 @@ def _translate(error: BaseException) -> BaseException:
 
 @dataclass
 class _Reader:
-    """A connection that only reads, and how many wait for it or use it."""
+    """A read-only connection, and the number of its users and waiters."""
 
     thread: _Thread
     busy: int = 0
@@ -153,12 +153,12 @@ class _Reader:
 
 
 def _read(raw: Connection, work: Callable[[Rows], T]) -> T:
-    """Run it in one transaction: its statements all see the file at the same moment, and lock it once."""
+    """Run it in one transaction: all its statements see the same state, and lock the file once."""
     raw.execute("BEGIN")
     try:
         return work(Rows(raw))
     finally:
-        if raw.in_transaction:  # a damaged file ends it by itself
+        if raw.in_transaction:  # on a damaged file SQLite has ended it
             raw.execute("COMMIT")
 
 
@@ -187,13 +187,13 @@ class Database:
         self._arrived = asyncio.Event()
         self._closing = False
         self.committed = asyncio.Event()
-        """Set after every commit; who waits for the next one clears it first."""
+        """Set after every commit; to wait for the next one, clear it first."""
         self.commits, self.commit_seconds = 0, 0.0
 
     @classmethod
     @asynccontextmanager
     async def open(cls, path: Path) -> AsyncIterator["Database"]:
-        """Open an existing, migrated file; on leaving, what is waiting is committed first."""
+        """Open an existing, migrated file; on exit, waiting units are committed first."""
         async with AsyncExitStack() as stack:
             writer = await stack.enter_async_context(_open_thread(path, read_only=False))
             readers = [await stack.enter_async_context(_open_thread(path, read_only=True)) for _ in range(_READERS)]
@@ -207,10 +207,10 @@ class Database:
                 await _ended(flusher)
 
     def submit(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> "asyncio.Future[T]":
-        """Queue a unit of work now, in order; await the result when it suits.
+        """Queue a unit of work now, in order; await the result later.
 
-        `durable` makes the commit survive a power cut (one fsync, about 4 ms on a laptop's disk, shared by the
-        whole group); without it the commit survives the death of the process.
+        `durable` makes the commit survive a power cut (one fsync, about 4 ms on a laptop's disk, shared by the whole
+        group); without it, the commit survives the death of the process.
         """
         if self._closing:
             raise RuntimeError(f"{self.path.name} is closing")
@@ -220,8 +220,8 @@ class Database:
         return done
 
     async def write(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> T:
-        """Run a unit of work; when this returns, it is committed. A cancelled caller does not undo it."""
-        # Needs no shield: who is cancelled cancels the future alone, and the unit runs without it.
+        """Run a unit of work; when this returns, it is committed. Canceling the caller does not undo it."""
+        # Needs no shield: a cancellation affects only the future, and the unit still runs.
         return await self.submit(point, work, durable=durable)
 
     async def read(self, work: Callable[[Rows], T]) -> T:
@@ -234,14 +234,14 @@ class Database:
             raise _translate(error) from error
 
     async def maintain(self, work: Callable[[Connection], T]) -> T:
-        """Run what cannot stand in a transaction (VACUUM, checkpoint). Raises DatabaseBusy or DatabaseFull."""
+        """Run what cannot be in a transaction (VACUUM, checkpoint). Raises DatabaseBusy or DatabaseFull."""
         try:
             return await self._writer.run(work)
         except driver.OperationalError as error:
             raise _translate(error) from error
 
     async def hurry(self) -> None:
-        """From now on wait for another program that holds the file only for a moment: the service is about to end."""
+        """From now on wait only shortly for another program that holds the file: the service is about to end."""
         with suppress(DatabaseBusy, DatabaseFull):
             await self.maintain(lambda raw: raw.execute(f"PRAGMA busy_timeout={_HURRIED_MS}"))
 
@@ -252,11 +252,11 @@ class Database:
                 await self._arrived.wait()
                 self._arrived.clear()
                 while self._waiting:
-                    await asyncio.sleep(0)  # who was woken beside this may have something for the same commit
+                    await asyncio.sleep(0)  # other tasks woken with this one may add units to the same commit
                     units, self._waiting = self._waiting, []
                     await self._commit_group(units)
                     self.committed.set()
-        finally:  # cancelled, with the loop: nobody shall wait for what will not be done
+        finally:  # canceled, with the loop: nobody may wait for what will not be done
             self._closing = True
             for unit in (*units, *self._waiting):
                 unit.done.cancel()
@@ -266,7 +266,7 @@ class Database:
         try:
             results = await self._writer.run(_commit, units)
         except asyncio.CancelledError:
-            raise  # the thread goes on and may commit them all: running them again could do it twice
+            raise  # the thread continues and may commit them all: a retry could do it twice
         except BaseException as error:
             why = _translate(error)
             if len(units) == 1 or isinstance(why, DatabaseBusy):  # each alone would only wait as long again
@@ -274,7 +274,7 @@ class Database:
                     if not unit.done.done():
                         unit.done.set_exception(why)
                 return
-            for unit in units:  # one of them broke the group: each for itself
+            for unit in units:  # one of them broke the group: run each alone
                 await self._commit_group([unit])
             return
         self.commits, self.commit_seconds = self.commits + 1, self.commit_seconds + time.perf_counter() - begun
@@ -284,7 +284,7 @@ class Database:
 
 
 async def _ended(task: asyncio.Task[Any]) -> None:
-    """Wait for a task to end, however often the waiting one is cancelled meanwhile."""
+    """Wait for a task to end, even if the waiting task is canceled meanwhile."""
     interrupted: BaseException | None = None
     while not task.done():
         try:

@@ -1,8 +1,8 @@
-"""Distances between vectors, of bytes with a sign, as functions that SQL can call.
+"""Distances between vectors of signed bytes, as SQL functions.
 
-The extension sqlite-vec brings them where it can be loaded: 100,000 vectors in 20 to 30 ms, without holding Python up.
-Elsewhere (musl, a Python that loads no extensions) Python computes the same, ten times slower: fit for 10,000.
-Only the extension's functions are used and none of its tables, so a file means the same with it and without.
+The sqlite-vec extension provides them where it can be loaded: 100,000 vectors in 20 to 30 ms, without Python's lock.
+Elsewhere (musl, a Python without extensions) Python computes the same, ten times slower: enough for 10,000. Only the
+extension's functions are used, none of its tables, so files are the same with and without it.
 """
 
 import importlib.util
@@ -19,16 +19,16 @@ EXTENSION = "sqlite_vec"
 
 
 class Connection(Protocol):
-    """What is needed of a connection to give it functions; some drivers cannot load extensions."""
+    """The methods needed to register functions on a connection; some drivers cannot load extensions."""
 
     def create_function(self, name: str, arguments: int, function: Callable[..., Any], /) -> object: ...
 
 
 @dataclass(frozen=True)
 class Distances:
-    """How SQL asks for distances: two expressions, each with two places for vectors.
+    """The SQL for distances: two expressions, each with two placeholders for vectors.
 
-    `reason` says why it is Python that computes them; empty when the extension does.
+    `reason` says why Python computes them; empty if the extension does.
     """
 
     bits: str
@@ -41,9 +41,9 @@ PYTHON = Distances("carina_hamming({}, {})", "carina_cosine({}, {})", "it was no
 
 
 def provide(raw: Connection, cannot: type[Exception], extension: str = EXTENSION) -> str:
-    """Give a connection both kinds of functions; why those of the extension are not there, empty when they are.
+    """Register both kinds of functions; returns why the extension's are missing, empty if they are not.
 
-    `cannot` is what the driver raises for an extension that does not load.
+    `cannot` is the exception that the driver raises for an extension that does not load.
     """
     raw.create_function("carina_hamming", 2, _hamming)
     raw.create_function("carina_cosine", 2, cosine_distance)
@@ -51,7 +51,7 @@ def provide(raw: Connection, cannot: type[Exception], extension: str = EXTENSION
     if found is None or found.origin is None:
         return f"{extension.replace('_', '-')} is not installed"
     try:
-        _load(raw, str(Path(found.origin).with_name("vec0")))  # its module is not imported: it brings numpy
+        _load(raw, str(Path(found.origin).with_name("vec0")))  # its module is not imported: it would import numpy
     except AttributeError:
         return "this Python's SQLite loads no extensions"
     except cannot as error:
@@ -72,7 +72,7 @@ def _hamming(left: bytes, right: bytes) -> int:
 
 
 def cosine_distance(left: bytes, right: bytes) -> float:
-    """The distance: 0 for the same direction, 1 for nothing in common."""
+    """The cosine distance: 0 for the same direction, 1 for unrelated."""
     mine, (theirs, length) = array("b", left), _with_length(right)
     both = sqrt(sum(map(mul, mine, mine))) * length
     return 1.0 - sum(map(mul, mine, theirs)) / both if both else 1.0
@@ -80,6 +80,6 @@ def cosine_distance(left: bytes, right: bytes) -> float:
 
 @lru_cache(maxsize=8)
 def _with_length(blob: bytes) -> "tuple[array[int], float]":
-    """The vector that is asked for, which is the same for every row."""
+    """The question's vector with its length, cached since it is the same for every row."""
     values = array("b", blob)
     return values, sqrt(sum(map(mul, values, values)))

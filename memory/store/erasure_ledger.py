@@ -1,6 +1,6 @@
-"""A list of erasures beside the databases: what was erased stays erased when an older copy is put back.
+"""A list of erasures beside the databases, so that restoring an older copy does not undo them.
 
-One line of JSON for each, appended and flushed to the disk before anything is erased. Ids and times, never words.
+One line of JSON each, appended and flushed to disk before anything is erased. Ids and times, never words.
 """
 
 import json
@@ -23,7 +23,7 @@ class Entry:
 
 
 def entries(folder: Path) -> list[Entry]:
-    """Every erasure that was noted, in order; the beginning of a line that was cut off by a crash is left out."""
+    """Every recorded erasure, in order; a line that a crash cut off is skipped."""
     path = folder / NAME
     found: dict[int, Entry] = {}
     for line in path.read_text("utf-8").splitlines() if path.exists() else ():
@@ -37,7 +37,7 @@ def entries(folder: Path) -> list[Entry]:
 
 
 def note(folder: Path, entry: Entry) -> None:
-    """Write an erasure down; when this returns it survives a power cut. Writing it again changes nothing."""
+    """Record an erasure durably: it survives a power cut. Recording it again changes nothing."""
     if any(each.id == entry.id for each in entries(folder)):
         return
     path = private_file(folder / NAME)

@@ -1,26 +1,26 @@
-"""What memory raises on purpose. Tools translate it for the model, commands for the person."""
+"""The exceptions that memory raises on purpose. Tools translate them for the model, commands for people."""
 
 from texts import TextError
 
 
 class StoreError(TextError):
-    """The base of everything in here; its text, a message with values, says what happened and what to do."""
+    """The base of all; its text, a message with values, says what happened and what to do."""
 
 
 class DatabaseRefused(StoreError):
-    """The file as a whole cannot be used just now: what needs it waits and is tried again until it can."""
+    """The whole file is unavailable just now: callers wait and retry until it is."""
 
 
 class DatabaseBusy(DatabaseRefused):
-    """Another program holds the database; trying again later may work."""
+    """Another program holds the database; a later retry may work."""
 
 
 class DatabaseFull(DatabaseRefused):
-    """The disk does not take the write; nothing was stored."""
+    """The disk does not accept the write; nothing was stored."""
 
 
 class DatabaseOutdated(DatabaseRefused):
-    """The file is of an older version: `carina db migrate`."""
+    """The file has an older version: run `carina db migrate`."""
 
 
 class DatabaseTooNew(DatabaseRefused):
@@ -28,7 +28,7 @@ class DatabaseTooNew(DatabaseRefused):
 
 
 class DatabaseCorrupt(DatabaseRefused):
-    """The file, or its record of migrations, is not what it should be."""
+    """The file, or its record of migrations, is damaged."""
 
 
 class FolderLocked(StoreError):
@@ -36,11 +36,11 @@ class FolderLocked(StoreError):
 
 
 class BlockNotFound(StoreError):
-    """No block of that label can be seen from here."""
+    """No visible block has that label."""
 
 
 class BlockExists(StoreError):
-    """A living block of that label already stands there."""
+    """A block with that label exists already."""
 
 
 class BlockTooLong(StoreError):
@@ -48,15 +48,15 @@ class BlockTooLong(StoreError):
 
 
 class BlockRefused(StoreError):
-    """The writer may not do that to this block, or may not write this down where others read it."""
+    """The writer may not do that to this block, or may not write this where others can read it."""
 
 
 class BlockCorrupt(StoreError):
-    """A stored change cannot be read; the block was rebuilt from what is sound, or could not be."""
+    """A stored change cannot be read; the block was rebuilt from sound data, or could not be."""
 
 
 class EntryNotFound(StoreError):
-    """No archival entry of that label or id can be seen from here."""
+    """No visible archival entry has that label or id."""
 
 
 class Refused(StoreError):
@@ -64,8 +64,8 @@ class Refused(StoreError):
 
 
 class BlockChanged(Refused):
-    """Others changed the place of a block that the writer means since it was shown to them; the text says how it is."""
+    """Others have changed that part of the block since the writer saw it; the text says what it is now."""
 
 
 class RowUnreadable(Exception):
-    """What a row of a queue holds is damaged or of a newer version; that row alone is given up."""
+    """The content of a queue row is damaged or of a newer version; only that row is given up."""

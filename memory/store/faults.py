@@ -1,7 +1,7 @@
-"""Named points before and after every commit and every call that leaves the process.
+"""Named points before and after every commit and every external call.
 
-A write or an outside call needs a `Point` to be made at all, so the list of points is complete by
-construction. Tests arm one and the process dies there as by SIGKILL; unarmed, a point costs one comparison.
+Every write and external call requires a `Point`, so the list of points is complete by construction. Tests arm one and
+the process dies there as by SIGKILL; an unarmed point costs one comparison.
 """
 
 import asyncio
@@ -22,14 +22,14 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Point:
-    """One place in the program where it may die; `name` is unique."""
+    """A place in the program where the process may die; `name` is unique."""
 
     name: str
     kind: Kind
 
 
 class Faults:
-    """The registry of points, and the one that is armed."""
+    """The registry of points, and the armed one."""
 
     def __init__(self) -> None:
         self._points: dict[str, Point] = {}
@@ -46,9 +46,9 @@ class Faults:
         return tuple(self._points.values())
 
     def arm(self, spec: str) -> None:
-        """Die at `spec`, "name:before" or "name:after", optionally "name:before:3" for the third time.
+        """Die at `spec`: "name:before" or "name:after", optionally "name:before:3" for the third time.
 
-        The point need not be known yet: those of a front end are defined when it is loaded.
+        The point need not exist yet: a front end defines its points when it is loaded.
         """
         name, _, rest = spec.partition(":")
         side, _, nth = rest.partition(":")
@@ -68,17 +68,17 @@ faults = Faults()
 
 
 def commit_point(name: str) -> Point:
-    """Declare a write; give it to `Database.write`."""
+    """Declare a write; pass it to `Database.write`."""
     return faults.point(name, Kind.COMMIT)
 
 
 def call_point(name: str) -> Point:
-    """Declare a call that leaves the process; give it to `outside`."""
+    """Declare an external call; pass it to `outside`."""
     return faults.point(name, Kind.CALL)
 
 
 async def outside(point: Point, call: Awaitable[T], seconds: float) -> T:
-    """Await a call that leaves the process, for at most `seconds`; raises TimeoutError after that."""
+    """Await an external call for at most `seconds`; raises TimeoutError after that."""
     faults.reach(point, "before")
     async with asyncio.timeout(seconds):
         result = await call

@@ -1,8 +1,8 @@
-"""The data folder: where everything that Carina keeps stands, readable by its owner only.
+"""The data folder: everything that Carina stores, readable only by its owner.
 
-One service uses a folder at a time. The lock is the operating system's, so it ends with the process that holds it,
-however that ends; the file's content only tells people who that is. The lock file is never deleted: another
-process could hold the deleted one.
+One service at a time uses a folder. The lock is the operating system's, so it ends with the process, however that ends;
+the file's content only tells people which process it is. The lock file is never deleted: another process could hold a
+lock on the deleted one.
 """
 
 import os
@@ -18,7 +18,7 @@ from texts import gettext_lazy
 if sys.platform == "win32":
     import msvcrt
 
-    _LOCKED_BYTE = 1 << 20  # beyond the content: a locked byte cannot be read by others
+    _LOCKED_BYTE = 1 << 20  # after the content: others cannot read a locked byte
 
     def _try_lock(descriptor: int) -> bool:
         os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
@@ -43,11 +43,11 @@ else:
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _LOCK_SECONDS = 1.0
-"""How long to try: another command may be looking at the lock at this moment."""
+"""How long to try: another command may be checking the lock just then."""
 
 
 class DataFolder:
-    """Names of what stands in the folder `path`, and its lock. Nothing is created before `prepare`."""
+    """The paths inside the folder `path`, and its lock. Nothing is created before `prepare`."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
@@ -62,7 +62,7 @@ class DataFolder:
 
     @property
     def control_path(self) -> Path:
-        """Holds where the control socket stands when it cannot stand in this folder."""
+        """Contains the path of the control socket, if the socket cannot be in this folder."""
         return self.path / "control.path"
 
     def control_address(self) -> Path:
@@ -83,7 +83,7 @@ class DataFolder:
         return self.path / "carina.lock"
 
     def prepare(self) -> None:
-        """Make the folder, for its owner only. Raises StoreError when that cannot be done."""
+        """Create the folder, for its owner only. Raises StoreError if that fails."""
         try:
             private_folder(self.path)
             private_folder(self.path / "constellations")
@@ -96,18 +96,18 @@ class DataFolder:
             ) from error
 
     def open_to_others(self) -> bool:
-        """Whether other users of this machine can look into the folder (it stood there before Carina)."""
+        """Whether other users of this machine can read the folder (it existed before Carina)."""
         return sys.platform != "win32" and bool(self.path.stat().st_mode & 0o077)
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Be the only service of this folder. Raises FolderLocked, naming the process that is."""
+        """Hold the lock of this folder. Raises FolderLocked, naming the process that has it."""
         descriptor = self._open_lock()
         try:
             self._wait_for_lock(descriptor)
             os.truncate(descriptor, 0)
             os.lseek(descriptor, 0, os.SEEK_SET)
-            with suppress(OSError):  # on a full disk nobody is told who holds it; it is held all the same
+            with suppress(OSError):  # on a full disk nobody can see who holds it; it is held anyway
                 os.write(descriptor, f"{os.getpid()}\n".encode("ascii"))
             yield
             os.truncate(descriptor, 0)
@@ -115,7 +115,7 @@ class DataFolder:
             os.close(descriptor)
 
     def holder(self) -> int | None:
-        """The id of the process whose service uses the folder (0 when it cannot be told), None when none does."""
+        """The process id of the service that uses the folder (0 if unknown); None if none does."""
         if not self.lock_file.exists():
             return None
         descriptor = self._open_lock()
@@ -147,7 +147,7 @@ class DataFolder:
 
 
 def private_folder(path: Path) -> Path:
-    """Make a folder, and what is missing above it, for its owner only; one that stands there is left as it is."""
+    """Create a folder and missing parents for its owner only; an existing one stays as it is."""
     if not path.is_dir():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.mkdir(mode=_FOLDER_MODE, exist_ok=True)
@@ -156,7 +156,7 @@ def private_folder(path: Path) -> Path:
 
 
 def private_file(path: Path) -> Path:
-    """Make a file for its owner only, before anybody writes into it (SQLite gives -wal and -shm the same rights)."""
+    """Create a file for its owner only before anything is written (SQLite gives -wal and -shm the same mode)."""
     private_folder(path.parent)
     with suppress(FileExistsError):
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE))
@@ -166,7 +166,7 @@ def private_file(path: Path) -> Path:
 
 
 def _written_pid(descriptor: int) -> int:
-    """The process id that the lock file names; 0 when it names none."""
+    """The process id in the lock file; 0 if there is none."""
     os.lseek(descriptor, 0, os.SEEK_SET)
     text = os.read(descriptor, 32).decode("ascii", "replace").strip()
     return int(text) if text.isdigit() else 0

@@ -1,8 +1,8 @@
 """Text for FTS5: what is indexed, and MATCH expressions that no user text can break out of.
 
-SQLite's tokenizer folds accents and stems English, but takes a run of Chinese, Japanese, Korean or Thai as one
-word. Such runs are indexed as overlapping pairs of characters and asked for in the same way, so that the file
-needs no tokenizer of ours and any SQLite can read it.
+SQLite's tokenizer folds accents and stems English, but takes a run of Chinese, Japanese, Korean or Thai as one word.
+Such runs are indexed and searched as overlapping pairs of characters, so that the file needs no custom tokenizer and
+any SQLite can read it.
 """
 
 import unicodedata
@@ -19,19 +19,19 @@ from memory.store.patterns import UnicodePattern
 Mode: TypeAlias = Literal["any", "all"]
 
 MAX_INDEXED = 100_000
-"""Characters of a text that are indexed, and of what is stored for the index."""
+"""Characters of a text that are indexed, and stored for the index."""
 
-_MAX_ASKED = 4_000  # characters of a question that are looked at
+_MAX_ASKED = 4_000  # characters of a question that are read
 _MAX_TERMS = 16  # bm25 costs by matched rows: 16 words are still milliseconds over 100,000 messages
 
-# Not strftime's: those follow the locale of the process.
+# strftime would follow the locale of the process
 _MONTHS = (
     *("January", "February", "March", "April", "May", "June"),
     *("July", "August", "September", "October", "November", "December"),
 )
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}ー\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
-_RUN = UnicodePattern(rf"[{_UNSPACED}]+\p{{M}}*")  # a mark left behind would join what comes after the run
-# Within a run each script is a word of its own: Japanese writes its particles in Hiragana between the words.
+_RUN = UnicodePattern(rf"[{_UNSPACED}]+\p{{M}}*")  # a combining mark left behind would join the text after the run
+# Within a run each script is a word: Japanese writes particles in Hiragana between the words.
 _WORD = UnicodePattern(
     rf"""(?V1)
     (?P<katakana>\p{{Katakana}}[\p{{Katakana}}ー]*)
@@ -42,7 +42,7 @@ _WORD = UnicodePattern(
     regex.VERBOSE,
 )
 _MARKS = UnicodePattern(r"\p{M}+")
-# SQLite's tables are older: it takes some symbols as letters, and a soft hyphen as the end of a word.
+# SQLite's tables are older: they treat some symbols as letters, and a soft hyphen as the end of a word.
 _INVISIBLE = UnicodePattern(r"(?V1)[\p{Cf}--\u200b]+")
 _BETWEEN = UnicodePattern(r"[^\p{L}\p{N}\p{M}]+\p{M}*|^\p{M}+")
 _ASCII_FOLDED = {code: chr(code).lower() if chr(code).isalnum() else " " for code in range(1, 128)} | {0: None}
@@ -74,12 +74,12 @@ _GERMAN = _listed(
     wirst wo worden wurde wurden würde während zu zum zur zwar zwischen
     bitte danke hallo"""
 )
-# German stop words that are words worth finding in English; dropped only beside an unmistakable German one.
+# German stop words that are English content words; dropped only next to a clearly German one.
 _GERMAN_OR_ENGLISH = frozenset(["also", "bin", "den", "die", "dies", "hab", "hat", "man", "nun", "war"])
 _CHINESE_KOREAN = frozenset(
     ["的", "了", "吗", "呢", "是", "我", "你", "什么", "怎么", "么样", "谢谢", "好的", "네", "것", "감사합니다"]
 )
-# Possessive: a run of particles is decided in one pass, however it could be cut.
+# Possessive: linear time for a run of particles, however it could be split.
 _PARTICLES = UnicodePattern(
     r"(?>ありがとう|ございます|でしょう|ください|ですか|でした|ました|ません|だった|という|から|まで|より|です|ます|"
     r"した|する|して|いる|いた|ある|あった|なに|どう|どこ|いつ|だれ|これ|それ|あれ|この|その|あの|こと|もの|って|"
@@ -89,7 +89,7 @@ _PARTICLES = UnicodePattern(
 
 @dataclass(frozen=True)
 class Term:
-    """One thing to look for: the word as a person would read it, and the MATCH expression that finds it."""
+    """One search term: the word for people to read, and its MATCH expression."""
 
     word: str
     match: str
@@ -102,12 +102,12 @@ class _Word:
 
 
 def storable(text: str) -> str:
-    """The text as SQLite can keep it: without NUL, which ends a text in C, and without halves of characters."""
+    """The text without what SQLite cannot store: NUL, which ends a C string, and lone surrogates."""
     return _UNSTORABLE.sub("", text)
 
 
 def index_text(text: str) -> str:
-    """What goes into a `search_text` column for `text`; at most 100,000 characters."""
+    """The value of a `search_text` column for `text`; at most 100,000 characters."""
     folded = _folded(text[:MAX_INDEXED])
     if folded.isascii():
         return folded
@@ -115,27 +115,27 @@ def index_text(text: str) -> str:
 
 
 def word_set(text: str) -> frozenset[str]:
-    """The words of `index_text`, each once; for comparing many texts."""
+    """The words of `index_text`, each once; to compare many texts."""
     if text.isascii() and len(text) <= MAX_INDEXED:
         return frozenset(text.translate(_ASCII_FOLDED).split())
     return frozenset(index_text(text).split())
 
 
 def date_words(moment: datetime) -> str:
-    """A date for the index, as people may ask for it: "2026-11-22 22 November 2026", in UTC."""
+    """A date in the forms that people search for: "2026-11-22 22 November 2026", in UTC."""
     return _day_words(moment.astimezone(UTC).date())
 
 
-@lru_cache(maxsize=64)  # nearly always it is today
+@lru_cache(maxsize=64)  # nearly always today
 def _day_words(day: date) -> str:
     return f"{day:%Y-%m-%d} {day.day} {_MONTHS[day.month - 1]} {day.year}"
 
 
 def terms(text: str, *, mode: Mode) -> list[Term]:
-    """What to look for when a person writes `text`, at most 16 terms.
+    """The search terms of a query `text`, at most 16.
 
-    Stop words are left out unless nothing else remains. With "all", a run of characters without spaces is
-    looked for as it stands; with "any", by its pairs, since it may hold several words.
+    Stop words are dropped unless nothing else remains. With "all", a run of characters without spaces is searched
+    literally; with "any", by its pairs, since it may contain several words.
     """
     words = list(_words(text[:_MAX_ASKED]))
     found = [term for word in _without_stops(words) or words for term in _terms_of(word, mode)]
@@ -149,7 +149,7 @@ def match_query(text: str, *, mode: Mode) -> str | None:
 
 
 def content_words(text: str) -> list[str]:
-    """The words of `text` that carry content, folded to lower case, in order; unspaced scripts by their pairs.
+    """The content words of `text` in lower case, in order; unspaced scripts by their pairs.
 
     Empty for "ok thanks", not for "What's my dog's name?".
     """
@@ -160,13 +160,13 @@ def content_words(text: str) -> list[str]:
 
 
 def all_words(text: str) -> list[str]:
-    """The words of a question as they stand in it, stop words too, folded to lower case."""
+    """The words of a question in lower case, including stop words."""
     return [word.text for word in _words(text[:_MAX_ASKED])]
 
 
 def _folded(text: str) -> str:
-    """Words alone, in one form for what people take as the same: width, case (also of ß), composed or not."""
-    if text.isascii():  # the same words at a tenth of the time: a block is indexed at every edit
+    """Words only, in one form for what people consider the same: width, case (also of ß), composed or not."""
+    if text.isascii():  # the same result in a tenth of the time: a block is indexed at every edit
         return " ".join(text.translate(_ASCII_FOLDED).split())
     folded = unicodedata.normalize("NFKC", storable(text)).casefold()
     return _BETWEEN.sub(" ", _INVISIBLE.sub("", unicodedata.normalize("NFKC", folded)))
@@ -175,7 +175,7 @@ def _folded(text: str) -> str:
 def _words(text: str) -> Iterator[_Word]:
     for match in _WORD.finditer(_folded(text)):
         kind = match.lastgroup or "spaced"
-        # The tokenizer would cut at the vowel signs of Thai and its neighbours; pairs are of letters only.
+        # The tokenizer would split at vowel signs of Thai and similar scripts; pairs have letters only.
         word = match[0] if kind == "spaced" else _MARKS.sub("", match[0])
         if word:
             yield _Word(word, kind)
@@ -195,7 +195,7 @@ def _is_stop(word: _Word, *, german: bool) -> bool:
 
 
 def _pairs(run: str, *, last: bool = False) -> list[str]:
-    """Overlapping pairs; with `last` also the last character alone, so that a prefix finds it."""
+    """Overlapping pairs; with `last` also the single last character, so that a prefix finds it."""
     letters = _MARKS.sub("", run)
     pairs = [letters[at : at + 2] for at in range(len(letters) - 1)]
     return [*pairs, letters[-1]] if letters and (last or not pairs) else pairs
@@ -214,5 +214,5 @@ def _terms_of(word: _Word, mode: Mode) -> Iterator[Term]:
 
 
 def _quoted(words: str) -> str:
-    """A phrase; inside quotes FTS5 knows no syntax but the quote itself."""
+    """A phrase; inside quotes, FTS5's only syntax is the quote itself."""
     return '"' + words.replace('"', '""') + '"'

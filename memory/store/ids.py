@@ -19,7 +19,7 @@ EntryId = NewType("EntryId", str)
 FolderId = NewType("FolderId", str)
 FileId = NewType("FileId", str)
 
-# Ids of the outside world carry their source, so that two sources never meet: "discord:1234".
+# External ids carry their source, so that two sources never clash: "discord:1234".
 PersonId = NewType("PersonId", str)
 PlaceId = NewType("PlaceId", str)
 GuildId = NewType("GuildId", str)
@@ -44,7 +44,7 @@ _SHIFT = _SEQUENCE_BITS + _PROCESS_BITS
 
 
 class Snowflakes:
-    """A source of snowflakes; never gives the same one twice, never an older one after a newer one."""
+    """A generator of snowflakes; never returns one twice, nor an older one after a newer one."""
 
     def __init__(self, process: int = 0) -> None:
         if not 0 <= process < 1 << _PROCESS_BITS:
@@ -58,7 +58,7 @@ class Snowflakes:
         with self._lock:
             now, part = divmod(time.time_ns() - _EPOCH_MS * 1_000_000, 1_000_000)
             if now > self._last_ms:
-                self._last_ms, self._sequence = now, part >> _SEQUENCE_BITS  # else a million ids had 15,625 ends
+                self._last_ms, self._sequence = now, part >> _SEQUENCE_BITS  # else a million ids have 15,625 ends
             else:
                 self._sequence += 1
                 if self._sequence >= 1 << _SEQUENCE_BITS:
@@ -73,11 +73,11 @@ def snowflake_time(snowflake: int) -> datetime:
 
 snowflakes = Snowflakes()
 
-SHORTEST, _CODE = 4, 6  # digits of an end of a number that are taken, and that are shown
+SHORTEST, _CODE = 4, 6  # digits of a row's number that people may type, and that are shown
 
 
 def code(identifier: int | str, among: Iterable[int | str] = ()) -> str:
-    """The end of a number, by which people call a row where they have to type it: as long as it takes among those."""
+    """The last digits of an id, by which people name a row: as many as make it unique in `among`."""
     digits, others = str(identifier), [str(each) for each in among if str(each) != str(identifier)]
     ends = (digits[-length:] for length in range(_CODE, len(digits)))
     return next((end for end in ends if not any(each.endswith(end) for each in others)), digits)
@@ -94,5 +94,5 @@ def new_id(prefix: str) -> str:
 
 
 def place_source(place: PlaceId | PersonId) -> str:
-    """The source that an id of the outside world belongs to."""
+    """The source of an external id."""
     return place.partition(":")[0]

@@ -1,11 +1,11 @@
-"""A logger whose library is loaded with its first event: structlog brings rich, and few commands log anything."""
+"""A logger that imports structlog on its first event: structlog imports rich, and few commands log anything."""
 
 import importlib
 from typing import Any
 
 
 class Log:
-    """Writes events under the name of a module, as `structlog.get_logger` does."""
+    """Logs events under a module's name, like `structlog.get_logger`."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -23,7 +23,7 @@ class Log:
         self._logger().error(event, **facts)
 
     def exception(self, event: str, **facts: Any) -> None:
-        """An error with the traceback of the exception that is being handled."""
+        """Log an error with the traceback of the current exception."""
         self._logger().exception(event, **facts)
 
     def _logger(self) -> Any:

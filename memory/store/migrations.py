@@ -1,10 +1,10 @@
-"""Bringing a database file to the version this program needs, and refusing one it cannot read.
+"""Migrates a database file to the version that this program needs, and refuses one it cannot read.
 
-Migrations are plain SQL files under `migrations/<kind>/NNNN_name.sql`; the first makes the whole schema of the
-version that it is numbered with. They are applied in order, each in one transaction with its number in
-`PRAGMA user_version` and its SHA-256 in `migration_checksums`, so that a file whose history was edited is noticed. They
-may call `carina_index_text`, which no trigger may: other programs that open the file do not know it. A
-missing file is created up to date; an older one is only touched by `migrate`, which copies it first.
+Migrations are plain SQL files under `migrations/<kind>/NNNN_name.sql`; the first creates the whole schema of its
+version. They are applied in order, each in one transaction with its number in `PRAGMA user_version` and its SHA-256 in
+`migration_checksums`, so that an edited history is noticed. They may call `carina_index_text`; triggers may not, since
+other programs that open the file do not have it. A missing file is created up to date; only `migrate` touches an older
+one, and copies it first.
 """
 
 import functools
@@ -38,7 +38,7 @@ _ROOM = 1_000_000  # bytes that SQLite needs to open a file: its log's index alo
 
 
 class Kind(StrEnum):
-    """Which of the two schemas a file has; also the folder of its migrations."""
+    """One of the two schemas; also the name of its folder of migrations."""
 
     GLOBAL = "global"
     CONSTELLATION = "constellation"
@@ -57,13 +57,13 @@ class Migration:
 
 @dataclass(frozen=True)
 class Status:
-    """How a file stands to the program: equal versions mean it can be opened."""
+    """A file's version and the program's: equal versions mean it can be opened."""
 
     path: Path
     version: int
     needed: int
     oldest: int = 0
-    """What older files have cannot be brought up to date."""
+    """Files older than this version cannot be migrated."""
 
 
 @functools.cache
@@ -78,7 +78,7 @@ def migrations(kind: Kind) -> tuple[Migration, ...]:
 
 
 def status(path: Path, kind: Kind) -> Status:
-    """Read the version of an existing file. Raises DatabaseCorrupt for what is no database of ours."""
+    """Read the version of an existing file. Raises DatabaseCorrupt for a file that is not ours."""
     known = migrations(kind)
     try:
         with closing(connect(path, read_only=True)) as raw:
@@ -88,14 +88,14 @@ def status(path: Path, kind: Kind) -> Status:
                 _check_history(raw, path, kind)
     except driver.DatabaseError as error:
         found = unreadable(path, error)
-        raise (_damaged(path, error) if found is error else found) from error  # a file of another program's
+        raise (_damaged(path, error) if found is error else found) from error  # another program's file
     return Status(path, version, known[-1].version, known[0].version)
 
 
 def unreadable(path: Path, error: Exception) -> Exception:
-    """Why a file cannot be opened: what its disk does to it is no fault of the file, which may be sound.
+    """The reason why a file cannot be opened: an error of the disk does not mean that the file is damaged.
 
-    The error itself where it is neither of the disk nor of the file: that is a defect of ours.
+    An error of neither disk nor file is a defect of ours and is returned unchanged.
     """
     match result_code(error):
         case Code.FULL | Code.IOERR:
@@ -118,7 +118,7 @@ def unreadable(path: Path, error: Exception) -> Exception:
 
 
 def unreadable_tables(path: Path, error: Exception) -> Exception:
-    """The same for a file whose version is ours: there a statement that does not fit the tables says it is damaged."""
+    """The same for a file of our version: there, a statement that does not fit the tables means damage."""
     return _damaged(path, error) if result_code(error) == Code.ERROR else unreadable(path, error)
 
 
@@ -130,7 +130,7 @@ def _damaged(path: Path, error: Exception) -> DatabaseCorrupt:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[None]:
-    """What the disk does to a file that is written is said in words; what a migration does wrong is not."""
+    """Translates errors of the disk while a file is written; errors of a migration pass through."""
     try:
         yield
     except driver.OperationalError as error:
@@ -139,9 +139,9 @@ def _writing(path: Path) -> Iterator[None]:
 
 
 def prepare(path: Path, kind: Kind) -> None:
-    """Make sure the file can be opened: create it when missing, refuse it when it is older or newer.
+    """Make sure that the file can be opened: create a missing one, refuse an older or newer one.
 
-    Raises DatabaseFull when the disk does not take a new one.
+    Raises DatabaseFull if a new one cannot be written.
     """
     if not path.exists() or path.stat().st_size == 0:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -156,14 +156,14 @@ def prepare(path: Path, kind: Kind) -> None:
 
 
 def prepare_at(path: Path, kind: Kind, version: int) -> None:
-    """Make a file as it was at an earlier version, unless it is there: what was exported then is put into it."""
+    """Create a file in the schema of an earlier version, unless it exists: an old export is loaded into it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.touch(mode=0o600)
     apply(path, kind, version)
 
 
 def check(found: Status) -> None:
-    """Refuse a file that is older or newer. Raises DatabaseOutdated or DatabaseTooNew."""
+    """Refuse an older or newer file. Raises DatabaseOutdated or DatabaseTooNew."""
     if 0 < found.version < found.oldest:
         raise DatabaseOutdated(
             "{path} has version {version}, but this program can migrate files only from version "
@@ -189,9 +189,9 @@ def check(found: Status) -> None:
 
 
 def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
-    """Bring an older file up to date; gives the path of the copy made first, None when nothing was to do.
+    """Migrate an older file; returns the path of the copy made first, None if there was nothing to do.
 
-    Raises DatabaseFull when the disk does not take the copy or the change; the file is then as it was.
+    Raises DatabaseFull if the copy or the change cannot be written; the file is then unchanged.
     """
     found = status(path, kind)
     if found.version == found.needed:
@@ -207,7 +207,7 @@ def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
 
 
 def rehearse(path: Path, kind: Kind) -> float:
-    """Do what `migrate` does to a copy, and delete it; gives the seconds that it took. Raises StoreError."""
+    """Run `migrate` on a temporary copy; returns the seconds it took. Raises StoreError."""
     copy, begun = path.with_name(f"{path.name}.before-trial"), time.monotonic()
     try:
         _copy(path, copy)
@@ -221,10 +221,10 @@ def rehearse(path: Path, kind: Kind) -> float:
 
 
 def _copy(path: Path, copy: Path) -> None:
-    """Copy it and check the copy, which has its name only then; or leave nothing behind."""
+    """Copy the file and check the copy before it gets its name; on failure leave nothing behind."""
     making = path.with_name(f"{path.name}.before-part")
     parts = (making, Path(f"{making}-wal"), Path(f"{making}-shm"))
-    for left in parts:  # of a run that was killed
+    for left in parts:  # of a killed run
         left.unlink(missing_ok=True)
     making.touch(mode=0o600)
     try:
@@ -240,13 +240,13 @@ def _copy(path: Path, copy: Path) -> None:
 
 
 def _is_blank(path: Path) -> bool:
-    """Whether nothing stands in the file yet but what comes before the first migration."""
+    """Whether the file contains nothing but what precedes the first migration."""
     with closing(connect(path, read_only=True)) as raw:
         return not raw.execute("SELECT 1 FROM sqlite_schema WHERE name <> 'migration_checksums' LIMIT 1").fetchall()
 
 
 def apply(path: Path, kind: Kind, most: int | None = None) -> None:
-    """All migrations that the file lacks, or those up to version `most`."""
+    """Apply all missing migrations, or those up to version `most`."""
     if driver.sqlite_version_info < OLDEST:
         needed = ".".join(map(str, OLDEST))
         raise StoreError(
@@ -281,7 +281,7 @@ def _check_history(raw: Connection, path: Path, kind: Kind) -> None:
     known = {migration.version: migration for migration in migrations(kind)}
     for row in raw.execute("SELECT version, name, sha256 FROM migration_checksums").fetchall():
         migration = known.get(row["version"])
-        # Of another name is one that stands in the first file now.
+        # One with another name is part of the first file now.
         if migration is not None and migration.name == row["name"] and migration.sha256 != row["sha256"]:
             raise DatabaseCorrupt(
                 "{path} was made with a different text of migration {version} ({name}): migrations must "

@@ -1,4 +1,4 @@
-"""Regular expressions that are compiled on first use: a command that reads no text pays for none of them."""
+"""Regular expressions that are compiled on first use: a command that reads no text does not pay for them."""
 
 import re
 import sys
@@ -12,7 +12,7 @@ Match: TypeAlias = re.Match[str]
 
 
 class Pattern:
-    """A pattern of `re`, used as a compiled one is."""
+    """A pattern of `re`, used like a compiled one."""
 
     def __init__(self, pattern: str, flags: int = 0) -> None:
         self.pattern = pattern
@@ -45,7 +45,7 @@ class Pattern:
 
 
 class UnicodePattern(Pattern):
-    """A pattern of `regex`, which knows Unicode's classes."""
+    """A pattern of `regex`, which supports Unicode classes."""
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:

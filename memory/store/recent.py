@@ -1,4 +1,4 @@
-"""The last few values by key, and when something may happen to a key again."""
+"""A small cache of recent values by key, and a rate limit per key."""
 
 from collections import OrderedDict
 from typing import Generic, TypeVar
@@ -8,7 +8,7 @@ V = TypeVar("V")
 
 
 class Recent(OrderedDict[K, V]):
-    """The last few values by key; the oldest go first."""
+    """The most recent values by key; the oldest are dropped."""
 
     def __init__(self, limit: int) -> None:
         super().__init__()
@@ -23,14 +23,14 @@ class Recent(OrderedDict[K, V]):
 
 
 class Pace(Generic[K]):
-    """Lets something happen to one thing no more often than every `seconds`; the last `limit` things are known."""
+    """Limits each key to once every `seconds`; remembers the last `limit` keys."""
 
     def __init__(self, seconds: float, limit: int) -> None:
         self._seconds = seconds
         self._next: Recent[K, float] = Recent(limit)
 
     def wait(self, key: K, now: float) -> float:
-        """Seconds until it may happen to `key` again, and counted as happening then; `now` is of any steady clock."""
+        """Seconds until `key` is allowed again, counted as used then; `now` is from any monotonic clock."""
         due = max(now, self._next.get(key) or now)
         self._next.put(key, due + self._seconds)
         return due - now

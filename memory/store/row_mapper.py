@@ -1,4 +1,4 @@
-"""Records and rows: a dataclass or named tuple whose fields are columns of the same names."""
+"""Maps rows to records: dataclasses or named tuples whose fields are columns of the same names."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -15,16 +15,17 @@ from memory.store.ids import SHORTEST
 
 T = TypeVar("T")
 _Convert: TypeAlias = Callable[[Any], Any]
-_LARGEST = 2**63 - 1  # of what SQLite takes as an integer
-_WHOLE = ""  # in place of a column: a field that is made of the whole row
+_LARGEST = 2**63 - 1  # SQLite's largest integer
+_WHOLE = ""  # in place of a column: a field computed from the whole row
 
 
 class RowMapper(Generic[T]):
-    """Makes records of one type out of rows, and the values of a row out of a record.
+    """Converts rows to records of one type, and records to the values of rows.
 
-    A field has the value of the column of its name; one whose type is an id, such as `agent`, that of `agent_id`.
-    `columns` names other columns, or makes a field of the whole row: another mapper makes a record of several columns.
-    The field's type says how its column is read: moments and JSON are parsed, and NULL is empty where text is required.
+    A field takes the column of its name; if its type is an id, such as `agent`, the column `agent_id`. `columns` names
+    other columns, or computes a field from the whole row: another mapper makes a record of several columns. The field's
+    type decides how its column is read: datetimes and JSON are parsed, and NULL becomes an empty text where text is
+    required.
     """
 
     def __init__(self, of: type[T], /, **columns: str | Callable[[Row], Any]) -> None:
@@ -40,23 +41,23 @@ class RowMapper(Generic[T]):
         )
 
     def first(self, rows: Rows, sql: str, parameters: Parameters = ()) -> T | None:
-        """The record of the first row that a statement gives; None where it gives none."""
+        """The record of a statement's first row; None if there is none."""
         row = rows.one(sql, parameters)
         return None if row is None else self(row)
 
     def one(self, rows: Rows, sql: str, parameters: Parameters = ()) -> T:
-        """The same of a row that is there: it was just written, or another one names it. Raises KeyError otherwise."""
+        """The same for a row that must exist. Raises KeyError otherwise."""
         found = self.first(rows, sql, parameters)
         if found is None:
             raise KeyError(f"there is no row for {self._of.__name__}")
         return found
 
     def all(self, rows: Rows, sql: str, parameters: Parameters = ()) -> list[T]:
-        """The records of all rows that a statement gives, in its order."""
+        """The records of all rows of a statement, in order."""
         return [self(row) for row in rows.all(sql, parameters)]
 
     def values(self, record: T) -> dict[str, Value]:
-        """The columns of a record, as they are stored; but for fields that a function makes of the whole row."""
+        """The columns of a record in stored form; without fields computed from the whole row."""
         found = {column: _stored(getattr(record, name)) for name, column in self._named}
         for name, made in self._columns.items():
             if isinstance(made, RowMapper):
@@ -69,7 +70,7 @@ class RowMapper(Generic[T]):
         return [(name, column) for name, (column, _) in zip(names, self._fields, strict=True) if column]
 
     @cached_property
-    def _fields(self) -> list[tuple[str, _Convert | None]]:  # on first use: to look at types takes a while
+    def _fields(self) -> list[tuple[str, _Convert | None]]:  # on first use: inspecting types takes a while
         return [self._field(name, hint) for name, hint in get_type_hints(self._of).items()]
 
     def _field(self, name: str, hint: Any) -> tuple[str, _Convert | None]:
@@ -83,7 +84,7 @@ class RowMapper(Generic[T]):
 
 
 def _conversion(hint: Any) -> _Convert | None:
-    """What makes a value of that type of what a column holds; None where it is that already."""
+    """The function that converts a column's value to this type; None if none is needed."""
     kind = get_origin(hint) or hint
     if kind is datetime:
         return from_text
@@ -138,7 +139,7 @@ def _name(hint: Any) -> str:
 
 
 def ending(rows: Rows, table: str, which: str) -> int:
-    """The id of a table that is given whole or, where it is the only one that ends so, by its last digits; else 0."""
+    """The id in a table that equals `which` or, if it is the only one, ends in these digits; else 0."""
     digits = which.strip().lstrip("#")
     if not digits.isdecimal() or len(digits) < SHORTEST:
         return int(digits) if digits.isdecimal() else 0

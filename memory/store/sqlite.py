@@ -1,6 +1,6 @@
-"""Connections to SQLite files: which driver, how they are opened, and how SQL asks for distances between vectors.
+"""SQLite connections: the choice of driver, how files are opened, and the SQL for distances between vectors.
 
-This is the only module that touches sqlite3.
+This is the only module that imports sqlite3.
 """
 
 import importlib
@@ -16,7 +16,7 @@ from memory.store.clock import to_text
 from memory.store.distances import NATIVE, PYTHON, Distances, provide
 
 OLDEST = (3, 42, 0)
-"""From this version on, deleted text leaves the full-text index too; Debian 12 has 3.40."""
+"""From this version on, deleted text leaves the full-text index, too; Debian 12 has 3.40."""
 _BUSY_MS = 5_000
 """How long a connection waits for another program that holds the file."""
 _DECLARED = "PRAGMA journal_mode=WAL", "PRAGMA foreign_keys=ON", "PRAGMA secure_delete=ON"
@@ -30,7 +30,7 @@ class Cursor(Protocol):
 
 
 class Connection(Protocol):
-    """What Carina uses of a driver's connection."""
+    """The methods of a driver's connection that Carina uses."""
 
     row_factory: Any
     in_transaction: bool
@@ -55,10 +55,10 @@ class _Driver(Protocol):
 
 
 class Code(IntEnum):
-    """Result codes of SQLite (https://www.sqlite.org/rescode.html) that somebody can do something about."""
+    """The result codes of SQLite (https://www.sqlite.org/rescode.html) that somebody can act on."""
 
     ERROR = 1
-    """A statement that does not fit the tables; of a file whose version is ours it says that the file is damaged."""
+    """A statement that does not fit the tables; in a file of our version it means that the file is damaged."""
     BUSY = 5
     LOCKED = 6
     READONLY = 8
@@ -70,16 +70,16 @@ class Code(IntEnum):
 
 
 def result_code(error: BaseException) -> int:
-    """The primary result code that SQLite gave with an error; 0 for an error that is not SQLite's.
+    """SQLite's primary result code for an error; 0 for an error that is not SQLite's.
 
-    Its words are no help: they hold names and texts of the statement.
+    Its message is not used: it contains names and texts of the statement.
     """
     code = getattr(error, "sqlite_errorcode", 0)
     return code & 0xFF if isinstance(code, int) else 0
 
 
 def _choose_driver() -> _Driver:
-    """The first module of the two that is new enough and can load extensions; else the standard one, which says so."""
+    """The first of the two modules that is new enough and loads extensions; else the standard one, which says so."""
     standard = importlib.import_module("sqlite3")
     if hasattr(standard.Connection, "enable_load_extension") and standard.sqlite_version_info >= OLDEST:
         return cast("_Driver", standard)
@@ -96,20 +96,20 @@ def _choose_distances() -> Distances:
 
 
 driver = _choose_driver()
-driver.register_adapter(datetime, to_text)  # a moment is bound as it is stored
+driver.register_adapter(datetime, to_text)  # a datetime is bound in stored form
 distances = _choose_distances()
-"""How SQL on a connection of this module asks for distances between vectors."""
+"""The SQL for distances between vectors on connections of this module."""
 
 
 @contextmanager
 def transaction(raw: Connection) -> Iterator[None]:
-    """One transaction that writes: committed at its end, undone by whatever is raised."""
+    """One writing transaction: committed at the end, rolled back on any exception."""
     raw.execute("BEGIN IMMEDIATE")
     try:
         yield
         raw.execute("COMMIT")
     except BaseException:
-        if raw.in_transaction:  # a full disk ends it by itself
+        if raw.in_transaction:  # SQLite has ended it if the disk is full
             raw.execute("ROLLBACK")
         raise
 
@@ -117,7 +117,7 @@ def transaction(raw: Connection) -> Iterator[None]:
 def connect(path: Path, *, read_only: bool = False) -> Connection:
     """Open a file outside the service: for migrations, backups and read-only commands. Not for the event loop."""
     mode = "ro" if read_only else "rwc"
-    options = {"isolation_level": None, "cached_statements": 512}  # of 128, one more makes each be prepared anew
+    options = {"isolation_level": None, "cached_statements": 512}  # with 128, every further statement was prepared anew
     raw = driver.connect(f"{path.absolute().as_uri()}?mode={mode}", uri=True, **options)
     raw.row_factory = driver.Row
     provide(raw, driver.OperationalError)
@@ -130,7 +130,7 @@ def connect(path: Path, *, read_only: bool = False) -> Connection:
 
 
 def damage(path: Path) -> str:
-    """What SQLite finds wrong with a file; empty where it is sound."""
+    """The damage that SQLite finds in a file; empty if it is sound."""
     with closing(connect(path, read_only=True)) as raw:
         (found,) = raw.execute("PRAGMA integrity_check(1)").fetchone()
     return "" if found == "ok" else str(found)

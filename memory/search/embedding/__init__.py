@@ -1,4 +1,4 @@
-"""Embedders, which make vectors of texts, here or behind HTTP; and vectors of questions, in time or not at all."""
+"""Embedders, local or over HTTP, and the vectors of questions within a time limit."""
 
 from memory.search.embedding.base import Embedder as Embedder
 from memory.search.embedding.base import EmbedderBusy as EmbedderBusy

@@ -1,4 +1,4 @@
-"""What an embedder is, and how it fails."""
+"""The interface of an embedder, and its errors."""
 
 from array import array
 from collections.abc import Iterable, Sequence
@@ -8,50 +8,50 @@ from typing import NamedTuple, Protocol, TypeAlias
 from memory.store.errors import StoreError
 
 Vector: TypeAlias = bytes
-"""A direction: numbers from -127 to 127, a byte each, of which the largest is at one of these ends.
+"""A unit vector as signed bytes from -127 to 127, scaled so that the largest number is at one end.
 
-The cosine of two differs by some 0.0003 from that of the numbers they were made of; they take a quarter of the room.
+The cosine of two differs from the exact one by about 0.0003; they take a quarter of the space.
 """
 
 MAX_CHARACTERS = 30_000
-"""Of one text; what comes after is not embedded."""
+"""Characters of one text; the rest is not embedded."""
 
 
 class Tokens(NamedTuple):
-    """The content words of a text as a model sees them there: for each piece the word that it is of, and the signs of
-    its vector, `dimension / 8` bytes each, one after the other."""
+    """The content words of a text as the model sees them: for each token, its word and the signs of its vector
+    (`dimension / 8` bytes each, concatenated)."""
 
     words: tuple[str, ...] = ()
     signs: bytes = b""
 
 
 class Embedding(NamedTuple):
-    """What an embedder makes of a text. `tokens` is None of one that tells nothing of single words."""
+    """The embedding of a text. `tokens` is None from embedders without vectors of single words."""
 
     vector: Vector
     tokens: Tokens | None = None
 
 
 class EmbeddingError(StoreError):
-    """The base: no vectors came; the text says why and what to do."""
+    """The base: there are no vectors; the text says why and what to do."""
 
 
 class EmbedderMissing(EmbeddingError):
-    """It cannot be used at all: not installed, or not configured."""
+    """The embedder cannot be used at all: not installed, or not configured."""
 
 
 class EmbedderRefused(EmbeddingError):
-    """The key or the model is not accepted; asking again changes nothing."""
+    """The key or the model is rejected; a retry would change nothing."""
 
 
 class TextRefused(EmbeddingError):
-    """These texts are not accepted; others may be."""
+    """These texts are rejected; others may be accepted."""
 
 
 class EmbedderBusy(EmbeddingError):
-    """No answer in time, no connection, too many requests or an error of its own; later it may work.
+    """A timeout, no connection, too many requests or a server error; a retry may work.
 
-    `after` is how many seconds it asked to be left alone, 0 when it did not say.
+    `after` is the number of seconds to wait that the server asked for, 0 if it gave none.
     """
 
     def __init__(self, text: str, after: float = 0.0) -> None:
@@ -60,31 +60,31 @@ class EmbedderBusy(EmbeddingError):
 
 
 class EmbedderGarbage(EmbeddingError):
-    """What it answered are not the vectors that were asked for."""
+    """The answer does not contain the requested vectors."""
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose angles say how near their meanings are."""
+    """Turns texts into vectors whose angles say how close their meanings are."""
 
     @property
     def name(self) -> str:
-        """Identifies the vectors: those of two names cannot be compared."""
+        """Identifies the vector space: vectors of two names cannot be compared."""
         ...
 
     @property
     def dimension(self) -> int:
-        """Numbers in a vector; 0 while it is not known, before the first answer of an endpoint."""
+        """Numbers per vector; 0 while unknown, before the first answer of a server."""
         ...
 
     async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
-        """What each text becomes, in order, within so many seconds. Raises EmbeddingError."""
+        """The embeddings of the texts, in order, within so many seconds. Raises EmbeddingError."""
         ...
 
     async def aclose(self) -> None: ...
 
 
 def to_vector(numbers: Iterable[float]) -> Vector:
-    """Numbers as a vector. Raises EmbedderGarbage for what points nowhere."""
+    """Convert numbers to a vector. Raises EmbedderGarbage if all are zero or one is not finite."""
     try:
         values = array("f", numbers)
     except (TypeError, OverflowError) as error:
@@ -100,7 +100,7 @@ def dimension_of(vector: Vector) -> int:
 
 
 def signs(vector: Vector) -> bytes:
-    """One bit for each number, set where it is above 0, filled up to whole bytes with zeros."""
+    """One bit per number, set if it is positive, padded to whole bytes with zeros."""
     values = array("b", vector)
     marks = "".join("1" if value > 0 else "0" for value in values)
     return int(marks.ljust(-(-len(values) // 8) * 8, "0"), 2).to_bytes(-(-len(values) // 8))

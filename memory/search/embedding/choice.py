@@ -1,4 +1,4 @@
-"""From the name of a model, as it is configured, to its embedder."""
+"""Creates the embedder for a configured model name."""
 
 import importlib
 from dataclasses import dataclass
@@ -11,14 +11,14 @@ from texts import gettext_lazy
 PACKAGED, NONE = "packaged", "none"
 OPENAI_URL = "https://api.openai.com/v1"
 OLLAMA_URL = "http://127.0.0.1:11434"
-_OPENAI_API = "/v1"  # under which Ollama speaks as OpenAI does
+_OPENAI_API = "/v1"  # the path of Ollama's OpenAI-compatible API
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Which embedder is wanted. `model` is "packaged", "none", "openai:<model>" or "ollama:<model>".
+    """The configured embedder. `model` is "packaged", "none", "openai:<model>" or "ollama:<model>".
 
-    `url` and `key` are for a server; without `url` it is the one that the provider has by itself.
+    `url` and `key` are for a server; without `url`, the provider's default is used.
     """
 
     model: str = PACKAGED
@@ -27,7 +27,7 @@ class Choice:
 
 
 def make_embedder(choice: Choice) -> Embedder | None:
-    """The embedder that was chosen, None for none. Raises EmbedderMissing, and ValueError for what is no choice."""
+    """The configured embedder, None for "none". Raises EmbedderMissing, and ValueError for an invalid choice."""
     if choice.model == NONE:
         return None
     if choice.model == PACKAGED:
@@ -44,7 +44,7 @@ def is_choice(model: str) -> bool:
 
 
 def _remote(choice: Choice, provider: str) -> Embedder:
-    """One behind HTTP, whose library is loaded for who wants one."""
+    """An embedder over HTTP; its library is imported only here."""
     remote = importlib.import_module("memory.search.embedding.remote")
     url = choice.url or OPENAI_URL
     if provider == "ollama":
@@ -59,7 +59,7 @@ missing = packaged.missing
 
 
 def missing_words(model: str) -> str:
-    """Why the embedder of that name cannot be used here; empty when it can, as far as one knows without trying."""
+    """Why that embedder cannot be used here; empty if nothing speaks against it without trying."""
     if model == "none":
         return gettext_lazy("switched off by EMBEDDING_MODEL; search uses words only")
     absent = missing() if model == "packaged" else ""

@@ -1,4 +1,4 @@
-"""Leaving an embedder alone for a while that fails, and knowing how it stands."""
+"""Pauses after failures of an embedder, and the embedder's health."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -16,16 +16,16 @@ from memory.search.embedding.base import (
 from texts import _, gettext_lazy
 
 FIRST_REST, LONGEST_REST = 5.0, 600.0
-"""Seconds after a failure in which nobody asks; each further one in a row doubles them."""
+"""Seconds of pause after a failure; each further one in a row doubles it, up to the second value."""
 LONG = 5.0
-"""Seconds without an answer that are worth a word."""
+"""Seconds without an answer that are worth reporting."""
 
 
 @dataclass(frozen=True)
 class Health:
-    """`reason` is why the last call failed, empty when it did not; `asked` whether any came to an end.
+    """`reason` is why the last call failed, empty if it did not; `asked` whether any call has finished.
 
-    `waited` is for how many seconds the oldest call that still runs has had no answer, 0 without one.
+    `waited` is how many seconds the oldest running call has taken, 0 without one.
     """
 
     asked: bool = False
@@ -50,7 +50,7 @@ class Health:
 
 
 class GuardedEmbedder:
-    """An embedder that is not asked again for a while after a failure, by whomever. `changed` hears of every turn."""
+    """An embedder that nobody asks for a while after a failure. `changed` is called when its health changes."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class GuardedEmbedder:
         self._failures = 0
         self._closed_until = 0.0
         self._began: list[float] = []
-        """When the calls that still run were made."""
+        """The start times of the running calls."""
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class GuardedEmbedder:
 
     @property
     def rests(self) -> float:
-        """Seconds until it is asked again."""
+        """Seconds until it may be asked again."""
         return max(self._closed_until - self._clock(), 0.0)
 
     @property
@@ -86,7 +86,7 @@ class GuardedEmbedder:
         return Health(self._health.asked, self._health.reason, self.rests, waited)
 
     async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
-        """See `Embedder`; raises EmbedderBusy without asking while the embedder is left alone."""
+        """See `Embedder`; raises EmbedderBusy without asking while the embedder is paused."""
         if rests := self.rests:
             raise EmbedderBusy(
                 gettext_lazy("{reason} (next attempt in {seconds:.0f} s)", reason=self._health.reason, seconds=rests),

