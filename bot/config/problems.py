@@ -85,7 +85,7 @@ def environment_problem(item: ErrorDetails, where: str) -> str:
     """A finding about an environment variable; the value of one that holds a secret, or may, is not shown."""
     name = str(item["loc"][0])
     hidden = _SECRET_NAMES.search(name) or "@" in str(item["input"])  # as in http://user:password@host
-    return unmet(where, _("another value") if hidden else shown(item["input"]), expected(item))
+    return unmet(where, _("a value that is kept secret") if hidden else shown(item["input"]), expected(item))
 
 
 def file_problems(error: ValidationError, data: Any, root: type[BaseModel]) -> list[str]:
@@ -114,7 +114,7 @@ def _file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
         )
     if item["type"] == "missing":
         return _("{key}: missing; this key is required", key=key)
-    return unmet(key, _("another value") if _GIVEN.match(key) else shown(item["input"]), expected(item))
+    return unmet(key, _("a value that is kept secret") if _GIVEN.match(key) else shown(item["input"]), expected(item))
 
 
 def _walk(loc: tuple[int | str, ...], data: Any, root: type[BaseModel]) -> tuple[str, type[BaseModel] | None]:

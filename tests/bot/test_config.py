@@ -231,7 +231,7 @@ def test_more_people_than_there_are_cannot_be_asked_to_say_yes(tmp_path: Path) -
         ),
         (
             {"DISCORD_TOKEN": f"Bot {SECRET}"},
-            "DISCORD_TOKEN (environment): found another value; expected only the value",
+            "DISCORD_TOKEN (environment): found a value that is kept secret; expected only the value",
         ),
     ],
 )

@@ -193,6 +193,8 @@ async def test_a_port_in_use_is_told_and_ends_nothing(tmp_path: Path) -> None:
             assert told.startswith(f"cannot listen on 127.0.0.1:{port}")
             with pytest.raises(UserError, match="is off or could not start"):
                 await s.link()
+            with pytest.raises(UserError, match=r"Set another address in \[web.server\] listen"):
+                await s.app.web.first_link()
 
 
 async def test_it_is_off_without_an_address(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from bot.services.system.halt import begin_anew
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from scheduler.zones import zone_of
-from texts import _, show_times
+from texts import _, error_text, show_times
 
 _log = structlog.get_logger("bot.interfaces.cli.serve")
 _ARENA_MAX = -8  # of glibc's mallopt
@@ -71,8 +71,13 @@ async def serve(config: Config) -> None:
 
 async def _invite(web: WebServer) -> None:
     """Tell whoever sits there where the dashboard is, until somebody has signed in."""
-    if streams.attended() and (url := await web.first_link()):
-        click.echo(f"{sign_in_words()}\n{url}")
+    if not streams.attended():
+        return
+    try:
+        if url := await web.first_link():
+            click.echo(f"{sign_in_words()}\n{url}")
+    except UserError as error:
+        click.echo(error_text(error))
 
 
 async def report_alive(manager: ServiceManager) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 import structlog
 
 from bot.config import Config
+from bot.errors import UserError
 from bot.interfaces.group_requests import GroupRequests
 from bot.interfaces.web import logs
 from bot.interfaces.web.talk import Talk
@@ -65,7 +66,7 @@ class Listening:
     wanted: str
     address: str = ""
     problem: str = ""
-    up: asyncio.Event = field(default_factory=asyncio.Event)
+    tried: asyncio.Event = field(default_factory=asyncio.Event)
 
     def words(self) -> str:
         return self.address or (_(self.problem) if self.problem else _("starting"))
@@ -114,6 +115,7 @@ class WebServer:
                 if words != listening.problem:
                     _log.warning("web_not_listening", address=listen, reason=error.strerror, again_in=_AGAIN_SECONDS)
                 listening.problem = words
+                listening.tried.set()
                 await asyncio.sleep(_AGAIN_SECONDS)
                 continue
             with closing(bound):
@@ -121,8 +123,17 @@ class WebServer:
         await asyncio.Event().wait()
 
     async def first_link(self) -> str:
-        """A sign-in link, once the dashboard answers, where nobody has signed in yet; else empty."""
-        await self.parts.listening.up.wait()
+        """A sign-in link once the dashboard answers, or nothing if somebody has signed in before.
+
+        Raises UserError if the dashboard has no address to answer at.
+        """
+        listening = self.parts.listening
+        await listening.tried.wait()
+        if not listening.address:
+            raise UserError(
+                "The dashboard is off: {problem}. Set another address in [web.server] listen.",
+                problem=listening.words(),
+            )
         return await self.access.first_link()
 
     async def _serve(self, bound: socket.socket) -> None:
@@ -132,14 +143,14 @@ class WebServer:
         shown = "127.0.0.1" if everywhere else f"[{host}]" if ":" in host else host
         settings, listening = self.config.web.server, self.parts.listening
         listening.address = settings.public_url or f"http://{shown}:{port}"
-        listening.up.set()
+        listening.tried.set()
         _log.info("web_ready", address=listening.address)
         try:
             await _asked(bound)
             site = await asyncio.to_thread(importlib.import_module, "bot.interfaces.web.site")  # what speaks HTTP: 4 MB
             await self._answer(site, bound)
         finally:
-            listening.up.clear()
+            listening.tried.clear()
             listening.address, listening.problem = "", "stopped"
 
     async def _answer(self, site: Any, bound: socket.socket) -> None:

@@ -75,7 +75,7 @@ class PromptChat:
         self._lines: asyncio.Queue[str] = asyncio.Queue()
         self._writing = asyncio.Lock()
         self._question: tuple[str, asyncio.Future[str]] | None = None
-        self._busy, self._cost, self._hint, self._pressed = False, "", "", -_AGAIN_SECONDS
+        self._busy, self._cost, self._pressed = False, "", -_AGAIN_SECONDS
         self._session: PromptSession[str] = PromptSession(
             message=self._message,
             multiline=True,
@@ -193,7 +193,7 @@ class PromptChat:
 
     def _interrupted(self, event: KeyPressEvent) -> None:
         """Ctrl-C: what is typed goes, else the answer stops, else whoever types leaves when they press it again."""
-        again, self._pressed = time.monotonic() - self._pressed < _AGAIN_SECONDS, time.monotonic()
+        again, self._pressed = self._pressed_just_now(), time.monotonic()
         if self._question is not None:
             self._question[1].set_result("")
         elif again:
@@ -202,13 +202,10 @@ class PromptChat:
             event.app.create_background_task(self._stop())
         else:
             event.current_buffer.reset()
-        self._hint = _("Press Ctrl-C again to leave.")
-        event.app.create_background_task(self._forget_hint())
+        asyncio.get_running_loop().call_later(_AGAIN_SECONDS, self._redraw)
 
-    async def _forget_hint(self) -> None:
-        await asyncio.sleep(_AGAIN_SECONDS)
-        self._hint = ""
-        self._redraw()
+    def _pressed_just_now(self) -> bool:
+        return time.monotonic() - self._pressed < _AGAIN_SECONDS
 
     async def _stop(self) -> None:
         try:
@@ -278,8 +275,8 @@ class PromptChat:
 
     def _status(self) -> AnyFormattedText:
         """Who answers, with what, where, and what it cost."""
-        if self._hint:
-            return self._hint
+        if self._pressed_just_now():
+            return _("Press Ctrl-C again to leave.")
         agent = self._config.agents[0]
         dot = " · " if streams.says_everything() else " | "
         return dot.join(filter(None, (agent.name, self._config.model_of(agent), _("terminal"), self._cost)))
@@ -311,10 +308,15 @@ class PromptChat:
 
     async def _invite(self) -> None:
         """Say once where the dashboard is; the address on a line of its own, which a terminal makes a link."""
-        if self._line.first_link is not None and (url := await self._line.first_link()):
-            self._view.note(sign_in_words())
-            self._above.write(f"{url}\n")
-            await self._flush()
+        if self._line.first_link is None:
+            return
+        try:
+            if url := await self._line.first_link():
+                self._view.note(sign_in_words())
+                self._above.write(f"{url}\n")
+        except UserError as error:
+            self._view.note(error_text(error))
+        await self._flush()
 
 
 def _hint(config: Config) -> str:

@@ -112,6 +112,8 @@ class Wizard:
             token = await self._read(_("Discord bot token (Enter: no Discord)"), secret=True)
             if not token:
                 return
+            if self._config({"discord_token": token}) is None:
+                continue
             owner = self.given.get("discord_owner") or await self._read(_("Your Discord user ID (Enter: no owner)"))
             answers = {"discord_token": token, "discord_owner": owner}
             config = self._config(answers)
