@@ -1,5 +1,6 @@
 """Every server that speaks Chat Completions, which differ in all that the protocol leaves open."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -36,10 +37,10 @@ class ToolLists:
     def __init__(self) -> None:
         self._known: Recent[tuple[int, ...], tuple[tuple[ToolSpec, ...], Ready]] = Recent(_KEPT_LISTS)
 
-    def of(self, tools: tuple[ToolSpec, ...]) -> Ready:
+    def of(self, tools: tuple[ToolSpec, ...], shape: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Ready:
         which = tuple(map(id, tools))
         if (known := self._known.get(which)) is None:  # it keeps the tools, so that no other gets their place
-            known = self._known.put(which, (tools, Ready(as_json([*map(_tool, tools)]))))
+            known = self._known.put(which, (tools, Ready(as_json([_tool(each, shape) for each in tools]))))
         return known[1]
 
 
@@ -59,7 +60,7 @@ class ChatCompletions:
             "stream_options": {"include_usage": True},
         }
         if request.tools:
-            found["tools"] = self._written.of(request.tools)
+            found["tools"] = self._written.of(request.tools, self._shape)
             forced = any(tool.name == request.force_tool for tool in request.tools)
             chosen = {"type": "function", "function": {"name": request.force_tool}}
             found["tool_choice"] = chosen if forced else "auto"
@@ -68,7 +69,7 @@ class ChatCompletions:
         if request.max_tokens is not None:
             found[self.limit] = request.max_tokens
         if request.form is not None:
-            schema = {"name": "answer", "strict": True, "schema": request.form}
+            schema = {"name": "answer", "strict": True, "schema": self._shape(request.form)}
             found["response_format"] = {"type": "json_schema", "json_schema": schema}
         return found
 
@@ -118,6 +119,9 @@ class ChatCompletions:
     def _id(self, given: str) -> str:
         """Of a call that another model made, too: Mistral refuses ids that are not like its own."""
         return normalize.short_call_id(given) if self.provider == "mistral" else normalize.call_id(given)
+
+    def _shape(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:
+        return normalize.plain_schema(schema) if self.provider == "google" else schema
 
     def _signed(self) -> dict[str, Any]:
         return {"extra_content": _UNSIGNED} if self.provider == "google" else {}
@@ -169,8 +173,8 @@ def _add_call(piece: object, answer: Assembly) -> None:
     known.add(found, function.get("name"), function.get("arguments"))
 
 
-def _tool(tool: ToolSpec) -> dict[str, Any]:
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+def _tool(tool: ToolSpec, shape: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": shape(tool.parameters)}
     return {"type": "function", "function": function}
 
 

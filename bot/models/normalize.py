@@ -7,7 +7,7 @@ at every later turn.
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -94,6 +94,40 @@ def arguments(given: str) -> str:
     """The same as JSON text; what the model wrote stays as it is, so that a cache knows it again."""
     text, found = clean(given), values(given)
     return text if text.strip() and "INVALID_JSON" not in found else json.dumps(found, ensure_ascii=False)
+
+
+_SCHEMA_KEYS = frozenset((
+    *("type", "title", "description", "nullable", "enum", "items", "properties", "required", "anyOf", "default"),
+    *("minimum", "maximum", "minItems", "maxItems", "minLength", "maxLength", "pattern"),
+))  # fmt: skip
+
+
+def plain_schema(schema: Any, named: Mapping[str, Any] | None = None, within: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A JSON Schema of what Google takes of them; it refuses a request for any other word, or a list of types.
+
+    What is left out of it is still checked when the call comes.
+    """
+    if not isinstance(schema, dict):
+        return {}
+    named = schema.get("$defs") or schema.get("definitions") or {} if named is None else named
+    if isinstance(reference := schema.get("$ref"), str):
+        name = reference.rpartition("/")[2]
+        if name in within or name not in named:
+            return {"type": "object"}
+        return plain_schema({**named[name], **schema, "$ref": None}, named, (*within, name))
+    found = {key: value for key, value in schema.items() if key in _SCHEMA_KEYS}
+    choices = [schema["const"]] if "const" in schema else found.pop("enum", ())
+    if choices and all(isinstance(each, str) for each in choices):
+        found["enum"] = choices
+    if isinstance(kinds := found.get("type"), list):
+        found |= {"type": next((each for each in kinds if each != "null"), "null"), "nullable": "null" in kinds}
+    if several := schema.get("anyOf") or schema.get("oneOf"):
+        found["anyOf"] = [plain_schema(each, named, within) for each in several]
+    if "items" in found:
+        found["items"] = plain_schema(found["items"], named, within)
+    if "properties" in found:
+        found["properties"] = {name: plain_schema(each, named, within) for name, each in found["properties"].items()}
+    return found
 
 
 def shown(text: str) -> str:

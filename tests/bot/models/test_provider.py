@@ -350,6 +350,29 @@ async def test_providers_get_what_they_want_beside_the_protocol(
     assert request.body["max_tokens"] == 7
 
 
+async def test_google_is_sent_no_word_of_a_schema_that_it_refuses(server: ModelServer) -> None:
+    tree = {"type": "object", "properties": {"below": {"$ref": "#/$defs/Tree"}}, "additionalProperties": False}
+    given = {
+        "type": "object", "$defs": {"Tree": tree}, "additionalProperties": False, "required": ["kind"],
+        "properties": {
+            "kind": {"const": "a"}, "type": {"type": ["string", "null"], "format": "uuid"}, "number": {"enum": [1, 2]},
+            "tree": {"$ref": "#/$defs/Tree", "description": "d"},
+            "any": {"oneOf": [{"exclusiveMinimum": 1}], "items": True},
+        },
+    }  # fmt: skip
+    server.script(wire.Answer("hi"))
+    async with connected(server, name="google:m") as model:
+        await last(model, replace(HELLO, tools=(ToolSpec("t", "T.", given),)))
+    assert server.requests[0].body["tools"][0]["function"]["parameters"] == {
+        "type": "object", "required": ["kind"],
+        "properties": {
+            "kind": {"enum": ["a"]}, "type": {"type": "string", "nullable": True}, "number": {},
+            "tree": {"type": "object", "description": "d", "properties": {"below": {"type": "object"}}},
+            "any": {"anyOf": [{}], "items": {}},
+        },
+    }  # fmt: skip
+
+
 def test_thoughts_that_only_the_total_counts_are_paid_for_too() -> None:
     answer = Assembly(Access("google:m", LIMITS, "k"))
     answer.counts, answer.finish = {"prompt_tokens": 20, "completion_tokens": 198, "total_tokens": 623}, "stop"
