@@ -1,7 +1,6 @@
 """How a chat at the terminal reaches the service: over the control socket, or in this process."""
 
 import asyncio
-import importlib
 import json
 import secrets
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
@@ -14,6 +13,7 @@ from bot.errors import UserError
 from bot.interfaces import socket
 from bot.interfaces.cli.commands import manifest
 from bot.interfaces.cli.here import local_registry
+from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.wizard.setup import in_constellation
 from bot.interfaces.control import replies_of
 from bot.interfaces.service_client import holder_of
@@ -93,7 +93,7 @@ async def connect(config: Config, constellation: str = "", *, dashboard: bool = 
 @asynccontextmanager
 async def _own_service(config: Config, *, dashboard: bool) -> AsyncIterator[Any]:
     """A service in this process, without front ends, that ends with the context."""
-    building = importlib.import_module("bot.app")  # loads the whole service
+    building = loaded("bot.app")  # loads the whole service
     async with building.build(config, fronts=False, dashboard=dashboard) as app, asyncio.TaskGroup() as tasks:
         ended = asyncio.Event()
 

@@ -1,7 +1,6 @@
 """Doing an operation in the process of the command, where no service runs, holding the data folder."""
 
 import asyncio
-import importlib
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
 from typing import Any
@@ -10,6 +9,7 @@ from bot.agents.permissions.policy import People
 from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.interfaces import socket
+from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.wizard.setup import NOT_RUNNING, configured, in_constellation, log_to
 from bot.interfaces.exit_codes import exit_code
 from bot.secrets import Redactor
@@ -24,7 +24,7 @@ from texts import _, error_text
 def local_registry(config: Config, by: str) -> Registry:
     """For the owner at the terminal, who is the only one here; `by` is a class, as "module:Name"."""
     module, _colon, name = by.partition(":")
-    made = getattr(importlib.import_module(module), name)(config)
+    made = getattr(loaded(module), name)(config)
 
     async def zone_of(_person: PersonId) -> str:
         return config.schedule.zone_name()
@@ -63,7 +63,7 @@ async def _replies(
         if by:
             registry = local_registry(config, by)
         else:
-            opened = importlib.import_module("bot.interfaces.cli.opened")  # loads every service
+            opened = loaded("bot.interfaces.cli.opened")  # loads every service
             registry = await stack.enter_async_context(opened.open_registry(config))
         done = [each async for each in socket.replies(registry, name, arguments, view)]
     if name in _LATER and not view.get("as_json") and "text" in done[-1]:

@@ -4,7 +4,6 @@ What an exit code means stands in `bot.interfaces.exit_codes`.
 """
 
 import asyncio
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from bot import logs
 from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.home import data_folder, version
+from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.wizard.setup import configured, log_to
 from bot.interfaces.exit_codes import explained, logged
 from bot.interfaces.service_client import holder_of
@@ -105,18 +105,18 @@ def serve_tools() -> None:
         logs.log.error(
             "service_not_running", folder=str(folder.path), do="start it with `carina run`; calls fail until then"
         )
-    serving_tools = importlib.import_module("bot.interfaces.mcp.server")  # only here: loading it takes a second
+    serving_tools = loaded("bot.interfaces.mcp.server")  # only here: loading it takes a second
     asyncio.run(serving_tools.serve_tools(folder, version()))
 
 
 def _chatting() -> Any:
     """Drawing answers on a terminal takes libraries that a service does without."""
-    return importlib.import_module("bot.interfaces.cli.chat.chat")
+    return loaded("bot.interfaces.cli.chat.chat")
 
 
 def _serving() -> Any:
     """Serving takes everything, of which a chat with a running service needs little."""
-    return importlib.import_module("bot.interfaces.cli.serve")
+    return loaded("bot.interfaces.cli.serve")
 
 
 @commands.command(cls=SpokenCommand)

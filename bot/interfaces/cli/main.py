@@ -5,8 +5,6 @@ runs, `bot.interfaces.cli.here` does the work in this process.
 """
 
 import functools
-import gc
-import importlib
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +17,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.cli import client, streams
 from bot.interfaces.cli.commands import Commands, manifest
 from bot.interfaces.cli.home import data_folder, locale, version
+from bot.interfaces.cli.loading import loaded
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
 from texts import _, error_text, speak, speak_click
@@ -47,7 +46,7 @@ def run(arguments: Sequence[str]) -> int:
     speak_click()
     arguments = _option_last(arguments)
     if (module := _by_hand(arguments)) is not None:
-        return int(_loaded(f"bot.interfaces.cli.{module}").main(list(arguments)))
+        return int(loaded(f"bot.interfaces.cli.{module}").main(list(arguments)))
     try:
         code = Commands(manifest(), perform).main(list(arguments), "carina", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -63,17 +62,6 @@ def run(arguments: Sequence[str]) -> int:
     except (CallError, UserError, Failed) as error:
         click.echo(f"carina: {error_text(error)}", err=True)
         return error.code if isinstance(error, Failed) else 2 if isinstance(error, CallError) else 1
-
-
-def _loaded(module: str) -> Any:
-    """A module with all that it imports: none of that is garbage, so it is not searched for any, then or later."""
-    gc.disable()
-    try:
-        found = importlib.import_module(module)
-        gc.freeze()
-    finally:
-        gc.enable()
-    return found
 
 
 def _option_last(arguments: Sequence[str]) -> Sequence[str]:
@@ -103,7 +91,7 @@ _ASKING = {"agent.create", "agent.edit", "group.create"}
 def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> None:
     """Have an operation done and print what comes of it. Raises Failed, UserError, Exit (with a code)."""
     if entry["name"] == "init" and streams.attended() and not {*arguments} - {"starter"}:
-        wizard = importlib.import_module("bot.interfaces.cli.wizard.wizard")  # loads the line editor
+        wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
         given, starts = wizard.asked(arguments)
         perform(entry, given, view)
         if starts:
@@ -114,7 +102,7 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
         perform(_entry("doctor"), {}, view)
         return
     if entry["name"] in _ASKING:
-        questions = importlib.import_module("bot.interfaces.cli.wizard.questions")
+        questions = loaded("bot.interfaces.cli.wizard.questions")
         arguments = questions.completed(entry["name"], arguments, functools.partial(_look, view))
     code = 0
     for reply in _replies(entry, arguments, view):
@@ -130,7 +118,7 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
             _print(reply["text"])
         ours = entry["name"] in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
         if ours and streams.attended() and not view["as_json"]:
-            importlib.import_module("webbrowser").open(reply["text"])  # where there is none it says no
+            loaded("webbrowser").open(reply["text"])  # where there is none it says no
         code = reply.get("code", 0)
     if code:
         raise click.exceptions.Exit(code)
@@ -185,7 +173,7 @@ def _replies(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Ma
 
 
 def _here(entry: Mapping[str, Any], *given: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    module = importlib.import_module("bot.interfaces.cli.here")
+    module = loaded("bot.interfaces.cli.here")
     found: Iterator[Mapping[str, Any]] = module.replies(entry["name"], *given, entry["by"])
     yield from found
 
