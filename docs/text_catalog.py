@@ -21,7 +21,8 @@ from bot.interfaces.cli.generate import LOCAL
 from bot.interfaces.web.render import HERE, environment
 from bot.services import services
 from bot.services.registry import Operation, operations_of
-from bot.services.results import Row, heading
+from bot.services.results import Row
+from bot.services.tables import heading
 from texts import DOMAIN, FOLDER, LANGUAGES, TextError
 
 ROOT = Path(__file__).parents[1]

@@ -23,6 +23,7 @@ from typing import Any, TypeAlias
 import structlog
 
 from bot.errors import ToolError, UserError
+from bot.interfaces.cli.client import LONGEST_REQUEST
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder, private_file
 from texts import error_text
@@ -36,7 +37,6 @@ log = structlog.stdlib.get_logger("carina.control")
 _LONGEST_PATH = 103  # bytes of sun_path: 104 with its end on macOS and BSD, 108 on Linux
 _SHORT = Path("/", "tmp")  # where a folder of our own is made if temporary files go somewhere deep
 _ROOM = len("/carina-12345678/control.sock")
-LONGEST_REQUEST = 1 << 20
 _REQUEST_SECONDS = 10.0
 _DRAIN_SECONDS = 30.0
 

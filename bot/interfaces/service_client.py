@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bot.errors import UserError
-from bot.interfaces.cli.client import CONNECT_SECONDS, no_service, no_sockets, silent, user_of
-from bot.interfaces.control import LONGEST_REQUEST
+from bot.interfaces.cli.client import CONNECT_SECONDS, LONGEST_REQUEST, no_service, no_sockets, silent, user_of
 from memory.store.errors import FolderLocked
 from memory.store.folder import DataFolder
 from texts import _

@@ -1,6 +1,5 @@
 """`carina bluesky`: labeling the account as a bot, and how it is doing."""
 
-import importlib
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -9,6 +8,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
+from bot.interfaces.cli.loading import loaded
 from bot.interfaces.service_client import holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, Param, operation
@@ -66,6 +66,6 @@ class BlueskyAccount:
         if (holder := holder_of(DataFolder(self.config.home))) is not None:
             found = await holder.ask(operation, **arguments)
         else:
-            module = importlib.import_module("bot.interfaces.bluesky")  # loads the library
+            module = loaded("bot.interfaces.bluesky")  # loads the library
             found = await module.standing_alone(self.config, operation, arguments)
         return AccountFound(words=tuple(found.pop("lines")), found=found)

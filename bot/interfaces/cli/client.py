@@ -11,6 +11,7 @@ from memory.store.folder import DataFolder
 from texts import _
 
 CONNECT_SECONDS = 5.0
+LONGEST_REQUEST = 1 << 20
 
 
 class NoService(UserError):

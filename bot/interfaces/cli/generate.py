@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bot.interfaces.cli import long_running
+from bot.interfaces.cli.backup_files import BackupFiles
 from bot.interfaces.cli.bluesky import BlueskyAccount
 from bot.interfaces.cli.commands import sparse
-from bot.interfaces.cli.database_files import BackupFiles, DatabaseFiles
+from bot.interfaces.cli.database_files import DatabaseFiles
 from bot.interfaces.cli.doctor import Installation
 from bot.interfaces.cli.portability import CarFiles
 from bot.interfaces.cli.service import Removal, SystemService

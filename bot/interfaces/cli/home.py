@@ -6,7 +6,6 @@
 import importlib
 import os
 import tomllib
-from importlib import metadata
 from pathlib import Path
 
 
@@ -38,7 +37,8 @@ _PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 def version() -> str:
     """As the installed package says; started from a checkout that is not installed, as the checkout says."""
+    metadata = importlib.import_module("importlib.metadata")  # no other command needs it
     try:
-        return metadata.version("carina")
+        return str(metadata.version("carina"))
     except metadata.PackageNotFoundError:
         return str(tomllib.loads(_PROJECT.read_text("utf-8"))["project"]["version"])

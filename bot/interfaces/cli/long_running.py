@@ -4,9 +4,11 @@ What an exit code means stands in `bot.interfaces.exit_codes`.
 """
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 
@@ -16,11 +18,11 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.home import data_folder, version
 from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.wizard.setup import configured, log_to
-from bot.interfaces.exit_codes import explained, logged
+from bot.interfaces.exit_codes import EXPECTED, UNEXPECTED, exit_code
 from bot.interfaces.service_client import holder_of
 from bot.secrets import Redactor
 from memory.store.folder import DataFolder
-from texts import _, gettext_noop
+from texts import _, error_text, gettext_noop
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -130,3 +132,51 @@ def _serve(*, as_json: bool = False) -> None:
     config = configured()
     log_to(config, as_json=as_json)
     asyncio.run(_serving().serve(config))
+
+
+@contextmanager
+def explained() -> Iterator[None]:
+    """Print what went wrong in its own words, and end; what nobody expected keeps its traceback."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        _print_end(_innermost(group))
+    except EXPECTED as error:
+        _print_end(error)
+
+
+@contextmanager
+def logged() -> Iterator[None]:
+    """The same where every line has to be a JSON object: an event that says why, then `stopped` with the exit code."""
+    logs.setup_logs(Redactor(), as_json=True)  # until the configuration is known, whose words hold no secret
+    logging.captureWarnings(capture=True)
+    try:
+        yield
+    except Exception as error:  # of every kind: what nobody expected may not end up as plain lines either
+        raise SystemExit(_log_end(_innermost(error))) from error
+
+
+def _print_end(error: BaseException) -> NoReturn:
+    if isinstance(error, BrokenPipeError):  # who read the output has read enough, as `head` does
+        streams.drop_output()
+        raise SystemExit(UNEXPECTED) from None
+    if not isinstance(error, EXPECTED):
+        raise error
+    click.echo(f"carina: {error_text(error)}", err=True)
+    raise SystemExit(exit_code(error)) from None
+
+
+def _log_end(error: BaseException) -> int:
+    code = exit_code(error)
+    if isinstance(error, EXPECTED):
+        logs.log.error("startup_failed", reason=str(error), exit_code=code)
+    else:
+        logs.log.error("crashed", exit_code=code, exc_info=error)
+    logs.stopped(exit_code=code)
+    return code
+
+
+def _innermost(error: BaseException) -> BaseException:
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -12,7 +12,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 import texts
-from bot.services.results import heading, relative
+from bot.services.results import relative
+from bot.services.tables import heading
 from memory.store.clock import from_text
 from memory.store.digests import text_mark
 from texts import gettext_noop, number_text

@@ -16,7 +16,8 @@ from bot.services.caller import Caller
 from bot.services.names import find_agent
 from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, rows_text
+from bot.services.results import Ink, Listing, Result, Row
+from bot.services.tables import rows_text
 from bot.services.transactions import reads
 from memory import budgets
 from memory.budgets import Bill, By, Limit

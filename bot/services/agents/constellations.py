@@ -18,7 +18,8 @@ from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, named_place
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Notice, Result, Row, record_lines
+from bot.services.results import Ink, Listing, Notice, Result, Row
+from bot.services.tables import record_lines
 from memory import agents
 from memory.queue import inbox
 from memory.store.clock import Clock

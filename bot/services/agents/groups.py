@@ -36,7 +36,8 @@ from bot.services.names import find_group
 from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.people.places import Places
 from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Lines, Listing, Result, Row, rows_text
+from bot.services.results import Ink, Lines, Listing, Result, Row
+from bot.services.tables import rows_text
 from bot.services.transactions import reads, writes
 from memory import agents, groups
 from memory.agents import Agent, Group, Member

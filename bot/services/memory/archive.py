@@ -17,7 +17,8 @@ from bot.services.caller import Caller
 from bot.services.memory.block_results import Widened
 from bot.services.names import find_agent, named_audience, where
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row, forgotten, record_lines, rows_text
+from bot.services.results import Ink, Listing, Result, Row, forgotten
+from bot.services.tables import record_lines, rows_text
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents, blocks
 from memory.agents import Agent

@@ -27,7 +27,8 @@ from bot.services.caller import Caller, Via
 from bot.services.memory.archive import agents_called
 from bot.services.names import MOMENTS, moment_said
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Result, Row, rows_text
+from bot.services.results import Ink, Result, Row
+from bot.services.tables import rows_text
 from bot.services.transactions import MemoryService, reads
 from memory.knowledge.archival import shown_name
 from memory.people import quiet_hours

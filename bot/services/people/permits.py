@@ -17,7 +17,8 @@ from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience, where
 from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.registry import AT_TERMINAL, CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row, rows_text
+from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.tables import rows_text
 from bot.services.transactions import reads, writes
 from memory import agents, blocks, requests
 from memory.agents import Agent

@@ -7,7 +7,8 @@ from typing import Any
 
 from pydantic import Field
 
-from bot.services.results import Ink, Result, rows_text
+from bot.services.results import Ink, Result
+from bot.services.tables import rows_text
 from memory.people.privacy import Choice, Erasure
 from memory.store.clock import from_text
 from texts import _, gettext_noop, ngettext, ngettext_noop

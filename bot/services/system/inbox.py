@@ -14,7 +14,8 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context_preview import Section, sections
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row, record_lines, relative
+from bot.services.results import Entry, Ink, Listing, Result, Row, relative
+from bot.services.tables import record_lines
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.people.audience import Audience, Scope
 from memory.people.identities import spot_named

@@ -106,7 +106,7 @@ async def put_back(folder: Path, name: str) -> Result:
     """As `carina backup restore` does."""
     with capture_logs():
         config = load_config({"CARINA_HOME": str(folder)}, folder)
-        offered = local_registry(config, "bot.interfaces.cli.database_files:BackupFiles")
+        offered = local_registry(config, "bot.interfaces.cli.backup_files:BackupFiles")
         return await offered.call("backup.restore", OWNER, {"name": name})
 
 

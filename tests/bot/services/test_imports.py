@@ -1,5 +1,6 @@
 """What a command loads, and what that costs: one that a running service answers needs the socket and nothing else."""
 
+import gc
 import json
 import os
 import socket
@@ -11,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.interfaces.cli import loading
 from memory.store.folder import DataFolder
 
 ROOT = Path(__file__).parents[3]
@@ -87,7 +89,25 @@ def test_a_command_that_a_service_answers_loads_the_socket_alone(answering: Data
     out, modules, seconds = loaded(answering.path, *words.split())
     assert out == f"did {'.'.join(words.split()[:2])}\n"
     assert wrong(modules) == set()
+    assert "importlib.metadata" not in modules
     assert seconds < SECONDS * SLACK
+
+
+def test_status_without_a_service_loads_no_log_no_tables_and_no_service(tmp_path: Path) -> None:
+    out, modules, seconds = loaded(tmp_path / "data", "status")
+    assert "not running" in out
+    unused = {"structlog", "rich", "discord", "numpy", "aiohttp", "httpx", "apscheduler"}
+    assert not modules & {*unused, "bot.app", "bot.services.people.erasure", "bot.runtime.replication"}
+    assert seconds < SECONDS * SLACK
+
+
+def test_what_a_command_loads_is_not_searched_for_garbage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "seldom_needed.py").write_text("import gc\nsearched = gc.isenabled()\n")
+    assert not loading.loaded("seldom_needed").searched
+    assert gc.isenabled()
+    others = (ROOT / "bot" / "interfaces" / "cli").rglob("*.py")
+    assert [each.name for each in others if 'import_module("bot.' in each.read_text("utf-8")] == []
 
 
 def wrong(modules: set[str]) -> set[str]:

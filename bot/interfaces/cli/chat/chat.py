@@ -1,7 +1,6 @@
 """`carina chat`: a conversation at the terminal, with the running service or one of its own."""
 
 import asyncio
-import importlib
 import signal
 import sys
 import threading
@@ -20,6 +19,7 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.prompt import Command, Help, Quit, Refused, Say, own_help, understood
 from bot.interfaces.cli.client import NoService
 from bot.interfaces.cli.connection import Line, connect, new_id
+from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.wizard.setup import NOT_RUNNING
 from bot.interfaces.service_client import ServiceEnded
 from memory.store.errors import FolderLocked
@@ -183,7 +183,7 @@ async def interactive(config: Config, constellation: str = "", *, dashboard: boo
     with stop.heeded():
         async with connect(config, constellation, dashboard=dashboard) as line:
             if streams.attended():
-                prompting = importlib.import_module("bot.interfaces.cli.chat.chat_prompt")  # loads the line editor
+                prompting = loaded("bot.interfaces.cli.chat.chat_prompt")  # loads the line editor
                 await prompting.PromptChat(config, line, stop.wanted).run(stop.begun)
             else:
                 await _piped(line, config, stop)

@@ -1,8 +1,8 @@
 """What every command sets up first: its configuration, and where its log goes."""
 
-from bot import logs
 from bot.config import Config, load_here
 from bot.errors import ConfigError
+from bot.interfaces.cli.loading import loaded
 from bot.secrets import Redactor
 from memory.store.faults import faults
 from texts import error_text, gettext_noop
@@ -28,7 +28,7 @@ def configured(*, beginning: bool = False) -> Config:
 
 def log_to(config: Config, *, as_json: bool = False, level: str = "info") -> None:
     redactor = Redactor(config.secrets())
-    logs.setup_logs(redactor, as_json=as_json, level=level, no_color=config.no_color)
+    loaded("bot.logs").setup_logs(redactor, as_json=as_json, level=level, no_color=config.no_color)
 
 
 def in_constellation(config: Config, name: str) -> Config:

@@ -1,0 +1,127 @@
+"""`carina backup restore`: putting back a backup, or what Litestream copied, while no service runs."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, ClassVar
+
+from pydantic import Field
+
+from bot.agents.permissions.policy import Action
+from bot.config import Config
+from bot.errors import UserError
+from bot.interfaces.service_client import held
+from bot.runtime.replication import replica_of
+from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.people.erasure import Eraser
+from bot.services.registry import Options, Param, operation
+from bot.services.results import Ink, Result
+from memory.people import privacy
+from memory.store import backups
+from memory.store.clock import from_text, utc_now
+from memory.store.constellation import Constellations
+from memory.store.errors import DatabaseOutdated, StoreError
+from memory.store.folder import DataFolder
+from texts import _, error_text, gettext_noop, ngettext
+
+_QUESTION = gettext_noop("Replace all current data with the backup {name}?")
+
+_Name = Annotated[str, Param("Name of the backup, as listed", positional=True)]
+_Replica = Annotated[bool, Param("Restore what Litestream copied last")]
+
+
+class Restored(Result):
+    """What was put back, and what came of the erasures that must hold."""
+
+    name: str
+    made: datetime
+    files: int
+    erased_again: int
+    to_erase: int
+    missing: tuple[str, ...] = ()
+    """Files that were not in the replica yet, and are empty."""
+    outdated: bool | None = Field(exclude=True)
+    """Whether it has to be migrated first; None where that is not known."""
+
+    def lines(self, ink: Ink) -> list[str]:
+        words = [_("Restored everything as it was on {at}.", at=ink.time(self.made))]
+        if self.erased_again:
+            words.append(_("Repeated {erasures}.", erasures=_erasures(self.erased_again)))
+        if self.to_erase:
+            words.append(
+                _("NOT repeated yet: {erasures}. The next start will do that.", erasures=_erasures(self.to_erase))
+            )
+        if self.missing:
+            words.append(_("Too new to be in the replica, and empty now: {files}.", files=", ".join(self.missing)))
+        if self.outdated:
+            words.append(_("Run `carina db migrate` now: the backup is from an older version."))
+        elif self.outdated is None:
+            words.append(_("If the backup is from an older version, run `carina db migrate` first."))
+        return [" ".join(words)]
+
+
+@dataclass(frozen=True)
+class BackupFiles:
+    titles: ClassVar = {"backup": "Back up and restore all data"}
+
+    config: Config
+
+    @operation(
+        "backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP,
+        Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, asks=True),
+    )  # fmt: skip
+    async def restore(self, caller: Caller, name: _Name = "", from_replica: _Replica = False) -> Restored:
+        folder, missing = DataFolder(self.config.home), tuple[str, ...]()
+        if from_replica == bool(name):
+            raise UserError("Name a backup, or give --from-replica.")
+        if from_replica:
+            caller.confirm(_("Replace all current data with what Litestream copied last?"))
+            name, missing = await self._fetched(folder)
+        backup = next((each for each in backups.listing(folder.path) if each.name == name), None)
+        if backup is None:
+            where = folder.path / backups.FOLDER
+            none = _("There is no backup {name!r} in {where}. `carina backup list` lists them.", name=name, where=where)
+            raise UserError(backups.damaged(folder.path).get(name, none))
+        if not from_replica:
+            caller.confirm(_(_QUESTION, name=name))
+        with held(folder, _("Stop it, then restore.")):
+            again = backups.restore(folder.path, backup)
+            left = await _erase_again(folder)
+        waiting = again if left is None else left
+        return Restored(
+            name=name,
+            made=from_text(backup.at),
+            files=len(backup.files),
+            erased_again=max(again - waiting, 0),
+            to_erase=waiting,
+            missing=missing,
+            outdated=True if left is None else None if left else False,
+        )
+
+    async def _fetched(self, folder: DataFolder) -> tuple[str, tuple[str, ...]]:
+        replica = replica_of(self.config)
+        if replica is None:
+            raise UserError("There is no replica. Set litestream and replica under [backup].")
+        try:
+            folder.prepare()
+            with held(folder, _("Stop it, then restore.")):
+                made, missing = await replica.fetch(utc_now())
+                return made.name, tuple(map(str, missing))
+        except StoreError as error:
+            raise UserError(error_text(error)) from error
+
+
+def _erasures(count: int) -> str:
+    return ngettext("{count} requested erasure", "{count} requested erasures", count)
+
+
+async def _erase_again(folder: DataFolder) -> int | None:
+    """Do the erasures that are begun in what was put back, and give how many are still to be done.
+
+    None where the program cannot open it before migrating, so that none is done.
+    """
+    try:
+        async with Constellations.open(folder.path, utc_now) as constellations:
+            await Eraser.at_rest(constellations, folder.path, utc_now).take_up()
+            return len(await constellations.registry.read(privacy.open_erasures))
+    except DatabaseOutdated:
+        return None
