@@ -197,5 +197,6 @@ def _line(item: Item) -> str:
 
 
 def _count(changed: News) -> str:
-    gone = _(", {count:,} removed", count=len(changed.gone)) if changed.gone else ""
-    return ngettext("{count} new item", "{count} new items", len(changed.items)) + gone
+    gone = [_("{count:,} removed", count=len(changed.gone))] if changed.gone else []
+    came = [ngettext("{count} new item", "{count} new items", len(changed.items))] if changed.items or not gone else []
+    return ", ".join([*came, *gone])

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Protocol, TypeVar
 
+from bot.agents.agenda.tasks import there_are
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import UserError
 from memory import agents, blocks
@@ -21,11 +22,11 @@ from memory.store.ids import BlockId, PersonId
 from scheduler.zones import instant
 from texts import _, error_sentence, gettext_noop
 
-NO_AGENT = gettext_noop("There is no agent {name}. There are: {known}.")
-NO_GROUP = gettext_noop("There is no group {name}. There are: {known}.")
-NO_FEED = gettext_noop("There is no feed, calendar or folder {name}. There are: {known}.")
-NO_TEMPLATE = gettext_noop("There is no task template {name}. There are: {known}.")
-NO_CONSTELLATION = gettext_noop("There is no constellation {name}. There are: {known}.")
+NO_AGENT = gettext_noop("There is no agent {name}.")
+NO_GROUP = gettext_noop("There is no group {name}.")
+NO_FEED = gettext_noop("There is no feed, calendar or folder {name}.")
+NO_TEMPLATE = gettext_noop("There is no task template {name}.")
+NO_CONSTELLATION = gettext_noop("There is no constellation {name}.")
 _SHOWN = 80  # characters of a name that is not known
 LARGEST = 2**63 - 1  # of what SQLite takes as an integer
 
@@ -39,13 +40,12 @@ N = TypeVar("N", bound=HasName)
 
 
 def find(every: Iterable[N], name: str, missing: str) -> N:
-    """The one of that name. Raises UserError with the text `missing`, which says which there are."""
+    """The one of that name. Raises UserError with the text `missing`, behind which stands which there are."""
     known, wanted = list(every), name.strip().removeprefix("@").casefold()
     for each in known:
         if each.name.casefold() == wanted:
             return each
-    there = ", ".join(each.name for each in known) or _("none")
-    raise UserError(_(missing, name=repr(name[:_SHOWN]), known=there))
+    raise UserError(_(missing, name=repr(name[:_SHOWN])) + there_are([each.name for each in known]))
 
 
 def find_agent(rows: Rows, name: str) -> Agent:
@@ -159,11 +159,11 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     found = found or [each for each in every if each.block.id == name]
     if len(found) == 1:
         return found[0]
-    there = ", ".join(each.name for each in (found or every)[:_LISTED]) or _("none")
+    names = [each.name for each in (found or every)[:_LISTED]]
     if found:
+        there = ", ".join(names)
         raise UserError("Several blocks are called {name}. Choose one: {there}.", name=repr(name), there=there)
-    words = _("There is no block {name} that you can see here. There are: {there}.", name=repr(name[:80]), there=there)
-    raise UserError(words)
+    raise UserError(_("There is no block {name} that you can see here.", name=repr(name[:80])) + there_are(names))
 
 
 def _in_full(named: Named, place: str) -> set[str]:

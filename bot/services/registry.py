@@ -179,7 +179,10 @@ def validated(model: type[Arguments], given: Mapping[str, Any], via: Via) -> Arg
         return model.model_validate(given)
     except ValidationError as error:
         shown = {each.name: each.called(via) for each in parameters(model)}
-        names = [(shown.get(str(each["loc"][0]), str(each["loc"][0])), each["msg"]) for each in error.errors()]
+        names = [
+            (shown.get(str(each["loc"][0]), str(each["loc"][0])), each["msg"].removeprefix("Value error, "))
+            for each in error.errors()
+        ]
         raise CallError("; ".join(f"{name}: {why[:1].lower()}{why[1:]}" for name, why in names)) from None
 
 

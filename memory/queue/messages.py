@@ -255,10 +255,14 @@ def said_in(
     rows: Rows, place: PlaceId, scope: Scope, limit: int, words: str = "", around: int | None = None
 ) -> list[Message]:
     """The newest `limit` messages of a place, oldest first, archived ones too: all, those with `words`, or those around
-    the message with the id `around`."""
+    the message with the id `around`. If a turn sent only files, its last message is included though it is empty."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role IN ('user', 'assistant')
-              AND (content <> '' OR EXISTS (SELECT 1 FROM message_files f WHERE f.message_id = messages.id))
+              AND (content <> '' OR EXISTS (SELECT 1 FROM message_files f WHERE f.message_id = messages.id)
+                OR id = (SELECT m.id FROM outbox o JOIN messages m ON m.batch_id = o.turn_id AND m.role = 'assistant'
+                  WHERE o.turn_id = messages.batch_id AND o.place_id = messages.place_id
+                    AND iif(json_valid(o.detail), json_array_length(o.detail, '$.files'), 0) > 0
+                  ORDER BY m.content = '', m.id DESC LIMIT 1))
               AND instr(lower(content), lower(?)) AND {condition} AND (? IS NULL OR id <= ifnull((
                 SELECT id FROM messages WHERE place_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET {_AFTER}), id))
               ORDER BY id DESC LIMIT ?"""

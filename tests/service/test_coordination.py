@@ -72,10 +72,12 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         refused(await t.ana.command("tasks change", change, t.general), "There is no task 'sow peas'")
         refused(await t.ana.command("admin coord reassign", to), "Only an admin may assign tasks")
         refused(await t.ana.command("tasks done", {"task": "sow peas"}, t.general), "There is no task 'sow peas'")
-        assert "(in progress; for anyone)" in (await t.olga.command("tasks change", change, t.general)).text
-        assert "(in progress; for Anchor)" in (await t.olga.command("admin coord reassign", to, t.general)).text
+        assert "sow peas – in progress; for anyone" in (await t.olga.command("tasks change", change, t.general)).text
         assert (
-            "sow peas (in progress; for Anchor)" in (await t.olga.command("admin coord status", None, t.general)).text
+            "sow peas – in progress; for Anchor" in (await t.olga.command("admin coord reassign", to, t.general)).text
+        )
+        assert (
+            "sow peas – in progress; for Anchor" in (await t.olga.command("admin coord status", None, t.general)).text
         )
         code, out, warned = await t.service.run("coord", "complete", "sow peas")
         assert (code, "Completed: sow peas" in out, "tasks done" in warned) == (0, True, True)

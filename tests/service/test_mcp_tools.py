@@ -66,6 +66,10 @@ async def test_what_it_offers_says_what_it_takes(tmp_path: Path) -> None:
             ("route_to_group", {"group": "Main"}, "message is missing."),
         ):
             assert await called(client, tool, **given) == (f"{tool} was not called. The argument {words}", False)
+        assert await called(client, "read_block", block="persona", group_id="Main", version=3) == (
+            "read_block was not called. It has no argument group_id, version; its arguments are: block.",
+            False,
+        )
 
 
 async def test_without_a_service_it_says_so_and_what_to_do(tmp_path: Path) -> None:

@@ -156,6 +156,9 @@ async def test_a_file_of_an_agent_is_saved_from_the_page_over_a_restart_until_it
             live = await answered(s, await sent(s, text="send it as a file"))
             assert "final text" in model.requests[1].results[0]
             (link,) = links(json.loads(live.rpartition("data: ")[2]))
+            model.script(Calls(Call("send_message", made)), Answer(""))
+            await answered(s, await sent(s, text="just the file"))
+            (_first, alone) = links((await s.get("/chat/Carina")).text)
             cookies = s.browser.cookies
             program = await s.program("chat")
             model.script(Calls(Call("send_message", made)))
@@ -165,7 +168,7 @@ async def test_a_file_of_an_agent_is_saved_from_the_page_over_a_restart_until_it
         async with site(tmp_path, SEEING, scripted_by(model)) as s:
             s.browser.cookies = cookies
             page = (await s.get("/chat/Carina")).text
-            assert links(page) == [link]
+            assert links(page) == [link, alone]
             assert not any(mark in page for mark in ("<img src=x", "\u202e", PAGE.decode()))
             saved = await s.get(link)
             assert (saved.text, saved.headers["content-type"]) == (made["content"], "application/octet-stream")
@@ -184,7 +187,8 @@ async def test_a_file_of_an_agent_is_saved_from_the_page_over_a_restart_until_it
 
             await until(gone, 5)
             held = "SELECT count(*) FROM outbox WHERE place_id LIKE 'api:dashboard/%' AND detail LIKE '%Elm%'"
-            assert await s.app.services.database.read(lambda read: read.number(held)) == 0
+            assert await s.app.services.database.read(lambda read: read.number(held)) == 1
+            assert links((await s.get("/chat/Carina")).text) == [alone]
 
 
 async def test_uploads_have_limits_and_need_the_sessions_token(tmp_path: Path) -> None:

@@ -160,7 +160,7 @@ def meant(found: list[Event], which: str) -> Event:
         found,
         which,
         lambda event: event.title,
-        gettext_noop("There is no event {which} here. There are: {listed}."),
+        gettext_noop("There is no event {which} here."),
         gettext_noop("Several events match {which}. Choose one by its number: {listed}."),
     )
 

@@ -192,7 +192,7 @@ def meant(found: list[Reminder], which: str) -> Reminder:
         found,
         which,
         lambda reminder: reminder.text,
-        gettext_noop("There is no open reminder {which} here. There are: {listed}."),
+        gettext_noop("There is no open reminder {which} here."),
         gettext_noop("Several reminders match {which}. Choose one by its number: {listed}."),
     )
 

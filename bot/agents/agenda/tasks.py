@@ -71,8 +71,14 @@ def the_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str
         return fitting[0]
     ids = [each.id for each in fitting]
     listed = "; ".join(f"{code(each.id, ids)}: {words(each)[:60]}" for each in fitting[:10])
-    there = listed or "; ".join(words(each)[:60] for each in found[:10]) or _("none")
-    raise Refused(_(several if fitting else none, which=repr(which), listed=there))
+    if fitting:
+        raise Refused(_(several, which=repr(which), listed=listed))
+    raise Refused(_(none, which=repr(which)) + there_are([words(each)[:60] for each in found[:10]], "; "))
+
+
+def there_are(known: Sequence[str], between: str = ", ") -> str:
+    """What there is, to be said behind what there is not; nothing where there is nothing."""
+    return _(" There are: {known}.", known=between.join(known)) if known else ""
 
 
 def meant(found: Sequence[Task], which: str) -> Task:
@@ -81,7 +87,7 @@ def meant(found: Sequence[Task], which: str) -> Task:
         found,
         which,
         lambda task: task.title,
-        gettext_noop("There is no task {which} here. There are: {listed}."),
+        gettext_noop("There is no task {which} here."),
         gettext_noop("Several tasks match {which}. Choose one by its number: {listed}."),
     )
 

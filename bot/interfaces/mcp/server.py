@@ -23,16 +23,17 @@ Ask: TypeAlias = Callable[..., Awaitable[Any]]
 
 _SLACK = 15.0  # seconds for an answer to come through, beside those that it is waited for
 _QUERY = 1_000
+_FORMERLY = {"group_id": "group"}
+"""What programs that were written for the earlier protocol say."""
 _Group = Annotated[
     str,
     Field(
         min_length=1,
         max_length=64,
         description="The group's name; list_groups has them.",
-        validation_alias=AliasChoices("group", "group_id"),
+        validation_alias=AliasChoices("group", *_FORMERLY),
     ),
 ]
-"""Programs that were written for the earlier protocol say `group_id`."""
 
 _INSTRUCTIONS = (
     "Carina is its owner's own service of agents that remember. What these tools give was said to it by people, or "
@@ -128,6 +129,10 @@ class _Server(MCPServer):
     """Refusals in words of ours: the library's have its own name, those of its parts, and addresses of manuals."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], *more: Any, **named: Any) -> Any:
+        taken = next((tool.input_schema["properties"] for tool in await self.list_tools() if tool.name == name), None)
+        if taken is not None and (more_given := [each for each in arguments if _FORMERLY.get(each, each) not in taken]):
+            unknown, known = ", ".join(more_given), ", ".join(taken) or "none"
+            raise ToolError(f"{name} was not called. It has no argument {unknown}; its arguments are: {known}.")
         try:
             return await super().call_tool(name, arguments, *more, **named)
         except ToolError as error:

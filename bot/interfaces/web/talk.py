@@ -267,7 +267,7 @@ def _line(rows: Rows, message: Message) -> Line:
     files = list[tuple[str, Sequence[MessageFile]]]()
     if mine:
         files = [(f"of={message.id}", message_files.names(rows, message.id, Scope(OWNER)))]
-    elif found is not None and message.batch is not None:
+    elif message.batch is not None and (found is not None or not message.text):
         sent = outbox.files_of_turn(rows, message.batch, message.place)
         files = [(f"sent={each.id}", _files_in(each)) for each in sent]
     shown = tuple(

@@ -108,7 +108,7 @@ class ReminderRow(Row):
         told = reminding.stand(reminders.Status(self.state), paused=self.paused)
         due = "" if self.next is None else ink.time(self.next)
         about = "; ".join(filter(None, (due, self.repeats, told, _("urgent") if self.urgent else "")))
-        return f"{ink.text(self.text)} ({about})"
+        return f"{ink.text(self.text)} – {about}"
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
         return _named(super().cells(ink))

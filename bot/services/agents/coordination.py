@@ -93,8 +93,10 @@ class EventRow(Row):
         names = {"agent": event.agent_name, "place": event.place_name}
         text, (given, gave) = _sentence(event, by_hand), (one_line(each, _SHORT) for each in call)
         given = "" if given == "{}" else given
+        # What a task was before is kept for taking the change back.
+        details = {name: each for name, each in event.details.items() if name != "before"}
         return cls.from_record(
-            event, **names, text=text, importance=event.importance or "", arguments=given, result=gave
+            event, **names, text=text, details=details, importance=event.importance or "", arguments=given, result=gave
         )
 
     def line(self, ink: Ink) -> str:
@@ -111,8 +113,8 @@ class Present(Row):
 
     def line(self, ink: Ink) -> str:
         about = f": {self.description}" if self.description else ""
-        active = _(" (last active {last_active})", last_active=self.last_active) if self.last_active else ""
-        return ink.text(f"{self.name}{about}{active}")
+        active = self.told(ink, gettext_noop("; last active {last_active}")) if self.last_active else ""
+        return ink.text(f"{self.name}{about}") + active
 
 
 class Arranged(Row):

@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from bot.agents.agenda.tasks import Wanted, meant, tree
+from bot.agents.agenda.tasks import NONE, Wanted, meant, tree
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
@@ -131,7 +131,7 @@ class TaskRow(Row):
             *(f"{ink.text(name)}: {ink.text(value)}" for name, value in self.fields.items()),
         )
         told = "; ".join(filter(None, about))
-        return f"{ink.text(self.text)}{f' ({told})' if told else ''}"
+        return f"{ink.text(self.text)}{f' – {told}' if told else ''}"
 
 
 def as_tree(rows: Sequence[TaskRow]) -> list[tuple[int, TaskRow]]:
@@ -170,16 +170,20 @@ class TaskLists(MemoryService):
     @operation("tasks.add", "Add a task", Action.AGENDA, KEEPS)
     @writes(_CHANGE, durable=True)
     def add_task(self, tx: Tx, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
-        alone = caller.alone.scope
-        now, zone = self.clock(), self._zone(tx, caller)
-        new = NewTask(arguments.title, caller.person, alone.audience, caller.trust, priority=arguments.priority)
-        task = tasks.add(tx, new, now)
-        among = [each for each in self._own(tx, caller) if each.id != task.id]
+        now, zone, among = self.clock(), self._zone(tx, caller), self._reach(tx, caller)
+        above = meant(among, arguments.under) if arguments.under not in ("", NONE) else None
+        if above is not None and above.shared:
+            by = By(Scope(above.audience), caller.trust, now, person=caller.person)
+            task = coordination.assign(tx, by, arguments.title, None, "")
+        else:
+            audience = caller.alone.scope.audience
+            task = tasks.add(tx, NewTask(arguments.title, caller.person, audience, caller.trust), now)
         wanted = Wanted(
-            due=arguments.due, under=arguments.under, after=arguments.after, fields=_fields(arguments.field)
-        )
-        if columns := wanted.columns(tx, task, among, now, zone):
-            task, _before = tasks.change(tx, task, columns, alone, now)
+            priority=arguments.priority, due=arguments.due, under=arguments.under, after=arguments.after,
+            fields=_fields(arguments.field),
+        )  # fmt: skip
+        columns = wanted.columns(tx, task, _alike(among, task), now, zone)
+        task, _before = tasks.change(tx, task, columns, Scope(task.audience), now)
         return Entry(done=_("Added"), row=TaskRow.of(task, zone))
 
     @operation("tasks.list", "List your tasks", Action.AGENDA)

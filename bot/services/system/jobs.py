@@ -64,6 +64,7 @@ _TITLES = {
     "event": gettext_noop("Announce an event"),
     "feedback.sessions": gettext_noop("Learn from finished conversations"),
     "reminder": gettext_noop("Remind somebody"),
+    "source": gettext_noop("Check a source"),
     "sleeptime": gettext_noop("Check on groups while nobody is talking"),
     "summary.agents": gettext_noop("Summarize conversations"),
     "summary.constellation": gettext_noop("Summarize the day"),

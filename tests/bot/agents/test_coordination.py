@@ -207,6 +207,10 @@ async def test_what_is_said_of_a_task_is_shown_to_whom_it_is_given_and_what_wait
         await service.heard(said("hello", 2, PORT))
         found = await service.read(lambda rows: tasks.shared(rows, Scope(HALL.audience)))
         noted = [words for kind, words in await events(service, Scope(HALL.audience)) if kind is Kind.NOTABLE]
+        listed = registry(Coordination(service.database, service.clock), people=service.approvals.people)
+        caller = replace(somebody(OLGA.id), scope=Scope(HALL.audience))
+        (row,) = (await listed.call("activity", caller, {"kind": "notable"})).data()
+        assert sorted(row["details"]) == ["task", "tool"]
     told = results(model.requests[1])
     assert "it waits for buy tea" in told[1][0]
     assert told[2][0] == "make tea is in progress now, but it waits for buy tea"

@@ -167,6 +167,8 @@ def test_a_notification_is_quoted_and_in_the_agents_own_words() -> None:
     assert " </quoted>" not in heard_text
     many = news([Item(str(at), "", f"t{at}") for at in range(50)], {}, source())
     assert "- and 40 more" in notification("Short", source(), many)
+    gone = news([], {"a.txt": "1"}, source("folder"))
+    assert notification("{count}: {items}", source("folder"), gone) == "1 removed: - removed: a.txt"
 
 
 # ---------------------------------------------------------------------------------- looking

@@ -16,8 +16,8 @@ from bot.services.results import Plain, Result
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask
 from memory.erasure import stores
-from memory.people.audience import Audience, Scope, Trust, person_audience
-from memory.store.database import Database
+from memory.people.audience import PUBLIC, Audience, Scope, Trust, person_audience
+from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from memory.store.migrations import Kind, prepare
@@ -76,7 +76,7 @@ async def test_a_template_makes_the_same_tasks_again(desk: Desk) -> None:
     assert (await desk("tasks.template.list")).lines(INK) == ["- Moving: move house (2 steps)"]
     await desk("tasks.template.use", name="moving", title="move the office", under="call the landlord")
     assert await desk.tree() == [
-        "- call the landlord", "  - move the office", "    - pack books", "      - buy boxes (high priority)",
+        "- call the landlord", "  - move the office", "    - pack books", "      - buy boxes – high priority",
     ]  # fmt: skip
     await desk("tasks.template.save", name="moving", task="call the landlord")
     assert (await desk("tasks.template.list")).lines(INK) == ["- moving: call the landlord (3 steps)"]
@@ -123,7 +123,7 @@ async def test_what_somebody_writes_alone_into_a_task_that_others_see_is_seen_by
     assert await seen_there() == ["see somebody"]
     await desk("tasks.change", ann, task=str(task.id), title="see the therapist")
     assert await seen_there() == []
-    assert await desk.tree(ann) == ["- see the therapist (high priority)"]
+    assert await desk.tree(ann) == ["- see the therapist – high priority"]
 
 
 async def test_a_task_says_how_far_it_is_when_it_is_due_and_what_it_waits_for(desk: Desk) -> None:
@@ -132,20 +132,20 @@ async def test_a_task_says_how_far_it_is_when_it_is_due_and_what_it_waits_for(de
     changed = await desk(
         "tasks.change", task="call the landlord", state="in_progress", priority="low", notes="ring twice"
     )
-    assert changed.lines(INK)[0].startswith("Changed: call the landlord (in progress; low priority)")
+    assert changed.lines(INK)[0].startswith("Changed: call the landlord – in progress; low priority")
     due = f"due {INK.time(NOW.replace(hour=9, minute=0) + timedelta(days=1))}"
     shown = await desk.tree()
     assert [shown[0], shown[-1]] == [
-        f"- paint ({due}; waits for buy boxes; room: kitchen; cost: 20)",
-        "- call the landlord (in progress; low priority)",
+        f"- paint – {due}; waits for buy boxes; room: kitchen; cost: 20",
+        "- call the landlord – in progress; low priority",
     ]
     await desk("tasks.done", task="buy boxes")
     await desk("tasks.change", task="paint", due="none", field=("room=",), title="paint the hall")
-    assert "- paint the hall (cost: 20)" in await desk.tree()
+    assert "- paint the hall – cost: 20" in await desk.tree()
     await desk("tasks.change", task="buy boxes", state="open")
-    assert "- paint the hall (waits for buy boxes; cost: 20)" in await desk.tree()
+    assert "- paint the hall – waits for buy boxes; cost: 20" in await desk.tree()
     await desk("tasks.change", task="paint the hall", after="none")
-    assert "- paint the hall (cost: 20)" in await desk.tree()
+    assert "- paint the hall – cost: 20" in await desk.tree()
 
 
 @pytest.mark.parametrize(
@@ -178,3 +178,21 @@ async def test_nothing_waits_for_itself_however_far_around(desk: Desk, given: di
 async def test_what_cannot_be_changed_is_refused(desk: Desk, given: dict[str, Any], words: str) -> None:
     with pytest.raises(UserError, match=words):
         await desk("tasks.change", task="pack books", **given)
+
+
+async def test_a_step_of_a_task_that_agents_share_is_shared_too_by_those_in_charge(
+    desk: Desk, database: Database
+) -> None:
+    def share(tx: Tx) -> None:
+        new = NewTask("open the garden", None, PUBLIC, Trust.OWNER, shared=True)
+        tasks.add(tx, new, NOW)
+
+    await database.write(commit_point("test.share"), share)
+    added = await desk("tasks.add", title="mow", under="open the garden", priority="high", due="tomorrow at 9")
+    due = f"due {INK.time(NOW.replace(hour=9, minute=0) + timedelta(days=1))}"
+    assert added.lines(INK) == [f"Added: mow – high priority; {due}; for anyone"]
+    assert "- mow" not in " ".join(await desk.tree())
+    (mow, garden) = await database.read(lambda rows: tasks.shared(rows, Scope(PUBLIC)))
+    assert (mow.title, mow.parent, mow.audience) == ("mow", garden.id, PUBLIC)
+    with pytest.raises(UserError, match=r"There is no task 'open the garden' here\.$"):
+        await desk("tasks.add", ANN, title="weed", under="open the garden")
