@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from bot.models.base import Answer, UserMessage
-from bot.services.build import Upkeep, standing
 from bot.services.system.jobs import Schedule
+from bot.services.system.upkeep_jobs import Upkeep, standing
 from memory.knowledge import working
 from memory.knowledge.working import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust

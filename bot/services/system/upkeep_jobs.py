@@ -1,0 +1,95 @@
+"""Carina's own jobs: when each runs, and the work of those that no other module does."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from bot.agents.groups.sleeptime import look_all
+from bot.services.system.backups import BACKUP
+from bot.services.system.jobs import Standing
+from bot.upkeep.evaluations import EVALUATE
+from bot.upkeep.runs import DREAM
+from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
+from memory import jobs
+from memory.erasure.person import optimise
+from memory.knowledge import items
+from memory.knowledge.archival import journal
+from memory.store.clock import Clock
+from memory.store.database import Database, Tx
+from scheduler.jobs import Done, Firing, Kinds, Queueing, Working
+from scheduler.triggers import Cron
+from texts import _, ngettext
+
+_TIDY_AFTER = timedelta(days=90)
+_NIGHTS_KEPT = timedelta(days=30)  # so long a night can be undone
+
+OPTIMISE = "upkeep.search"
+TIDY = "upkeep.jobs"
+SLEEPTIME = "sleeptime"
+SWEEP = "upkeep.working"
+_SWEPT = 500  # rows in one transaction
+
+
+def standing(zone: str, *, summaries: bool = True) -> tuple[Standing, ...]:
+    """Carina's own jobs, at night on the clocks of its zone; `summaries`: also those that tell things in short."""
+    told = (Standing(OF_AGENTS, Cron("5 * * * *", zone)), Standing(OF_DAYS, Cron("0 4 * * *", zone)))
+    return (
+        *(told if summaries else ()),
+        Standing(BACKUP, Cron("20 4 * * *", zone)),
+        Standing(OPTIMISE, Cron("20 3 * * *", zone)),
+        Standing(TIDY, Cron("40 3 * * 0", zone)),
+        Standing(SWEEP, Cron("50 * * * *", zone)),  # what has expired is not read before that either
+        Standing(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
+        Standing(EVALUATE, Cron("25,55 * * * *", zone)),  # talks that are over
+        Standing(DREAM, Cron("10,40 * * * *", zone)),  # it looks whether it is time
+    )
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What is done; `add` makes it known to the scheduler."""
+
+    clock: Clock
+    zone: str = "UTC"
+    """By whose clocks groups have quiet hours."""
+
+    def add(self, kinds: Kinds) -> None:
+        kinds.add(Working(OPTIMISE, self.optimise))
+        kinds.add(Queueing(TIDY, self.tidy))
+        kinds.add(Queueing(SWEEP, self.sweep))
+        kinds.add(Queueing(SLEEPTIME, self.look_after_groups))
+
+    async def optimise(self, database: Database, _firing: Firing) -> str:
+        """Merge what full-text indexes keep in pieces, and let SQLite look at its statistics."""
+        count = await database.maintain(optimise)
+        return ngettext("{count} full-text index merged", "{count} full-text indexes merged", count)
+
+    def tidy(self, tx: Tx, firing: Firing) -> Done:
+        """Forget jobs that ended long ago; they hold no words."""
+        gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
+        journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
+        return Done(
+            ngettext(
+                "{count} job deleted that ended more than {days} days ago",
+                "{count} jobs deleted that ended more than {days} days ago",
+                gone,
+                days=_TIDY_AFTER.days,
+            )
+        )
+
+    def sweep(self, tx: Tx, firing: Firing) -> Done:
+        """Delete what has expired in working memory, so much at a time that nobody waits for it."""
+        gone = items.sweep(tx, firing.now, _SWEPT)
+        again = firing.now if gone == _SWEPT else None
+        return Done(
+            ngettext(
+                "{count} expired entry of working memory deleted",
+                "{count} expired entries of working memory deleted",
+                gone,
+            ),
+            again,
+        )
+
+    def look_after_groups(self, tx: Tx, firing: Firing) -> Done:
+        """See whether something in sleeptime groups calls for a turn of theirs, and queue it."""
+        fired = look_all(tx, firing.now, self.zone)
+        return Done(_("fired: {groups}", groups=", ".join(fired)) if fired else _("no turn was needed"))
