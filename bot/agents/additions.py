@@ -1,7 +1,7 @@
-"""What a person adds before anything of the answer to them was shown: the model is asked again with all of it.
+"""What a person adds before any of the answer was shown: the model is asked again with everything.
 
-Most people write a thought in several messages. Waiting for the next one would make every answer late, so a turn begins
-with the first, and the others join it while nothing was done or shown.
+Most people write a thought in several messages. Waiting for the next one would delay every answer, so a turn begins
+with the first message, and the others join it as long as nothing was done or shown.
 """
 
 import time
@@ -16,16 +16,16 @@ from memory.queue.steps import Joined, has_effect
 from memory.store.ids import PersonId, PlaceId
 
 MOST_INTERRUPTIONS = 2
-"""How often a turn's model call is begun anew for what was added; what comes later joins at the next step."""
+"""How often a turn's model call is restarted for additions; later ones join at the next step."""
 HOLD_SECONDS = 1.5
-"""How long an answer is kept back, in all, while its reader is typing."""
-_TYPING_SECONDS = 10.0  # Discord repeats the report as often, and never says that somebody stopped
+"""How long an answer is held back in total while its reader is typing."""
+_TYPING_SECONDS = 10.0  # Discord repeats the event this often, and never reports that typing stopped
 _ON_ITS_WAY_SECONDS = 0.5
 _MOST_PEOPLE = 1_000
 
 
 def may_interrupt(material: PromptInputs, *, shown: bool) -> bool:
-    """Whether a model call may be begun anew: its turn did and showed nothing, and was not interrupted too often."""
+    """Whether a model call may be restarted: its turn did and showed nothing, and was not interrupted too often."""
     if shown or material.part is not None:
         return False
     joined = sum(isinstance(step.body, Joined) for step in material.steps)
@@ -33,7 +33,7 @@ def may_interrupt(material: PromptInputs, *, shown: bool) -> bool:
 
 
 def spent_in_vain(model: str, request: Request, written: str) -> Usage:
-    """What a call that was cancelled cost, as far as that can be known: no provider says how much it was."""
+    """The estimated usage of a canceled call: providers do not report it."""
     messages = "".join(message.text for message in request.messages)
     asked = estimate_tokens("".join((request.system, messages, *map(str, request.tools))))
     return priced(model, Usage(asked, estimate_tokens(written) if written else 0))
@@ -41,29 +41,29 @@ def spent_in_vain(model: str, request: Request, written: str) -> Usage:
 
 @dataclass
 class TypingPeople:
-    """Who is about to add something, as far as platforms report that somebody is typing; kept in memory alone."""
+    """Who is about to add something, as far as platforms report typing; kept in memory only."""
 
     _until: OrderedDict[tuple[PlaceId, PersonId], float] = field(default_factory=OrderedDict)
     _sent: set[tuple[PlaceId, PersonId]] = field(default_factory=set)
-    """Whose words are on their way to the conversation."""
+    """Whose messages are on their way to the conversation."""
 
     def types(self, place: PlaceId, person: PersonId) -> None:
         self._note((place, person), _TYPING_SECONDS)
         self._sent.discard((place, person))
 
     def spoke(self, place: PlaceId, person: PersonId) -> None:
-        """What they were typing was sent: it is stored a moment later."""
+        """The person sent what they were typing: it is stored a moment later."""
         if (place, person) in self._until:
             self._note((place, person), _ON_ITS_WAY_SECONDS)
             self._sent.add((place, person))
 
     def took(self, place: PlaceId, person: PersonId | None) -> None:
-        """What somebody sent is being answered; what they type since then is not over."""
+        """A message of the person is being answered; typing since then goes on."""
         if person is not None and (place, person) in self._sent:
             self._drop((place, person))
 
     def is_typing(self, place: PlaceId, person: PersonId | None) -> bool:
-        """Whether more of somebody is to be expected at once."""
+        """Whether the person is about to send more."""
         return person is not None and time.monotonic() < self._until.get((place, person), 0.0)
 
     def _note(self, who: tuple[PlaceId, PersonId], seconds: float) -> None:

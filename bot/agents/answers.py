@@ -1,4 +1,4 @@
-"""An answer as the messages that say it: split for the platform, or a file when it is very long."""
+"""Splits an answer into messages of the platform, or a file if it is very long."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ _CLUSTER = regex.compile(r"\X")
 
 @dataclass(frozen=True)
 class Piece:
-    """One message: its text and, if any, the text of a file that goes with it."""
+    """One message: its text, and the text of an attached file, if any."""
 
     text: str
     file_name: str = ""
@@ -39,14 +39,14 @@ class Piece:
 
 
 def without_our_lines(text: str) -> str:
-    """A model's words without lines that only the platform writes: small models repeat those of their prompt."""
+    """A model's text without lines that only the platform writes: small models repeat those of their prompt."""
     if not any(mark in text for mark in (" UTC", "heard by: ", "message below answers")):
         return text
     return _OURS.sub("", text).strip() if _OURS.search(text) is not None else text
 
 
 def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES) -> list[Piece]:
-    """The pieces of an answer, in order; none for an empty one. Where there are no files a flood is cut short."""
+    """The messages of an answer, in order; none if it is empty. Where files are impossible, a very long text is cut."""
     if not text.strip():
         return []
     parts = split(text)
@@ -59,9 +59,9 @@ def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES)
 
 
 def queue(tx: Tx, row: outbox.NewRow, detail: outbox.TextDetail, pieces: Sequence[Piece], now: datetime) -> str:
-    """Queue pieces under keys that begin with the row's, each behind the one before; gives the key of the last one.
+    """Queue messages with keys derived from the row's, each after the one before; returns the last key.
 
-    Only a row that stands behind no other answers a message and takes a preview's place.
+    Only a row without a predecessor replies to a message and replaces a preview.
     """
     for number, piece in enumerate(pieces):
         if detail.after:
@@ -73,7 +73,7 @@ def queue(tx: Tx, row: outbox.NewRow, detail: outbox.TextDetail, pieces: Sequenc
 
 
 def too_long(text: str, split: Callable[[str], list[str]], form: Form) -> str:
-    """What to tell the model when nothing could hold its answer whole; empty when something can."""
+    """What to tell the model if its answer cannot be sent whole; empty if it can."""
     if form.takes_files or len(split(text)) <= form.most_pieces:
         return ""
     room = len(_beginning(text, split, form))
@@ -81,7 +81,7 @@ def too_long(text: str, split: Callable[[str], list[str]], form: Form) -> str:
 
 
 def _beginning(text: str, split: Callable[[str], list[str]], form: Form) -> str:
-    """As much of a text as its messages can say, with an ellipsis: up to a word's end where one is not far."""
+    """The beginning of a text that fits into its messages, with an ellipsis, cut after a word if one ends nearby."""
     ends = [found.end() for found in _CLUSTER.finditer(text)]
     least, most = 0, len(ends)
     while most - least > 1:

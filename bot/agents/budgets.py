@@ -1,9 +1,9 @@
-"""What may be spent on language models: reserved before a call, settled with its answer, and less is done in time.
+"""Budgets for language models: reserved before a call and settled with its answer; calls shrink as money runs out.
 
-Each limit is for one subject in each day or month (UTC), in money or in tokens. As what is left runs out, calls get
-smaller in steps that the person is told of once: a cheaper model, then short answers without tools, then the offline
-model or a refusal. A budget of zero asks no provider. Where a model's price is not known, its calls count in tokens
-only, and are shown as such: unknown is not zero.
+Each limit is for one subject per day or month (UTC), in money or tokens. As it runs out, calls shrink in steps, and the
+person is told of each step once: a cheaper model, then short answers without tools, then the offline model or a
+refusal. With a budget of zero, no provider is asked. If a model's price is unknown, its calls count only in tokens, and
+are shown as such: unknown is not zero.
 """
 
 from collections.abc import Mapping
@@ -27,15 +27,15 @@ from sources.text import times_of
 from texts import _, gettext_noop
 
 OFFLINE = "offline"
-_SHORT_TOKENS = 300  # of an answer, when only short ones are given
-_USUAL_TOKENS = 800  # of an answer, when nothing else is said: for the reservation alone
+_SHORT_TOKENS = 300  # of an answer, when only short ones are allowed
+_USUAL_TOKENS = 800  # of an answer without another limit: only for the reservation
 _BRIEFLY = "\n\n## Now\nThe budget is nearly spent: answer in two or three sentences, without any tool."
 
 _PARTS = {"cast_ballot", "choose_members"}
 
 
 class BudgetLevel(IntEnum):
-    """How much is done for a call, from all to nothing."""
+    """How much a call may do, from everything to nothing."""
 
     FULL = 0
     CHEAPER = 1
@@ -46,7 +46,7 @@ class BudgetLevel(IntEnum):
 
 @dataclass(frozen=True)
 class BudgetThresholds:
-    """When less is done: shares of a limit, and what happens when it is spent."""
+    """When calls shrink, as shares of a limit, and what happens when it is used up."""
 
     cheaper_model: str = ""
     cheaper_at: float = 0.8
@@ -56,7 +56,7 @@ class BudgetThresholds:
 
 @dataclass(frozen=True)
 class Allowed:
-    """What a call may be: by which agent's settings, and what was reserved for it."""
+    """What a call may do: with which agent's settings, and what was reserved for it."""
 
     level: BudgetLevel
     agent: Agent
@@ -71,14 +71,14 @@ class Allowed:
             return request
         most = min(request.max_tokens or _SHORT_TOKENS, _SHORT_TOKENS)
         if request.tools and {tool.name for tool in request.tools} <= _PARTS:
-            return replace(request, max_tokens=most)  # who is asked for a ballot can give it by that tool alone
+            return replace(request, max_tokens=most)  # a ballot can only be cast with that tool
         asked = replace(request, tools=(), named_tools=(), force_tool="")
         return replace(asked, system=request.system + _BRIEFLY, max_tokens=most)
 
 
 @dataclass(frozen=True)
 class BudgetState:
-    """One limit as it stands: what was spent of it, and where it was said."""
+    """The state of one limit: what was spent, and where it was set."""
 
     limit: Limit
     spent: Sum
@@ -88,7 +88,7 @@ class BudgetState:
 
 @dataclass
 class Budgets:
-    """The limits of one constellation; `decided` are those by command, kept as the store has them."""
+    """The limits of one constellation; `decided` are those set by command, as in the store."""
 
     configured: Mapping[tuple[str, Period], Limit] = field(default_factory=dict)
     ladder: BudgetThresholds = field(default_factory=BudgetThresholds)
@@ -100,11 +100,11 @@ class Budgets:
         return list({**self.configured, **self.decided}.values())
 
     def concerns(self, agent: Agent) -> bool:
-        """Whether a call of this agent has to be asked for at all."""
+        """Whether calls of this agent need a check at all."""
         return bool(self.limits) and self.model_of(agent) != OFFLINE
 
     def allow(self, tx: Tx, turn: Turn, agent: Agent, request: Request, now: datetime) -> Allowed:
-        """Decide what a call may be, and reserve what it will probably cost; tells the person when it became less."""
+        """Decide what a call may do, and reserve its estimated cost; tells the person when a lower level begins."""
         spender = Spender(turn.id, agent.id, turn.person, guild_of(turn.scope))
         tokens, cost = self._estimate(agent, request)
         level, limit = self._level_for(tx, spender, agent, (cost, tokens), now)
@@ -126,9 +126,9 @@ class Budgets:
         return Allowed(level, chosen, budgets.reserve(tx, spender, cost, tokens, now))
 
     def allow_upkeep(self, tx: Tx, spender: Spender, agent: Agent, request: Request, now: datetime) -> Allowed | None:
-        """Decide whether a call may be made that nobody waits for, and reserve it; None where it may not.
+        """Decide whether a call in the background may be made, and reserve its cost; None if it may not.
 
-        It is made at the first two levels alone: what is left from there on is kept for people.
+        Only the first two levels allow it: the rest of a budget is kept for people.
         """
         tokens, cost = self._estimate(agent, request)
         level, _limit = self._level_for(tx, spender, agent, (cost, tokens), now)
@@ -140,26 +140,26 @@ class Budgets:
         return Allowed(level, chosen, budgets.reserve(tx, spender, cost, tokens, now))
 
     def _estimate(self, agent: Agent, request: Request) -> tuple[int, float | None]:
-        """What a call will probably take, in tokens and in money; None where the price is not known."""
+        """A call's estimated tokens and cost; the cost is None if the price is unknown."""
         tokens, answer = _tokens(request), _answer(request)
         return tokens, priced(self.model_of(agent), Usage(tokens - answer, answer)).cost_usd
 
     def _level_for(
         self, rows: Rows, spender: Spender, agent: Agent, call: tuple[float | None, int], now: datetime
     ) -> tuple[BudgetLevel, Limit | None]:
-        """The lowest level that a limit asks for, for a call of that cost and so many tokens."""
+        """The lowest level that a limit demands for a call of that cost and size."""
         found = [(limit, _spent(rows, limit, spender, now)) for limit in self.limits if _is_for(limit, spender, agent)]
         return self._level(found, *call)
 
     def states(self, rows: Rows, now: datetime) -> list[BudgetState]:
-        """How the limits stand; one for each person or each guild is of whoever spent most of it."""
+        """The state of each limit; for a limit per person or guild, that of the highest spender."""
         return [
             BudgetState(limit, _most_spent(rows, limit, now), budgets.period_end(limit.period, now), self._said(limit))
             for limit in self.limits
         ]
 
     def model_of(self, agent: Agent) -> str:
-        """The model that answers for an agent: its own, else the service's."""
+        """The model for an agent: its own, else the service's."""
         return agent.model or self.default_model
 
     def _said(self, limit: Limit) -> bool:
@@ -171,7 +171,7 @@ class Budgets:
     def _level(
         self, found: list[tuple[Limit, Sum]], cost: float | None, tokens: int
     ) -> tuple[BudgetLevel, Limit | None]:
-        """The lowest level that a limit asks for, and which limit that is."""
+        """The lowest level that a limit demands, and that limit."""
         lowest: tuple[BudgetLevel, Limit | None] = (BudgetLevel.FULL, None)
         for limit, spent in found:
             after = replace(spent, usd=spent.usd + (cost or 0), tokens=spent.tokens + tokens)
@@ -212,13 +212,13 @@ def _is_for(limit: Limit, spender: Spender, agent: Agent) -> bool:
 
 
 def _share(limit: Limit, spent: Sum) -> float:
-    """How much of a limit is used; more than all of one that is zero."""
+    """The used share of a limit; above 1 for a limit of zero."""
     pairs = ((spent.usd, limit.usd), (spent.tokens, limit.tokens))
     return max((used / most if most else 2.0) for used, most in pairs if most is not None)
 
 
 def _tokens(request: Request) -> int:
-    """An estimate of what a call takes in and gives."""
+    """The estimated tokens of a call's input and output."""
     said = "".join([request.system, *(message.text for message in request.messages), *map(str, request.tools)])
     return estimate_tokens(said) + _answer(request)
 
@@ -228,7 +228,7 @@ def _answer(request: Request) -> int:
 
 
 def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:
-    """What was spent of a limit; of one for each person or guild by the one who spent most."""
+    """What was spent of a limit; if it is per person or guild, by the highest spender."""
     kind, _, name = limit.subject.partition(":")
     since = budgets.period_start(limit.period, now)
     match kind:
@@ -250,7 +250,7 @@ def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:
 
 
 def _tell(tx: Tx, turn: Turn, level: BudgetLevel, limit: Limit, now: datetime) -> None:
-    """Say it to the person, once in a period, place and level. A refusal is said as the answer itself."""
+    """Tell the person once per period, place and level. A refusal is the answer itself."""
     if turn.person is None or level is BudgetLevel.REFUSED:
         return
     began = budgets.period_start(limit.period, now)
@@ -261,7 +261,7 @@ def _tell(tx: Tx, turn: Turn, level: BudgetLevel, limit: Limit, now: datetime) -
 
 
 def _words(level: BudgetLevel, limit: Limit, now: datetime, source: str) -> str:
-    """What the person is told; not how much money it is about."""
+    """The text for the person; without amounts of money."""
     until = times_of(source)(budgets.period_end(limit.period, now))
     budget = _("Today's budget") if limit.period == "day" else _("This month's budget")
     said = {

@@ -1,4 +1,4 @@
-"""The units that change what a turn answers: messages that come late join it, and the last says the answer."""
+"""The units of work that end a turn or extend what it answers."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -21,20 +21,20 @@ from memory.store.ids import PlaceId, TurnId, place_source
 
 
 def heard_at(turn_deps: TurnDeps, turn: Turn) -> PlaceId:
-    """Where a turn's answer is heard: what a patrol found is told the owner."""
+    """The place where a turn's answer is sent: for a patrol, the owner's."""
     return turn_deps.owner.place if is_patrol(turn.place) else turn.place
 
 
 def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now: datetime) -> None:
-    """Say the answer, or hand a part's result on; whatever the turn stands on is as it is in this unit."""
+    """Send the answer, or pass on a member's result; everything the turn relies on is checked in this unit."""
     turn, patrol = material.turn, is_patrol(material.turn.place)
-    if not patrol:  # nobody's logs are to be full of what happens every half hour
+    if not patrol:  # a patrol every half hour would fill everybody's logs
         turn_log.write(tx, material, now, turn_deps.checkpoints, turn_deps.names(material.agent))
     if material.part is not None:
         end_part(tx, material, material.part, text, now)
         return
     place = heard_at(turn_deps, turn)
-    heard = all(isinstance(each.payload, Brought) for each in material.asked)  # an observer is told of events alone
+    heard = all(isinstance(each.payload, Brought) for each in material.asked)  # an observer hears only of events
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
     said = "" if silent else text
     pieces = turn_deps.package(place_source(place), said)
@@ -49,7 +49,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
 
 
 def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
-    """End a turn without an answer: what it asked for is withdrawn, and whoever waits for its part goes on without."""
+    """End a turn without an answer: its requests are withdrawn, and whoever waits for it continues without."""
     broker.withdraw(tx, turn, now)
     groups.end_part(tx, turn, "failed", "", now)
     groups.drop_parts(tx, turn)
@@ -59,12 +59,12 @@ def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
 
 
 def arrivals(rows: Rows, claimed: Sequence[InRow]) -> list[InRow]:
-    """What the speaker of a turn's rows said since, and no turn has claimed yet."""
+    """Later messages of the turn's speaker that no turn has claimed yet."""
     return inbox.joinable(rows, claimed[-1]) if claimed and not claimed[0].alone else []
 
 
 def join_arrivals(tx: Tx, turn: Turn, now: datetime) -> bool:
-    """Take what the same speaker said meanwhile into the turn; whether there was anything."""
+    """Add later messages of the same speaker to the turn; returns whether there were any."""
     joined = arrivals(tx, inbox.of_turn(tx, turn.id))
     if not joined:
         return False

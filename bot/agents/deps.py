@@ -1,4 +1,4 @@
-"""What every turn is given: the parts that composition makes once."""
+"""The dependencies of every turn, created once by composition."""
 
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AbstractContextManager
@@ -28,7 +28,7 @@ from texts import speaking
 
 @dataclass(frozen=True)
 class Limits:
-    """`max_steps` model calls a turn; seconds for one model call with all its retries, and for one tool."""
+    """`max_steps` model calls per turn; seconds for one model call with all retries, and for one tool."""
 
     max_steps: int = 25
     model_seconds: float = 180
@@ -37,21 +37,19 @@ class Limits:
 
 @dataclass(frozen=True)
 class OwnersSide:
-    """Where the owner is told what nobody asked for, and until when they are not to be disturbed, if now is such a
-    time."""
+    """Where the owner gets notices, and the end of their quiet hours if it is quiet now."""
 
     place: PlaceId
     quiet: Callable[[Rows, datetime], datetime | None]
 
 
 OfFolders: TypeAlias = Callable[[str, AgentId | None, Scope, str], Awaitable[Mapping[str, Nearness]]]
-"""(text, agent or any, scope, path) -> what finds passages of like meaning in the folders there that have an embedding
-model of their own, by its name."""
+"""(text, agent or any, scope, path) -> the text's meaning for folders with their own embedding model, by model name."""
 
 
 @dataclass(frozen=True)
 class Understood:
-    """What finds rows of like meaning to a text; or, without, why words alone decide."""
+    """A text's meaning for a search; or, if there is none, why the search uses only words."""
 
     meaning: Nearness | None = None
     why: str = ""
@@ -63,42 +61,41 @@ async def nothing_leaves(_database: Database, _material: PromptInputs) -> bool:
 
 @dataclass(frozen=True)
 class TurnDeps:
-    """What every turn needs; made once by composition."""
+    """The dependencies of every turn; created once by composition."""
 
     model: Callable[[Agent], Awaitable[Model]]
     tools: Callable[[Agent], Toolset]
     package: Callable[[str, str], list[Piece]]
-    """(source, text) -> the messages of that source that say it."""
+    """(source, text) -> the text as messages for that source."""
     redact: Callable[[str], str]
-    """Takes loaded secrets out of a text."""
+    """Removes loaded secrets from a text."""
     clock: Clock
     limits: Limits
     broker: Broker
     rates: Rates
     too_long: Callable[[str, str], str]
-    """(source, text) -> what to tell the model of an answer that does not fit there; empty where it does."""
+    """(source, text) -> what to tell the model about an answer that is too long there; empty if it fits."""
     budgets: Budgets
     owner: OwnersSide
     apology: str | None
-    """What others than the owner read where no language model answers; empty for nothing. None: nothing in public, and
-    elsewhere what the offline model can say."""
+    """What others than the owner read if no language model answers; empty for nothing. None: nothing in public,
+    elsewhere the offline model's answer."""
     meaning: Callable[[str], Awaitable[Nearness | None]]
-    """What finds rows of like meaning to a text; None where there is no embedder, or where it took too long."""
+    """A text's meaning for a search; None without an embedder, or if it took too long."""
     of_folders: OfFolders
     checkpoints: CheckpointPolicy
-    """How what is written in blocks is kept."""
+    """How often documents of blocks get checkpoints."""
     watch: events.Watch
     typing: TypingPeople
     ready: Callable[[Agent, str], Awaitable[None]]
-    """(agent, name of the tool to be called, or "") -> waits a while for tools that others offer to be known as they
-    are now."""
+    """(agent, name of the tool to be called, or "") -> waits a while until the current tools of servers are known."""
     shrink: Callable[[Database, PromptInputs], Awaitable[bool]] = nothing_leaves
-    """Compacts the conversation of a turn for which a model takes no more; whether anything left its view."""
+    """Compacts the conversation of a turn that is too long for the model; returns whether anything left its view."""
 
     def speaking_to(self, person: PersonId | None) -> AbstractContextManager[None]:
-        """What is said inside the context is for that person, in the language that they chose; else in the owner's."""
+        """Within the context, texts are in the person's chosen language; else in the owner's."""
         return speaking(self.broker.spoken(person or PERSON))
 
     def names(self, agent: Agent) -> Collection[str]:
-        """The names of all tools that an agent has now, those of MCP servers too."""
+        """The names of all current tools of an agent, including those of MCP servers."""
         return self.tools(agent).tools.keys()

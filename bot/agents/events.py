@@ -1,4 +1,4 @@
-"""What a turn tells those who watch it: terminal, Discord previews, later the dashboard.
+"""Events for watchers of a turn: terminal, Discord previews, dashboard.
 
 Watching never changes a turn; what must survive is stored, not sent as an event.
 """
@@ -18,7 +18,7 @@ class Started:
 
 @dataclass(frozen=True)
 class TextChunk:
-    """A piece of the answer as the model writes it; `text` is everything so far, so that a lost piece heals."""
+    """A piece of the answer as the model writes it; `text` is everything so far, so that a lost event does no harm."""
 
     turn: TurnId
     place: PlaceId
@@ -42,7 +42,7 @@ class ToolCallCompleted:
 
 @dataclass(frozen=True)
 class Complete:
-    """The turn is over: its answer, if any, is in the outbox. `compacts`: its agent may want a shorter conversation."""
+    """The turn is over: its answer, if any, is in the outbox. `compacts`: its conversation should be compacted."""
 
     turn: TurnId
     place: PlaceId
@@ -51,7 +51,7 @@ class Complete:
 
 @dataclass(frozen=True)
 class Failed:
-    """A try at the turn went wrong; `again` says whether there will be another."""
+    """An attempt at the turn failed; `again`: there will be another."""
 
     turn: TurnId
     place: PlaceId
@@ -69,7 +69,7 @@ class AgentStarted:
 
 @dataclass(frozen=True)
 class AgentCompleted:
-    """A member gave its part, or did not."""
+    """A member finished its part, or failed."""
 
     turn: TurnId
     place: PlaceId
@@ -77,7 +77,7 @@ class AgentCompleted:
 
 @dataclass(frozen=True)
 class OfMember:
-    """What happens in a member's part: its text and its tool calls. `turn` is the part's own."""
+    """An event of a member's turn: its text and tool calls. `turn` is the member's own."""
 
     turn: TurnId
     place: PlaceId

@@ -1,7 +1,7 @@
-"""Files of folders for agents: listed, read by windows, searched by pattern and by words, written.
+"""Access of agents to files in folders: list, read by windows, search by pattern and by words, write.
 
-Everything goes by the scope of the turn: of a folder that its hearers may not know of, it is not even said that it is
-there. Disks are read in a thread of their own, for a bounded time.
+Everything is limited to the turn's scope: a folder that its hearers may not know of is not even mentioned. Disks are
+read in a separate thread, for a limited time.
 """
 
 import asyncio
@@ -34,13 +34,13 @@ _WRITE = commit_point("filing.write")
 MOST_MATCHES = 50
 _GREP_SECONDS = 5.0
 _READ_SECONDS = 20.0
-_FOUND = 8  # passages of a search, at most
-_INDEX_SECONDS = 1.0  # for bringing one folder up to date before it is searched
+_FOUND = 8  # passages per search, at most
+_INDEX_SECONDS = 1.0  # for updating one folder's index before a search
 
 
 @dataclass(frozen=True)
 class Located:
-    """A path as an agent gives it, "folder/path": in which of its folders, and what stands where in it."""
+    """A path as an agent gives it ("folder/path"): the folder, and the path inside it."""
 
     attached: Attached
     path: str
@@ -56,13 +56,13 @@ class Located:
 
 @dataclass(frozen=True)
 class Shown:
-    """One file: a window of it, and what it is."""
+    """One file: a window of its text, and its data."""
 
     window: Window
     size: int
     content_type: str
     trust: Trust = Trust.APPROVED
-    """That of a file of the owner's computer, or of whoever wrote the file."""
+    """The trust of the owner's computer, or of whoever wrote the file."""
 
 
 @dataclass(frozen=True)
@@ -75,19 +75,19 @@ class Listed:
 
 @dataclass(frozen=True)
 class Matches:
-    """What a pattern found; `stopped` says why that is not everything, `skipped` are files that are no text."""
+    """The lines that match a pattern; `stopped` says why there may be more, `skipped` are files that are not text."""
 
     found: tuple[Match, ...]
     files: int
     skipped: int
     stopped: str = ""
     trust: Trust = Trust.APPROVED
-    """The lowest of the files that were looked through."""
+    """The lowest trust of the searched files."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a search found; `missing` says what could not be searched as it is now."""
+    """The results of a search; `missing` says what could not be searched in its current form."""
 
     hits: tuple[Hit, ...]
     missing: tuple[str, ...]
@@ -95,7 +95,7 @@ class Found:
 
 @dataclass(frozen=True)
 class FolderAccess:
-    """The folders of a turn's agent, as far as those who hear the turn may know of them."""
+    """The folders of a turn's agent that its hearers may know of."""
 
     database: Database
     turn: Turn
@@ -105,7 +105,7 @@ class FolderAccess:
         return await self.database.read(lambda rows: folders.attached(rows, turn.agent, turn.scope))
 
     async def locate(self, given: str) -> Located:
-        """The folder and the path in it that are meant. Raises ToolError."""
+        """The folder and the path in it. Raises ToolError."""
         name, _, path = given.strip().strip("/").partition("/")
         known = await self.attached()
         for each in known:
@@ -138,7 +138,7 @@ class FolderAccess:
         return Shown(_text_window(file.name, content, first, count), file.size, file.content_type, file.trust)
 
     async def grep(self, pattern: str, places: Sequence[Located]) -> Matches:
-        """The lines that a regular expression is found in. Raises Refused for one that is none."""
+        """The lines that match a regular expression. Raises Refused if it is invalid."""
         expression, deadline = compiled(pattern), time.monotonic() + _GREP_SECONDS
         found: list[Match] = []
         files, skipped, trust = 0, 0, Trust.APPROVED
@@ -161,7 +161,7 @@ class FolderAccess:
     async def search(
         self, text: str, places: Sequence[Located], path: str, near: tuple[Nearness | None, Mapping[str, Nearness]]
     ) -> Found:
-        """The passages that a text finds, in local folders as they are now; `near` is as in `Query`."""
+        """The passages that match a text, in local folders as they are now; `near` is as in `Query`."""
         missing = [words for place in places if (words := await self._refresh(place))]
         meaning, apart = near
         query = Query(
@@ -178,7 +178,7 @@ class FolderAccess:
         return Found(tuple(results.hits), tuple(missing))
 
     async def set_text(self, located: Located, text: str, *, append: bool) -> int:
-        """Write a file or add to one; its size in bytes. Raises ToolError or Refused."""
+        """Write or append to a file; returns its size in bytes. Raises ToolError or Refused."""
         self._require_writable(located)
         if located.attached.folder.kind == "local":
             root = self._root(located)
@@ -213,7 +213,7 @@ class FolderAccess:
         return None if file is None or held is None else (file, held)
 
     async def _looks(self, place: Located) -> AsyncIterator[tuple[str, Callable[..., list[Match]], Trust]]:
-        """The files below a path, each with what looks through it (pattern, deadline, most matches), and its trust."""
+        """The files below a path, each with its search function (pattern, deadline, most matches) and trust."""
         local = place.attached.folder.kind == "local"
         for each in await self.listing(place):
             one = place.at(each.name)
@@ -224,7 +224,7 @@ class FolderAccess:
                 yield one.whole, functools.partial(_grep, one, content), file.trust
 
     async def _refresh(self, place: Located) -> str:
-        """Bring the index of a local folder up to date; what is missing of it in words."""
+        """Update the index of a local folder; returns in words what is missing."""
         folder = place.attached.folder
         if folder.kind == "virtual":
             return ""
@@ -245,7 +245,7 @@ class FolderAccess:
             raise ToolError(
                 f"What is said here may not be written into {folder.name}: others can read it who may not know it."
             )
-        # In the owner's own places a turn that was shown a file has less trust, and needs the owner's yes for this.
+        # In the owner's own places, reading a file lowers the turn's trust, so this needs the owner's approval.
         if folder.kind == "local" and turn.trust < Trust.OWNER and turn.scope.audience != OWNER:
             raise ToolError(
                 f"{folder.name} is a directory of the owner's machine, where words of others could not be erased: "
@@ -259,7 +259,7 @@ class FolderAccess:
         before = old[1] if append and old is not None else b""
         _require_text(located.path, before)
         content = _joined(before, text, append=append)
-        # Who writes a file anew was shown it: what stood there may stand there again.
+        # Whoever rewrites a file was shown it: the old text may be in the new one.
         people: set[PersonId] = set() if old is None else set(old[0].people)
         people |= {turn.person} if turn.person else set()
         trust = min(turn.trust, old[0].trust) if append and old is not None else turn.trust
@@ -320,7 +320,7 @@ def _write_local(root: Path, path: str, text: str, *, append: bool) -> int:
 
 
 def _whole(root: Path, path: str) -> bytes:
-    """What stands in a file, nothing when there is none."""
+    """The content of a file; empty if it does not exist."""
     if not disk.exists(root, path):
         return b""
     with disk.opened(root, path) as file:
@@ -331,7 +331,7 @@ def _whole(root: Path, path: str) -> bytes:
 
 
 def _joined(before: bytes, text: str, *, append: bool) -> bytes:
-    """What is added begins a line of its own."""
+    """The content with `text`; appended text begins on a line of its own."""
     added = text.encode("utf-8", "replace")
     apart = b"\n" if append and before and not before.endswith(b"\n") else b""
     return before + apart + added

@@ -1,8 +1,8 @@
-"""What a turn teaches: facts from what people said in it and tools brought from outside; and what people say of it.
+"""What is learned from a turn: facts from people's messages and outside tools; and people's feedback.
 
-Facts are never learned from the agent's own words, nor from what was kept before: tools that read memory repeat it. It
-happens in the transaction that ends the turn, so that a crash neither loses anything nor learns it twice. Corrections
-in words, and thumbs under what we said, are noted as they arrive.
+Facts are never learned from the agent's own words, nor from tools that read memory, which repeat it. Learning happens
+in the transaction that ends the turn, so that a crash neither loses nor repeats anything. Corrections in words, and
+reactions to our messages, are recorded on arrival.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ _WORKED = ("answer", "stage", "task")
 
 
 def learn(tx: Tx, material: PromptInputs, tools: Callable[[Agent], Toolset], now: datetime) -> None:
-    """Learn from a turn whose messages are stored; its session goes on with it."""
+    """Learn from a turn whose messages are stored, and extend its session."""
     turn = material.turn
     found = tx.all("SELECT id, role, tool_name, trust FROM messages WHERE batch_id = ? ORDER BY id", (turn.id,))
     if not found:
@@ -37,7 +37,7 @@ def learn(tx: Tx, material: PromptInputs, tools: Callable[[Agent], Toolset], now
     span = MessageId(found[0]["id"]), MessageId(found[-1]["id"])
     session = sessions.go_on(tx, turn, span, now)
     if forgets(material.steps):
-        return  # somebody asked to forget: their words would teach it again
+        return  # somebody asked to forget: their message would teach it again
     heard = list(_from_people(material, session))
     for said, source in (*heard, *_from_tools(tx, material, session, tools, found)):
         facts.learn(tx, said, source, now)
@@ -47,7 +47,7 @@ def learn(tx: Tx, material: PromptInputs, tools: Callable[[Agent], Toolset], now
 
 
 def _members(rows: Rows, material: PromptInputs) -> list[AgentId]:
-    """The other agents that had a part in the answer; who only voted, chose or listened has not."""
+    """The other agents that contributed to the answer; not those that only voted, chose or listened."""
     parts = groups.parts(rows, material.turn.id)
     worked = (part.agent for part in parts if part.kind in _WORKED and part.status == "done")
     return [agent for agent in dict.fromkeys(worked) if agent != material.turn.agent]
@@ -64,7 +64,7 @@ def _from_people(material: PromptInputs, session: SessionId) -> Iterator[tuple[l
 def _from_tools(
     tx: Tx, material: PromptInputs, session: SessionId, tools: Callable[[Agent], Toolset], found: list[Row]
 ) -> Iterator[tuple[list[Statement], Source]]:
-    """Of what came from outside the process; it is trusted no further than the turn."""
+    """Statements from outside the process; their trust is at most the turn's."""
     turn = material.turn
     given = [row for row in found if row["role"] == "tool"]
     if not given:
@@ -80,11 +80,11 @@ def _from_tools(
             yield said, Source("tool", turn.agent, session, MessageId(row["id"]), *who)
 
 
-_AFTER = timedelta(minutes=30)  # an answer is corrected while it is fresh
+_AFTER = timedelta(minutes=30)  # later messages are not taken as corrections
 
 
 def note_arrival(tx: Tx, arrival: Arrival, accepted: Accepted | None, now: datetime) -> None:
-    """Note what an arrival says of an answer of ours; inside the transaction that takes it in, so once."""
+    """Record feedback in an arrival, inside the transaction that accepts it, so once."""
     if accepted is None or arrival.person is None:
         return
     if arrival.kind == Kind.REACTION:
@@ -94,7 +94,7 @@ def note_arrival(tx: Tx, arrival: Arrival, accepted: Accepted | None, now: datet
 
 
 def note_failure(tx: Tx, turn: Turn, tool: str, now: datetime) -> None:
-    """Note that a tool failed in a turn; its name alone."""
+    """Record that a tool failed in a turn; only its name."""
     place, audience = turn.place, turn.scope.audience
     signal = NewSignal(Signal.FAILURE, turn.agent, place, audience, turn.trust, turn.person, turn.id, tool=tool)
     feedback.note(tx, signal, now)

@@ -1,6 +1,6 @@
-"""One call of the model for a turn: listening to it, or giving it up for what was added, and what it cost then.
+"""One call of the model for a turn: wait for the answer, or cancel it for additions, and record its cost.
 
-`TurnControl` is held by everything that works on one turn: told to stop or to look again, all of it does.
+`TurnControl` is shared by everything that works on one turn, so that all of it stops or looks again.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ from memory.store.faults import call_point, commit_point, outside
 
 @dataclass(eq=False)
 class TurnControl:
-    """Given by a conversation to the worker of a turn, and by that to the workers of its parts.
+    """Passed from a conversation to the worker of a turn, and on to the workers of its parts.
 
-    `added` is set when something arrives in the conversation; `streams` says that people read an answer as it comes.
-    `ending` is called while an answer is stored, so that it is claimed for sending in the same commit; `over` in the
-    unit that ends the turn.
+    `added` is set when something arrives in the conversation; `streams`: people see the answer while it is written.
+    `ending` is called while an answer is stored, so that its delivery is claimed in the same commit; `over` in the unit
+    that ends the turn.
     """
 
     added: asyncio.Event = field(default_factory=asyncio.Event)
@@ -41,21 +41,21 @@ class TurnControl:
     stopping: bool = False
     """Return at the next stored step."""
     ran: bool = False
-    """Whether it is stored that the try came to a model call or a tool."""
+    """Whether it is stored that the attempt reached a model or tool call."""
     first: bool = False
-    """Whether that is stored with the first answer."""
+    """Whether that will be stored with the first answer."""
     shown: bool = False
-    """Whether people saw any word of the answer."""
+    """Whether people saw any of the answer."""
     _held_since: float | None = None
     _interrupts: list[Callable[[], None]] = field(default_factory=list)
 
     def interrupt(self) -> None:
-        """Words of the turn changed: stop listening to models and look again."""
+        """The turn's input changed: cancel model calls and look again."""
         for interrupt in tuple(self._interrupts):
             interrupt()
 
     def hold_left(self, seconds: float) -> float:
-        """How much is left of the time for which an answer may be held back, counted from when this was first asked."""
+        """What is left of the seconds for holding an answer back, since this was first asked."""
         now = time.monotonic()
         if self._held_since is None:
             self._held_since = now
@@ -63,7 +63,7 @@ class TurnControl:
 
     @contextmanager
     def held(self, interrupt: Callable[[], None]) -> Iterator[None]:
-        """Be told of interruptions until the context ends."""
+        """Receive interruptions within the context."""
         self._interrupts.append(interrupt)
         try:
             yield
@@ -77,7 +77,7 @@ _MODEL = call_point("model.complete")
 
 
 class ModelCall:
-    """Made anew for each call; `allowed` says what may be spent on it."""
+    """Created for each call; `allowed` says what may be spent on it."""
 
     def __init__(
         self, database: Database, turn_deps: TurnDeps, control: TurnControl, material: PromptInputs, allowed: Allowed
@@ -92,16 +92,16 @@ class ModelCall:
         self._name = OFFLINE
         self._answering: asyncio.Task[Answer] | None = None
         self._given = False
-        """Whether its answer was handed on, with what it cost."""
+        """Whether its answer was returned, with its cost."""
         self._written = ""
 
     def interrupt(self) -> None:
-        """Stop listening: the words that it answers changed."""
+        """Cancel the call: the input changed."""
         if self._answering is not None:
             self._answering.cancel()
 
     async def answer(self, request: Request) -> Answer | None:
-        """The model's answer, or words instead of one; None when it was interrupted, or is to be asked with more."""
+        """The model's answer, or a text in its place; None if it was interrupted or has to be asked again."""
         if self._allowed.level is BudgetLevel.REFUSED:
             return Answer(self._allowed.words, (), Usage(), model="")
         model = await self._deps.model(self._allowed.agent)
@@ -124,12 +124,12 @@ class ModelCall:
         return None
 
     async def abandon(self) -> None:
-        """Nothing comes of it: what was reserved is released, and what a canceled call cost is booked."""
+        """The call is given up: release the reservation, and record the cost of a canceled call."""
         reserved, call, now = self._allowed.reservation, self._answering, self._deps.clock()
         whole = call is not None and call.done() and not call.cancelled()
         failed = whole and call is not None and call.exception() is not None
         if call is None or self._request is None or self._given or failed or self._name == OFFLINE:
-            if reserved is not None:  # should this not be stored, the next start or the time sees to it
+            if reserved is not None:  # if this cannot be stored, the next start or the expiry releases it
                 await self._db.write(_RELEASE, lambda tx: budgets.release(tx, reserved))
             return
         cost = Spent(self._name, **asdict(spent_in_vain(self._name, self._request, self._written)))
@@ -144,8 +144,7 @@ class ModelCall:
         await self._db.write(_IN_VAIN, work)
 
     async def _added_to(self, call: asyncio.Task[Answer]) -> bool:
-        """Wait for the answer, and a moment longer while its reader is typing; whether they added something to ask
-        with."""
+        """Wait for the answer, and a moment longer while its reader is typing; returns whether there are additions."""
         control = self._control
         while may_interrupt(self._material, shown=control.shown):
             patience = self._patience(call) if call.done() else None
@@ -165,7 +164,7 @@ class ModelCall:
         return False
 
     def _patience(self, call: asyncio.Task[Answer]) -> float:
-        """Seconds for which an answer that has come is still kept back."""
+        """Seconds for which a finished answer is still held back."""
         well = not call.cancelled() and call.exception() is None
         typing = well and self._deps.typing.is_typing(self._turn.place, self._turn.person)
         return self._control.hold_left(HOLD_SECONDS) if typing else 0
@@ -175,7 +174,7 @@ class ModelCall:
 
     async def _listen(self, model: Model, request: Request) -> Answer:
         answer: Answer | None = None
-        async for event in model.complete(request):  # to its end: what is left by the way is closed later, by tasks
+        async for event in model.complete(request):  # to its end, or other tasks close it later
             match event:
                 case TextDelta(piece):
                     self._written += piece

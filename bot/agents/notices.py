@@ -1,4 +1,4 @@
-"""Words of the service itself to its owner: each said once, durably, where the owner can be reached."""
+"""Notices of the service to its owner: each sent once, durably, where the owner can be reached."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,26 +13,26 @@ from sources.terminal import PLACE, SOURCE
 
 
 def own_place(person: PersonId) -> PlaceId:
-    """Where words reach somebody alone."""
+    """The place of a person's direct messages."""
     source, _, name = person.partition(":")
     return PLACE.id if source == SOURCE else PlaceId(f"{source}:user:{name}")
 
 
 @dataclass(frozen=True)
 class Notices:
-    """Where the owner is told things: a place and its source."""
+    """Where the owner gets notices: a place and its source."""
 
     place: PlaceId
     source: str
 
     def tell_owner(self, tx: Tx, key: str, text: str, now: datetime, press: PressButtons | None = None) -> None:
-        """Queue a notice in the same transaction as what it is about; the same key is told once."""
+        """Queue a notice in the same transaction as its cause; the same key is sent once."""
         row = outbox.NewRow(f"notice/{key}", self.place, self.source, text, OWNER, detail=TextDetail(press=press))
         outbox.add(tx, row, now)
 
 
 def owner_notices(config: Config) -> Notices:
-    """The owner is told things in Discord when that is connected and the owner is known there, else at the terminal."""
+    """The owner gets notices on Discord if it is connected and knows the owner, else at the terminal."""
     if config.discord_token is not None and config.discord_owner:
         return Notices(PlaceId(f"discord:user:{config.discord_owner}"), "discord")
     return Notices(PLACE.id, SOURCE)

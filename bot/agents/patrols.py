@@ -1,9 +1,8 @@
-"""Patrols: at its times an agent goes through a checklist by itself, and speaks only if there is something to say.
+"""Patrols: on schedule an agent goes through a checklist, and speaks only if there is something to report.
 
-A patrol is a job (`patrol:<name>`) that queues an event for the agent, in a place of its own (`patrol:<name>`): it
-waits for nobody, nobody waits for it, and what it looks at is not mixed with talk. It is the owner's: those hear what
-it finds who hear the owner's place, and its words are said there. What it keeps stands in working memory, under
-`patrol/<name>`.
+A patrol is a job (`patrol:<name>`) that queues an event for the agent, in a place of its own (`patrol:<name>`),
+separate from all conversations. It belongs to the owner: its audience is that of the owner's place, and its reports are
+sent there. Its working memory is under `patrol/<name>`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -35,13 +34,13 @@ from texts import _, gettext_lazy
 
 KIND = "patrol"
 SILENCE = "SILENT"
-"""A final text of this word alone says nothing, as an empty one does: some models cannot give an empty one."""
+"""A final text of only this word counts as empty: some models cannot return an empty one."""
 FOLDER = "patrols"
-"""Where checklists lie that are files, in the data folder."""
+"""The folder, inside the data folder, of checklists that are files."""
 _LONGEST = 8_000  # characters of a checklist
 
 Quiet = Callable[[Rows, datetime], datetime | None]
-"""Until when the owner is not to be disturbed; None when now is no such time."""
+"""Returns the end of the owner's quiet hours; None if it is not quiet now."""
 
 
 def is_patrol(place: PlaceId) -> bool:
@@ -49,12 +48,12 @@ def is_patrol(place: PlaceId) -> bool:
 
 
 def is_silence(text: str) -> bool:
-    """Whether a patrol's final text says nothing."""
+    """Whether a patrol's final text reports nothing."""
     return text.strip().strip('."*`').upper() in ("", SILENCE)
 
 
 def quiet_hours(people: People, zone: str) -> Quiet:
-    """The owner's quiet hours, whichever of their accounts said them."""
+    """The owner's quiet hours, from any of their accounts."""
 
     def until(rows: Rows, now: datetime) -> datetime | None:
         quiet = quiet_of(hours.of(rows, people.selves(people.owner[0])), zone)
@@ -64,13 +63,13 @@ def quiet_hours(people: People, zone: str) -> Quiet:
 
 
 def waits_until(rows: Rows, row: InRow, quiet: Quiet, now: datetime) -> datetime | None:
-    """Until when a patrol that was queued before has to wait, since it is quiet hours by now; None for other rows."""
+    """Until when a queued patrol must wait because quiet hours have begun; None for other rows."""
     by_itself = isinstance(row.payload, PatrolDue) and not row.payload.asked
     return quiet(rows, now) if by_itself else None
 
 
 def plan(tx: Tx, zone: str, now: datetime) -> None:
-    """Keep a job for every patrol of every active agent, and none else; one that is paused stays so."""
+    """Keep exactly one job per patrol of an active agent; paused ones stay paused."""
     wanted = {job_id(settings["name"]): Cron(settings["cron"], zone) for _agent, settings in _patrols(tx)}
     for identifier, trigger in wanted.items():
         first = triggers.require(trigger, now)
@@ -94,7 +93,7 @@ def _patrols(rows: Rows) -> Iterator[tuple[Agent, Mapping[str, Any]]]:
 
 @dataclass(frozen=True)
 class Patrols:
-    """Queues what is due. `home` is the data folder, `owner` whose patrols they are."""
+    """Queues due patrols. `home` is the data folder, `owner` whose patrols they are."""
 
     home: Path
     owner: PersonId
@@ -104,7 +103,7 @@ class Patrols:
         kinds.add(Queueing(KIND, self.queue))
 
     def queue(self, tx: Tx, firing: Firing) -> Done:
-        """Give the agent its event, in the transaction that completes the job; says why where it does not."""
+        """Queue the agent's event, in the transaction that completes the job; says why if it does not."""
         name, now = firing.job.id.partition(":")[2], firing.now
         agent, settings = next((each for each in _patrols(tx) if each[1]["name"] == name), (None, {}))
         if agent is None:
@@ -142,7 +141,7 @@ class Patrols:
         return Done(f"begun{left_out if len(task) > _LONGEST else ''}")
 
     def _task(self, settings: Mapping[str, Any]) -> str:
-        """The checklist as it is now; empty where its file cannot be read."""
+        """The current checklist; empty if its file cannot be read."""
         if settings.get("task"):
             return str(settings["task"])
         try:
@@ -152,7 +151,7 @@ class Patrols:
 
 
 def speaking_group(rows: Rows, agent: Agent) -> GroupId | None:
-    """The group in which an agent does something by itself: the first by name in which it speaks."""
+    """The group in which an agent acts on its own: the first by name in which it speaks."""
     for group in agents.groups_of(rows, agent.id):
         if any(member.agent == agent.id and member.role != "observer" for member in group.members):
             return group.id
@@ -160,7 +159,7 @@ def speaking_group(rows: Rows, agent: Agent) -> GroupId | None:
 
 
 def instructions(told: str, task: str, *, keeps: bool) -> str:
-    """What the agent is told: the checklist, and how to end. `keeps`: whether it has working memory."""
+    """The instructions: the checklist, and how to end. `keeps`: whether the agent has working memory."""
     kept = (
         " Keep what you find with `working_memory` save, always under the same few keys and with a ttl_minutes that "
         "lasts beyond your next patrol; look there first, and say nothing twice."
@@ -174,7 +173,7 @@ def instructions(told: str, task: str, *, keeps: bool) -> str:
 
 
 def note(tx: Tx, place: PlaceId, steps: tuple[Step, ...], said: str) -> None:
-    """Let the patrol's job say what came of it; inside the transaction that ends the turn."""
+    """Record the patrol's result in its job, inside the transaction that ends the turn."""
     models = [step.body.model for step in steps if isinstance(step.body, Answered)]
     came = gettext_lazy("said something to the owner") if said.strip() else gettext_lazy("nothing to say")
     if models and not models[-1]:

@@ -1,7 +1,7 @@
-"""How often people are answered: counted before any model is asked, so that what is over the limit costs nothing.
+"""How often people are answered, checked before any model is asked, so that excess messages cost nothing.
 
-What is over it waits, and is answered together when the limit allows. The person is told so once, except in public,
-where that would be one post more.
+Messages over the limit wait, and are answered together when the limit allows. The person is told once, except in
+public, where that would be one more post.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ WINDOW = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Rates:
-    """Turns in an hour for one person with all linked accounts, one guild, and everybody together; 0 for no limit.
+    """Turns per hour for a person with all linked accounts, for a guild, and in total; 0 for no limit.
 
     The owner has none.
     """
@@ -36,7 +36,7 @@ class Rates:
     place: int = 0
     """In one place, such as a thread of a public network."""
     sources: Mapping[str, "Rates"] = field(default_factory=dict)
-    """The limits of sources that have their own where everybody reads."""
+    """Separate limits of sources that everybody reads."""
 
     def of(self, source: str, audience: Audience) -> "Rates":
         return self.sources.get(source, self) if audience == PUBLIC else self
@@ -46,7 +46,7 @@ NO_LIMITS = Rates()
 
 
 Selves: TypeAlias = Callable[[PersonId], tuple[PersonId, ...]]
-"""Every account of a person: a limit counts all of them together."""
+"""All accounts of a person: a limit counts them together."""
 
 
 def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetime) -> bool:
@@ -60,7 +60,7 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
     for each in rows:
         inbox.put_off(tx, each.id, again, inbox.OVER_LIMIT)
     if head.audience == PUBLIC or any(each.last_error == inbox.OVER_LIMIT for each in rows):
-        return True  # nobody is told, or was when the first of them was put off
+        return True  # nobody is told, or they were told about the first one
     words = _(
         "That was a lot at once. I will answer everything together once my limit allows it: "
         "{again}. You do not need to repeat it.",
@@ -73,7 +73,7 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
 
 
 def _exempt(rows: Rows, head: InRow) -> bool:
-    """The owner, a patrol, what agents write to each other, and the decision of a request: who asked was counted."""
+    """The owner, a patrol, messages between agents, and decisions on requests, whose person was counted before."""
     if head.source in (broker.SOURCE, PATROL, WRITTEN) or head.message is None:
         return True
     found = messages.by_ids(rows, [head.message], Scope(head.audience))
@@ -81,7 +81,7 @@ def _exempt(rows: Rows, head: InRow) -> bool:
 
 
 def _again(rows: Rows, rates: Rates, head: InRow, own: tuple[PersonId, ...], now: datetime) -> datetime | None:
-    """When the strictest limit that is reached lets the person in again; None when none is reached."""
+    """When the strictest reached limit allows the person again; None if none is reached."""
     since, reached = now - WINDOW, []
     if rates.everybody:
         reached.append(turns.nth_newest(rows, rates.everybody, since))

@@ -1,7 +1,7 @@
-"""Rules about an agent's tools: what they are, what they refuse, what they still want before a turn may end.
+"""Rules for an agent's tools: what they refuse, and what they demand before a turn may end.
 
-Pure functions of the stored steps of a turn, so that a restart in its middle changes nothing. The model is told all
-of them beforehand in words; who breaks one gets an error, then a reminder, then the one call that is wanted forced.
+Pure functions of a turn's stored steps, so that a restart in between changes nothing. The model is told all rules in
+advance; a violation gets an error, then a reminder, then the demanded call is forced.
 """
 
 import json
@@ -36,9 +36,9 @@ RuleName: TypeAlias = Literal[
     "needed",
 ]
 EVERY = "*"
-"""In place of a tool's name: whichever it is."""
+"""In place of a tool's name: any tool."""
 MORE_TOOLS = "more_tools"
-"""What gives a model tools that its prompt only names: it is no use of a tool, so no rule counts it."""
+"""Loads tools that the prompt only names; it is not a use of a tool, so no rule counts it."""
 REMINDERS = 2
 """Errors and reminders before a call is forced."""
 _FIELDS: dict[str, str] = {
@@ -51,7 +51,7 @@ _FIELDS: dict[str, str] = {
     "periodic": "seconds",
     "allowed_operations": "operations",
 }
-"""The key that a rule needs beside `tool`; the others need none."""
+"""The key that a rule needs besides `tool`, for rules that need one."""
 _SENTENCES: dict[RuleName, str] = {
     "continue_loop": "After {tool} you go on: its result comes back to you.",
     "exit_loop": "A call of {tool} ends your turn: the text that you write together with the call is your answer.",
@@ -72,10 +72,10 @@ _FOR_EVERY = ("exit_loop", "max_calls", "cooldown")
 
 
 class ToolRule(BaseModel):
-    """One rule as the configuration and the database have it. `tools`, `groups` and `operations` are names.
+    """A rule as configured and stored. `tools`, `groups` and `operations` are names.
 
-    `count` is calls in one turn; `seconds` the time between two calls of the tool: at least (cooldown), at most
-    (periodic).
+    `count` is the number of calls in one turn; `seconds` the time between two calls of the tool: at least (cooldown),
+    at most (periodic).
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -112,13 +112,13 @@ class ToolRule(BaseModel):
         return self.tool in (tool, EVERY)
 
     def plain(self) -> dict[str, Any]:
-        """As it is stored: without what is not said."""
+        """The stored form, without default values."""
         return self.model_dump(exclude_defaults=True, mode="json")
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why a call is not made, in words for the model, and by which rule."""
+    """Why a call is refused, in words for the model, and by which rule."""
 
     rule: RuleName
     text: str
@@ -126,7 +126,7 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Demand:
-    """A call that a turn may not end without, and why."""
+    """A call without which a turn may not end, and why."""
 
     tool: str
     why: str
@@ -134,7 +134,7 @@ class Demand:
 
 @dataclass(frozen=True)
 class _Result:
-    """What came of one call of the turn. One that waits for a yes is `tried`, not `ok`."""
+    """The result of one call of the turn. One that waits for approval is `tried`, not `ok`."""
 
     tool: str
     seq: int
@@ -146,7 +146,7 @@ class _Result:
 
 @dataclass(frozen=True)
 class Rules:
-    """An agent's rules, asked about one turn at a time."""
+    """An agent's rules, applied to one turn at a time."""
 
     rules: tuple[ToolRule, ...] = ()
 
@@ -163,11 +163,11 @@ class Rules:
         return found
 
     def operations(self) -> dict[str, tuple[str, ...]]:
-        """The operations that are left of tools, where a rule names them."""
+        """For tools that a rule restricts: the operations that remain."""
         return {rule.tool: rule.operations for rule in self._of("allowed_operations")}
 
     def refusal(self, call: Call, steps: Sequence[Step], used: Mapping[str, datetime], now: datetime) -> Refusal | None:
-        """Why this call is not made now; None when it may be. `used`: when tools were called last in earlier turns."""
+        """Why this call is refused now; None if it is allowed. `used`: the last calls of tools in earlier turns."""
         if call.name == MORE_TOOLS:
             return None
         done = _results(steps)
@@ -182,7 +182,7 @@ class Rules:
         return next((refusal for refusal in checks if refusal is not None), None)
 
     def ends(self, steps: Sequence[Step]) -> bool:
-        """Whether the calls that were made last end the turn: nothing else is asked of the model."""
+        """Whether the last calls end the turn, so that the model is not asked again."""
         answers = [step.seq for step in steps if isinstance(step.body, Answered)]
         if not answers or not isinstance(steps[-1].body, CallEnded):
             return False
@@ -191,7 +191,7 @@ class Rules:
         return any(rule.holds_for(tool) for rule in self._of("exit_loop") for tool in made if tool not in goes_on)
 
     def demands(self, steps: Sequence[Step], used: Mapping[str, datetime], now: datetime) -> list[Demand]:
-        """What the turn may not end without, and has not got yet."""
+        """The calls that the turn still needs before it may end."""
         done = [result for result in _results(steps) if result.tried]
         here = {result.tool: result.seq for result in done}
         found = []
@@ -218,18 +218,18 @@ class Rules:
         return first if first and refused > REMINDERS else ""
 
     def missing(self, tools: Iterable[str]) -> list[str]:
-        """The tools without which the agent cannot work, and which are not there."""
+        """Tools that the agent needs for its rules but does not have."""
         return sorted({rule.tool for rule in self._of("needed")} - set(tools))
 
     def sentences(self) -> list[str]:
-        """The rules in words for the model and for people, in the order in which they were given."""
+        """The rules in words for the model and for people, in their order."""
         return [_sentence(rule) for rule in self.rules]
 
     def _of(self, *names: RuleName) -> list[ToolRule]:
         return [rule for rule in self.rules if rule.rule in names]
 
     def _first(self, done: Sequence[_Result]) -> str:
-        """The tool that must come before all others and has not come yet."""
+        """The tool that must be called before all others and was not yet; or empty."""
         came = {result.tool for result in done if result.tried}
         return next((rule.tool for rule in self._of("start_constraint") if rule.tool not in came), "")
 
@@ -338,7 +338,7 @@ def _times(count: int) -> str:
 
 
 def _span(seconds: float) -> str:
-    """A time in the largest unit in which it is at least one, rounded up."""
+    """A duration in the largest unit in which it is at least one, rounded up."""
     for unit, size in (("days", 86_400), ("hours", 3_600), ("minutes", 60)):
         if seconds >= 2 * size:
             return f"{-(-seconds // size):.0f} {unit}"

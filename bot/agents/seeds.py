@@ -1,6 +1,6 @@
-"""From configuration to rows: agents, their blocks and groups.
+"""Creates rows from the configuration: agents, their blocks and groups.
 
-The database is the truth afterwards: what exists under its name is left alone, what is missing is added.
+Afterward the database is authoritative: what exists by name stays unchanged, what is missing is added.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from memory.store.ids import AgentId, BlockId, PersonId, new_id
 
 
 def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
-    """Add an agent with the blocks it begins with, unless one of that name exists."""
+    """Add an agent with its initial blocks, unless one of that name exists."""
     stored = agents.seed_agent(tx, agent, now)
     if stored is agent:
         ensure_own_blocks(tx, agent, now)
@@ -27,7 +27,7 @@ def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
 
 
 def ensure_own_blocks(tx: Tx, agent: Agent, now: datetime) -> None:
-    """Make the agent's blocks that are not one for each audience, where they do not stand yet."""
+    """Create the agent's missing blocks, except those with one instance per audience."""
     for seed in agent.config.get("blocks", ()):
         if seed["audience"] != "each":
             audience = PUBLIC if seed["audience"] == "public" else OWNER
@@ -46,8 +46,8 @@ def ensure_blocks(
     now: datetime,
     brought: Sequence[NewBlock] = (),
 ) -> tuple[BlockId, ...]:
-    """Make the agent's and the constellation's blocks that exist once for each audience for this one, where missing,
-    and bring what a notification `brought` up to date; gives the ids of those, each once, in order."""
+    """Create missing per-audience blocks of the agent and the constellation for this audience, and update those that a
+    notification `brought`; returns their ids, each once, in order."""
     about = person if audience.startswith("person:") else None
     common = [each for each in configured.configured(tx) if each.seed["audience"] == "each"]
     own = [seed for seed in agent.config.get("blocks", ()) if seed["audience"] == "each"]
@@ -80,7 +80,7 @@ def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about
 
 
 def seed_common(tx: Tx, wanted: Sequence[Common], now: datetime) -> None:
-    """Let these be the blocks of the constellation, and make those that are not one for each audience."""
+    """Set the constellation's blocks, and create those that do not have one instance per audience."""
     configured.configure(tx, wanted, now)
     for common in wanted:
         if common.seed["audience"] != "each":

@@ -1,7 +1,7 @@
-"""What a turn does next: a pure function of what is stored.
+"""The next step of a turn: a pure function of what is stored.
 
-Nothing about a running turn lives only in memory, so a restart asks the same question of the same rows and
-goes on where the last commit left it.
+No state of a running turn is only in memory, so a restart asks the same question of the same rows and continues after
+the last commit.
 """
 
 from collections.abc import Sequence
@@ -34,7 +34,7 @@ MAX_RESTARTS = 2
 
 @dataclass(frozen=True)
 class CallModel:
-    """Ask the model; `last` when no tool may follow; `force` names a tool that it must call now."""
+    """Ask the model; `last`: no tool may follow; `force` names a tool that it must call now."""
 
     last: bool
     force: str = ""
@@ -42,7 +42,7 @@ class CallModel:
 
 @dataclass(frozen=True)
 class CallTool:
-    """Make a tool call. `begun` when it was begun before and nobody saw it end; `permit` when it was approved."""
+    """Make a tool call. `begun`: it was begun before and nobody saw its end; `permit`: it was approved."""
 
     call: Call
     begun: bool
@@ -56,12 +56,12 @@ class Finish:
 
 @dataclass(frozen=True)
 class Restart:
-    """Begin again: the words changed and nothing irrevocable was done."""
+    """Begin again: the messages changed and nothing irrevocable was done."""
 
 
 @dataclass(frozen=True)
 class TellModel:
-    """The words changed too late to begin again: tell the model."""
+    """The messages changed too late to begin again: tell the model."""
 
     text: str
 
@@ -83,7 +83,7 @@ NextStep: TypeAlias = CallModel | CallTool | Finish | Restart | TellModel | Remi
 
 
 def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep:
-    """Decide. `said`: whether something of this turn was, or may have been, sent."""
+    """Decide the next step. `said`: whether something of this turn was sent, or may have been."""
     live = [asked for asked in material.asked if asked.message.deleted_at is None]
     if not live and not said:
         return Cancel()
@@ -94,7 +94,7 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
     answers = [step.body for step in material.steps if isinstance(step.body, Answered)]
     call = open_call(material)
     if call is not None and len(answers) < max_steps:
-        return call  # a call comes to its result before anything else is said to the model
+        return call  # a call gets its result before the model is told anything else
     if other:
         return TellModel(_describe(other))
     rules, ended = Rules.of(material.agent), answers and isinstance(material.steps[-1].body, Answered)
@@ -109,7 +109,7 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
 
 
 def _reminder(material: PromptInputs, rules: Rules) -> RemindModel | None:
-    """What is still to be called before the turn ends: said as an error, then as a reminder, then the call is forced.
+    """The calls still needed before the turn may end: an error, then a reminder, then a forced call.
 
     A model that does not even make a forced call is not asked again.
     """
@@ -135,7 +135,7 @@ def open_call(material: PromptInputs) -> CallTool | None:
 
 
 def seen(material: PromptInputs) -> dict[MessageId, int]:
-    """Which messages the turn has read, and in which wording (the newest that it was told of)."""
+    """The messages that the turn has read, with the newest revision that it was told of."""
     known: dict[MessageId, int] = {}
     for step in material.steps:
         if isinstance(step.body, Joined | Note | MissingCalls):
@@ -144,9 +144,9 @@ def seen(material: PromptInputs) -> dict[MessageId, int]:
 
 
 def versions_shown(steps: Sequence[Step]) -> dict[BlockId, int]:
-    """The versions of blocks that the model had been shown when it gave the newest answer: by prompts, and by results.
+    """The versions of blocks that the model had seen, in prompts and results, when it gave its newest answer.
 
-    What the calls of that answer did and said came later, and is known from its next answer on.
+    Changes by the calls of that answer count only from its next answer on.
     """
     newest = max((step.seq for step in steps if isinstance(step.body, Answered)), default=0)
     shown: dict[BlockId, int] = {}
@@ -157,12 +157,12 @@ def versions_shown(steps: Sequence[Step]) -> dict[BlockId, int]:
 
 
 def wordings(material: PromptInputs) -> Wordings:
-    """The present wording of every message of the turn, as a step stores it."""
+    """The current revision of every message of the turn, as a step stores it."""
     return tuple((asked.message.id, asked.message.revision) for asked in material.asked)
 
 
 def changed(material: PromptInputs) -> list[Asked]:
-    """The messages whose words are others now than those that were read."""
+    """The messages whose text has changed since they were read."""
     known = seen(material)
     return [
         asked

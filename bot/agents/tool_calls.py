@@ -1,7 +1,7 @@
-"""Making one tool call: checked, permitted or asked for, performed once, its result stored.
+"""Makes one tool call: checked, permitted or asked for, carried out once, its result stored.
 
-A call that needs somebody's yes is not made: its question is stored together with its result, which says that
-it waits. With a yes it is made in the transaction that uses the yes up.
+A call that needs approval is not made: the request is stored with its result, which says that it waits. With an
+approval, the call is made in the transaction that uses it up.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ _ASK = commit_point("turn.ask")
 _HAND = commit_point("turn.hand")
 _OUTSIDE = call_point("tool.outside")
 _KNOWN = (OWNER, PUBLIC)
-"""Audiences of which everybody who is asked may know what a call said."""
+"""Audiences whose messages everybody who is asked may know."""
 
 _INTERRUPTED = (
     "The call was interrupted and nobody knows whether it took effect. Do not repeat it blindly: find out first, "
@@ -64,7 +64,7 @@ _INTERRUPTED = (
 
 
 RunPart: TypeAlias = Callable[[TurnId, float], Awaitable[bool]]
-"""Runs a member's turn to its end, in so many seconds at most; False when it was stopped before."""
+"""Runs a member's turn to its end, in at most so many seconds; False if it was stopped before."""
 
 
 class Caller:
@@ -74,7 +74,7 @@ class Caller:
         self._run_part = run_part
 
     async def make(self, use: CallTool, material: PromptInputs) -> None:
-        """Make a call that has no result yet; afterwards it has one, whatever it is."""
+        """Make a call that has no result yet; afterward it has one in any case."""
         turn, call, watch, begun = material.turn, use.call, self._deps.watch, self._deps.clock()
         watch(events.ToolCallStarted(turn.id, turn.place, call.name))
         refused = Rules.of(material.agent).refusal(call, material.steps, material.used, self._deps.clock())
@@ -97,7 +97,7 @@ class Caller:
             watch(events.ToolCallCompleted(turn.id, turn.place, call.name, ok=made))
 
     async def _permitted(self, tool: Tool, arguments: Arguments, use: CallTool, material: PromptInputs) -> bool:
-        """Perform it; what it needs a yes for is asked for, unless a grant gives it. False when it waits for one."""
+        """Carry out a call; if it needs approval, ask for it, unless a grant covers it. False while it waits."""
         permit, question = use.permit, arguments.question()
         meaning = await self._deps.meaning(question) if question else None
         apart: Mapping[str, Nearness] = {}
@@ -122,7 +122,7 @@ class Caller:
     async def _ask(
         self, missing: ApprovalNeeded, tool: Tool, use: CallTool, material: PromptInputs, permit: Permit | None
     ) -> Permit | None:
-        """The permit under which the call may be tried again; None when somebody was asked instead."""
+        """The permit under which the call may be retried; None if somebody was asked instead."""
         turn, now = material.turn, self._deps.clock()
         speaker = next((asked.message.speaker for asked in reversed(material.asked) if asked.message.speaker), "")
         shown = versions_shown(material.steps)
@@ -165,14 +165,14 @@ class Caller:
             return
         if use.begun and not tool.idempotent:
             raise ToolError(_INTERRUPTED)
-        effect = not tool.idempotent  # from here on nobody can say that it had none
+        effect = not tool.idempotent  # from here on, nobody can say that it had no effect
         if not use.begun:
             await self._db.write(_TOOL_BEGIN, lambda tx: self._begin(tx, call, about, effect=effect))
         outcome = await outside(_OUTSIDE, tool.run(about, arguments), self._deps.limits.tool_seconds)
         await self._store(outcome, use, about, effect=effect, spend=False)
 
     async def _hand(self, hand: Callable[[Tx], Assignment | DirectReply], use: CallTool, about: ToolContext) -> None:
-        """Let another agent do it, and store what it gave as the result."""
+        """Let another agent do it, and store that agent's result."""
         turn, call = about.turn, use.call
 
         def begin(tx: Tx) -> Assignment | DirectReply:
@@ -195,7 +195,7 @@ class Caller:
             done = part is not None and part.status == "done"
             said = part.output if part is not None else ""
             text = said if done else f"It was not done: {said or 'it was stopped'}. Do it yourself, or say so."
-            theirs = turns.get(tx, handed.turn)  # who read what is not to be trusted hands on no more trust than that
+            theirs = turns.get(tx, handed.turn)  # an untrusted source of its turn lowers this turn's trust, too
             trust = turn.trust if theirs is None else theirs.trust
             self._add_result(tx, about, call, Outcome(passage(text), trust=trust), effect=True, ok=done)
 
@@ -230,7 +230,7 @@ class Caller:
         done = CallDone(call.id, call.name, text, ok, data, outcome.trust, effect, outcome.forgets, shown=outcome.shown)
         turns.add_step(tx, turn, done, about.now)
         use = turn_log.Use(call, outcome.ok, (self._deps.clock() - about.now).total_seconds())
-        if not (outcome.ok and (outcome.noted or outcome.folders)):  # else the activity says it in better words
+        if not (outcome.ok and (outcome.noted or outcome.folders)):  # else the activity log has a better entry
             turn_log.note_tool(tx, turn, self._deps.names(about.agent), use, about.now)
         turn_log.note_folders(tx, turn, outcome.folders, use, about.now)
 
@@ -240,7 +240,7 @@ class Caller:
         now = self._deps.clock()
 
         def work(tx: Tx) -> bool:
-            if turns.has_result(tx, turn, call.id):  # it came after all, in the moment in which it was given up
+            if turns.has_result(tx, turn, call.id):  # the result came just as the call was given up
                 return True
             turns.add_step(tx, turn, failed, now)
             use = turn_log.Use(call, worked=False, seconds=(now - begun).total_seconds())
@@ -258,7 +258,7 @@ def _said_with(material: PromptInputs, call: Call) -> str:
 
 
 def _source(material: PromptInputs, rows: Rows) -> str:
-    """What takes trust from a turn, in words for whoever is asked."""
+    """What lowers the turn's trust, in words for the person who is asked."""
     turn = material.turn
     history, exact = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS), turn.scope.audience in _KNOWN
     return foreign_words(history, material.steps, turn.agent, exact=exact)

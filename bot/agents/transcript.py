@@ -20,7 +20,7 @@ from texts import gettext_lazy
 
 @dataclass(frozen=True)
 class Ended:
-    """What a turn came to, and where it is said. `pieces` is empty when the agent stays silent."""
+    """A turn's result, and where to send it. `pieces` is empty if the agent stays silent."""
 
     material: PromptInputs
     text: str
@@ -33,7 +33,7 @@ class Ended:
 
 
 def write(tx: Tx, ended: Ended, now: datetime) -> None:
-    """Store the turn's batch and queue its answer; inside the transaction that ends the turn."""
+    """Store the turn's batch and queue its answer, inside the transaction that ends the turn."""
     material = ended.material
     asked = [asked.message.id for asked in material.asked]
     messages.join_batch(tx, asked, material.turn.id)
@@ -55,7 +55,7 @@ def write(tx: Tx, ended: Ended, now: datetime) -> None:
 
 
 def _kept(ended: Ended) -> bool:
-    """Whether what the turn's tools were told and gave is kept: not where somebody asked to forget."""
+    """Whether arguments and results of the turn's tools are kept: not if somebody asked to forget."""
     return not forgets(ended.material.steps)
 
 
@@ -63,14 +63,14 @@ def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[messa
     body, kept = step.body, _kept(ended)
     if isinstance(body, CallEnded):
         given = body.trust if isinstance(body, CallDone) else Trust.AGENT
-        trust = Trust(min(Trust.AGENT, given))  # it stays in view of later turns
+        trust = Trust(min(Trust.AGENT, given))  # later turns see it
         made = replace(_said(ended, "tool", body.text if kept else "", now), trust=trust)
         return [replace(made, tool_call_id=body.call, tool_name=body.name)]
     if not isinstance(body, Answered):
         return []
     if final:
         return _with_thought(_last(ended, now), step, kept=kept) if ended.text else []
-    if not body.calls:  # a final answer that was overtaken was never said
+    if not body.calls:  # a final answer that was overtaken was never sent
         return []
     rows = [_said(ended, "assistant", body.text, now)] if body.text else []
     silent = _said(ended, "assistant", "", now)
@@ -81,7 +81,7 @@ def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[messa
 
 
 def _with_thought(rows: list[messages.Said], step: Step, *, kept: bool) -> list[messages.Said]:
-    """The rows of an answer, of which the last has what the model thought and the size of what it was shown."""
+    """The rows of an answer; the last one has the model's reasoning and the size of its prompt."""
     if not isinstance(step.body, Answered) or not step.body.model or not rows:
         return rows
     thought = messages.Thought(step.at, step.body.reasoning if kept else "", step.body.sizes)
@@ -89,7 +89,7 @@ def _with_thought(rows: list[messages.Said], step: Step, *, kept: bool) -> list[
 
 
 def _last(ended: Ended, now: datetime) -> list[messages.Said]:
-    """What is said at last, in the place where it is; elsewhere than the turn was, with where it comes from."""
+    """The final answer in its place; if that is not the turn's place, with its origin."""
     turn = ended.material.turn
     rows = [_said(ended, "assistant", ended.text, now)]
     if ended.place != turn.place:
@@ -104,7 +104,7 @@ def _said(ended: Ended, role: messages.Role, text: str, now: datetime) -> messag
 
 
 def words_of(turn: Turn, speaker: str, text: str, now: datetime) -> messages.Said:
-    """What is said in a turn, as a row of its batch."""
+    """A text by a turn's agent, as a row of its batch."""
     return messages.Said(
         turn=turn.id,
         sequence=0,
@@ -122,7 +122,7 @@ def words_of(turn: Turn, speaker: str, text: str, now: datetime) -> messages.Sai
 
 
 def answer_row(turn: Turn, place: PlaceId, message: MessageId | None) -> outbox.NewRow:
-    """The row that says a turn's answer, without words yet."""
+    """The row of a turn's answer, without text yet."""
     return outbox.NewRow(
         f"turn/{turn.id}",
         place,
@@ -144,7 +144,7 @@ def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> No
 
 
 def answers(material: PromptInputs) -> str:
-    """The platform's id of the message that an answer refers to; an event of our own names one, or none."""
+    """The platform's id of the message that an answer replies to; an event of ours names one, or none."""
     newest = next((asked for asked in reversed(material.asked) if asked.message.deleted_at is None), None)
     if newest is None:
         return ""
@@ -154,10 +154,10 @@ def answers(material: PromptInputs) -> str:
 
 
 def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime, progress: bool = False) -> OutboxId | None:
-    """Make the preview row of a running turn, or the row that shows how far a group has come, or find the one it has.
+    """Create or find the preview row of a running turn, or (`progress`) the row with its group's progress.
 
-    None when the turn is over, and for an answer that is to be said under the agent's own name: the account's message
-    could not become it. No answer takes the place of `progress`: as a preview whose turn is over it is taken away.
+    None if the turn is over, or if the answer will be sent under the agent's own name, which the account's message
+    cannot become. No answer replaces a `progress` row: it is deleted like a preview whose turn is over.
     """
     turn = turns.get(tx, turn_id)
     if turn is None or turn.status != "running":
@@ -182,16 +182,16 @@ def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime, progress: b
 
 
 def preview_key(turn: int) -> str:
-    """The key of the outbox row that shows a turn's answer while it is written."""
+    """The key of the outbox row that shows a turn's growing answer."""
     return f"preview/{turn}"
 
 
 def name_of_speaker(rows: Rows, turn_id: TurnId) -> str:
-    """The name under which a turn's answer is said, where that is not the account's."""
+    """The name under which a turn's answer is sent, if not the account's."""
     turn = turns.get(rows, turn_id)
     return "" if turn is None else str(acting(rows, turn).config.get("show_name", ""))
 
 
 def progress_key(turn: int) -> str:
-    """The key of the outbox row that shows how far a group has come."""
+    """The key of the outbox row that shows a group's progress."""
     return f"progress/{turn}"

@@ -1,8 +1,8 @@
-"""Running one turn: look at the store, make one move, store what came of it, look again.
+"""Runs one turn: read the store, take one step, store the result, read again.
 
-Every model answer and every tool result is committed as it arrives. A tool that writes memory commits its
-effect and its result together. The last transaction writes the outbox rows, checks that nothing arrived or
-changed meanwhile, and marks the inbox rows done: before it nothing is said, after it nothing is asked again.
+Every model answer and every tool result is committed as it arrives. A tool that writes memory commits its effect and
+its result together. The last transaction writes the outbox rows, checks that nothing arrived or changed meanwhile, and
+marks the inbox rows done: nothing is sent before it, and nothing is asked again after it.
 """
 
 import asyncio
@@ -69,18 +69,18 @@ _RESERVE = commit_point("budget.reserve")
 _FINISH = commit_point("turn.finish")
 _CANCEL = commit_point("turn.cancel")
 _GIVE_UP = commit_point("turn.give_up_part")
-_MOST_REASONING = 20_000  # characters of it that are kept of an answer
+_MOST_REASONING = 20_000  # characters of an answer's reasoning that are stored
 
 _log = structlog.get_logger("bot.agents.turn")
 
 Ending: TypeAlias = bool
-"""True when the turn is over, False when it is to be looked at again."""
+"""True if the turn is over, False if it must be read again."""
 Standing: TypeAlias = tuple[PromptInputs, NextStep, bool]
-"""What a turn stands on; what it does next; whether the same speaker said more."""
+"""A turn's inputs, its next step, and whether the same speaker has written more."""
 
 
 def standing(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | None = None) -> Standing:
-    """How a turn stands, and what it does next; `agent` as it was read a moment ago, if it was.
+    """The state of a turn and its next step; `agent` if it was read just before.
 
     Raises KeyError when there is no turn of that id.
     """
@@ -92,13 +92,13 @@ def standing(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | None
 
 def _decided(rows: Rows, material: PromptInputs, max_steps: int) -> Standing:
     untouched = not changed(material) and any(asked.message.deleted_at is None for asked in material.asked)
-    said = not untouched and outbox.anything_said(rows, material.turn.id)  # what was said matters to changes alone
+    said = not untouched and outbox.anything_said(rows, material.turn.id)  # only matters if the messages changed
     move = next_step(material, said=said, max_steps=max_steps)
     return material, move, material.part is None and bool(arrivals(rows, material.claimed))
 
 
 class TurnRunner:
-    """One try at one turn; `seen` is how it stands, where that was read just before."""
+    """One attempt at one turn; `seen` is its state if it was read just before."""
 
     def __init__(
         self, database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl, seen: Standing | None = None
@@ -108,16 +108,16 @@ class TurnRunner:
         self._caller = Caller(database, turn_deps, self._run_part)
         self._turn = turn
         self._call: ModelCall | None = None
-        self._seen = seen  # how the turn stood when it was read last: spares a look
+        self._seen = seen  # the state as last read; saves a read
         self._control = control
 
     def _interrupt(self) -> None:
-        """Words of the turn changed: stop listening to the model and look again."""
+        """The turn's input changed: cancel the model call and look again."""
         if self._call is not None:
             self._call.interrupt()
 
     async def run(self) -> bool:
-        """Go on until the turn is over (True) or it is told to stop and a step is stored (False)."""
+        """Continue until the turn is over (True) or it is told to stop and a step is stored (False)."""
         with self._control.held(self._interrupt):
             return await self._run()
 
@@ -132,10 +132,10 @@ class TurnRunner:
             (material, move, more), self._seen = seen, None
             if self._control.stopping and not isinstance(
                 move, Finish
-            ):  # what is answered already is said before the end
+            ):  # an answer that is there is sent before stopping
                 break
             if material.turn.status != "running":
-                over = True  # ended by other hands: its person was erased
+                over = True  # ended from outside: its person was erased
                 break
             try:
                 if more and open_call(material) is None and await self._join(material):
@@ -149,7 +149,7 @@ class TurnRunner:
         return over
 
     async def _note_ran(self, material: PromptInputs) -> None:
-        """From here on the try counts, also if the process ends in it."""
+        """From here on the attempt counts, even if the process ends during it."""
         if self._control.ran or self._control.first:
             return
         self._control.ran = True
@@ -160,7 +160,7 @@ class TurnRunner:
         return standing(rows, self._turn, self._deps.limits.max_steps)
 
     async def _join(self, material: PromptInputs) -> bool:
-        """Take what was said meanwhile into the turn, unless it has come to its last step."""
+        """Add the speaker's later messages to the turn, unless it is at its last step."""
         if sum(isinstance(step.body, Answered) for step in material.steps) >= self._deps.limits.max_steps:
             return False
         now = self._deps.clock()
@@ -218,7 +218,7 @@ class TurnRunner:
             return await ask(replace(material, gathered=False), compactable=False)
 
     async def _gather(self, material: PromptInputs) -> PromptInputs:
-        """Read what only a model needs, where the beginning did not; what was asked is embedded, where that helps."""
+        """Read the inputs that only a model needs, unless they were read; embed the question if that helps."""
         if not material.gathered:
             material = await self._db.read(functools.partial(prompt.gather, material=material))
         if not (words := prompt.reminders(material)):
@@ -227,7 +227,7 @@ class TurnRunner:
         return await self._db.read(functools.partial(prompt.remind, material=material, meaning=meaning))
 
     async def _ask_within_budget(self, request: Request, material: PromptInputs) -> Ending:
-        """Ask the model as far as may be spent, and store what it answers."""
+        """Ask the model within the budget, and store its answer."""
         allowed = await self._allow(material, request)
         self._call = call = ModelCall(self._db, self._deps, self._control, material, allowed)
         try:
@@ -241,7 +241,7 @@ class TurnRunner:
         return False
 
     async def _allow(self, material: PromptInputs, request: Request) -> Allowed:
-        """What may be spent on this call, with that reserved."""
+        """What may be spent on this call, after reserving it."""
         kept, now, turn = self._deps.budgets, self._deps.clock(), material.turn
         if not kept.concerns(material.agent):
             return Allowed(BudgetLevel.FULL, material.agent)
@@ -269,7 +269,7 @@ class TurnRunner:
         body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown, thought, sizes)
 
         def work(tx: Tx) -> Standing | None:
-            if any(foreign_rows(material.history, material.agent.id)):  # what was read is still before its eyes
+            if any(foreign_rows(material.history, material.agent.id)):  # text from such sources is still in its prompt
                 turns.lower_trust(tx, turn, Trust.WEB)
             step = Step(turns.add_step(tx, turn, body, now), body, now)
             recalled = [each.entry.id for each in material.recalled]
@@ -277,7 +277,7 @@ class TurnRunner:
             facts.note_shown(tx, turn, material.known.ids)
             items.note_shown(tx, turn, material.known.projects.ids)
             voting = material.part is not None and material.part.kind in ("ballot", "choice")
-            if material.around is not None and not voting:  # who only votes has not acted on them
+            if material.around is not None and not voting:  # a voter has not acted on them
                 coordination.mark_read(tx, turn, [note.id for note in material.around.handoffs], now)
             if answer.model:
                 record(tx, turn, cost, now)
@@ -299,7 +299,7 @@ class TurnRunner:
         return self._seen is None
 
     def _said_of(self, trouble: tuple[str, str] | None, answer: Answer, material: PromptInputs) -> str:
-        """What is said: the answer, unless people have a model's trouble; they read no more of it than is set."""
+        """The text to send: the answer or, if a model had trouble in public, at most the configured apology."""
         if trouble is None or any(asked.message.trust is Trust.OWNER for asked in material.asked):
             return _explained(answer)
         if self._deps.apology is not None or material.turn.scope.audience == PUBLIC:
@@ -307,9 +307,9 @@ class TurnRunner:
         return answer.text or _("Sorry, I cannot answer this.")
 
     def _tell_owner(self, tx: Tx, trouble: tuple[str, str], said: str, now: datetime) -> None:
-        """Nobody else reads why no model answers: the owner does, once an hour for each kind of trouble.
+        """Tell the owner why no model answers, once an hour per kind of trouble; nobody else reads it.
 
-        Of what was said they read the apology that is set: any other answer may be about somebody's direct messages.
+        The notice quotes the configured apology only: any other answer may be about somebody's direct messages.
         """
         (kind, why), apology = trouble, self._deps.apology
         told = gettext_noop("No language model answers, and people now get no answer: {trouble}.")
@@ -323,9 +323,9 @@ class TurnRunner:
         notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", self._deps.redact(text), now)
 
     def _finished_or_standing(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> Standing | None:
-        """None when the answer that was just stored ended the turn, in the same unit; or how it stands now."""
+        """None if the stored answer ended the turn in the same unit; else the turn's new state."""
         most, turn = self._deps.limits.max_steps, material.turn
-        material = replace(material, gathered=False)  # the next call is shown what is there then
+        material = replace(material, gathered=False)  # the next call is shown the data of that time
         if messages.wordings(tx, [asked.message.id for asked in material.asked], turn.scope) == wordings(material):
             web = any(foreign_rows(material.history, material.agent.id))
             turn = replace(turn, trust=min(turn.trust, Trust.WEB)) if web else turn
@@ -343,7 +343,7 @@ class TurnRunner:
     # ------------------------------------------------------------------ ending
 
     def _to_shorten(self, text: str, material: PromptInputs) -> str:
-        """Why the model is to say it shorter; empty when it is short enough, or was asked already."""
+        """Why the model must shorten its answer; empty if it is short enough, or was asked before."""
         place = heard_at(self._deps, material.turn)
         return "" if _was_shortened(material) else self._deps.too_long(place_source(place), text)
 
@@ -358,7 +358,7 @@ class TurnRunner:
             turns.require_current(tx, turn)
             fresh = prompt.look(tx, turn, material.agent)
             if wordings(fresh) != wordings(material):
-                return False  # changed in the last moment: the next look decides
+                return False  # changed in the last moment: the next read decides
             answers = sum(isinstance(step.body, Answered) for step in material.steps)
             if answers < self._deps.limits.max_steps and join_arrivals(tx, turn, now):
                 return False
@@ -401,15 +401,14 @@ class TurnRunner:
 
 
 def _was_shortened(material: PromptInputs) -> bool:
-    """Whether the model was asked to say it shorter, or has no step left for that."""
+    """Whether the model was asked to shorten its answer, or has no step left for that."""
     return any(isinstance(step.body, Note) and step.body.shorten for step in material.steps)
 
 
 async def run_part(database: Database, turn_deps: TurnDeps, turn: TurnId, seconds: float, control: TurnControl) -> bool:
-    """Run a member's turn to its end; False when it was stopped before.
+    """Run a member's turn to its end; False if it was stopped before.
 
-    It ends as failed when it takes longer than `seconds` of this process, or fails: what asked for it decides what
-    follows.
+    It ends as failed if it fails or takes longer than `seconds` in this process; the requester decides what follows.
     """
     member = await database.read(lambda rows: member_of(rows, turn))
     told = replace(turn_deps, watch=functools.partial(_tell_of_part, turn_deps, turn))
@@ -445,21 +444,21 @@ async def _run_to_end(
 
 
 def _tell_of_part(turn_deps: TurnDeps, turn: TurnId, event: events.TurnEvent) -> None:
-    """Those who watch hear of a member's part as such: nothing of it is an answer to anybody yet."""
+    """Report events of a member's part as such: nothing of it is an answer to anybody yet."""
     turn_deps.watch(events.OfMember(turn, event.place, event))
 
 
 def _is_given_up(answer: Answer, material: PromptInputs, allowed: Allowed) -> bool:
-    """Whether the offline model stands in for a member's own, so that there is no result to hand on."""
+    """Whether the offline model replaced a member's own, so that there is no result to pass on."""
     stands_in = answer.degraded or allowed.agent.model != material.agent.model
     in_group = material.part is not None and material.part.kind in REQUIRED_PARTS
     return in_group and answer.model == OFFLINE and bool(stands_in)
 
 
 def _trouble(answer: Answer, material: PromptInputs) -> tuple[str, str] | None:
-    """Of what kind the trouble is for which no language model answered, and in words; None without any.
+    """The kind and description of the trouble because of which no language model answered; None without any.
 
-    Where the owner alone hears the answer, it says so itself.
+    If the owner alone reads the answer, the answer itself says it.
     """
     if material.turn.scope.audience == OWNER:
         return None
@@ -472,7 +471,7 @@ def _trouble(answer: Answer, material: PromptInputs) -> tuple[str, str] | None:
 
 
 def _explained(answer: Answer) -> str:
-    """The answer's text, saying so when the provider cut or withheld it."""
+    """The answer's text, with a note if the provider cut or withheld it."""
     if answer.finish == "filter" and not answer.text and not answer.calls:
         return _("The language model's provider withheld the answer to this.")
     if answer.finish == "length" and answer.text and not answer.calls:

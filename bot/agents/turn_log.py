@@ -1,6 +1,6 @@
-"""A finished turn in the system's logs: which tools were used and how that went, and what happened beside messages.
+"""Writes a finished turn to the system logs: used tools with their results, and events besides messages.
 
-Names and outcomes alone. What a call was given and what came of it are words, which the transcript keeps and forgets.
+Only names and outcomes: arguments and results are people's words, which the transcript keeps and erases.
 """
 
 import json
@@ -25,7 +25,7 @@ from texts import gettext_lazy, gettext_noop, ngettext_lazy
 
 
 def write(tx: Tx, material: PromptInputs, now: datetime, policy: CheckpointPolicy, tools: Collection[str]) -> None:
-    """Add what the turn did and met to its logs; inside the transaction that ends it. `tools` are those it has."""
+    """Add the turn to its logs, inside the transaction that ends it. `tools` are those it has."""
     turn = material.turn
     logged = Logged(material.agent.id, turn.scope.audience, turn.id, policy)
     append_log(tx, TOOLS, logged, _used(material, tools), now)
@@ -34,7 +34,7 @@ def write(tx: Tx, material: PromptInputs, now: datetime, policy: CheckpointPolic
 
 
 def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None:
-    """Write into the activity that a turn was given messages, and read the files that came with them."""
+    """Record in the activity log that a turn got messages, and read their files."""
     given = list(rows)
     activity.note_received(tx, turn, [row.message for row in given if row.message is not None], now)
     came = [row.payload for row in given if isinstance(row.payload, Brought)]
@@ -64,16 +64,16 @@ class Use:
 
     @property
     def details(self) -> dict[str, Any]:
-        """By which its arguments and result are found in the conversation, and how long it took."""
+        """Identifies the call in the conversation, and says how long it took."""
         return {"call": self.call.id, "seconds": round(self.seconds, 2)}
 
 
 def note_tool(tx: Tx, turn: Turn, tools: Collection[str], use: Use, now: datetime) -> None:
-    """Write into the activity that a tool was used and how long that took, by names alone."""
+    """Record in the activity log that a tool was used and how long that took; names only."""
     call, worked = use.call, use.worked
     if call.name == MORE_TOOLS:
         return
-    # A call that failed may name anything as its tool or operation, also what somebody said.
+    # A failed call may have any text as its tool or operation, even a person's words.
     name = call.name if worked or call.name in tools else "unknown tool"
     operation = _operation(call.arguments) if worked else None
     words = gettext_lazy("used {tool}", tool=f"{name} ({operation})" if operation else name)
@@ -86,7 +86,7 @@ def note_tool(tx: Tx, turn: Turn, tools: Collection[str], use: Use, now: datetim
 
 
 def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: datetime) -> None:
-    """Write into the activity in which folders a call looked or wrote; what the files are called is not noted."""
+    """Record in the activity log in which folders a call read or wrote; file names are not recorded."""
     call = use.call
     for folder in folders:
         operation = _operation(call.arguments) or "search"
@@ -101,7 +101,7 @@ def _used(material: PromptInputs, tools: Collection[str]) -> Iterator[dict[str, 
     operations = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
     for body in bodies:
         if isinstance(body, CallDone | CallFailed) and body.name != MORE_TOOLS:
-            # A call that failed may name anything as its tool or operation, also what somebody said.
+            # A failed call may have any text as its tool or operation, even a person's words.
             name = body.name if body.ok or body.name in tools else "unknown tool"
             operation = _operation(operations.get(body.call, "")) if body.ok else None
             yield {"tool": name, "operation": operation, "worked": body.ok}

@@ -1,1 +1,1 @@
-"""What runs while the service runs: router, conversations, deliveries and their supervisor."""
+"""The long-running parts of the service: router, conversations, deliveries and their supervisor."""

@@ -1,4 +1,4 @@
-"""From a notification of a source to an arrival of the inbox."""
+"""Converts a source's notifications to arrivals for the inbox."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,13 +18,13 @@ from memory.store.ids import GroupId
 from sources.base import Kind, Notification
 from sources.text import one_line
 
-_EXCERPT = 80  # characters of our message that a reaction is told with
+_EXCERPT = 80  # characters of our message that a reaction quotes
 
 
 def to_arrival(notification: Notification, group: GroupId) -> Arrival:
-    """A notification as the inbox stores it: its text apart from the rest, so that an edit finds one copy."""
+    """A notification as the inbox stores it: its text is stored once, apart from the rest, for edits."""
     place, speaker = notification.place, notification.speaker
-    bindings = () if place.kind == "direct" else place.bindings  # those of direct messages name their person
+    bindings = () if place.kind == "direct" else place.bindings  # those of direct messages identify the person
     answerable = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
     return Arrival(
         source=notification.source,
@@ -52,7 +52,7 @@ def to_arrival(notification: Notification, group: GroupId) -> Arrival:
 
 
 ByState: TypeAlias = Callable[[Rows, Arrival], GroupId | None]
-"""Which group is there for how the person of a message is now; None when the usual one answers."""
+"""Returns the group for a person's current state; None when the usual group answers."""
 
 
 def no_states(_rows: Rows, _arrival: Arrival) -> GroupId | None:
@@ -60,7 +60,7 @@ def no_states(_rows: Rows, _arrival: Arrival) -> GroupId | None:
 
 
 def settled(rows: Rows, arrival: Arrival, notification: Notification, by_state: ByState) -> Arrival:
-    """An arrival with the group that answers it for how its person is; as it is where somebody is named to answer."""
+    """The arrival with the group for its person's state; unchanged if the message names who is to answer."""
     if arrival.group is None or arrival.person is None or arrival.kind != Kind.MESSAGE or notification.to:
         return arrival
     group = by_state(rows, arrival)
@@ -80,7 +80,7 @@ def _payload(notification: Notification) -> Brought:
 
 
 def with_reaction(rows: Rows, arrival: Arrival) -> Arrival:
-    """A reaction as the transcript has it: to which of our messages it was; anything else as it is."""
+    """A reaction with a quote of our message that it belongs to; anything else unchanged."""
     if arrival.kind != Kind.REACTION:
         return arrival
     row = outbox.said_by_us(rows, arrival.source, arrival.subject)
@@ -89,9 +89,9 @@ def with_reaction(rows: Rows, arrival: Arrival) -> Arrival:
 
 
 def ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
-    """Let an agent store anew what an edit took away; whether it was asked just now.
+    """Ask an agent to store again what an edit removed; returns whether it was asked.
 
-    The words are read from the message when the agent is asked, so that a later edit or deletion is followed too.
+    The text is read from the message when the agent is asked, so that later edits and deletions count, too.
     """
     edited, ask = messages.of_id(tx, follow_up.message), follow_up.ask
     if isinstance(ask, Unreadable):
@@ -113,7 +113,7 @@ def ask_again(tx: Tx, follow_up: FollowUp, now: datetime) -> bool:
 
 
 def without_secrets(notification: Notification, redact: Callable[[str], str]) -> Notification:
-    """What happened, without the values of loaded secrets in any words of it: they are stored and shown nowhere."""
+    """The notification without values of loaded secrets in its text: they are stored and shown nowhere."""
     said, quoted = notification.speaker, notification.quoted
     return replace(
         notification,

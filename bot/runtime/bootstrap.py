@@ -1,4 +1,4 @@
-"""The constellation of the configuration: made or found, with its agents, blocks, groups and who answers where."""
+"""Creates or finds the configured constellation with its agents, blocks, groups and routing."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ from memory.store.ids import AgentId, GroupId, PersonId
 from sources.base import Place
 
 EVERYWHERE_ELSE = "default"
-"""Among what was decided by command: who answers where nothing is said of any binding."""
+"""The key, among routing set by command, for places without a rule of their own."""
 
 _SEED = commit_point("constellation.seed")
 _COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "blocks"}
@@ -40,24 +40,23 @@ _COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "
 
 @dataclass(frozen=True)
 class RoutingTable:
-    """Which group answers a message: the one that it speaks to by name, else the one that has a keyword of it, else
-    (`by_state`) the one that is there for how its person is, else
-    that of the first of the place's bindings of which anything is said, else the default. Where "@name" is an agent who
-    is not in that group, it is one that this agent speaks in.
+    """Which group answers a message: the one that it names, else the one with a keyword in it, else (`by_state`) the
+    one for its person's state, else that of the place's first binding with a rule, else the default. If "@name" is an
+    agent outside that group, a group in which this agent speaks.
 
-    What was decided by command wins over what is configured for the same binding; it changes while the service runs.
+    Routing set by command takes precedence over the configuration and changes while the service runs.
     """
 
     places: dict[str, GroupId]
     default: GroupId
     decided: dict[str, GroupId] = field(default_factory=dict)
     groups: list[Group] = field(default_factory=list)
-    """With the names and keywords that bring messages to them, kept as the store has them (`heed`)."""
+    """With the names and keywords that address them; `heed` reloads them from the store."""
     names: dict[str, AgentId] = field(default_factory=dict)
-    """Agents, kept alike."""
+    """Agents by name, reloaded likewise."""
 
     def heed(self, rows: Rows) -> None:
-        """Take over names and keywords of groups, and names of agents, as they are now."""
+        """Reload names and keywords of groups, and names of agents."""
         self.groups[:] = agents.groups(rows)
         self.names.clear()
         self.names.update({agent.name: agent.id for agent in agents.agents(rows)})
@@ -72,7 +71,7 @@ class RoutingTable:
         return self._with_the_named(text, chosen) if "@" in text and len(self.groups) > 1 else chosen
 
     def by_state(self, rows: Rows, said: Arrival, selves: Selves) -> GroupId | None:
-        """The group that is there for how who said something is now; None when the words say who is to answer."""
+        """The group for the current state of a message's person; None when the message names who is to answer."""
         there = [group for group in self.groups if group.states]
         if not there or said.person is None or self._called(said.text) or signed(said.text, list(self.names)):
             return None
@@ -80,7 +79,7 @@ class RoutingTable:
         return group_for(rows, there, selves(said.person), scope, said.at)
 
     def _with_the_named(self, text: str, chosen: GroupId) -> GroupId:
-        """The chosen group, unless an agent is spoken to who does not speak there but does in another."""
+        """The chosen group, unless the message names an agent that speaks only in another one."""
         spoken = signed(text, list(self.names))
         if len(spoken) != 1:
             return chosen
@@ -101,19 +100,19 @@ class RoutingTable:
 
 
 async def configured_constellation(config: Config, constellations: Constellations, owner: PersonId) -> Constellation:
-    """The constellation that is configured, made where it is not there, with the places that the file gives to it."""
+    """The configured constellation, created if missing, with the places that the file assigns to it."""
     found = await constellations.ensure(config.constellation.name, owner)
     await constellations.configure(sorted({place for group in config.groups for place in group.places}), found.id)
     return found
 
 
 async def seeded_routing(config: Config, database: Database, clock: Clock) -> RoutingTable:
-    """Make sure that the agents and groups exist that the configuration names; who answers where then."""
+    """Create missing agents and groups of the configuration; returns the routing."""
     return await database.write(_SEED, lambda tx: _seed(tx, config, clock))
 
 
 def known_routing(rows: Rows, config: Config) -> RoutingTable:
-    """Who answers where, as the database stands."""
+    """The routing from the database and the configuration."""
     groups = {group.name: group.id for group in agents.groups(rows)}
     places = {place: groups[each.name] for each in config.groups if each.name in groups for place in each.places}
     usual = groups.get(config.default_group.name, next(iter(groups.values()), GroupId("")))
@@ -141,7 +140,7 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> RoutingTable:
 
 
 def _common(rows: Rows, block: CommonBlock) -> Common:
-    """A block of the constellation as its row keeps it: agents by id. Raises ConfigError."""
+    """A block of the constellation in stored form, with agents by id. Raises ConfigError."""
     known = {agent.name: agent.id for agent in agents.every_agent(rows)}
     if missing := [name for name in block.permissions if name not in known]:
         there, key = ", ".join(known), f'constellation.blocks["{block.label}"].permissions'
@@ -152,7 +151,7 @@ def _common(rows: Rows, block: CommonBlock) -> Common:
 
 
 def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
-    """Make a group as its table in the configuration says, or let one of that name be so. Raises ConfigError."""
+    """Create a group from its table in the configuration, or update the one of that name. Raises ConfigError."""
     known = {agent.name: agent.id for agent in agents.every_agent(tx)}
     if missing := [name for name in settings.names if name not in known]:
         there = ", ".join(known)
@@ -171,7 +170,7 @@ def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
 
 
 def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
-    """A group as its row keeps it: agents by id."""
+    """A group in stored form, with agents by id."""
     members = tuple(
         Member(ids[each.agent], each.role, each.domain, each.capabilities, each.model) for each in settings.members
     )
@@ -189,7 +188,7 @@ def _group(settings: GroupSettings, ids: Mapping[str, AgentId]) -> Group:
 
 
 def group_section(rows: Rows, group: Group, answering: RoutingTable) -> dict[str, Any]:
-    """A group of the database as the table that makes it, with where it answers as decided by file and command."""
+    """The configuration table that would create a stored group, with its places from file and commands."""
     said = {**answering.places, **answering.decided}
     elsewhere = answering.decided.get(EVERYWHERE_ELSE, answering.default)
     names = {agent.id: agent.name for agent in agents.every_agent(rows)}
@@ -208,16 +207,16 @@ def group_section(rows: Rows, group: Group, answering: RoutingTable) -> dict[str
 
 
 def _member_section(name: str, member: Member) -> dict[str, Any] | str:
-    """A member as its table, or as its name where that says it all."""
+    """A member as its table, or just its name if that is enough."""
     said = {"role": member.role, "domain": member.domain, "capabilities": member.capabilities, "model": member.model}
     others = {key: value for key, value in said.items() if value and (key, value) != ("role", "regular")}
     return {"agent": name, **others} if others else name
 
 
 def require_standing(rows: Rows, config: Config, answering: RoutingTable, wanted: Sequence[GroupSettings] = ()) -> None:
-    """Raise ConfigError when the agents and groups of the database cannot stand together under that configuration.
+    """Raise ConfigError if the stored agents and groups do not fit the configuration.
 
-    Groups of `wanted` count as their tables say: where they answer is written after them.
+    Groups in `wanted` count with their new tables; their places are written afterward.
     """
     named = {group.name: group for group in wanted}
     default = next((group.name for group in wanted if group.default), None)
@@ -240,7 +239,7 @@ def _standing(agent: Agent) -> AgentSettings:
 
 
 def _show_names(tx: Tx, now: datetime, *, shown: bool) -> None:
-    """Whether agents speak under their own names is a setting of the service, so the file's word holds for all."""
+    """Apply the file's setting whether agents speak under their own names to all of them."""
     for agent in agents.every_agent(tx):
         name = agent.name if shown else ""
         if agent.config.get("show_name", "") != name:
@@ -248,9 +247,9 @@ def _show_names(tx: Tx, now: datetime, *, shown: bool) -> None:
 
 
 def _renew_tools(tx: Tx, config: Config, now: datetime) -> None:
-    """Let who has every tool have those that this version brings.
+    """Give the tools that this version adds to every agent that has all tools.
 
-    A list that stands in the file is an agent's own, also where it is the same as an earlier version's usual one.
+    A list in the file is the agent's own, even if it equals the default of an earlier version.
     """
     own = {each.name: each.tools for each in config.agents if "tools" in each.model_fields_set}
     for agent in agents.every_agent(tx):
@@ -261,7 +260,7 @@ def _renew_tools(tx: Tx, config: Config, now: datetime) -> None:
 
 
 def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:
-    """An agent as its table in the configuration says; what has no column of its own goes into `config`."""
+    """An agent from its table in the configuration; settings without a column of their own go into `config`."""
     said = settings.model_dump(mode="json", exclude=_COLUMNS)
     others = {key: value for key, value in said.items() if value not in (None, "", [])}
     return Agent(
@@ -282,7 +281,7 @@ def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:
 
 
 def agent_section(agent: Agent) -> dict[str, Any]:
-    """The same the other way round: the table that makes such an agent, as plain data."""
+    """The inverse: the configuration table that would create such an agent, as plain data."""
     others = {key: value for key, value in agent.config.items() if key not in ("blocks", "show_name")}
     said = {"description": agent.description, "model": agent.model}
     return {
@@ -303,6 +302,6 @@ def _without_defaults(block: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _block(block: BlockSettings) -> dict[str, Any]:
-    """A block as an agent's row keeps it; one that is a plain text as it always was."""
+    """A block as stored in an agent's row; a plain text keeps its old form."""
     kept = block.model_dump(mode="json", exclude={"shape", "template", "values", "permissions"})
     return kept if block.shape == TEXT else kept | {"schema": dump_schema(block.shape), "values": dict(block.values)}

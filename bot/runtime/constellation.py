@@ -1,7 +1,7 @@
-"""The runtime of one open constellation: its database, who answers where, its workers and its background work.
+"""The runtime of one open constellation: its database, routing, workers and background work.
 
-Nothing of another constellation can be reached from here. It is made by composition, begun when it is opened, and
-closed when nothing is left to be done in it (`bot.runtime.open_constellations`).
+Nothing here can reach another constellation. It is created by composition, started when it is opened, and closed when
+it has nothing left to do (`bot.runtime.open_constellations`).
 """
 
 import asyncio
@@ -40,18 +40,18 @@ _ACCEPT = commit_point("inbox.accept")
 _PREVIEW = commit_point("outbox.preview")
 _RELEASE = commit_point("outbox.release")
 
-_STORE_AGAIN = (1.0, 5.0, 20.0)  # seconds before each further try to store what could not be stored
-_FOLLOW_SECONDS = 1.0  # between looks at what is to be tried again
+_STORE_AGAIN = (1.0, 5.0, 20.0)  # seconds before each retry of storing a message
+_FOLLOW_SECONDS = 1.0  # between checks for retries that are due
 
 _log = structlog.get_logger("bot.runtime.constellation")
 
 ChooseGroup: TypeAlias = Callable[[Place, str], GroupId]
-"""Which group answers what is said in a place; the words are empty where nobody said any."""
+"""Returns the group that answers in a place; the text is empty for events without one."""
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What constellations of one service share: how messages come in, and who runs the work."""
+    """What all constellations of the service share: the intake of messages, and the workers."""
 
     patience: Callable[[str], Patience]
     gate: Gate
@@ -61,19 +61,19 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class Answering:
-    """How a constellation answers: which group, with what, and where its owner is told things."""
+    """How a constellation answers: which group, with which dependencies, and where its owner gets notices."""
 
     choose: ChooseGroup
     turn_deps: TurnDeps
     notices: Notices
     endpoints: Mapping[str, Endpoint]
-    """Who speaks, by source."""
+    """The endpoints that send messages, by source."""
     by_state: ByState = no_states
     origin: str = ""
-    """Its id, where it is not the configured one."""
+    """The constellation's id, unless it is the configured one."""
 
     def group_of(self, notification: Notification) -> GroupId:
-        """Who is to answer: the group that is talked to by name, else the one of the place."""
+        """The group that is to answer: the one that the notification names, else that of the place."""
         if notification.to:
             return GroupId(notification.to)
         return self.choose(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
@@ -100,10 +100,10 @@ class ConstellationRuntime:
         self._intake = surroundings.intake
         self._background: dict[str, Work] = {}
         self._later: dict[PlaceId, tuple[datetime, str]] = {}
-        """What waits for so long that nobody stands by: when each place is to be looked at again, and its source."""
+        """Work that is due so late that no worker waits for it: for each place, when to look again, and its source."""
         self._late = LateArrivals()
         self._following = False
-        """Whether something that follows an edit or a deletion is tried again."""
+        """Whether a follow-up of an edit or deletion is being retried."""
         self._working: set[asyncio.Task[None]] = set()
         self._lasting: set[asyncio.Task[None]] = set()
 
@@ -114,18 +114,18 @@ class ConstellationRuntime:
     # ------------------------------------------------------------------ its life
 
     def keep(self, name: str, work: Work) -> None:
-        """Have something go on in the background for as long as this is open, from `begin` on."""
+        """Run work in the background while the constellation is open, from `begin` on."""
         self._background[name] = work
 
     async def begin(self) -> None:
-        """Take up what was left by the last run, and begin what goes on in the background."""
+        """Resume the last run's unfinished work, and start the background work."""
         for name, work in self._background.items():
             self._spawn(name, work, self._lasting, halts=False)
         await self._follow(started=True)
         await self._take_up()
 
     async def close(self) -> None:
-        """End all that runs here; its rows are taken up when it is opened again."""
+        """Stop everything here; unfinished rows are resumed when it is opened again."""
         ending = (*self._working, *self._lasting)
         for task in ending:
             task.cancel()
@@ -133,23 +133,23 @@ class ConstellationRuntime:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is done here that closing would cut off."""
+        """Whether closing would interrupt nothing."""
         return not self._working
 
     @property
     def unfinished(self) -> bool:
-        """Whether a turn or a delivery is under way."""
+        """Whether a turn or a delivery is in progress."""
         return bool(self.conversations) or any(not delivery.waiting for delivery in self._deliveries.values())
 
     def stop_turns(self) -> None:
-        """Let each turn return at its next stored step."""
+        """Make each turn return at its next stored step."""
         for conversation in self.conversations.values():
             conversation.stop()
 
     # ------------------------------------------------------------------ what others ask for
 
     def resume(self) -> None:
-        """Something was queued by other hands than a turn's: see to whatever waits."""
+        """Something other than a turn queued work: handle whatever waits."""
         self._spawn(f"take up {self.id}", self._take_up)
 
     def answer(self, place: PlaceId, group: GroupId) -> None:
@@ -160,20 +160,20 @@ class ConstellationRuntime:
             self._spawn(f"conversation {self.id} {place} {group}", run)
 
     def moved(self, turns: Collection[TurnId]) -> None:
-        """Other hands ended these turns or began them again: they look again, and so does whatever waits."""
+        """These turns were ended or restarted from outside: make them reload, and handle whatever waits."""
         for conversation in self.conversations.values():
             for turn in turns:
                 conversation.changed(turn)
 
     def ring(self) -> None:
-        """Look at each place again for which something had to wait until now."""
+        """Check each place whose waiting time is over."""
         for place, (due, source) in list(self._later.items()):
             if due <= self.turn_deps.clock():
                 del self._later[place]
                 self._deliver(place, source)
 
     async def delivered(self, place: PlaceId) -> None:
-        """Wait until nothing is left to be sent to a place, or it has to wait for another time."""
+        """Wait until nothing is left to send to a place, or the rest has to wait."""
         while found := await self.database.read(lambda rows: outbox.standing(rows, place)[0]):
             delivery, due = self._deliveries.get(place), found[0].next_attempt_at
             if (delivery is not None and delivery.waiting) or (due is not None and due > self.turn_deps.clock()):
@@ -183,12 +183,12 @@ class ConstellationRuntime:
             await self._workers.settled.wait()
 
     async def showing(self, turn: TurnId, place: PlaceId) -> bool:
-        """Words of a turn's answer are about to be shown there; False when they are not to be."""
+        """The text of a turn's answer is about to be shown; False if it must not be."""
         found = [conversation for (of, _group), conversation in self.conversations.items() if of == place]
         return any([await each.showing(turn) for each in found])
 
     async def preview(self, turn: TurnId, place: PlaceId, text: str, progress: bool = False) -> str:
-        """Show the beginning of an answer, or how far a group has come; the message's id, empty when it failed."""
+        """Show the beginning of an answer, or a group's progress; returns the message's id, empty if that failed."""
         if not any(of == place for of, _group in self.conversations):
             return ""
         now = self.turn_deps.clock()
@@ -203,7 +203,7 @@ class ConstellationRuntime:
             await self._workers.settled.wait()
 
     async def reachable(self, place: PlaceId) -> None:
-        """A place that could not be reached can be now: send what waits for it."""
+        """An unreachable place is reachable again: send what waits for it."""
         await self.database.write(_RELEASE, lambda tx: outbox.release(tx, place))
         for source in await self.database.read(lambda rows: [s for s, p in outbox.open_places(rows) if p == place]):
             self._deliver(place, source)
@@ -211,7 +211,7 @@ class ConstellationRuntime:
     # ------------------------------------------------------------------ intake
 
     async def accept(self, found: Sequence[Notification]) -> None:
-        """Store them, all or none. What cannot be stored is tried again by itself, also where the file is shut."""
+        """Store notifications, all or none. Failures are retried one by one, even after the constellation is closed."""
         if not (found := [each for each in found if not self._late.follows(each)]):
             return
         try:
@@ -221,7 +221,7 @@ class ConstellationRuntime:
                 _log.warning("batch_not_stored", count=len(found), exc_info=True)
                 for notification in found:
                     await self.accept([notification])
-                self.resume()  # some may have been stored by the first try, and then wait
+                self.resume()  # the first try may have stored some, which now wait
                 return
             _log.exception("not_stored", source=found[0].source, external_id=found[0].external_id)
             self._late.add(found[0])
@@ -229,10 +229,10 @@ class ConstellationRuntime:
             self._spawn(f"notification {self.id} {found[0].external_id}", again, halts=False)
 
     async def _accept_later(self, notification: Notification) -> None:
-        """Try one that could not be stored some more times, or give it up; then take in what changed it meanwhile."""
+        """Retry storing a notification a few times, or give it up; then accept the edits that waited for it."""
         if not await self._stored_at_last(notification):
             await tell_lost(self.database, self.notices, notification, self.turn_deps.clock())
-        self.resume()  # it may have been stored by the first try, and then waits
+        self.resume()  # an earlier try may have stored it, so it may wait
         await self.accept(self._late.pop(notification))
 
     async def _stored_at_last(self, notification: Notification) -> bool:
@@ -249,7 +249,7 @@ class ConstellationRuntime:
         return False
 
     async def _accept(self, found: Sequence[Notification]) -> None:
-        """Store them; while the database refuses, keep them and try again. Whatever else is wrong passes on."""
+        """Store notifications; while the database refuses, keep and retry them. Other errors are raised."""
         found = [without_secrets(each, self.turn_deps.redact) for each in found]
         heard = [replace(each, place=self._gate.heard_by(each.place)) for each in found]
         arrivals = [to_arrival(notification, self._answering.group_of(notification)) for notification in heard]
@@ -271,9 +271,9 @@ class ConstellationRuntime:
         begun = asked - self.conversations.keys()
 
         def store() -> Awaitable[tuple[list[Accepted | None], bool]]:
-            """Conversations that rest begin their turns in the same commit; the others are told when it is over.
+            """Idle conversations begin their turns in the same commit; the others are woken after it.
 
-            So are all where something was changed: they read nothing that is still to be taken out of memory.
+            After an edit or deletion all are woken later, so that no turn reads what is still to be erased.
             """
             stored = self.database.submit(_ACCEPT, take, durable=True)
             for place, group in begun:
@@ -290,10 +290,10 @@ class ConstellationRuntime:
             self.resume()
 
     def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
-        """Take an arrival in; of somebody who is not to be heard no more than how far the place was read."""
+        """Accept an arrival; for a person who opted out, only record how far the place was read."""
         if arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
             if self._gate.deaf(arrival.source):
-                return None  # not even how far the place was read: it is read from there when the source is resumed
+                return None  # without moving the cursor: a resumed source reads from there
             if arrival.kind == Kind.PASSED or self._gate.withheld(arrival.person, arrival.at):
                 inbox.note_place(tx, arrival, now)
                 return None
@@ -308,7 +308,7 @@ class ConstellationRuntime:
             self.answer(row.place, row.group)
 
     async def _follow(self, *, started: bool = False) -> None:
-        """Do what follows edits and deletions; what fails is tried again beside everything else."""
+        """Handle the follow-ups of edits and deletions; failures are retried in the background."""
         deps = self.turn_deps
         done = await followed(self.database, deps.clock, deps.redact, self.notices, started=started)
         if not done and not self._following:
@@ -319,7 +319,7 @@ class ConstellationRuntime:
 
     async def _follow_later(self, *, started: bool) -> None:
         try:
-            self._following = True  # it may have been begun again
+            self._following = True  # it may be a restart
             if started:
                 await take_up_follow_ups(self.database, self.turn_deps.clock())
             while await follow(self.database, self.turn_deps.clock, self.turn_deps.redact, self.notices):
@@ -371,7 +371,7 @@ class ConstellationRuntime:
         try:
             await until_stored(f"conversation {place}", conversation.run, self._workers.unstored)
         except Exception:
-            self.resume()  # what it had stored may wait to be delivered
+            self.resume()  # rows that it stored may wait for delivery
             raise
         finally:
             del self.conversations[place, group]
@@ -381,7 +381,7 @@ class ConstellationRuntime:
             self.answer(place, group)
 
     def _see_to(self, places: OpenPlaces, conversations: Written) -> None:
-        """Wake a delivery where something is to be sent, a conversation where agents wrote: a turn may do both."""
+        """Wake the deliveries and conversations with waiting rows: a turn may leave both."""
         for source, place in places:
             self._deliver(place, source)
         for place, group in conversations:
@@ -404,7 +404,7 @@ class ConstellationRuntime:
         delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps)
 
         async def run() -> None:
-            """What must wait for long is looked at again when its time has come."""
+            """Check again the work that was postponed for long when it is due."""
             if (due := await delivery.run()) is not None:
                 self._later[place] = due, source
 

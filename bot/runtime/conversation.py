@@ -1,7 +1,7 @@
 """A conversation: one group in one place. Its rows are answered in order, one turn at a time.
 
-This is one of the three borders where any exception is caught: whatever goes wrong in a turn is written to its
-inbox rows and tried again, later, and at last given up with a word to the owner.
+This is one of the three places where any exception is caught: a failed turn's error is written to its inbox rows, which
+are retried later and finally given up with a notice to the owner.
 """
 
 import asyncio
@@ -46,20 +46,20 @@ _BURY = commit_point("turn.bury")
 _SPARE = commit_point("turn.spare")
 
 GIVEN_UP = gettext_noop("I am sorry. I tried several times but could not answer that. Please send it again.")
-"""Said to who asked when a message is given up."""
-_COMPARES = "dynamic"  # the pattern of groups that may choose by what their members know (`likeness`)
-_LISTEN_SECONDS = 300.0  # a member that listens keeps the conversation from nobody for longer
+"""What the person is told when their message is given up."""
+_COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`likeness`)
+_LISTEN_SECONDS = 300.0  # how long a listening member may keep the conversation busy
 
 _log = structlog.get_logger("bot.runtime.conversation")
 
 
 @dataclass(frozen=True)
 class Patience:
-    """How often a row is tried and how long between: seconds by attempt, the last one repeated.
+    """How often a row is tried, and the seconds between attempts (by attempt; the last one repeats).
 
-    `merge` is the silence in seconds that ends a burst of one person, `merge_most` the longest wait for it; without it
-    a turn begins at once, and what is added before its answer is shown joins it. `streams` says that people read an
-    answer as it is written.
+    `merge` is the silence in seconds that ends a person's burst of messages, `merge_most` the longest wait for it; with
+    `merge` 0 a turn begins at once, and messages before its answer join it. `streams`: people see an answer while it is
+    written.
     """
 
     attempts: int = 5
@@ -71,27 +71,27 @@ class Patience:
 
 
 OpenPlaces: TypeAlias = Sequence[tuple[str, PlaceId]]
-"""Source and id of the places in which something waits to be said."""
+"""Source and id of the places with rows to send."""
 Written: TypeAlias = Sequence[tuple[PlaceId, GroupId]]
-"""Conversations in which something waits that agents wrote."""
+"""Conversations with waiting messages by agents."""
 
 
 @dataclass(frozen=True)
 class _Ahead:
-    """What waits: the oldest row of the conversation, what there is for others to do, and whether to compare."""
+    """What waits: the oldest row of the conversation, work for others, and whether to compare meanings."""
 
     head: InRow | None
     places: OpenPlaces = ()
     conversations: Written = ()
     compare: bool = False
     listening: TurnId | None = None
-    """The turn of a member who has still to listen, where nobody waits for an answer."""
+    """The turn of a member that still has to listen; only set if nobody waits for an answer."""
     begun: Begun | None = None
-    """Its turn, if that was begun in the same commit."""
+    """The row's turn, if it was begun in the same commit."""
 
 
 class ConversationWorker:
-    """Runs the turns of one conversation while rows wait in it; `run` returns when none does."""
+    """Runs the turns of one conversation while rows wait in it; `run` returns when none do."""
 
     def __init__(
         self,
@@ -111,12 +111,12 @@ class ConversationWorker:
         self._control: TurnControl | None = None
         self._turn: TurnId | None = None
         self._counted: TurnId | None = None
-        """A turn whose try was counted and came to nothing because the database took no writes."""
-        self.woken = asyncio.Event()  # a row arrived since it looked last for what waits
+        """A turn whose counted attempt came to nothing because the database refused writes."""
+        self.woken = asyncio.Event()  # a row arrived since the last look
         self._added = asyncio.Event()
-        """Set when a row arrived after the turn of the moment was begun."""
+        """Set when a row arrives after the current turn began."""
         self._next: _Ahead | None = None
-        """What waits, as it was when the turn of the moment ended."""
+        """What waits, as read when the current turn ended."""
         self._person: PersonId | None = None
         self._stopping = False
         self.resting = False
@@ -127,13 +127,13 @@ class ConversationWorker:
         self._added.set()
 
     def changed(self, turn: TurnId) -> None:
-        """Words that a turn answers were edited or deleted."""
+        """The text of a message that a turn answers was edited or deleted."""
         if self._control is not None and self._turn == turn:
             self._control.interrupt()
 
     async def showing(self, turn: TurnId) -> bool:
-        """Words of the answer are about to be shown: wait a moment while its reader is typing. False: do not, the turn
-        is over."""
+        """The answer is about to be shown: wait a moment while its reader is typing. False: do not show it, the turn is
+        over."""
         if (control := self._control) is None or self._turn != turn:
             return False
         if self._deps.typing.is_typing(self._place, self._person):
@@ -142,14 +142,14 @@ class ConversationWorker:
         return self._control is control
 
     def stop(self) -> None:
-        """Return at the next stored step."""
+        """Make the turn return at the next stored step."""
         self._stopping = True
         self.woken.set()
         if self._control is not None:
             self._control.stopping = True
 
     async def run(self) -> None:
-        """Answer what waits; `deliver` is told after every turn what there is to do elsewhere."""
+        """Answer what waits; after every turn, `deliver` gets the work for others."""
         ahead = await self._look_and_begin()
         while ahead.begun is not None or not self._stopping:
             if (head := ahead.head) is None:
@@ -169,7 +169,7 @@ class ConversationWorker:
         return ahead
 
     def _ending(self) -> None:
-        """An answer is being stored: what arrives from here on is seen by the next look."""
+        """An answer is being stored: the next look finds whatever arrives from here on."""
         self.woken.clear()
         self._say()
 
@@ -180,14 +180,14 @@ class ConversationWorker:
         self._deliver(((place_source(self._place), self._place),), ())
 
     async def _look_and_begin(self) -> _Ahead:
-        """What waits; a turn for it begins in the same commit if it can, mostly in that which stored it."""
+        """What waits; if possible its turn begins in the same commit, usually the one that stored the row."""
         self.woken.clear()
         self._added.clear()
         try:
             ahead, passed = await self._db.write(_BEGIN, self._at_once)
         except DatabaseRefused:
             raise
-        except Exception:  # said and counted when it is begun by itself, after the commit that stores what waits
+        except Exception:  # reported and counted when the turn is begun alone, after the commit
             return await self._db.write(_BEGIN, self._ahead)
         if passed and ahead.head is not None:
             await self._passed(ahead.head)
@@ -195,7 +195,7 @@ class ConversationWorker:
         return ahead
 
     def _at_once(self, tx: Tx) -> tuple[_Ahead, bool]:
-        """What waits, with its turn if it can be begun; and whether it could, but was put off or set aside."""
+        """What waits, with its turn if one can begin; and whether one could, but was postponed or dropped."""
         waiting = inbox.oldest(tx, self._place, self._group, self._deps.clock())
         head = waiting[0] if waiting else None
         waits = head is None or head.turn is not None or head.next_attempt_at is not None
@@ -222,7 +222,7 @@ class ConversationWorker:
         return _Ahead(head, outbox.open_places(rows), agent_messages.conversations(rows), compare, listening)
 
     async def _listen(self, turn: TurnId) -> bool:
-        """When nobody waits for an answer, let a member who only listens hear what was answered."""
+        """When nobody waits for an answer, let a member that only listens read what was answered."""
         control = TurnControl()
         self._control, self._turn = control, turn
         control.stopping = self._stopping
@@ -232,7 +232,7 @@ class ConversationWorker:
             self._control = self._turn = None
 
     async def _until_due(self, head: InRow) -> bool:
-        """Wait until the row may be tried; False when something arrived meanwhile that may come before it."""
+        """Wait until the row is due; False when something arrived meanwhile that may go first."""
         if head.next_attempt_at is None or (wait := (head.next_attempt_at - self._deps.clock()).total_seconds()) <= 0:
             return True
         self.resting = True
@@ -243,7 +243,7 @@ class ConversationWorker:
         return self._stopping
 
     async def _until_quiet(self, head: InRow) -> None:
-        """Let a burst of messages come to its end before it is answered as one."""
+        """Wait for the end of a burst of messages, to answer them together."""
         quiet, longest = self._patience.merge, timedelta(seconds=self._patience.merge_most)
         last = head
         while quiet > 0 and not self._stopping:
@@ -263,7 +263,7 @@ class ConversationWorker:
             return
 
     async def _begin(self, head: InRow, *, compare: bool) -> Begun | None:
-        """Make a turn of the waiting rows, or take up the one that was begun before; None when it cannot be."""
+        """Begin a turn for the waiting rows, or resume the one that was begun before; None if that is not possible."""
         turn = head.turn
         try:
             if turn is None:
@@ -291,15 +291,15 @@ class ConversationWorker:
             return None
 
     async def _passed(self, head: InRow) -> None:
-        """Who waits for an answer waits no longer, where it was set aside or kept for an agent."""
+        """The caller that waits for this answer stops waiting if the row was dropped or kept for an agent."""
         if not await self._db.read(lambda rows: _waits(rows, head)):
             self._deps.watch(events.Complete(TurnId(head.id), self._place))
 
     async def _take_up(self, head: InRow, turn: TurnId) -> Begun | None:
-        """Go on with a turn that was begun before; None when it is given up, or its rows were taken apart."""
+        """Resume a turn; None when it is given up, or its rows were separated."""
         error_text = head.last_error or "the service died at every try"
         counted = self._counted == turn
-        spent = head.attempts - self._patience.attempts  # every try so far ended with the process
+        spent = head.attempts - self._patience.attempts  # so far every attempt ended with the process
         if spent >= 0 and not counted and head.ran and spent < len(tries.HEALTHY):
             await self._db.write(_POSTPONE, lambda tx: self._wait_apart(tx, turn, tries.HEALTHY[spent]))
             return None
@@ -307,7 +307,7 @@ class ConversationWorker:
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._deps.clock()))
             self._deps.watch(events.Failed(turn, self._place, again=False))
             return None
-        # Also where nothing is counted: while the database takes no writes, no model is asked.
+        # Even if nothing is counted: while the database refuses writes, no model is asked.
         goes_on = await self._db.write(
             _ATTEMPT, lambda tx: self._attempt(tx, head, turn, "" if counted else error_text)
         )
@@ -315,9 +315,9 @@ class ConversationWorker:
         return Begun(turn) if goes_on else None
 
     def _attempt(self, tx: Tx, head: InRow, turn: TurnId, error: str) -> bool:
-        """Count another try at a turn, `error` being what became of the one before; without one it was none.
+        """Count another attempt at a turn; `error` is the last one's, None if it left none.
 
-        False when its rows were taken apart instead, as after any two failures or half of the starts.
+        False if its rows were separated instead, as after any two failures or half of the starts.
         """
         now = self._deps.clock()
         apart = head.attempts >= self._patience.apart_after or head.starts >= tries.MOST_STARTS // 2
@@ -330,9 +330,9 @@ class ConversationWorker:
         return True
 
     def _begin_new(self, tx: Tx, waiting: list[InRow], found: Team, near: Mapping[str, float]) -> Begun | None:
-        """A turn of the waiting rows of one speaker; None when that speaker is over a rate limit, or nothing waits."""
+        """A turn for the waiting rows of one speaker; None if the speaker is over a rate limit, or nothing waits."""
         if not waiting:
-            return None  # taken back, or its person erased, since it was looked at
+            return None  # deleted since the look, or its person erased
         now, head = self._deps.clock(), waiting[0]
         rows = [row for row in waiting if row.id == head.id or not isinstance(row.payload, Unreadable)]
         if (until := waits_until(tx, head, self._deps.owner.quiet, now)) is not None:
@@ -347,7 +347,7 @@ class ConversationWorker:
         return begin_turn(tx, rows, found, now, near, self._deps.limits.max_steps)
 
     async def _not_begun(self, head: InRow, error: str) -> None:
-        """No turn could even be made of a row: it is tried like any other failure."""
+        """No turn could be made for a row: this counts like any other failure."""
         now, dead = self._deps.clock(), head.attempts + 1 >= self._patience.attempts
         due = now + timedelta(seconds=self._wait(head.attempts + 1))
 
@@ -358,7 +358,7 @@ class ConversationWorker:
                 self._tell_owner(tx, f"dead/inbox/{head.id}", head, head.attempts + 1, error, now)
 
         await self._db.write(_POSTPONE, work)
-        if dead:  # who waits for an answer waits no longer
+        if dead:  # the caller that waits for an answer stops waiting
             self._deps.watch(events.Failed(TurnId(head.id), self._place, again=False))
 
     def _words(self, error: Exception) -> str:
@@ -369,7 +369,7 @@ class ConversationWorker:
         return waits[min(attempts, len(waits)) - 1]
 
     async def _try(self, begun: Begun, person: PersonId | None) -> None:
-        """One try. What is wrong with it is kept with its rows; only a cancelled task passes on."""
+        """Make one attempt. Errors are stored with its rows; only cancellation is raised."""
         self._person = person
         self._deps.typing.took(self._place, person)
         turn = begun.turn
@@ -384,20 +384,20 @@ class ConversationWorker:
                 await self._spare(turn)
         except (DatabaseBusy, DatabaseFull):
             self._counted, self._next = turn, None
-            raise  # not the turn's fault: it goes on when the database takes writes again
+            raise  # not the turn's fault: it continues when the database accepts writes again
         except asyncio.CancelledError:
-            self._deps.watch(events.Failed(turn, self._place, again=True))  # halted, or the service ends
+            self._deps.watch(events.Failed(turn, self._place, again=True))  # a halt, or the service ends
             await self._spare(turn)
             raise
         except Exception as error:
-            self._next = None  # what it looked at may be undone with it
+            self._next = None  # the attempt may be undone, and this with it
             _log.exception("turn_failed", turn=turn, place=self._place)
             await self._failed(turn, self._words(error))
         finally:
             self._control = self._turn = None
 
     async def _spare(self, turn: TurnId) -> None:
-        """A try that was stopped in good order, by a halt or the end of the service, was none."""
+        """Do not count an attempt that a halt or the end of the service stopped."""
         await self._db.write(_SPARE, lambda tx: tries.uncount_attempt(tx, turn))
 
     async def _failed(self, turn: TurnId, error: str) -> None:
@@ -419,7 +419,7 @@ class ConversationWorker:
             self._take_apart(tx, turn, error, now)
 
     def _wait_apart(self, tx: Tx, turn: TurnId, pause: timedelta) -> None:
-        """Try what ended with the process once more after a healthy while; meanwhile others are answered."""
+        """Retry a turn that ended with the process after a quiet time; others are answered meanwhile."""
         now = self._deps.clock()
         recovery.keep(tx, turn, "failed", now)
         tries.wait_apart(tx, turn, now + pause)
@@ -428,7 +428,7 @@ class ConversationWorker:
         self._deps.broker.withdraw(tx, turn, now)
 
     def _take_apart(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
-        """End a turn of several rows; each gets one of its own, so that one bad row fails alone."""
+        """End a turn of several rows and give each its own, so that one bad row fails alone."""
         recovery.keep(tx, turn, "failed", now)
         tries.separate(tx, turn)
         turns.end(tx, turn, "failed", now, error)
@@ -436,7 +436,7 @@ class ConversationWorker:
         self._deps.broker.withdraw(tx, turn, now)
 
     def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
-        """Give up the rows of a turn that had all their tries; what joined it later has more."""
+        """Give up the rows of a turn with no attempts left; rows that joined it later have more."""
         recovery.keep(tx, turn, "failed", now)
         tries.separate(tx, turn, self._patience.attempts)
         rows = inbox.of_turn(tx, turn)
@@ -449,12 +449,12 @@ class ConversationWorker:
             self._tell_owner(tx, f"dead/{turn}", rows[0], count, error, now)
 
     def _tell_asker(self, tx: Tx, rows: Sequence[InRow], now: datetime) -> None:
-        """Tell who said it that no answer comes. Where the owner is told why, and in public, it is not said twice."""
+        """Tell the person that no answer will come; not if the owner is told why in the same place, or in public."""
         row = next((each for each in rows if each.source == place_source(self._place)), None)
         if row is None or self._place == self._notices.place or row.audience == PUBLIC:
             return
         key = f"given_up/{row.id}/"
-        key += str(len(outbox.of_prefix(tx, key)))  # it may be given up once more
+        key += str(len(outbox.of_prefix(tx, key)))  # it may be given up a second time
         with self._deps.speaking_to(row.person):
             words = _(GIVEN_UP)
         detail = TextDetail(press=_retry(row))
@@ -462,7 +462,7 @@ class ConversationWorker:
         outbox.add(tx, said, now)
 
     def _tell_owner(self, tx: Tx, key: str, row: InRow, count: int, error: str, now: datetime) -> None:
-        """Say what was given up and why; an error may quote what was said, which is not always for the owner."""
+        """Tell the owner what was given up and why; errors may quote messages that the owner may not read."""
         if not Scope(OWNER).may_use(row.audience):
             error = error.partition(":")[0]
         words = _(
@@ -481,6 +481,6 @@ def _retry(row: InRow) -> PressButtons:
 
 
 def _waits(rows: Rows, row: InRow) -> bool:
-    """Whether a row is still to be answered, at whatever time, without anybody's doing."""
+    """Whether a row will still be answered, now or later, without anybody's action."""
     now = inbox.get(rows, row.id)
     return now is not None and now.status is inbox.Status.RECEIVED and not now.over

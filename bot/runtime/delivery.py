@@ -1,9 +1,9 @@
-"""Delivering what the outbox holds for one place, in order, each row once.
+"""Delivers the outbox rows of one place, in order, each once.
 
-Before a row's first byte leaves it is `sending`, durably. A row that is found `sending` later may or may not
-have been said: within the platform's memory for nonces the same nonce is simply sent again; after that, and
-where there is no nonce, the place's history decides; and when the history cannot be read, nobody can tell, the
-owner is told, and it is not sent again unless the owner says so.
+A row is durably marked `sending` before its first byte leaves. If a row is found `sending` later, the message may or
+may not have been sent: while the platform remembers the nonce, it is sent again with the same nonce; after that, or
+without nonces, the place's history decides. If the history cannot be read, the row is unknown: the owner is told, and
+it is not sent again unless the owner asks for that.
 """
 
 import asyncio
@@ -49,25 +49,25 @@ _AGAIN = commit_point("outbox.again")
 _PREVIEW_GONE = commit_point("outbox.preview_gone")
 
 MAX_ATTEMPTS = 8
-"""Sends of one row, and looks into an unreadable history, before it is given up."""
-_LONG_WAIT = 3_600.0  # seconds that are not waited for here: a delivery keeps its constellation's file open
-_LONGEST_LOOK = 30.0  # seconds between looks into a history that cannot be read
-_LOOK_BACK = timedelta(minutes=10)  # before a row was made, for words said just before it that are the same
-_UNCLEAR_WAIT, _LONGEST_UNCLEAR = 2.0, 30.0  # seconds before an unclear send is repeated, the first and the most
+"""Sends of one row, or reads of an unreadable history, before it is given up."""
+_LONG_WAIT = 3_600.0  # longer waits are left to others: a delivery keeps its constellation's file open
+_LONGEST_LOOK = 30.0  # between reads of an unreadable history
+_LOOK_BACK = timedelta(minutes=10)  # time before a row was created in which an equal message may be an earlier one
+_UNCLEAR_WAIT, _LONGEST_UNCLEAR = 2.0, 30.0  # seconds before an unclear send is repeated: the first and the longest
 MAX_BROKEN = 5
 """Unexpected exceptions about one row before it is given up."""
-_FIRST_BROKEN = 1.0  # seconds until such a row is tried again; twice as many after each
-_GIVE_UP = timedelta(minutes=30)  # of unclear sends of one row, while the history says each time that it is not there
+_FIRST_BROKEN = 1.0  # seconds until such a row is retried; doubled after each failure
+_GIVE_UP = timedelta(minutes=30)  # for unclear sends of one row that the history never shows
 
 _log = structlog.get_logger("bot.runtime.delivery")
 
 
 @dataclass(frozen=True)
 class DeliveryDeps:
-    """What a delivery is given: the clock, whom to tell of failures, and what to call when a row has moved on.
+    """A delivery's dependencies: clock, notices, and callbacks for moved rows.
 
-    `told` is called when something may wait in another place's outbox or inbox. `lost` sees rows that could not be
-    delivered, in the transaction that gives them up; True when that is taken care of. `sent` sees rows that were, with
+    `told` is called when something may wait in another place's outbox or inbox. `lost` is called for undeliverable rows
+    in the transaction that gives them up, and returns True if it handled the row. `sent` is called for sent rows with
     the platform's id, in the transaction that stores it.
     """
 
@@ -78,13 +78,12 @@ class DeliveryDeps:
     lost: Callable[[Tx, OutRow, str, datetime], bool]
     sent: Callable[[Tx, OutRow, str, datetime], bool]
     origin: str = ""
-    """The constellation that speaks, where it is not the configured one: buttons bring answers back to it."""
+    """The id of a constellation other than the configured one: buttons carry it, to route the answers back."""
 
 
 @dataclass(frozen=True)
 class _Waiting:
-    """What is left in a place: rows to say, in order; where there are none, of the previews that are shown those that
-    no answer will replace."""
+    """What is left in a place: rows to send, in order; without any, the shown previews that no answer will replace."""
 
     rows: list[OutRow]
     shown: list[OutRow]
@@ -95,7 +94,7 @@ class _Waiting:
 
 @dataclass(frozen=True)
 class _Around:
-    """What a row refers to: the preview that it replaces, and the platform's id of the piece before it."""
+    """What a row refers to: the preview that it replaces, and the platform id of the piece before it."""
 
     preview: OutRow | None
     before: str
@@ -103,7 +102,7 @@ class _Around:
 
 @dataclass(frozen=True)
 class _Unclear:
-    """How often a row was sent without a clear answer, since when, and what the last one was."""
+    """How often a row was sent without a clear answer, since when, and the last result."""
 
     row: OutboxId
     since: datetime
@@ -126,19 +125,19 @@ class DeliveryWorker:
         self._origin = office.origin
         self._woken = asyncio.Event()
         self._unread = 0
-        """Looks into the history that were refused, in a row; `_looks` counts those during an outage as well."""
+        """Failed reads of the history in a row; `_looks` also counts those during an outage."""
         self._looks = 0
         self._unclear: _Unclear | None = None
         self._broken: Counter[OutboxId] = Counter()
         self.waiting = False
-        """Whether nothing can be done before some time has passed."""
+        """Whether it can only wait."""
 
     def wake(self) -> None:
-        """Look again now: a row was added, or the place can be reached again."""
+        """Look again now: a row was added, or the place is reachable again."""
         self._woken.set()
 
     async def run(self) -> datetime | None:
-        """Deliver until nothing is left, or what is left must wait for long: then until when."""
+        """Deliver until nothing is left (None), or return the time until which the rest has to wait."""
         left: _Waiting | None = None
         while True:
             if left is None:
@@ -167,7 +166,7 @@ class DeliveryWorker:
                 await self._failed_oddly(row, error)
 
     async def _move(self, row: OutRow, rows: Sequence[OutRow]) -> None:
-        """Get a row on that was not claimed just now."""
+        """Move on a row that was claimed earlier."""
         if isinstance(row.detail, Unreadable):
             await self._close(row, Status.FAILED, row.detail.why)
         elif row.status is Status.SENDING:
@@ -175,9 +174,9 @@ class DeliveryWorker:
             await self._recover(row, [found for found in sending if not isinstance(found.detail, Unreadable)])
 
     async def _failed_oddly(self, row: OutRow, error: Exception) -> None:
-        """Something nobody foresaw: whether the row was said is as unknown as after a death, so it is recovered alike.
+        """An unexpected error: whether the message was sent is as unknown as after a crash, so recovery is the same.
 
-        After some tries it is given up, so that one row holds up neither its place nor the service.
+        After some attempts the row is given up, so that it blocks neither its place nor the service.
         """
         self._broken[row.id] += 1
         times, reason = self._broken[row.id], type(error).__name__
@@ -197,7 +196,7 @@ class DeliveryWorker:
         return _Waiting(found, shown, [] if found or not shown else outbox.orphan_previews(rows, self._place))
 
     def _left_and_claimed(self, tx: Tx) -> _Waiting:
-        """What is left; a row that can be said at once is claimed in the same commit, mostly that which stored it."""
+        """What is left; a row that is due is claimed in the same commit, usually the one that stored it."""
         left, now = self._left(tx), self._clock()
         for row in left.rows[:1]:
             due = row.next_attempt_at is None or row.next_attempt_at <= now
@@ -224,7 +223,7 @@ class DeliveryWorker:
             self.waiting = False
 
     async def _send(self, row: OutRow, around: _Around | None = None) -> _Waiting | None:
-        """Send a claimed row; None where more is left to be sent, or may be."""
+        """Send a claimed row; None if more is left, or may be."""
         if around is None:
             around = await self._db.read(lambda rows: _around(rows, row))
         preview = around.preview
@@ -239,7 +238,7 @@ class DeliveryWorker:
         except DeliveryFailed as error:
             await self._failed(row, error)
         else:
-            self._woken.clear()  # what comes from here on is seen below, or wakes again
+            self._woken.clear()  # later arrivals are seen below, or wake it again
             return await self._db.write(_SENT, lambda tx: self._sent(tx, row, external, preview))
         return None
 
@@ -249,7 +248,7 @@ class DeliveryWorker:
         return None if left.rows else left
 
     async def _deliver(self, row: OutRow, around: _Around) -> str:
-        """Send it, or let it replace the preview of its turn; gives the platform's id."""
+        """Send it, or replace the turn's preview with it; returns the platform's id."""
         if isinstance(row.detail, EditDetail):
             return await self._edit(row, row.detail)
         preview = around.preview
@@ -267,7 +266,7 @@ class DeliveryWorker:
         return await self._endpoint.send(delivery)
 
     async def _edit(self, row: OutRow, edit: EditDetail) -> str:
-        """Change a message that was sent before, or take it away. Never sent, or gone, it needs neither."""
+        """Change or delete a sent message; nothing to do if it was never sent, or is gone."""
         found = await self._db.read(lambda rows: outbox.of_key(rows, edit.edits))
         if found is None or found.status is not Status.SENT or not found.external_id:
             return ""
@@ -302,7 +301,7 @@ class DeliveryWorker:
         await self._close(row, Status.FAILED, reason)
 
     async def _close(self, row: OutRow, status: Status, reason: str) -> None:
-        """Give a row and the rest of its answer up; the agent sees it at its next turn, the owner is told."""
+        """Give up a row and the rest of its answer; the agent sees it in its next turn, the owner is told."""
         now, self._unclear = self._clock(), None
         words = _("may or may not have been delivered") if status is Status.UNKNOWN else _("was not delivered")
         again = _(
@@ -337,7 +336,7 @@ class DeliveryWorker:
 
     async def _recover(self, row: OutRow, sending: list[OutRow]) -> None:
         now = self._clock()
-        if isinstance(row.detail, EditDetail):  # the same words again change nothing
+        if isinstance(row.detail, EditDetail):  # repeating the same edit changes nothing
             if not await self._given_up(row, now):
                 await self._send(row)
             return
@@ -355,7 +354,7 @@ class DeliveryWorker:
             if error.passing or not (isinstance(row.detail, TextDetail | ActDetail) and row.detail.twice):
                 await self._unreadable(row, error)
                 return
-            found = {}  # the owner wants it sent, although it may stand there
+            found = {}  # the owner wants it sent although it may have arrived
         self._unread = self._looks = 0
         if row.id in found:
             await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, found[row.id], _around(tx, row).preview))
@@ -366,7 +365,7 @@ class DeliveryWorker:
         await self._send(replace(row, sending_at=now))
 
     async def _given_up(self, row: OutRow, now: datetime) -> bool:
-        """Give up what is known not to be there and was sent in vain for too long: others wait behind it."""
+        """Give up a row that is certainly missing and was sent in vain for too long: others wait behind it."""
         unclear = self._unclear
         if unclear is None or unclear.row != row.id or now - unclear.since <= _GIVE_UP:
             return False
@@ -388,7 +387,7 @@ class DeliveryWorker:
         await self._pause(min(2.0 ** min(self._looks, 5), _LONGEST_LOOK))
 
     async def _clear_previews(self, orphans: Sequence[OutRow]) -> None:
-        """Take away what a turn that came to nothing has left standing."""
+        """Delete previews of turns that ended without an answer."""
         for row in orphans:
             external = row.external_id
             try:
@@ -405,7 +404,7 @@ class DeliveryWorker:
 
 
 def _around(rows: Rows, row: OutRow, shown: Sequence[OutRow] | None = None) -> _Around:
-    """`shown` are the previews that stand in the row's place, where they were read just before."""
+    """The references of a row; `shown` are the previews in its place, if they were just read."""
     if not isinstance(row.detail, TextDetail):
         return _Around(None, "")
     shown = outbox.standing(rows, row.place)[1] if shown is None else shown
@@ -427,7 +426,7 @@ class Pulse:
 
 
 def to_delivery(row: OutRow) -> Delivery:
-    """An outbox row as the endpoint takes it. Raises RowUnreadable."""
+    """An outbox row as an endpoint takes it. Raises RowUnreadable."""
     plain = Delivery(
         id=row.id,
         place=row.place,
@@ -465,5 +464,5 @@ def to_buttons(card: CardButtons | None) -> Buttons | None:
 
 
 def to_press(press: PressButtons | None) -> Buttons | None:
-    """The buttons under a reminder, under what was inferred and waits, or under what was given up."""
+    """The buttons under a reminder, an inferred fact that waits, or a message that was given up."""
     return None if press is None else Buttons(press.id, press.offers, press.kind)

@@ -1,4 +1,4 @@
-"""Doing what follows edits and deletions, part by part: what fails is tried again, and at last told to the owner."""
+"""Handles follow-ups of edits and deletions one by one; failures are retried and finally reported to the owner."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -24,7 +24,7 @@ _log = structlog.get_logger("bot.runtime.follow_ups")
 
 
 async def take_up_follow_ups(database: Database, now: datetime) -> None:
-    """At a start: what was given up by the last run is tried once more."""
+    """At a start: retry what the last run gave up."""
     if await database.read(follow_ups.given_up):
         await database.write(_TAKE_UP, lambda tx: follow_ups.try_again(tx, now))
 
@@ -32,7 +32,7 @@ async def take_up_follow_ups(database: Database, now: datetime) -> None:
 async def followed(
     database: Database, clock: Clock, redact: Callable[[str], str], notices: Notices, *, started: bool
 ) -> bool:
-    """Do all that is due, at a start also what was given up; False when it is to be tried again, whatever was wrong."""
+    """Handle everything due, at a start also what was given up; False if a retry is needed, whatever failed."""
     try:
         if started:
             await take_up_follow_ups(database, clock())
@@ -45,7 +45,7 @@ async def followed(
 
 
 async def follow(database: Database, clock: Clock, redact: Callable[[str], str], notices: Notices) -> bool:
-    """Do all that is due; whether something waits for another try. Raises DatabaseBusy or DatabaseFull."""
+    """Handle everything due; returns whether something waits for a retry. Raises DatabaseBusy or DatabaseFull."""
     for each in await database.read(follow_ups.waiting):
         if each.next_attempt_at is not None and each.next_attempt_at > clock() and each.attempts:
             continue

@@ -1,4 +1,4 @@
-"""Whether everything is halted: made before all else, and stored in global.db so that it outlives a restart."""
+"""The emergency halt: created before all other parts, and stored in global.db so that it survives a restart."""
 
 import asyncio
 from collections.abc import Callable
@@ -16,7 +16,7 @@ _log = structlog.get_logger("bot.halt")
 
 
 class HaltState:
-    """One for the whole service. `phrase` halts when the owner says it, in any place; empty: none does."""
+    """One for the whole service. When the owner says `phrase` in any place, everything halts; empty for no phrase."""
 
     def __init__(self, constellations: Constellations, clock: Clock, phrase: str) -> None:
         self._constellations = constellations
@@ -29,7 +29,7 @@ class HaltState:
 
     @property
     def since(self) -> str:
-        """Since when everything is halted; empty when nothing is."""
+        """When the halt began; empty without one."""
         return self._since
 
     @property
@@ -38,21 +38,21 @@ class HaltState:
 
     @property
     def unstored(self) -> bool:
-        """Whether a halt holds that a restart would not know of."""
+        """Whether a restart would forget the current halt."""
         return self._unstored
 
     def on_stop(self, stop: Callable[[], None]) -> None:
-        """Have this called at once whenever a halt begins."""
+        """Register a function to be called whenever a halt begins."""
         self._stopped.append(stop)
 
     async def restore(self) -> None:
-        """Be halted if the last run was; to be called before the router starts."""
+        """Restore the halt of the last run; call this before the router starts."""
         self._since = await self._constellations.position(_MARK) or ""
         if self._since:
             _log.warning("halted", since=self._since, hint="`carina halt release`, or /admin halt release, resumes")
 
     def hear(self, notification: Notification) -> None:
-        """Halt when the owner says the phrase, whoever's turn it is and before anything else happens."""
+        """Halt if the owner says the phrase, before anything else happens with the message."""
         speaker = notification.speaker
         if not self._phrase or speaker is None or speaker.trust is not Trust.OWNER:
             return
@@ -62,7 +62,7 @@ class HaltState:
             self.begin(f"{speaker.id} said so")
 
     def begin(self, why: str) -> None:
-        """Stop everything now; `keep` or `store` writes it down."""
+        """Stop everything now; `keep` or `store` writes it to the database."""
         self._since = self._since or to_text(self._clock())
         self._unstored = True
         for stop in self._stopped:
@@ -70,23 +70,23 @@ class HaltState:
         _log.warning("halted", why=why)
 
     async def keep(self) -> None:
-        """Store a halt that was said; awaited before the words are stored that said it, so that neither is lost."""
+        """Store a halt by phrase; awaited before its message is stored, so that neither is lost."""
         if self._unstored:
             async with self._one:
                 await until_stored("halt", self._store)
 
     async def stop(self, why: str) -> None:
-        """Stop everything for a reason that those in charge agreed to, and store it, however long that takes."""
+        """Stop everything for an approved reason and store it, however long that takes."""
         self.begin(why)
         await self.keep()
 
     async def store(self) -> None:
-        """Store it once. Raises StoreError."""
+        """Store the halt once. Raises StoreError."""
         async with self._one:
             await self._store()
 
     async def end(self) -> bool:
-        """Halt no more; False when somebody halted again in this moment. Raises StoreError, when everything stays."""
+        """End the halt; False if another one began meanwhile. Raises StoreError; then the halt stays."""
         async with self._one:
             before, self._unstored = self._unstored, False
             try:

@@ -1,7 +1,7 @@
-"""What was heard and is not stored yet, and what guards it: each guard protects somebody, so none has a default.
+"""Received messages that are not stored yet, and the guards in front; each protects somebody, so none has a default.
 
-What could not be stored is tried again, with the edits and deletions that follow it, or given up. The database refusing
-is no reason to give anything up (`bot.storage_retry`); that is about whatever else goes wrong.
+Messages that could not be stored are retried or given up, with their edits and deletions. A refusing database is no
+reason to give up (`bot.storage_retry`); this is about other errors.
 """
 
 import asyncio
@@ -24,23 +24,23 @@ _LOST = commit_point("inbox.lost")
 
 
 class AudienceResolver:
-    """What the hearers of a place know: also what was said alone to other accounts of the person who hears it."""
+    """What the hearers of a place may know, including what their linked accounts were told alone."""
 
     def __init__(self, people: People) -> None:
         self._people = people
 
     def heard_by(self, place: Place) -> Place:
-        """A place, with what its hearers know as the person that they are: what their other accounts were told."""
+        """The place with the audiences of its hearer's linked accounts."""
         own = self.audiences(place.audience)
         return replace(place, within=(*place.within, *own)) if own else place
 
     def other_audiences(self, person: PersonId) -> tuple[Audience, ...]:
-        """What was said alone to the other accounts of a person."""
+        """The audiences of a person's other accounts."""
         others = [each for each in self._people.selves(person) if each != person]
         return tuple(person_audience(each) for each in others if each not in self._people.owner)
 
     def audiences(self, audience: Audience) -> tuple[Audience, ...]:
-        """The same for whoever hears something of that audience."""
+        """The same for the hearer of something with that audience."""
         if audience == OWNER:
             return self.other_audiences(self._people.owner[0]) if self._people.owner else ()
         kind, _, person = audience.partition(":")
@@ -51,9 +51,9 @@ class AudienceResolver:
 class Gate:
     """The guards of the intake.
 
-    `heard_by` gives a place with all that its hearers know, `withheld` says whether nothing is stored or answered that
-    a person says, or said at that time (edits and deletions still follow through), `deaf` whether a source is paused:
-    nothing of it is stored or answered.
+    `heard_by` adds to a place all that its hearers know; `withheld`: nothing that a person says, or said at that time,
+    is stored or answered (edits and deletions are still applied); `deaf`: a source is paused, so nothing of it is
+    stored or answered.
     """
 
     halt: HaltState
@@ -63,11 +63,11 @@ class Gate:
 
 
 Intake: TypeAlias = asyncio.Queue[tuple[Notification, ConstellationId | None]]
-"""What was heard and is not stored yet, in order; with the constellation where that is said."""
+"""Received notifications that are not stored yet, in order; with the constellation if it is given."""
 
 
 class LateArrivals:
-    """What waits to be stored, and the changes to it that arrived meanwhile: they follow it, in their order."""
+    """Notifications that wait to be stored, and later changes to them, which are applied in order."""
 
     def __init__(self) -> None:
         self._changes: dict[tuple[str, str], list[Notification]] = {}
@@ -76,7 +76,7 @@ class LateArrivals:
         self._changes.setdefault((notification.source, notification.subject), [])
 
     def follows(self, notification: Notification) -> bool:
-        """Whether it changes what waits here; then it is kept until that is stored."""
+        """Whether it changes a waiting message; if so, it is kept until that is stored."""
         waiting = self._changes.get((notification.source, notification.subject))
         if waiting is None or notification.kind not in (Kind.EDIT, Kind.DELETE):
             return False
@@ -84,7 +84,7 @@ class LateArrivals:
         return True
 
     def pop(self, notification: Notification) -> list[Notification]:
-        """It waits no more; gives what is to follow it."""
+        """Remove a message that no longer waits; returns the changes that follow it."""
         return self._changes.pop((notification.source, notification.subject), [])
 
 

@@ -1,5 +1,4 @@
-"""The constellations that are open in this process: each is opened when something is to be done there, and closed when
-it has been idle for a while, or when too many are open."""
+"""The constellations open in this process: opened on demand, closed when idle for a while or when too many are open."""
 
 import asyncio
 import math
@@ -21,7 +20,7 @@ _REST_SECONDS = 300.0
 _log = structlog.get_logger("bot.runtime.open_constellations")
 
 Make: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[ConstellationRuntime]]
-"""Makes the runtime of a constellation, which lasts until the context ends."""
+"""Creates the runtime of a constellation, which lasts until the context ends."""
 
 
 _Opening: TypeAlias = Callable[[], AbstractAsyncContextManager[ConstellationRuntime]]
@@ -36,7 +35,7 @@ class _Slot:
         self.users = 0
         self.runtime: ConstellationRuntime | None = None
         self.used = 0.0
-        """When it was used last."""
+        """The time of its last use."""
         self.closed = -math.inf
 
     @property
@@ -59,7 +58,7 @@ class _Slot:
             self.used = time.monotonic()
 
     async def close(self, *, idle: bool) -> bool:
-        """Close it, with `idle` only where it is still idle then; whether it is closed."""
+        """Close it, with `idle` only if it is still idle; returns whether it is closed."""
         async with self._lock:
             if self.runtime is not None and (self.idle or not idle):
                 self.runtime, self.closed = None, time.monotonic()
@@ -69,7 +68,7 @@ class _Slot:
 
 @dataclass
 class OpenConstellations:
-    """At most `most` stay open while they are idle, each for `seconds`; none in which something is done is closed."""
+    """At most `most` idle ones stay open, each for `seconds`; a busy one is never closed."""
 
     make: Make
     workers: Workers
@@ -85,18 +84,18 @@ class OpenConstellations:
         return None if slot is None else slot.runtime
 
     def rested(self, identifier: ConstellationId) -> float:
-        """Seconds for which a constellation is not opened again for what could not be done while it was open."""
+        """Seconds for which a constellation is not reopened for work that failed while it was open."""
         slot = self._slots.get(identifier)
         return 0.0 if slot is None else max(slot.closed + _REST_SECONDS - time.monotonic(), 0.0)
 
     async def shut(self, identifier: ConstellationId) -> bool:
-        """Close a constellation, ending its turns, unless somebody uses it at this moment; whether it is closed."""
+        """Close a constellation, ending its turns, unless it is in use right now; returns whether it is closed."""
         slot = self._slots.get(identifier)
         return slot is None or (slot.users == 0 and await slot.close(idle=False))
 
     @asynccontextmanager
     async def use(self, identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
-        """A constellation, opened where it is not, and kept open while the context lasts."""
+        """A constellation, opened if necessary and kept open within the context."""
         slot = self._slots.setdefault(identifier, _Slot())
         try:
             async with slot.use(partial(self._opened, identifier)) as runtime:
@@ -118,18 +117,18 @@ class OpenConstellations:
                     _log.info("constellation_closed", constellation=runtime.constellation.name)
 
     async def begin(self) -> None:
-        """Begin the work of those that are open already: the service starts."""
+        """Start the work of those that are open already: the service starts."""
         for runtime in self:
             await runtime.begin()
 
     async def run(self) -> None:
-        """Close what is idle for long, until cancelled."""
+        """Close idle ones until canceled."""
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
             await self.close_idle()
 
     async def close_idle(self) -> None:
-        """Close those that were idle for long, and the ones that were used least lately of too many."""
+        """Close those that were idle for long, and the least recently used ones if there are too many."""
         idle = sorted((slot for slot in self._slots.values() if slot.idle), key=lambda slot: slot.used)
         old, spare = time.monotonic() - self.seconds, len(list(self)) - self.most
         for number, slot in enumerate(idle):

@@ -1,4 +1,4 @@
-"""Runs Litestream beside the service, with every database that there is, and watches how far behind the replica is."""
+"""Runs Litestream beside the service for every database, and checks how far behind the replica is."""
 
 import asyncio
 import json
@@ -22,14 +22,14 @@ from memory.store.folder import DataFolder
 from memory.store.replica import Replica, program
 from texts import _, error_text
 
-_LOOK_SECONDS = 5.0  # between two looks at which databases there are and how far it is
+_LOOK_SECONDS = 5.0  # between checks of the databases and the replica's progress
 _ANSWER_SECONDS = 10.0
 _PASSED_ON = re.compile(r"PATH|HOME|TMPDIR|SSH_AUTH_SOCK|SSL_CERT_(FILE|DIR)|(?i:(HTTPS?|NO)_PROXY)")
 _LATE = timedelta(minutes=1)
 
 
 def replica_of(config: Config) -> Replica | None:
-    """Where Litestream keeps a copy, with the keys for that; None where it is to keep none."""
+    """Litestream's target and its keys; None if there is to be no replica."""
     if not config.backup.litestream:
         return None
     keys = {"LITESTREAM_ACCESS_KEY_ID": config.replica_key, "LITESTREAM_SECRET_ACCESS_KEY": config.replica_secret}
@@ -40,7 +40,7 @@ def replica_of(config: Config) -> Replica | None:
 
 @dataclass
 class Replication:
-    """What follows the databases of one data folder; without a replica it does nothing."""
+    """Replicates the databases of one data folder; without a replica it does nothing."""
 
     replica: Replica | None
     constellations: Constellations
@@ -48,11 +48,11 @@ class Replication:
     redact: Callable[[str], str] = Redactor(()).text
     _failed: BackupFailed | None = field(default=None, init=False)
     _synced: datetime | None = field(default=None, init=False)
-    _used: int = field(default=0, init=False)  # by those who need the files alone
+    _used: int = field(default=0, init=False)  # users that need the files for themselves
     _free: asyncio.Event = field(default_factory=asyncio.Event, init=False)
-    _turning: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)  # it begins or ends
+    _turning: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)  # while it starts or stops
     _process: Process | None = field(default=None, init=False)
-    _held: int = field(default=-1, init=False)  # the end of a pipe that it ends with
+    _held: int = field(default=-1, init=False)  # one end of a pipe; when it closes, Litestream ends
 
     @property
     def failing(self) -> bool:
@@ -65,7 +65,7 @@ class Replication:
 
     @asynccontextmanager
     async def paused(self) -> AsyncIterator[None]:
-        """Keep it from the files: it holds their logs, so that none can be emptied."""
+        """Keep Litestream away from the files: it holds their logs, which can then not be emptied."""
         self._used += 1
         try:
             await self._end()
@@ -75,7 +75,7 @@ class Replication:
             self._free.set()
 
     async def run(self) -> None:
-        """Follow the databases until cancelled. Raises BackupFailed where it cannot."""
+        """Follow the databases until canceled. Raises BackupFailed if that is impossible."""
         if self.replica is None:
             return
         while True:
@@ -89,7 +89,7 @@ class Replication:
                 raise
 
     async def _follow(self, replica: Replica) -> None:
-        """Run it until there are other databases, or somebody needs them alone."""
+        """Run Litestream until the list of databases changes, or somebody needs them alone."""
         with tempfile.TemporaryDirectory(prefix="carina-") as folder:
             databases, socket, begun = self._databases(), Path(folder, "socket"), self.clock()
             replica.configure(databases, socket)
@@ -109,7 +109,7 @@ class Replication:
             raise BackupFailed("Litestream ended: {said}", said=said or _("without a word"))
 
     async def _begin(self, replica: Replica, log: Path) -> Process:
-        """Start it so that it ends with this process, however that ends: what it runs reads a pipe to its end."""
+        """Start it so that it ends with this process in any case: its wrapper waits for the end of a pipe."""
         reading, self._held = os.pipe()
         try:
             command = program(), "replicate", "-config", str(replica.file), "-no-expand-env"
@@ -130,7 +130,7 @@ class Replication:
             os.close(reading)
 
     async def _look(self, replica: Replica, begun: datetime, socket: Path) -> None:
-        """See how far it is. Raises BackupFailed where it is too far behind."""
+        """Check its progress. Raises BackupFailed when it is too far behind."""
         process = await asyncio.create_subprocess_exec(
             *(program(), "list", "-json", "-socket", str(socket)),
             stdin=DEVNULL,
@@ -143,7 +143,7 @@ class Replication:
                 told, _nothing = await process.communicate()
             each = json.loads(told)["databases"]
             oldest = min(from_text(one["last_sync_at"]) for one in each)
-        except (TimeoutError, ValueError, KeyError, TypeError):  # it has just begun, or has too much to do
+        except (TimeoutError, ValueError, KeyError, TypeError):  # it has just started, or is busy
             oldest = None
         finally:
             if process.returncode is None:

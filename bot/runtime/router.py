@@ -1,7 +1,7 @@
-"""From notification to constellation: what is heard is stored in the constellation of its place, and answered there.
+"""From a notification to its constellation: messages are stored in the constellation of their place and answered there.
 
-`receive` takes a notification at once and in order. The intake makes whole batches durable, then the conversations
-concerned are woken (`bot.runtime.constellation`). A constellation that is not open is opened for it.
+`receive` accepts a notification at once and in order. The intake makes whole batches durable, then wakes the
+conversations concerned (`bot.runtime.constellation`), opening their constellations if necessary.
 """
 
 import asyncio
@@ -18,15 +18,15 @@ from memory.store.constellation import Constellations
 from memory.store.ids import ConstellationId, TurnId
 from sources.base import Kind, Notification
 
-_BATCH = 64  # notifications that share one durable commit at most
+_BATCH = 64  # notifications in one durable commit at most
 LOOK_SECONDS = 1.0
-"""Between looks at deliveries that wait for a later time."""
+"""Between checks of postponed deliveries."""
 
 _log = structlog.get_logger("bot.runtime.router")
 
 
 class Router:
-    """Takes notifications in and sees to it that somebody answers and somebody delivers."""
+    """Accepts notifications and makes sure that they are answered and delivered."""
 
     def __init__(
         self,
@@ -43,12 +43,12 @@ class Router:
         self._gate.halt.on_stop(self.workers.halt)
 
     def receive(self, notification: Notification, constellation: ConstellationId | None = None) -> None:
-        """Take a notification; it is durable a moment later, in this order, in the constellation of its place."""
+        """Accept a notification; it is durable a moment later, in this order, in its place's constellation."""
         self._gate.halt.hear(notification)
         self._intake.put_nowait((notification, constellation))
 
     async def start(self, supervisor: Supervisor) -> None:
-        """Take up what was left by the last run, then begin to take in."""
+        """Resume the last run's unfinished work, then start the intake."""
         self.workers.start(supervisor)
         await self.opened.begin()
         self.workers.spawn("intake", self._take_in, halts=False)
@@ -56,24 +56,24 @@ class Router:
         self.workers.spawn("idle constellations", self.opened.run, halts=False)
 
     def release(self) -> None:
-        """The halt is over: go on with what was stopped, and with what arrived meanwhile."""
+        """The halt is over: continue what was stopped, and handle what arrived meanwhile."""
         for runtime in self.opened:
             runtime.resume()
 
     def resume(self, constellation: ConstellationId) -> None:
-        """Something was queued by other hands than a turn's: see to whatever waits there."""
+        """Something other than a turn queued work: handle whatever waits there."""
         if (runtime := self.opened.get(constellation)) is not None:
             runtime.resume()
         else:
             self.workers.spawn(f"open {constellation}", functools.partial(self._open, constellation), halts=False)
 
     async def _open(self, constellation: ConstellationId) -> None:
-        """Opening takes up whatever waits."""
+        """Open a constellation, which resumes whatever waits there."""
         async with self.opened.use(constellation):
             return
 
     async def drain(self, seconds: float) -> None:
-        """Store what was heard, let turns come to a stored step, deliver what is ready; for at most `seconds`."""
+        """Store what was received, bring turns to a stored step, deliver what is due; for at most `seconds`."""
         try:
             async with asyncio.timeout(seconds):
                 await self._intake.join()
@@ -86,7 +86,7 @@ class Router:
             _log.warning("drain_timed_out", seconds=seconds)
 
     def stop(self) -> None:
-        """End what still waits for a later time; its rows are taken up at the next start."""
+        """Stop work that waits for a later time; its rows are resumed at the next start."""
         self.workers.stop()
 
     @property
@@ -95,13 +95,13 @@ class Router:
         return self.workers.busy
 
     async def taken_in(self, seconds: float) -> None:
-        """Wait until what was heard so far is stored; for at most `seconds`, while the database refuses."""
+        """Wait until everything received so far is stored, at most `seconds` while the database refuses."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 await self._intake.join()
 
     def moved(self, constellation: ConstellationId, turns: Collection[TurnId]) -> None:
-        """Other hands ended these turns or began them again: they look again, and so does whatever waits."""
+        """These turns were ended or restarted from outside: make them reload, and handle whatever waits."""
         if (runtime := self.opened.get(constellation)) is not None:
             runtime.moved(turns)
 
@@ -122,7 +122,7 @@ class Router:
         try:
             await self._gate.halt.keep()
         except Exception:
-            _log.exception("not_kept_first")  # words that wait are stored all the same
+            _log.exception("not_kept_first")  # waiting messages are stored anyway
         found: dict[ConstellationId, list[Notification]] = {}
         for notification, said in batch:
             for identifier in self._of(notification, said):
@@ -136,7 +136,7 @@ class Router:
                 self.workers.spawn(f"open {identifier} for {notifications[0].external_id}", again, halts=False)
 
     def _of(self, notification: Notification, said: ConstellationId | None) -> set[ConstellationId]:
-        """The constellation of its place; of an edit or a deletion also those to which the place belonged before."""
+        """The constellation of the place; for an edit or deletion also those that it belonged to before."""
         bindings = notification.place.bindings
         found = said or self._constellations.of_place(bindings, self._default)
         if not self._constellations.has(found):  # it was deleted a moment ago
@@ -149,7 +149,7 @@ class Router:
             await runtime.accept(notifications)
 
     async def _ring(self) -> None:
-        """Look at each place again for which something had to wait long; a clock that is moved is noticed soon."""
+        """Check each place whose work was postponed for long; a changed system clock is noticed soon."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             for runtime in self.opened:

@@ -1,11 +1,11 @@
-"""The supervisor: everything that lives as long as the service runs under it.
+"""The supervisor of everything that lives as long as the service.
 
-An unexpected exception ends nothing but the attempt: it is logged with its traceback, the work begins again after a
-growing pause, and the owner is told once. Only what nobody can mend while the service runs passes on and ends the
-process: a configuration that is wrong, and a platform that refuses what the configuration says (`FATAL`).
+An unexpected exception ends only the attempt: it is logged with its traceback, the work restarts after a growing pause,
+and the owner is told once. Only what nobody can fix while the service runs is raised and ends the process: a wrong
+configuration, and a platform that rejects it (`FATAL`).
 
-Work that is about one item (a row of the inbox or outbox, a notification) counts its failures itself and gives the item
-up; what reaches this module is what no item explains.
+Work on one item (a row of the inbox or outbox, a notification) counts its failures itself and gives the item up; this
+module gets what no item explains.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from sources.base import SourceRefused, raise_if_cancelled
 from texts import _, error_text
 
 FATAL = (ConfigError, SourceRefused)
-"""What ends the process: the owner has to change something before it can go on."""
+"""What ends the process: the owner must change something before it can continue."""
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 HEALTHY_SECONDS = 600.0
-"""Work that ran this long before it failed is trusted again: its pauses begin anew, and the owner is told again."""
+"""Work that ran this long before it failed starts with short pauses again, and the owner is told again."""
 
 _TELL_SECONDS = 10.0
 
@@ -34,29 +34,29 @@ _log = structlog.get_logger("bot.supervision")
 
 Work: TypeAlias = Callable[[], Awaitable[None]]
 TellOwner: TypeAlias = Callable[[str, Exception], Awaitable[None]]
-"""Tells the owner that the work of that name failed, and with what; once for the same name and day."""
+"""Tells the owner that the work of that name failed, and why; once per name and day."""
 
 
 class Supervisor:
-    """Runs work beside everything else, in a task group that it does not let anything break."""
+    """Runs work in a task group that no failure can break."""
 
     def __init__(self, tasks: asyncio.TaskGroup, tell: TellOwner, unstored: Unstored | None = None) -> None:
         self._tasks = tasks
-        self._context = copy_context()  # what is said unasked is for the owner, whoever had the work begin
+        self._context = copy_context()  # unrequested messages go to the owner, whoever started the work
         self._tell = tell
         self._unstored = unstored or Unstored()
         self._resting: set[str] = set()
 
     def keep(self, name: str, work: Work) -> asyncio.Task[None]:
-        """Run it until it returns or is cancelled; begin it again whenever it fails."""
+        """Run work until it returns or is canceled; restart it whenever it fails."""
         return self._tasks.create_task(self._keep(name, work), name=name, context=self._context.copy())
 
     def once(self, name: str, work: Awaitable[None]) -> asyncio.Task[None]:
-        """Run something that is not worth a second try: what goes wrong with it is logged."""
+        """Run work without a retry; errors are logged."""
         return self._tasks.create_task(self._once(name, work), name=name, context=self._context.copy())
 
     def rests(self, name: str) -> bool:
-        """Whether work of that name failed and waits to begin again: whoever wants it need not begin it."""
+        """Whether work of that name failed and waits for its restart: then nobody needs to start it."""
         return name in self._resting
 
     async def _keep(self, name: str, work: Work) -> None:
@@ -70,7 +70,7 @@ class Supervisor:
                 raise
             except Exception as error:
                 failures = 1 if time.monotonic() - begun >= HEALTHY_SECONDS else failures + 1
-                # A failed backup says in its own words what to do: a traceback would hide it.
+                # The text of a failed backup says what to do: a traceback would hide it.
                 why = {"reason": str(error)} if isinstance(error, BackupFailed) else {"exc_info": error}
                 _log.error("task_failed", task=name, failures=failures, again_in=pause_after(failures), **why)
                 raise_if_cancelled()
@@ -86,7 +86,7 @@ class Supervisor:
             self._resting.discard(name)
 
     async def _told(self, name: str, error: Exception) -> None:
-        """Telling is work like any other: that it fails must not end what it is about."""
+        """Notify as supervised work: a failed notice must not end the work that it is about."""
         try:
             async with asyncio.timeout(_TELL_SECONDS):
                 await self._tell(name, error)
@@ -103,12 +103,12 @@ class Supervisor:
 
 
 def pause_after(failures: int) -> float:
-    """Seconds until work that failed so often in a row begins again."""
+    """Seconds until work restarts after so many failures in a row."""
     return min(FIRST_PAUSE * 2.0 ** (failures - 1), LONGEST_PAUSE)
 
 
 def failure_words(name: str, error: Exception) -> str:
-    """What the owner is told; of an unknown error only its kind, since its words may quote what was said."""
+    """The text for the owner; of an unknown error only its type, since its message may quote people."""
     if isinstance(error, BackupFailed):
         return _(
             "The {name} is failing: {why}. I will keep trying at growing intervals.",

@@ -1,6 +1,6 @@
-"""The beginning of a turn: waiting rows of one speaker are given to an agent of the group, in one unit of work.
+"""The start of a turn: assigns a speaker's waiting rows to an agent of the group, in one unit of work.
 
-What nobody answers, because no agent of the group is active, waits for one, and people are told once.
+If no agent of the group is active, the rows wait for one, and people are told once.
 """
 
 from collections.abc import Mapping
@@ -36,9 +36,9 @@ from texts import _
 
 @dataclass(frozen=True)
 class Begun:
-    """A turn to run, and how it stands, if it was begun just now and one agent answers.
+    """A turn to run, and its state if it was begun just now with a single agent.
 
-    `first`: nobody tried any of its rows, and a model is asked next.
+    `first`: none of its rows was tried before, and a model is asked next.
     """
 
     turn: TurnId
@@ -49,9 +49,9 @@ class Begun:
 def begin_turn(
     tx: Tx, rows: list[InRow], found: Team, now: datetime, near: Mapping[str, float], max_steps: int
 ) -> Begun:
-    """Give the waiting rows of one speaker to a new turn of an agent of the group, with the blocks they refer to.
+    """Assign the waiting rows of one speaker to a new turn of an agent, with the blocks they refer to.
 
-    `near` is how like the words are to what members know (`bot.agents.groups.speaker`). Raises RowUnreadable.
+    `near` is the similarity of the messages to what members know (`bot.agents.groups.speaker`). Raises RowUnreadable.
     """
     head = rows[0]
     PAYLOAD.require(head.payload)
@@ -93,7 +93,7 @@ def begin_turn(
     agent = at_place(tx, begun.team.acting(turn.agent), turn.place)
     material = prompt.inputs(tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, joined, now)]))
     move = next_step(material, said=False, max_steps=max_steps)
-    if first and isinstance(move, CallModel):  # read in this unit, it spares the way to another thread
+    if first and isinstance(move, CallModel):  # read in this unit, to save a hop to another thread
         material = prompt.gather(tx, material)
     return Begun(turn.id, (material, move, False), first)
 
@@ -101,7 +101,7 @@ def begin_turn(
 def _with_surroundings(
     tx: Tx, turn: Turn, rows: list[InRow], found: Team, request: Request | None, now: datetime
 ) -> Turn:
-    """The turn with the blocks that it refers to, made where they are missing; its agent is active from now on."""
+    """The turn with the blocks that it refers to, created if missing; its agent becomes active."""
     agent = found.agents.get(turn.agent) or agents.agent(tx, turn.agent)
     asking = turns.get(tx, request.turn) if request is not None else None
     brought = [] if asking is not None else _brought_blocks(turn, rows)
@@ -109,17 +109,17 @@ def _with_surroundings(
     seen = activity.seen(tx, turn.agent, turn.scope)
     newest = max((at for at, _ in seen.values()), default=None)
     turn = replace(turn, away_since=newest, blocks=made if asking is None else asking.blocks)
-    if not is_patrol(turn.place):  # who goes on patrol is away from people all the same
+    if not is_patrol(turn.place):  # an agent on patrol still counts as away for people
         activity.came(tx, turn, seen.get(turn.scope.audience), now)
         turn_log.note_asked(tx, turn, rows, now)
     return turn
 
 
 def _brought_blocks(turn: Turn, rows: list[InRow]) -> list[NewBlock]:
-    """The ephemeral blocks that came with these rows, as they are now, for the turn to refer to.
+    """The ephemeral blocks of these rows, in their current form, for the turn to refer to.
 
-    They belong to the constellation, so that every agent finds the same notes, and have the audience of the
-    place: notes about a person made in one guild are not read in another.
+    They belong to the constellation, so that every agent finds the same notes, and have the audience of the place:
+    notes about a person made in one guild are not read in another.
     """
     return [
         NewBlock(
@@ -142,13 +142,13 @@ def _brought_blocks(turn: Turn, rows: list[InRow]) -> list[NewBlock]:
 
 
 def unattended(tx: Tx, rows: list[InRow], found: Team, notices: Notices, deps: TurnDeps) -> bool:
-    """Whether nobody of the team is there to answer these rows; then they wait until somebody is.
+    """Whether no agent of the team is there to answer these rows; then they wait for one.
 
-    Who asks is told when the first of a conversation waits, at the terminal each time, and never in public; the
-    owner once a day.
+    The person is told when the first message of a conversation waits, at the terminal each time, never in public; the
+    owner is told once a day.
     """
     now = deps.clock()
-    if isinstance(patrol := rows[0].payload, PatrolDue):  # nobody goes on another's patrol
+    if isinstance(patrol := rows[0].payload, PatrolDue):  # nobody takes over another's patrol
         agent = patrol.agent
         gone = agents.statuses(tx, [agent]).get(agent) != "active"
         if gone:

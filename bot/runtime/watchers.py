@@ -1,11 +1,10 @@
-"""Those who watch turns: subscribers, typing indicators, and messages that show an answer as it grows, or how far a
-group has come: one message each, edited as there is more.
+"""Watchers of turns: subscribers, typing indicators, and messages that show a growing answer or a group's progress, one
+message each, edited as there is more.
 
-These help where things take long: at most one edit a second, never the same text twice. Their
-outbox row is a preview's, made before its first send: a crash leaves nothing behind that nobody takes away, and a run
-that is taken up after one goes on with the same message. An answer replaces its preview; how far a group has come is
-taken away after the answer, and so is an answer that is said under a member's own name then. Of what members say, only
-what is for people is shown.
+They make long waits bearable: at most one edit a second, never the same text twice. Their outbox row is a preview's,
+created before its first send: after a crash every message is removed or taken over by the resumed turn. An answer
+replaces its preview. Progress messages are deleted after the answer, and so are previews of answers sent under a
+member's own name. Of members' texts, only those for people are shown.
 """
 
 import asyncio
@@ -43,7 +42,7 @@ _log = structlog.get_logger("bot.runtime.watchers")
 
 
 class Broadcast:
-    """Passes every event on to all who listen at the moment."""
+    """Passes every event on to all current listeners."""
 
     def __init__(self) -> None:
         self._watching: list[Watch] = []
@@ -52,12 +51,12 @@ class Broadcast:
         for watch in tuple(self._watching):
             try:
                 watch(event)
-            except Exception:  # who watches a turn does not break it
+            except Exception:  # a watcher must not break the turn
                 _log.exception("watch_failed", turn=event.turn, event_kind=type(event).__name__)
 
     @contextmanager
     def listen(self, watch: Watch) -> Iterator[None]:
-        """Be told of every event until the context ends."""
+        """Receive every event until the context ends."""
         self._watching.append(watch)
         try:
             yield
@@ -66,7 +65,7 @@ class Broadcast:
 
     @contextmanager
     def ends(self, place: PlaceId) -> Iterator[asyncio.Event]:
-        """Something that is set whenever a turn in that place came to its end, well or not, until the context ends."""
+        """An event that is set whenever a turn in that place ends, well or not, until the context ends."""
         ended = asyncio.Event()
 
         def watch(event: TurnEvent) -> None:
@@ -78,7 +77,7 @@ class Broadcast:
 
 
 class Typing:
-    """Shows in a place that an answer is being made there."""
+    """Shows a typing indicator while an answer is being made."""
 
     def __init__(self, endpoints: Mapping[str, Endpoint], workers: Workers) -> None:
         self._endpoints = endpoints
@@ -100,11 +99,11 @@ class Typing:
 
 
 BEGIN_SECONDS, RUN_BEGIN_SECONDS = 2.5, 5.0
-"""An answer that is still being written after so long is shown, and a run that is not over."""
+"""Seconds after which a growing answer, or a group's run, is shown."""
 EDIT_SECONDS = 1.2
-"""Between two changes of the message at least."""
-_MOST_EDITS = 60  # then the rest waits for the answer itself
-_MOST_WRITTEN = 400  # characters of each member's words in a message on how far a group is
+"""Minimum time between two edits of the message."""
+_MOST_EDITS = 60  # after these, the rest waits for the answer itself
+_MOST_WRITTEN = 400  # characters of each member's text in a progress message
 _WRITING = " …"
 _MARKS = {"running": "…", "done": "✓", "failed": "✗", "late": "✗"}
 _COUNTED = {"ballot": "ballots", "answer": "answers", "task": "tasks"}
@@ -112,13 +111,13 @@ _COUNTED = {"ballot": "ballots", "answer": "answers", "task": "tasks"}
 
 @dataclass
 class _Shown:
-    """One answer that is being written, or one run that goes on."""
+    """One growing answer, or one run in progress."""
 
     place: PlaceId
     begun: float
     text: str = ""
     parts: dict[TurnId, str] = field(default_factory=dict)
-    """What members have written, by their parts."""
+    """The texts of members so far, by their turns."""
     changed: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
@@ -143,7 +142,7 @@ class _Watcher:
     async def _edit(
         endpoint: Endpoint, shown: _Shown, external: str, said: str, words: Callable[[], Awaitable[str]]
     ) -> None:
-        """Keep a message at what `words` gives."""
+        """Keep a message at the current result of `words`."""
         for _edit in range(_MOST_EDITS if external else 0):
             await asyncio.sleep(EDIT_SECONDS)
             await shown.changed.wait()
@@ -154,7 +153,7 @@ class _Watcher:
             try:
                 await endpoint.edit(shown.place, external, text)
             except (DeliveryFailed, DeliveryUnclear):
-                return  # the answer itself will come in its own way
+                return  # the answer will be sent as usual
             said = text
 
 
@@ -181,7 +180,7 @@ class Previews(_Watcher):
     async def _show(self, turn: TurnId, shown: _Shown, endpoint: Endpoint) -> None:
         if not await self._runtime.showing(turn, shown.place):
             return
-        while not shown.text.strip():  # it was begun anew meanwhile
+        while not shown.text.strip():  # it was restarted meanwhile
             shown.changed.clear()
             await shown.changed.wait()
 
@@ -199,7 +198,7 @@ class Previews(_Watcher):
 
 
 class Progress(_Watcher):
-    """Shows runs that take long."""
+    """Shows progress of runs that take long."""
 
     def __call__(self, event: TurnEvent) -> None:
         match event:
@@ -213,7 +212,7 @@ class Progress(_Watcher):
                         shown.parts[event.turn] = text
                         shown.changed.set()
             case OfMember():
-                self(event.event)  # a member gives tasks too
+                self(event.event)  # members delegate tasks, too
             case Complete() | Failed():
                 self._over(event.turn)
             case _:
@@ -236,11 +235,11 @@ class Progress(_Watcher):
         async def words() -> str:
             return (await self._look(turn, endpoint))[0]
 
-        # What stands there from before says what was so then.
+        # An older text may be out of date.
         await self._edit(endpoint, shown, external, "" if known else said, words)
 
     async def _look(self, turn: TurnId, endpoint: Endpoint) -> tuple[str, bool]:
-        """What there is to say of a run, nothing when there is nothing; and whether it has a message already."""
+        """The progress text of a run, empty if there is none; and whether it has a message already."""
         shown = self._shown.get(turn)
 
         def work(rows: Rows) -> tuple[str, bool]:
@@ -259,7 +258,7 @@ class Progress(_Watcher):
 def progress_words(
     run: Run, group: str, parts: Sequence[Part], names: Mapping[AgentId, str], texts: Mapping[TurnId, str]
 ) -> str:
-    """How far a run has come, a line for each member that was asked and what it writes; empty when nobody was."""
+    """The progress of a run, a line per member with its text so far; empty if nobody was asked."""
     asked = [part for part in parts if part.kind != "observe"]
     if not asked:
         return ""
@@ -291,7 +290,7 @@ def _how_far(run: Run, asked: Sequence[Part]) -> str:
 
 
 def _is_for_people(run: Run, part: Part) -> bool:
-    """Whether what the part gives is said as it is."""
+    """Whether the member's text is sent to people unchanged."""
     last = part.stage == len(_stages(run)) - 1
     return part.kind == "answer" or (part.kind == "stage" and (last or _side_by_side(run)))
 

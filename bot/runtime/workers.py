@@ -1,4 +1,4 @@
-"""The tasks of conversations, deliveries and the intake: under the supervisor, stopped by a halt or at the end."""
+"""The tasks of conversations, deliveries and the intake, under the supervisor; a halt or shutdown stops them."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -11,17 +11,17 @@ from bot.storage_retry import Unstored
 
 
 class Workers:
-    """One for the whole service. Nothing begins before `start`: a command that only reads has no workers."""
+    """One for the whole service. Nothing starts before `start`: a read-only command has no workers."""
 
     def __init__(self) -> None:
         self.unstored = Unstored()
-        """What waits for a database that takes no writes."""
+        """What waits for a database that refuses writes."""
         self.settled = Pulse()
-        """Something ended: whoever waits for that looks again."""
+        """Something ended: waiters look again."""
         self.stopping = False
-        """No further turn is begun: the service ends."""
+        """The service is ending: no new turn begins."""
         self.conversations: set[ConversationWorker] = set()
-        """Those that run, of every constellation."""
+        """The running ones, of every constellation."""
         self._supervisor: Supervisor | None = None
         self._halting: set[asyncio.Task[None]] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -39,10 +39,10 @@ class Workers:
         self._supervisor = supervisor
 
     def spawn(self, name: str, work: Work, *, halts: bool = True) -> asyncio.Task[None] | None:
-        """Run it beside everything else; it is begun again while the database refuses, and whenever it fails.
+        """Run work in the background; it restarts while the database refuses, and whenever it fails.
 
-        A name is of one constellation: what rests there keeps nothing from being begun in another. None when nothing is
-        begun. `halts`: an emergency halt stops it.
+        Names are per constellation: a pause in one does not keep work from starting in another. Returns None if nothing
+        was started. `halts`: an emergency halt stops it.
         """
         if self._supervisor is None or self._supervisor.rests(name):
             return None
@@ -53,7 +53,7 @@ class Workers:
         return task
 
     def once(self, name: str, work: Coroutine[Any, Any, None]) -> asyncio.Task[None] | None:
-        """Run something that is not worth a second try."""
+        """Run work without a retry."""
         if self._supervisor is None:
             work.close()
             return None
@@ -66,11 +66,11 @@ class Workers:
         self.stopping = True
 
     def halt(self) -> None:
-        """Stop every turn and every delivery now. Their rows stay as they are."""
+        """Stop every turn and delivery now. Their rows stay as they are."""
         for task in tuple(self._halting):
             task.cancel()
 
     def stop(self) -> None:
-        """End everything; what it worked on is taken up at the next start."""
+        """Stop everything; unfinished work is resumed at the next start."""
         for task in tuple(self._tasks):
             task.cancel()

@@ -1,1 +1,1 @@
-"""Reminders and events of people: set, listed, and said when they are due."""
+"""Reminders and events of people: setting, listing and announcing them."""

@@ -1,4 +1,4 @@
-"""Events: writing them down, listing what comes, and reminding of them some minutes before, exactly once each time."""
+"""Events: storing and listing them, and announcing each occurrence exactly once, some minutes before."""
 
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -27,21 +27,21 @@ from texts import _, gettext_noop
 EVENT = "event"
 REMINDER_MINUTES = 15
 _MOST_MINUTES = 60 * 24 * 31
-_GRACE = timedelta(hours=12)  # what began long ago is not announced any more
+_GRACE = timedelta(hours=12)  # an event that began longer ago is not announced
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What happens when; `wanted.text` is the title. `ends` in words or ISO 8601, on the day on which it begins."""
+    """A new event; `wanted.text` is the title. `ends` is in words or ISO 8601, relative to the day of the beginning."""
 
     wanted: Wanted
     ends: str = ""
     minutes: int = REMINDER_MINUTES
-    """Before it, 0 for at that moment; -1: not reminded."""
+    """Minutes before the event; 0 means at its start, -1 no reminder."""
 
 
 def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Event:
-    """Keep an event with its job. Raises Refused, in words."""
+    """Store an event with its job. Raises Refused with a message."""
     if not -1 <= given.minutes <= _MOST_MINUTES:
         raise Refused(
             "A reminder can come 0 to {MOST_MINUTES} minutes before an event.", MOST_MINUTES=f"{_MOST_MINUTES:,}"
@@ -73,7 +73,7 @@ def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, n
 
 
 def _end(said: str, first: datetime, now: datetime, zone: str) -> datetime:
-    """When an event ends: a time alone on the day it begins, a day as if it was said now. Raises Refused."""
+    """When an event ends: a time without a day is on the day it begins; a day is relative to now. Raises Refused."""
     moments = [triggers.next_run(read_when(said, now, zone), now)]
     if not _names_a_day(said, now, zone):
         moments += [_since(said, since, zone) for since in (_midnight(first, zone), first)]
@@ -84,7 +84,7 @@ def _end(said: str, first: datetime, now: datetime, zone: str) -> datetime:
 
 
 def _names_a_day(said: str, now: datetime, zone: str) -> bool:
-    """Whether a time is of a certain day: at midnight it is of another one, and no span, which is as long then."""
+    """Whether a text names a certain day, so that its meaning depends on now; a duration does not."""
     midnight = _midnight(now, zone)
     early, late = _since(said, midnight, zone), _since(said, now, zone)
     if early is None or late is None or early - midnight == late - now:
@@ -97,14 +97,14 @@ def _midnight(moment: datetime, zone: str) -> datetime:
 
 
 def _since(said: str, since: datetime, zone: str) -> datetime | None:
-    """What a time means when it is said then; None for what lies before."""
+    """The time that a text means when it is said at `since`; None if that is earlier."""
     with suppress(Refused):
         return triggers.next_run(read_when(said, since, zone), since)
     return None
 
 
 def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
-    """Keep the job that announces it; what begins sooner than that is announced at once."""
+    """Store the job that announces the event; if that time has passed, it is announced at once."""
     ahead = timedelta(minutes=event.reminder_minutes or 0)
     planned = event.starts_at - ahead
     first = max(planned, now + timedelta(seconds=1))
@@ -119,7 +119,7 @@ def _remember(tx: Tx, event: Event, trigger: Trigger, now: datetime) -> None:
 
 
 def coming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[datetime, Event]]:
-    """Those that happen within so many days, with when, the next first; one that repeats with its next time."""
+    """The events within so many days, with their times, the next first; a repeating one with its next time."""
     until = now + timedelta(days=days)
     timed = [(triggers.next_run(triggers.load(each.trigger), now), each) for each in found]
     return sorted(
@@ -128,25 +128,25 @@ def coming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[date
 
 
 def lines(found: list[tuple[datetime, Event]], zone: str) -> list[str]:
-    """Events for a person, on their clocks as they are now."""
+    """Events as lines for a person, in their time zone."""
     return [
         f"- {_clock(at, zone)}{_until(at, each, zone)} {each.title}{_again(each)} `{each.id}`" for at, each in found
     ]
 
 
 def end_of(at: datetime, event: Event) -> datetime | None:
-    """When it ends, of the time that begins then."""
+    """When the occurrence that begins at `at` ends, or None."""
     return None if event.ends_at is None else at + (event.ends_at - event.starts_at)
 
 
 def on_clocks(at: datetime, event: Event, zone: str) -> str:
-    """When it happens on the clocks of a zone, with its name, and how it repeats."""
+    """When it happens in a time zone, with the zone's name, and how it repeats."""
     span = f"{at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}{_until(at, event, zone)} {zone}"
     return ", ".join(filter(None, (span, repetition(event.trigger))))
 
 
 def _until(at: datetime, event: Event, name: str) -> str:
-    """Until when: the time, and the day where it is another one."""
+    """The end: the time, and the day if it is another one."""
     if (ends := end_of(at, event)) is None:
         return ""
     zone = zone_of(name)
@@ -155,7 +155,7 @@ def _until(at: datetime, event: Event, name: str) -> str:
 
 
 def meant(found: list[Event], which: str) -> Event:
-    """The event that is meant. Raises Refused."""
+    """The event that a text refers to. Raises Refused."""
     return the_one(
         found,
         which,
@@ -167,7 +167,7 @@ def meant(found: list[Event], which: str) -> Event:
 
 @dataclass(frozen=True)
 class EventJob:
-    """Says what is about to happen, by the rules of reminders."""
+    """Announces an event, by the rules for reminders."""
 
     reminding: ReminderJob
 
@@ -192,8 +192,8 @@ class EventJob:
 
 
 def _announced(event: Event, firing: Firing) -> datetime:
-    """The time of the event that a due time is about."""
-    first = firing.job.payload.get("sooner") == to_text(firing.due)  # announced with less time than was wanted
+    """The occurrence that a due time announces."""
+    first = firing.job.payload.get("sooner") == to_text(firing.due)  # announced later than was wanted
     if first or not isinstance(triggers.load(event.trigger), Recurring):
         return event.starts_at
     return firing.due + timedelta(minutes=event.reminder_minutes or 0)

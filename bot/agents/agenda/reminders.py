@@ -1,7 +1,7 @@
-"""Setting reminders and saying them: when one is due its words are queued in the transaction that completes its job.
+"""Setting and delivering reminders: the transaction that completes a due job also queues its message.
 
-It is said where it was set, if those who hear that place now may know it, else to its person alone. Who opted out is
-told nothing; quiet hours hold it back unless it is urgent; what nobody acknowledges is said once more and no more.
+A reminder is delivered where it was set if the hearers of that place may know it, else to its person alone. People who
+opted out get none; quiet hours delay one that is not urgent; one that nobody acknowledges is repeated once.
 """
 
 import re
@@ -41,20 +41,20 @@ from texts import _, gettext_noop, language, speaking
 
 REMIND = "reminder"
 ANNOUNCED = "event"
-"""As keys of outbox rows begin: a reminder that is said, and an event that is announced."""
+"""The key prefixes of outbox rows for reminders and events."""
 ESCALATE = "reminder.again"
 OFFERS = ("snooze", "done")
 SNOOZE_MINUTES = 10
 ESCALATE_MINUTES = 30
 LATE = timedelta(seconds=30)
-"""From when on what is said is called late; what is due is said at once, and a busy minute is no outage."""
+"""Deliveries after more than this are called late: normal ones take seconds even when the service is busy."""
 _MOST_MINUTES = 60 * 24 * 31
 _NIGHT_ENDS, _MORNING, _EVENING = time(4), time(8), time(19)
-_SHOWN = 8  # of what was said of one reminder, those that are changed when it is done
+_SHOWN = 8  # messages of one reminder that are updated when it is done
 
 
 class DayPart(StrEnum):
-    """When something is put off to, on the clocks of its person."""
+    """When a reminder is postponed to, in its person's time zone."""
 
     EVENING = "evening"
     MORNING = "morning"
@@ -62,7 +62,7 @@ class DayPart(StrEnum):
 
 @dataclass(frozen=True)
 class Wanted:
-    """What somebody wants to be told. `scope` is that in which it was said, `when` in words or ISO 8601."""
+    """A new reminder. `scope` is that of the message, `when` in words or ISO 8601."""
 
     text: str
     when: str
@@ -77,7 +77,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Planned:
-    """A reminder that is kept: when it comes, in words on its person's clocks, and what else is to be said of that."""
+    """A stored reminder: its time in words in its person's zone, and remarks."""
 
     reminder: Reminder
     at: datetime
@@ -86,7 +86,7 @@ class Planned:
 
 
 def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Planned:
-    """Keep a reminder with its job. `people` are all accounts of its person. Raises Refused, in words."""
+    """Store a reminder with its job. `people` are all accounts of its person. Raises Refused with a message."""
     require_speaking_later(wanted.place)
     if not 0 <= wanted.escalate_minutes <= _MOST_MINUTES:
         raise Refused(
@@ -114,7 +114,7 @@ def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str
 
 
 def require_speaking_later(place: PlaceId) -> None:
-    """Raises Refused, in words, where nothing can be said to somebody later: a post is for everybody."""
+    """Raises Refused where no later message to one person is possible: a post is for everybody."""
     if place_source(place) == BLUESKY and not user_of(place):
         raise Refused(
             "I cannot remind you in a thread on Bluesky, because everyone could read it. Ask me on "
@@ -130,10 +130,10 @@ def quiet_of(times: Times, default_zone: str) -> Quiet | None:
 
 
 def until_part(part: DayPart, zone: str, now: datetime) -> timedelta:
-    """How long it is until this evening or tomorrow morning on somebody's clocks. Raises Refused in the evening."""
+    """The time until this evening or tomorrow morning in a zone. Raises Refused in the evening."""
     local = now.astimezone(zone_of(zone))
     evening = part is DayPart.EVENING
-    # Who is up after midnight and says "tomorrow morning" means the one that comes.
+    # After midnight, "tomorrow morning" means the coming morning.
     day = local.date() if evening or local.time() < _NIGHT_ENDS else local.date() + timedelta(days=1)
     at = instant(datetime.combine(day, _EVENING if evening else _MORNING), zone_of(zone))
     if at <= now:
@@ -142,7 +142,7 @@ def until_part(part: DayPart, zone: str, now: datetime) -> timedelta:
 
 
 def snooze(tx: Tx, reminder: Reminder, after: timedelta, now: datetime) -> datetime:
-    """Say it again after that time; gives when. Raises Refused when it is over already."""
+    """Repeat it after that time; returns when. Raises Refused if it is over."""
     if reminder.status in (Status.DONE, Status.CANCELLED):
         raise Refused("That reminder is already done.")
     if not timedelta(0) < after <= timedelta(minutes=_MOST_MINUTES):
@@ -157,7 +157,7 @@ def snooze(tx: Tx, reminder: Reminder, after: timedelta, now: datetime) -> datet
 
 
 def _skip(tx: Tx, reminder: Reminder, until: datetime) -> None:
-    """What was planned is put off: the one time of it, or those up to then of one that repeats."""
+    """Skip planned occurrences: the only one, or those up to `until` of a repeating reminder."""
     planned = jobs.get(tx, job_id(reminder.id))
     if planned is None or planned.next_at is None:
         return
@@ -170,7 +170,7 @@ def _skip(tx: Tx, reminder: Reminder, until: datetime) -> None:
 
 
 def finish(tx: Tx, reminder: Reminder, now: datetime) -> None:
-    """It is acknowledged; one that repeats comes again at its next time. What was said of it shows that."""
+    """Acknowledge a reminder; a repeating one continues. Its messages are updated."""
     if isinstance(triggers.load(reminder.trigger), Recurring):
         for suffix in ("again", "later"):
             jobs.drop(tx, job_id(reminder.id, suffix))
@@ -181,13 +181,13 @@ def finish(tx: Tx, reminder: Reminder, now: datetime) -> None:
 
 
 def cancel(tx: Tx, reminder: Reminder, now: datetime) -> None:
-    """It is not wanted any more, nor any repetition of it."""
+    """Cancel a reminder with all repetitions."""
     reminders.end(tx, reminder, Status.CANCELLED, now)
     _show(tx, reminder, "✗ ", now)
 
 
 def meant(found: list[Reminder], which: str) -> Reminder:
-    """The reminder that is meant. Raises Refused."""
+    """The reminder that a text refers to. Raises Refused."""
     return the_one(
         found,
         which,
@@ -198,7 +198,7 @@ def meant(found: list[Reminder], which: str) -> Reminder:
 
 
 def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
-    """What to be reminded of, and the words of the time in it. Raises Refused where one of them is missing."""
+    """Split a text into what to be reminded of, and when. Raises Refused if one is missing."""
     found = find_when(text, now, zone)
     what = "" if found is None else re.sub(r"^(to|of|about|that)\s+", "", found.rest.strip(" ,;:"), flags=re.IGNORECASE)
     if found is None:
@@ -209,9 +209,9 @@ def parted(text: str, now: datetime, zone: str) -> tuple[str, str]:
 
 
 def lateness(firing: Firing, zone: str) -> str:
-    """What is said behind words that come later than was promised, when nobody was there to say them; else nothing.
+    """A remark after a reminder that comes late because the service was down; else empty.
 
-    Words that quiet hours kept were promised for the end of these.
+    A reminder delayed by quiet hours was due at their end.
     """
     held = firing.job.held_until
     promised = firing.due if held is None else max(firing.due, held)
@@ -221,12 +221,12 @@ def lateness(firing: Firing, zone: str) -> str:
 
 
 def lines(found: list[Listed], zone: str) -> list[str]:
-    """Open reminders for a person, on their clocks as they are now, with their numbers."""
+    """Open reminders as numbered lines for a person, in their time zone."""
     return [f"- {each.reminder.text} ({_state(each, zone)}) `{each.reminder.id}`" for each in found]
 
 
 def stand(status: Status, *, paused: bool) -> str:
-    """How it stands with a reminder, in words; empty for one that just waits for its time."""
+    """The status of a reminder, in words; empty if it just waits for its time."""
     if paused:
         return _("paused")
     return "" if status is Status.WAITING else _("sent, not done yet")
@@ -234,21 +234,21 @@ def stand(status: Status, *, paused: bool) -> str:
 
 @dataclass(frozen=True)
 class ReminderJob:
-    """Says what is due. `opted_out` are those who want nothing; what was set at the terminal is told as notices are."""
+    """Delivers reminders. `opted_out` are people who get none; reminders set at the terminal are sent as notices."""
 
     notices: Notices
     zone: str
     opted_out: Callable[[PersonId], bool]
     selves: Callable[[PersonId], tuple[PersonId, ...]]
     spoken: Callable[[PersonId], str]
-    """The language that somebody chose; empty where they chose none."""
+    """The language that a person chose; empty without a choice."""
 
     def add(self, kinds: Kinds) -> None:
         kinds.add(Queueing(REMIND, self.remind))
         kinds.add(Queueing(ESCALATE, self.escalate))
 
     def remind(self, tx: Tx, firing: Firing) -> Done:
-        """Queue the words, and plan to say them once more."""
+        """Queue the message, and plan its repetition."""
         reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
         if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
             return Done(_("no longer wanted"))
@@ -265,7 +265,7 @@ class ReminderJob:
         return Done(_("said"))
 
     def escalate(self, tx: Tx, firing: Firing) -> Done:
-        """Say it once more when nobody did anything about it."""
+        """Repeat a reminder that nobody has acknowledged."""
         reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
         if reminder is None or reminder.person is None or reminder.status is not Status.TOLD:
             return Done(_("not needed"))
@@ -283,7 +283,7 @@ class ReminderJob:
         return self.kept_back(tx, person, now, urgent=reminder.urgent)
 
     def kept_back(self, rows: Rows, person: PersonId, now: datetime, *, urgent: bool = False) -> Done | None:
-        """What keeps words from somebody now; None when nothing does."""
+        """The reason why a person gets no message now; None if there is none."""
         if self.opted_out(person):
             return Done(_("the person opted out"))
         quiet = None if urgent else quiet_of(quiet_hours.of(rows, self.selves(person)), self.zone)
@@ -291,7 +291,7 @@ class ReminderJob:
         return None if held is None else Done(_("waiting for quiet hours to end"), again=held)
 
     def speaking_to(self, person: PersonId) -> AbstractContextManager[None]:
-        """What is said inside the context is for that person, in the language that they chose."""
+        """Within the context, texts are in the language that the person chose."""
         return speaking(self.spoken(person) or language())
 
     def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
@@ -301,7 +301,7 @@ class ReminderJob:
         self.say(tx, row, now, outbox.PressButtons(REMIND, reminder.id, OFFERS))
 
     def say(self, tx: Tx, row: outbox.NewRow, now: datetime, press: outbox.PressButtons | None = None) -> None:
-        """Queue words to the person of the row where those who may hear them are; to others they name that person."""
+        """Queue a message to the row's person, where its hearers may know it; if others hear it, name the person."""
         person = row.person or PersonId("")
         place, audience, mention = self.where(tx, person, row.place, row.audience)
         source = place_source(place)
@@ -311,7 +311,7 @@ class ReminderJob:
         outbox.add(tx, said, now)
 
     def where(self, rows: Rows, person: PersonId, place: PlaceId, heard_by: Audience) -> tuple[PlaceId, Audience, bool]:
-        """Where it is said what was set in a place in this audience: who hears it, and whether to name its person."""
+        """Where to deliver what was set in a place: the place, its audience, and whether to name the person."""
         if place == PLACE.id or place_source(place) == PATROL:
             return self.notices.place, OWNER, False
         known = inbox.place(rows, place)
@@ -324,7 +324,7 @@ class ReminderJob:
 
 
 def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
-    """Say to its person alone what the place where it was set does not take; False where there is nothing to do."""
+    """Send a message to its person alone if its place refuses it; False if there is nothing to do."""
     what, _slash, rest = row.key.partition("/")
     if what not in (REMIND, ANNOUNCED) or not isinstance(row.detail, outbox.TextDetail) or not row.detail.mentions:
         return False
@@ -354,9 +354,9 @@ def _job(reminder: Reminder, at: datetime, suffix: str, kind: str = REMIND) -> N
 
 
 def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
-    """Mark what was said of it, and take the buttons away; what is not sent yet is not sent any more.
+    """Mark a reminder's messages as done and remove the buttons; unsent ones are withdrawn.
 
-    Of one that repeats only what was said last is marked: what came before it was not done by that.
+    For a repeating reminder only the last message: earlier ones were not done by that.
     """
     repeats = isinstance(triggers.load(reminder.trigger), Recurring)
     last = "/".join(reminder.told_key.split("/")[:3])
@@ -389,13 +389,13 @@ def _clock(moment: datetime, zone: str) -> str:
 
 
 def repetition(trigger: str) -> str:
-    """How a stored trigger repeats, in words; empty where it does not."""
+    """How a stored trigger repeats, in words; empty if it does not."""
     rule = triggers.rule_of(trigger)
     return rule_words(rule) if rule else ""
 
 
 def on_clocks(moment: datetime | None, zone: str) -> str:
-    """A moment as somebody's clocks show it, with the zone; empty for None."""
+    """A time in a zone, with the zone; empty for None."""
     return "" if moment is None else f"{_clock(moment, zone)} {zone}"
 
 

@@ -1,4 +1,4 @@
-"""Tasks as people and models speak of them: which one is meant, and what is to be different, in words."""
+"""Tasks as people and models refer to them: which one is meant, and what to change."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +19,12 @@ T = TypeVar("T")
 N = TypeVar("N", bound="Numbered")
 
 NONE = "none"
-"""Instead of a time or a task: there is to be none."""
+"""In place of a time or a task: remove it."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is to be different; what is empty stays as it is. `due`, `under` and `after` are taken away by "none"."""
+    """Changes to a task; empty fields stay. "none" removes `due`, `under` and `after`."""
 
     title: str = ""
     notes: str = ""
@@ -32,13 +32,13 @@ class Wanted:
     priority: Priority | None = None
     due: str = ""
     under: str = ""
-    """The task that it becomes a step of."""
+    """The task of which it becomes a step."""
     after: str = ""
-    """A task that has to be done before."""
+    """A task that must be done before."""
     fields: Mapping[str, str] = field(default_factory=dict)
 
     def columns(self, tx: Tx, task: Task, among: Sequence[Task], now: datetime, zone: str) -> dict[str, Value]:
-        """The same as columns of a task; other tasks are those of `among`. Raises Refused."""
+        """The changes as columns of a task; other tasks are looked up in `among`. Raises Refused."""
         given = {"title": self.title, "notes": self.notes.strip(), "status": self.status, "priority": self.priority}
         found: dict[str, Value] = {name: value for name, value in given.items() if value}
         if self.due:
@@ -58,9 +58,9 @@ class Numbered(Protocol):
 
 
 def the_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str, several: str) -> N:
-    """The one that is meant by its number, its words or some of them; else `none` or `several` say what there is.
+    """The item with this number or text, or with part of it; else raises Refused with `none` or `several`.
 
-    Raises Refused.
+    Both say what there is.
     """
     wanted = which.strip().lstrip("#").casefold()
     ends = wanted if wanted.isdecimal() and len(wanted) >= SHORTEST else " "
@@ -82,7 +82,7 @@ def there_are(known: Sequence[str], between: str = ", ") -> str:
 
 
 def meant(found: Sequence[Task], which: str) -> Task:
-    """The task that is meant. Raises Refused."""
+    """The task that a text refers to. Raises Refused."""
     return the_one(
         found,
         which,
@@ -93,7 +93,7 @@ def meant(found: Sequence[Task], which: str) -> Task:
 
 
 def tree(found: Sequence[T], place: Callable[[T], tuple[str, str]]) -> list[tuple[int, T]]:
-    """Each with how deep it stands under others, in the order of reading; `place` gives its id and what is above."""
+    """The items in reading order, each with its depth; `place` returns an item's id and parent."""
     known = {place(each)[0] for each in found}
 
     def under(above: str, depth: int) -> Iterator[tuple[int, T]]:

@@ -1,8 +1,8 @@
-"""What of the long-term memory comes to mind by itself: found for a person's words, and shown with them.
+"""Entries of the long-term memory that are found for a person's message and shown with it.
 
-Nothing remembers what was shown before. An entry is shown whenever it fits and the words that it was learned from are
-not in view, so it comes again once they have left the window. Only what stood before the turn began is shown: the
-turn's steps all see the same, and a provider's cache of the prompt holds.
+Nothing records what was shown. An entry is shown whenever it fits and the message that it was learned from is not in
+view, so it returns once that has left the window. Only entries from before the turn are shown: all steps of the turn
+see the same, and a provider's cache of the prompt stays valid.
 """
 
 from collections.abc import Iterable, Sequence, Set
@@ -20,11 +20,11 @@ from memory.store.fulltext import content_words
 from memory.store.ids import AgentId, EntryId, MessageId
 
 MOST, UNASKED = 8, 5
-"""Entries shown for a person's words; and the newest ones, on the first turn in a place where nothing fits."""
+"""Entries for a person's message; and the newest ones, on the first turn in a place if none fit."""
 LINKED = 3
-"""Entries beside these that the graph leads to."""
+"""Additional entries that are found through the graph."""
 _SPARE = 2 * MOST  # found, since some may be in view
-_EARLIER = 2  # messages before the newest whose words are looked for too
+_EARLIER = 2  # earlier messages whose words are searched, too
 _SHOWN = 600  # characters of one entry
 
 
@@ -45,10 +45,10 @@ def recalled(
     history: Sequence[Message],
     meaning: Nearness | None = None,
 ) -> list[Recalled]:
-    """The agent's entries that fit what is said, best first, as far as those who hear the turn may know them.
+    """The agent's entries that fit the messages, best first, that the hearers of the turn may know.
 
-    `asked` are the words that the turn answers, `meaning` theirs, `history` what else is in view. Nothing is looked for
-    when no word of content was said; the first turn in a place then shows the newest entries.
+    `asked` are the messages that the turn answers, `meaning` theirs, `history` what else is in view. Without a content
+    word nothing is searched; then the first turn in a place shows the newest entries.
     """
     in_view = {message.id for message in history}
     found: list[Recalled] = []
@@ -70,7 +70,7 @@ def recalled(
 def _linked(
     rows: Rows, turn: Turn, agent: AgentId, text: str, known: Set[EntryId], in_view: Set[MessageId]
 ) -> list[Entry]:
-    """Entries that the graph leads to from what is named, the nearest first; none that were found by their words."""
+    """Entries that the graph links to what is named, nearest first, without those found by words."""
     links = graph.linked(rows, agent, text, turn.scope, turn.started_at)
     others = dict.fromkeys(link.entry for link in links if link.entry not in known)
     return _not_in_view(archival.by_ids(rows, agent, others, turn.scope), in_view)[:LINKED]
@@ -81,7 +81,7 @@ def _not_in_view(entries: Sequence[Entry], in_view: Set[MessageId]) -> list[Entr
 
 
 def recalled_lines(found: Iterable[Recalled]) -> Quoted:
-    """One line for each: id, day, category, words."""
+    """One line per entry: id, day, category, text."""
     return joined(_line(each.entry) for each in found)
 
 

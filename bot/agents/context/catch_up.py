@@ -1,6 +1,6 @@
-"""What an agent is told that was away for more than an hour: what happened, was decided and is open, and who did what.
+"""What an agent is told after more than an hour away: events, decisions, open threads, and who did what.
 
-How much of it hangs on how long it was away and on its role in the group: who leads is told more.
+The amount depends on how long it was away and on its role in the group: supervisors are told more.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,15 +18,15 @@ from memory.queue.turns import Turn
 from memory.store.database import Rows
 
 AWAY = timedelta(hours=1)
-"""Who was away for less is told nothing."""
+"""An agent that was away for less is told nothing."""
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
-_SUMMARIES = 20  # that are looked at
+_SUMMARIES = 20  # summaries that are read
 _WORDS = 300  # characters of a decision, a thread or a summary
 
 
 @dataclass(frozen=True)
 class Size:
-    """How many lines of each kind are told."""
+    """How many lines of each kind are shown."""
 
     happened: int
     decisions: int
@@ -36,7 +36,7 @@ class Size:
 
 @dataclass(frozen=True)
 class CatchUp:
-    """What an agent missed in the time it was away."""
+    """What an agent missed while it was away."""
 
     at: datetime
     away: timedelta
@@ -47,14 +47,14 @@ class CatchUp:
 
 
 def size_for(away: timedelta, role: str) -> Size:
-    """How much is told: more after a day and after a week; twice as much to a supervisor, half to who only listens."""
+    """The amount: more after a day and after a week; double for a supervisor, half for a listener."""
     steps = 1 + (away >= _DAY) + (away >= _WEEK)
     times = {"supervisor": 2.0, "observer": 0.5}.get(role, 1.0)
     return Size(*(max(1, int(count * steps * times)) for count in (3, 3, 2, 2)))
 
 
 def catch_up(rows: Rows, turn: Turn, others: Sequence[Neighbour]) -> CatchUp | None:
-    """What the turn's agent missed that those who hear the turn may know; None when that is nothing."""
+    """What the turn's agent missed and the hearers of the turn may know; None if nothing."""
     if turn.away_since is None or turn.started_at - turn.away_since <= AWAY:
         return None
     away = turn.started_at - turn.away_since
@@ -98,19 +98,19 @@ _DONE = {
 
 
 def _many(count: int, what: str) -> str:
-    """ "3 answers": the first word that can takes the plural."""
+    """A count with its noun, such as "3 answers": the first word with a plural gets it."""
     first, _, rest = what.partition(" of ")
     plural = first if count == 1 else f"{first}s"
     return f"{count} {plural}{f' of {rest}' if rest else ''}"
 
 
 def _told(rows: Rows, turn: Turn) -> list[ConstellationSummary]:
-    """What was told of all when the turn began, the newest first; of several audiences that hear it."""
+    """The summaries for everybody when the turn began, newest first, of all audiences that the hearers belong to."""
     return summaries.constellation_summaries(rows, turn.scope, _SUMMARIES, turn.started_at)
 
 
 def _threads(rows: Rows, turn: Turn, limit: int) -> list[str]:
-    """What is open: as the newest summaries say, then tasks of others; the agent's own are shown anyway."""
+    """Open threads: from the newest summaries, then tasks of others; the agent's own are shown anyway."""
     newest = {each.audience: each for each in reversed(_told(rows, turn))}
     named = dict.fromkeys(thread for summary in newest.values() for thread in summary.threads)
     given = [

@@ -1,4 +1,4 @@
-"""What of a conversation is in view of a model, and how its messages look there."""
+"""The part of a conversation that a model sees, and how its messages are rendered."""
 
 import functools
 import json
@@ -33,15 +33,15 @@ from sources.text import one_line
 from texts import gettext_lazy
 
 DEFAULT_BUDGET = 24_000
-"""Tokens for the conversation, where the agent's configuration names no context_budget."""
+"""Tokens for the conversation if the agent has no context_budget."""
 _TO_AGENTS = "an agent, to other agents"
 _FORGOTTEN = "(removed on request)"
-_BEGINNING = 60  # characters of our own words that an answer to them is told with
-_LANDMARK = 16  # of so many messages about one is where a conversation that is cut may begin
+_BEGINNING = 60  # characters of our message that a reply quotes
+_LANDMARK = 16  # one in so many messages is a possible start of a cut conversation
 
 
 def in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.Message]:
-    """The newest messages that the budget has room for."""
+    """The newest messages that fit the budget."""
     budget = int(agent.config.get("context_budget", DEFAULT_BUDGET))
     kept: list[messages.Message] = []
     for message in reversed(history):
@@ -57,14 +57,14 @@ def in_view(agent: Agent, history: Sequence[messages.Message]) -> list[messages.
     return rows
 
 
-_weight = functools.lru_cache(maxsize=1_000)(estimate_tokens)  # of words that stand in every prompt of a conversation
+_weight = functools.lru_cache(maxsize=1_000)(estimate_tokens)  # the same texts are in every prompt of a conversation
 
 
 def beginning(rows: Sequence[messages.Message]) -> int:
-    """Where a conversation that is cut begins: at the best landmark of its first quarter.
+    """Where a cut conversation begins: at the best landmark of its first quarter.
 
-    Messages are landmarks by their ids alone, so the beginning stays the same, and with it what a provider has in
-    its cache of prompts, until that one message is too old; and it is never between a call and its result.
+    Landmarks are chosen by message ids only, so the beginning, and with it the provider's prompt cache, stays the same
+    until that message is too old; it is never between a call and its result.
     """
     said = [position for position, row in enumerate(rows) if row.role not in ("assistant", "tool")]
     early = [position for position in said if 4 * position < len(rows)] or said[:1]
@@ -76,7 +76,7 @@ def beginning(rows: Sequence[messages.Message]) -> int:
 
 
 def earlier(compacted: Compaction | None) -> Iterable[Message]:
-    """What was said before the conversation in view, in short; the same in every prompt until more is compacted."""
+    """The summary of what is before the conversation in view; the same in every prompt until more is compacted."""
     if compacted is not None and compacted.summary:
         head = f"[system] Before this, {many(compacted.messages, 'message')} of this conversation, told in short:"
         yield UserMessage(f"{head}\n{quotation('a summary of earlier talk here', compacted.summary)}")
@@ -85,7 +85,7 @@ def earlier(compacted: Compaction | None) -> Iterable[Message]:
 def conversation(rows: Sequence[messages.Message], own: AgentId) -> Iterable[Message]:
     """Rows as messages; a call whose result was cut off is left out.
 
-    What other agents said is told as theirs, so that nobody takes it for its own; their calls are not shown.
+    Messages of other agents are marked as theirs, so that no agent takes them for its own; their calls are not shown.
     """
     answered = {row.tool_call_id for row in rows if row.role == "tool"}
     pending: AssistantMessage | None = None
@@ -113,7 +113,7 @@ def conversation(rows: Sequence[messages.Message], own: AgentId) -> Iterable[Mes
 
 
 def _met(row: messages.Message) -> UserMessage | ToolMessage:
-    """What is not the agent's own: what people and other agents said, and results of calls."""
+    """A message that is not the agent's own: people's, other agents', and results of calls."""
     if row.role == "tool":
         return ToolMessage(row.tool_call_id or "", row.tool_name or "", stored_result(past(row.text) or _FORGOTTEN))
     overheard = row.role == "user" and row.batch is None
@@ -125,13 +125,13 @@ def _met(row: messages.Message) -> UserMessage | ToolMessage:
 
 
 def _said(row: messages.Message) -> str:
-    """An answer of ours, with a word on it when it did not come through."""
+    """An answer of ours, with a note if it did not arrive."""
     failed = row.delivery
     return (row.text or _FORGOTTEN) + (f"\n[this answer did not reach them: {line(failed)}]" if failed else "")
 
 
 def heard(row: messages.Message, *, overheard: bool = False) -> Quoted:
-    """What was said, under the line that says by whom; `overheard` when it was not said to an agent."""
+    """A message under a line with its speaker; `overheard` if it was not addressed to an agent."""
     if row.role == "system" and row.source != agent_messages.SOURCE:
         return say("[system] {text}", text=passage(row.text))
     who = row.person if row.role == "user" else "another agent" if row.role == "assistant" else _TO_AGENTS
@@ -141,7 +141,7 @@ def heard(row: messages.Message, *, overheard: bool = False) -> Quoted:
 
 @functools.lru_cache(maxsize=1_000)
 def _headed(speaker: str, who: str | None, at: datetime, text: str, marks: tuple[str, ...]) -> Quoted:
-    """The same words stand in every prompt of a conversation."""
+    """Cached: the same messages are in every prompt of a conversation."""
     shown = display_name(speaker) or "somebody"
     head = say("[{speaker} ({who}) · {when}", speaker=shown, who=who, when=_when(at))
     marked = joined([head, *(say(" · {mark}", mark=mark) for mark in marks if mark)], "")
@@ -153,7 +153,7 @@ def _when(at: datetime) -> str:
 
 
 def carried(came: Brought, answers: Quoted) -> Iterable[Quoted]:
-    """What came with a message: what it answers, what was said before in the place, its files."""
+    """What came with a message: its quote, earlier lines of the place, its files."""
     if came.background:
         yield quotation("earlier in this place", joined(map(line, came.background)))
     if answers:
@@ -176,7 +176,7 @@ def carried(came: Brought, answers: Quoted) -> Iterable[Quoted]:
 
 
 def answered(rows: Rows, asked: messages.Message, quoted: Quotation, shown: Iterable[messages.Message]) -> Quoted:
-    """Which of the messages in view is the quoted one, so that it is not shown twice; empty where nothing says so."""
+    """Which message in view is the quoted one, so that it is not shown twice; empty if unknown."""
     if quoted.by_us:
         sent = outbox.said_by_us(rows, asked.source, quoted.external_id)
         ours = [each for each in shown if each.role == "assistant" and each.text and sent and each.batch == sent.turn]
@@ -200,7 +200,7 @@ _MOST, _CHARACTERS = 2, 80
 
 
 def foreign_rows(history: Sequence[messages.Message], own: AgentId) -> Iterator[messages.Message]:
-    """What an agent sees of a conversation that came from somewhere nobody vouches for."""
+    """The messages in view that came from untrusted sources."""
     return (
         each for each in history if each.trust is Trust.WEB and (each.tool_call_id is None or each.agent in (None, own))
     )
@@ -209,9 +209,9 @@ def foreign_rows(history: Sequence[messages.Message], own: AgentId) -> Iterator[
 def foreign_words(
     history: Sequence[messages.Message], steps: Sequence[Step], own: AgentId, *, exact: bool = True
 ) -> str:
-    """The sources that take trust from a turn, in words such as "text from notes.md"; empty where none does.
+    """The sources that lower a turn's trust, in words such as "text from notes.md"; empty if none do.
 
-    Unless `exact`, only the tools are named: what a call said may not be known to whoever is asked.
+    Unless `exact`, only the tools are named: whoever is asked may not be allowed to know the arguments.
     """
     given = {row.tool_call_id: row.tool_args or "" for row in history if row.role == "assistant" and row.tool_call_id}
     read = [(row.tool_name or "", given.get(row.tool_call_id or "", "")) for row in foreign_rows(history, own)]
@@ -231,5 +231,5 @@ def _source(tool: str, arguments: str) -> str:
     except ValueError:
         given = {}
     found = next((given[each] for each in _NAMED if isinstance(given, dict) and given.get(each)), "")
-    named = one_line(str(found), _CHARACTERS).replace("“", "'").replace("”", "'")  # the model chose the words
+    named = one_line(str(found), _CHARACTERS).replace("“", "'").replace("”", "'")  # the model chose these words
     return f"“{named}”" if named else tool or "an earlier message"

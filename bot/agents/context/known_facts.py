@@ -1,7 +1,7 @@
-"""What a turn is shown of what was learned: the weightiest facts of its agent and of all, and what projects taught.
+"""The learned facts that a turn is shown: the strongest of its agent and of all, and lessons from projects.
 
-They share a bound with the roster, and stand behind it above the newest message. What does not fit is cut by
-rank; the order stays the same as long as nothing is learned.
+They share a limit with the roster, and follow it above the newest message. What does not fit is cut by rank; the order
+stays the same until something new is learned.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -19,7 +19,7 @@ from memory.store.ids import FactId
 from memory.store.plurals import many
 
 TOKENS = 330
-"""Of facts and roster together."""
+"""For facts and roster together."""
 MOST_OWN, MOST_SHARED = 10, 5
 _SHARED_TOKENS = 100
 _PROJECT_TOKENS = 100
@@ -29,7 +29,7 @@ PROJECTS_HEAD = "learned from previous projects"
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What an agent learned by itself, and what all know; the weightiest first."""
+    """Facts that an agent learned itself, and shared ones; strongest first."""
 
     own: tuple[Fact, ...] = ()
     shared: tuple[Fact, ...] = ()
@@ -41,14 +41,14 @@ class Knowledge:
 
 
 def knowledge(rows: Rows, turn: Turn) -> Knowledge:
-    """What was learned before a turn that those who hear it may know."""
+    """Facts from before a turn that its hearers may know."""
     most = MOST_OWN, MOST_SHARED
     own, shared = facts.weightiest(rows, turn.agent, turn.scope, most, turn.person, turn.started_at)
     return Knowledge(tuple(own), tuple(shared), projects.learned(rows, turn.scope, turn.started_at))
 
 
 def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, Quoted]]:
-    """Where each part is quoted from, and its lines; `roster` is what stands above them already."""
+    """The source and the lines of each part; `roster` stands above them and uses part of the limit."""
     room = TOKENS - (estimate_tokens(roster) if roster else 0)
     shared = list(_fitting(known.shared, SHARED_HEAD, min(room, _SHARED_TOKENS)))
     if shared:
@@ -69,7 +69,7 @@ def _fitting(found: Sequence[Fact], head: str, room: int) -> Iterator[Quoted]:
 
 
 def _within(lines: Iterable[Quoted], head: str, room: int) -> Iterator[Quoted]:
-    """The first of them that fit."""
+    """The first lines that fit."""
     text = str(quotation(head, ""))
     for each in lines:
         text += f"{each}\n"
@@ -79,7 +79,7 @@ def _within(lines: Iterable[Quoted], head: str, room: int) -> Iterator[Quoted]:
 
 
 def project_lines(found: Learned) -> Iterator[Quoted]:
-    """What projects taught, what weighs most first: where it was weak, what reviews find again, what is wanted."""
+    """Lessons from projects, strongest first: weak axes, repeated issues, wishes."""
     if found.weak:
         yield say("- weak in the last projects, do better: {axes}", axes=", ".join(found.weak))
     yield from map(project_line, (*found.issues, *found.wishes, *found.rated))
@@ -101,7 +101,7 @@ def project_line(each: Item) -> Quoted:
 
 
 def fact_line(fact: Fact) -> Quoted:
-    """A fact in one line: what kind it is, who said it, and whether that is to be doubted."""
+    """A fact in one line: its kind, who said it, and whether it is doubtful."""
     by = say(" ({who})", who=display_name(fact.speaker, 24)) if fact.speaker else NOTHING
     doubt = say("" if fact.trust >= Trust.APPROVED else " [from somebody who is not approved, or the web]")
     text = line(fact.text, facts.LONGEST)

@@ -1,8 +1,8 @@
-"""What a model is shown: gathered from the store in one read, rendered by a pure function.
+"""The prompt: its inputs are read from the store at once and rendered by a pure function.
 
-The order serves prompt caches: what is stable first (system prompt, core and pinned blocks), then the
-conversation, append-only, then what changes each turn or did lately, above what was said last. Everything shown was
-read through the turn's scope, so a model cannot repeat what those who hear it may not know.
+The order suits prompt caches: stable parts first (system prompt, core and pinned blocks), then the append-only
+conversation, then what changes each turn or changed lately, above the newest message. Everything shown is read through
+the turn's scope, so a model cannot repeat what its hearers may not know.
 """
 
 import functools
@@ -67,10 +67,10 @@ from memory.store.ids import BlockId, MessageId
 from sources.text import flatten
 
 HISTORY_ROWS = 200
-"""Rows of the conversation that are looked at; the budget decides how many are shown."""
-_LATELY = timedelta(hours=1)  # as long as a provider's cache keeps a prompt
+"""Rows of the conversation that are read; the budget decides how many are shown."""
+_LATELY = timedelta(hours=1)  # how long a provider caches a prompt
 _SHORT = 2_000  # characters
-_AWAY = 20  # blocks that are not in context and are named
+_AWAY = 20  # blocks outside the context that are named
 
 
 @dataclass(frozen=True)
@@ -80,15 +80,15 @@ class Asked:
     message: messages.Message
     payload: Payload
     edited: messages.Message | None = None
-    """The message that an event is about, as it is now."""
+    """The edited message that an event is about, in its current form."""
     answers: Quoted = NOTHING
-    """Which of the messages in view it answers; empty where that is none of them, and is quoted."""
+    """Which message in view it replies to; empty if that is not in view and therefore quoted."""
     pictures: tuple[str, ...] = ()
-    """Those that are kept with it, as addresses that hold them."""
+    """Stored images, as data URLs."""
 
     @property
     def origin(self) -> MessageId:
-        """What somebody said that this is because of: an event is about words that came before it."""
+        """The message behind it: an event is about an earlier message."""
         return about(self.payload) or self.message.id
 
 
@@ -99,46 +99,46 @@ class PromptInputs:
     asked: tuple[Asked, ...]
     steps: tuple[Step, ...] = ()
     claimed: tuple[InRow, ...] = ()
-    """The inbox rows that it answers, or of which it does a part."""
+    """The inbox rows that the turn answers, fully or as a member."""
     place_name: str = ""
     zone: str = ""
-    """On whose clocks the person lives, where they said so."""
+    """The person's time zone, if they set one."""
     stable: tuple[Block, ...] = ()
     changing: tuple[Block, ...] = ()
     logs: tuple[Block, ...] = ()
-    """Those of the turn's own audience."""
+    """Logs of the turn's own audience."""
     spots: Mapping[Audience, str] = field(default_factory=dict)
-    """The servers and channels whose blocks are among them, in words, where there are several."""
+    """Names of the servers and channels whose blocks are shown, if there are several."""
     away: tuple[str, ...] = ()
-    """Labels of own blocks that are not in context; below addresses of those that others share."""
+    """Labels of the agent's blocks outside the context; below, addresses of blocks shared by others."""
     shared_away: tuple[str, ...] = ()
     history: tuple[messages.Message, ...] = ()
-    """What is in view of the conversation."""
+    """The conversation in view."""
     compacted: Compaction | None = None
-    """What left the view before that."""
+    """The summary of what is before it."""
     recalled: tuple[Recalled, ...] = ()
     kept: Inventory | None = None
-    """What there is in working memory; None as long as nothing was gathered, and for an agent without it."""
+    """An overview of working memory; None before `gather`, and for an agent without it."""
     around: Surroundings | None = None
-    """Who else is there, what happened, what waits for the agent; None as long as nothing was gathered."""
+    """Other agents, events and open work; None before `gather`."""
     known: Knowledge = field(default_factory=Knowledge)
-    """What was learned."""
+    """Learned facts."""
     stopped: WorkState | None = None
-    """How far the turn had come when it was taken up again after its process ended or it failed."""
+    """The turn's progress before it was resumed after a crash or failure."""
     recovery: str = ""
-    """What it is told of that, or of work in this place that came to nothing before."""
+    """A note about that, or about earlier unfinished work in this place."""
     used: Mapping[str, datetime] = field(default_factory=dict)
-    """When tools whose rules remember it were called last, in earlier turns."""
+    """The last calls, in earlier turns, of tools whose rules need that."""
     remembers: bool = True
-    """Whether the agent has entries that may come to mind."""
+    """Whether the agent has entries that may be recalled."""
     part: Part | None = None
-    """What the turn is to do in its group, where it does not answer people itself."""
+    """The turn's task in its group, if it does not answer people itself."""
     gathered: bool = False
-    """Whether all that only a model needs was read."""
+    """Whether the inputs that only a model needs were read."""
 
 
 def look(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
-    """Read how the turn stands: what it answers and has done, without memory and history. Raises RowUnreadable."""
+    """Read the state of a turn: what it answers and has done, without memory and history. Raises RowUnreadable."""
     part = None if turn.parent is None else groups.part(rows, turn.id)
     claimed = inbox.of_turn(rows, turn.id if part is None else part.run)
     asked = messages.by_ids(rows, [row.message for row in claimed if row.message], turn.scope)
@@ -147,7 +147,7 @@ def look(rows: Rows, turn: Turn, agent: Agent) -> PromptInputs:
 
 @dataclass(frozen=True)
 class TurnRows:
-    """The rows that a turn stands on: what it answers, what it has done, and what it is to do in its group."""
+    """The rows behind a turn: what it answers, what it has done, and its task in a group."""
 
     claimed: Sequence[InRow]
     asked: Sequence[messages.Message]
@@ -156,7 +156,7 @@ class TurnRows:
 
 
 def inputs(rows: Rows, turn: Turn, agent: Agent, told: TurnRows) -> PromptInputs:
-    """The same where those rows were just read or written."""
+    """The same from rows that were just read or written."""
     claimed, stored, part = told.claimed, told.steps, told.part
     payloads: dict[MessageId, Payload] = {
         row.message: PAYLOAD.require(row.payload) for row in claimed if row.message is not None
@@ -190,7 +190,7 @@ def _used(rows: Rows, turn: Turn, agent: Agent) -> dict[str, datetime]:
 
 
 def reminders(material: PromptInputs) -> str:
-    """What people said that may bring entries of the agent's to mind; empty where nothing can."""
+    """The texts for which entries are recalled; empty if nothing can be."""
     if not material.remembers or is_patrol(material.turn.place):
         return ""
     return "\n".join(text for text in _said_to_us(material) if content_words(text))
@@ -201,7 +201,7 @@ def _said_to_us(material: PromptInputs) -> list[str]:
 
 
 def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
-    """Add what a model is shown beside that; what comes to mind too, unless `reminders` are embedded for it."""
+    """Add the other inputs for a model; recalled entries, too, unless `reminders` are embedded for that."""
     turn = material.turn
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
@@ -228,16 +228,16 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         kept=inventory(rows, turn, material.agent),
         known=knowledge(rows, turn),
         recovery=recovery.told(rows, turn, material.stopped),
-        around=None if is_patrol(turn.place) else around(rows, turn),  # that waits for people's turns
+        around=None if is_patrol(turn.place) else around(rows, turn),  # that is for people's turns
         gathered=True,
     )
     return found if reminders(found) else remind(rows, found)
 
 
 def _changed_lately(block: Block, turn: Turn) -> bool:
-    """Whether it may change again soon: above the conversation, a cache would forget that each time.
+    """Whether it may change again soon: above the conversation, each change would invalidate the cache.
 
-    A long one stays there, since below it is never in a cache.
+    A long one stays there, since below it would never be cached.
     """
     return block.version > 1 and block.updated_at > turn.started_at - _LATELY and len(block.shown) <= _SHORT
 
@@ -250,7 +250,7 @@ def _with_what_came(rows: Rows, turn: Turn, asked: Asked, shown: Iterable[messag
 
 
 def remind(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) -> PromptInputs:
-    """Add what comes to mind; `meaning` is that of `reminders`, without one only words are looked for."""
+    """Add recalled entries; `meaning` is that of `reminders`; None searches by words only."""
     if not material.remembers or is_patrol(material.turn.place):
         return material
     asking, turn = _said_to_us(material), material.turn
@@ -259,7 +259,7 @@ def remind(rows: Rows, material: PromptInputs, meaning: Nearness | None = None) 
 
 
 def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str]:
-    """Whose members read blocks that are shown together, each by its name; the same name comes with the id."""
+    """The names of the groups of people who read the shown blocks; equal names get the id."""
     found = dict[Audience, str]()
     for kind, word in (("guild:", "server"), ("channel:", "channel")):
         of = dict.fromkeys(block.audience for block in shown if block.audience.startswith(kind))
@@ -271,7 +271,7 @@ def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str
 
 
 def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compaction | None) -> Iterable[messages.Message]:
-    """The place's messages before this turn: finished batches in their order, without what waits or was compacted."""
+    """The place's messages before this turn: finished batches in order, without waiting or compacted ones."""
     waiting = inbox.waiting_messages(rows, turn.place)
     newest = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS)
     if compacted is not None:
@@ -288,7 +288,7 @@ def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compactio
 
 
 def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool = False) -> Request:
-    """The request for the next model step. Pure: the same material gives the same request, byte for byte."""
+    """Render the request for the next model step. Pure: the same inputs give the same request, byte for byte."""
     config = material.agent.config
     past = [*earlier(material.compacted), *conversation(material.history, material.agent.id)]
     current = list(_render_current(material))
@@ -354,7 +354,7 @@ def _memory(material: PromptInputs) -> str:
 
 
 def shown_blocks(material: PromptInputs) -> list[BlockId]:
-    """The blocks among what a model is shown that say anything."""
+    """The blocks in the prompt that are not empty."""
     return [block.id for block in (*material.stable, *material.changing) if block.content or block.profile]
 
 
@@ -371,10 +371,10 @@ def render_block(
     labels: Mapping[str, int] = MappingProxyType({}),
     spots: Mapping[Audience, str] = MappingProxyType({}),
 ) -> str:
-    """A block as the model sees it: its name, what it may do with it, who can read it, what it is for, content.
+    """A block as the model sees it: name, rights, readers, purpose, content.
 
-    By the name a tool finds it: one of another agent by its address, the constellation's where an own block that is
-    shown has the same label.
+    The name is one that tools find: another agent's block by its address, and so a constellation block if an own block
+    with the same label is shown.
     """
     alone = not block.shared_from and labels.get(block.label, 0) <= 1
     heard, called = spots.get(block.audience) or readers(block.audience), block.label if alone else block.address
@@ -384,7 +384,7 @@ def render_block(
 
 @functools.lru_cache(maxsize=1_000)
 def _rendered(head: tuple[str, str, str, str], description: str, profile: str, shown: str) -> str:
-    """Most blocks are the same in the next prompt."""
+    """Cached: most blocks are the same in the next prompt."""
     called, access, heard, shared_from = attribute(head[0]), head[1], attribute(head[2]), head[3]
     shared = f' shared_from="{attribute(shared_from)}"' if shared_from else ""
     about = f"{within_block(profile)}\n" if profile else ""
@@ -413,7 +413,7 @@ def _render_asked(material: PromptInputs, asked: Asked) -> UserMessage:
 
 
 def _render_event(material: PromptInputs, asked: Asked) -> UserMessage:
-    """Something that happened in the service; after an edit the words as they are now, to be stored anew."""
+    """An event in the service; after an edit, the new text, to be stored again."""
     edited, payload = asked.edited, asked.payload
     event = "" if isinstance(payload, Brought) else payload.status
     if isinstance(payload, PatrolDue):
@@ -434,7 +434,7 @@ def _newest(material: PromptInputs) -> Asked | None:
 
 
 def _around_turn(material: PromptInputs) -> str:
-    """What changes from turn to turn. It stands before what was said: small models continue what they read last."""
+    """What changes each turn. It stands before the message: small models continue what they read last."""
     where = place_name(material.place_name) or line(material.turn.place)
     heard_by = readers(material.turn.scope.audience)
     parts: list[str] = [say("[now in {where}; your answer is heard by: {heard_by}]", where=where, heard_by=heard_by)]
@@ -449,7 +449,7 @@ def _around_turn(material: PromptInputs) -> str:
 
 
 def _around(material: PromptInputs) -> Iterable[tuple[str, Quoted]]:
-    """What is kept, what is around the turn, then what was learned, as far as the roster leaves room for it."""
+    """Working memory, situation, then learned facts, as far as the roster leaves room."""
     kept = [] if material.kept is None else list(inventory_parts(material.kept))
     found = [] if material.around is None else list(surrounding_parts(material.around))
     roster = next((quotation(*each) for each in found if each[0] == ROSTER), "")
@@ -457,7 +457,7 @@ def _around(material: PromptInputs) -> Iterable[tuple[str, Quoted]]:
 
 
 def _render_current(material: PromptInputs) -> Iterable[Message]:
-    """This turn so far, in order. A final answer that something overtook was never said: it is left out."""
+    """This turn so far, in order, without a final answer that was never sent."""
     by_id = {asked.message.id: asked for asked in material.asked}
     for position, step in enumerate(material.steps):
         match step.body:

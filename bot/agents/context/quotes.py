@@ -1,9 +1,9 @@
-"""What others wrote inside a prompt: the one way for it to come there, and how long it is.
+"""Text by others inside a prompt: the only way to put it there, with its limits.
 
-A prompt has marks of its own: lines in brackets that say who speaks, `<quoted …>` and `<block:…>`. Text that people,
-pages, files or other programs wrote becomes a `Quoted` here before it stands in one, so that nothing in it passes for
-such a mark: it is one `line`, or a `passage` of several lines, which mostly stands in a `quotation`. Whatever renders
-a prompt takes `Quoted`, which a plain string is not, and `say` puts the pieces together.
+A prompt has marks of its own: lines in brackets that name the speaker, `<quoted …>` and `<block:…>`. Text that people,
+pages, files or other programs wrote becomes a `Quoted` here first, so that nothing in it can pass for such a mark: a
+`line`, or a `passage` of several lines, usually inside a `quotation`. All code that renders a prompt takes `Quoted`,
+not plain strings, and `say` combines the pieces.
 """
 
 import functools
@@ -28,11 +28,11 @@ _MARKS = ("quoted", "block")
 _PLACE_ID = Pattern(r"[a-z]+:[^\s()<>\[\]]+")
 _BREAKS = Pattern(r"\s+")
 _LONGEST_LINE = 100_000
-_SOURCE = 300  # characters of where a quotation comes from
+_SOURCE = 300  # characters of a quotation's source
 
 
 class Quoted(str):
-    """Text that may stand in a prompt. Made in this module only."""
+    """Text that may be part of a prompt. Created only in this module."""
 
     __slots__ = ()
 
@@ -41,18 +41,18 @@ NOTHING = Quoted("")
 
 
 def passage(text: str) -> Quoted:
-    """Several lines that somebody wrote: nothing unseen in them, and a backslash before whatever looks like a mark of
-    ours, which is `[` at a line's beginning and the tags of quotations and blocks."""
+    """Several lines by somebody: without invisible characters, and with a backslash before whatever looks like a mark
+    of ours: `[` at the beginning of a line, and the tags of quotations and blocks."""
     return text if isinstance(text, Quoted) else Quoted(_HEADS.sub(r"\1\\", _without_tags(text)))
 
 
 def within_block(text: str) -> Quoted:
-    """The same for what stands in a block; the times with which lines of a log begin stay as they are."""
+    """The same for the content of a block; the times at the beginning of log lines stay unchanged."""
     return Quoted(_HEADS_BUT_TIMES.sub(r"\1\\", _without_tags(text)))
 
 
 def as_written(text: str) -> str:
-    """What a model repeats of a passage as it was before: without our backslashes, so that it is found again."""
+    """A passage that a model repeats, without our backslashes, so that it matches the original."""
     return _OUR_SLASHES.sub(lambda found: found[1] or "", text) if "\\" in text else text
 
 
@@ -72,12 +72,12 @@ def line(text: str, limit: int = _LONGEST_LINE) -> Quoted:
 
 
 def display_name(text: str, limit: int = MAX_NAME) -> Quoted:
-    """What somebody or something is called; empty when nothing of it can be seen."""
+    """The name of a person or thing; empty if it has no visible character."""
     return line(flatten(text, limit))
 
 
 def place_name(text: str) -> Quoted:
-    """What a place is called, with the sign of a channel before it."""
+    """The name of a place, with a channel's sign before it."""
     if _PLACE_ID.fullmatch(text):
         return line(text)
     sign = "#" if text.startswith("#") else ""
@@ -85,7 +85,7 @@ def place_name(text: str) -> Quoted:
 
 
 def attribute(text: str) -> Quoted:
-    """A few words inside the quotes of a tag."""
+    """A few words for an attribute of a tag."""
     return Quoted(line(text, _SOURCE).replace('"', "'").replace("<", "(").replace(">", ")"))
 
 
@@ -95,7 +95,7 @@ def quotation(source: str, text: str, reason: str = "") -> Quoted:
 
 
 class _Sentence(string.Formatter):
-    """Puts values into a sentence of ours: words as one line, unless they are quoted already."""
+    """Inserts values into a sentence of ours, as one line each unless they are quoted already."""
 
     def get_value(self, key: int | str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         return _shown(super().get_value(key, args, kwargs))
@@ -105,7 +105,7 @@ _SENTENCE = _Sentence()
 
 
 def say(sentence: str, /, **values: object) -> Quoted:
-    """Words of ours with values in them. `sentence` is a literal: what others wrote is a value."""
+    """A sentence of ours with values. `sentence` is a literal: text by others is a value."""
     if (parts := _plain_parts(sentence)) is None:
         return Quoted(_SENTENCE.vformat(sentence, (), values))
     return Quoted("".join(f"{before}{_shown(values[name]) if name else ''}" for before, name in parts))
@@ -113,7 +113,7 @@ def say(sentence: str, /, **values: object) -> Quoted:
 
 @functools.lru_cache(maxsize=1_000)
 def _plain_parts(sentence: str) -> tuple[tuple[str, str], ...] | None:
-    """A sentence taken apart, where its values stand in it as they are; None for any other."""
+    """The parts of a sentence whose values are inserted unchanged; None for any other."""
     found = [*_SENTENCE.parse(sentence)]
     if any(spec or conversion or (name is not None and not name.isidentifier()) for _, name, spec, conversion in found):
         return None
@@ -125,18 +125,18 @@ def _shown(value: object) -> object:
 
 
 def joined(parts: Iterable[Quoted], between: str = "\n") -> Quoted:
-    """Those of the parts that say anything, one after the other."""
+    """The nonempty parts, joined."""
     return Quoted(between.join(filter(None, parts)))
 
 
 def indented(text: str) -> Quoted:
-    """Lines of a file or an entry in a listing, none of which begins where a row does."""
+    """Lines of a file or an entry in a listing, indented so that none looks like a row."""
     return joined(map(passage, text.splitlines()), "\n    ")
 
 
 def stored_result(text: str) -> Quoted:
-    """A tool's result as it was stored: quoted then, but for versions that did not and files of others that were
-    imported, and it may have been cut. What is not a whole quotation of ours is escaped."""
+    """A tool's result as stored: usually quoted then, but older versions and imported files did not, and it may have
+    been cut. Anything but a whole quotation of ours is escaped."""
     lines, opened = list[str](), 0
     for each in without_unseen(text).split("\n"):
         ours = _OUR_TAG.fullmatch(each)
@@ -148,6 +148,6 @@ def stored_result(text: str) -> Quoted:
 
 
 def estimate_tokens(text: str) -> int:
-    """A guess where no provider counts: 3.6 characters a token, 1.1 tokens a CJK character (measured averages)."""
+    """A guess where no provider counts: 3.6 characters per token, 1.1 tokens per CJK character (measured averages)."""
     wide = 0 if text.isascii() else len(_WIDE.findall(text))
     return int((len(text) - wide) / 3.6 + wide * 1.1) + 1

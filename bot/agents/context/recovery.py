@@ -1,7 +1,7 @@
-"""What an agent is told of work that was cut off: by the end of the process, a failure, or because it was not wanted.
+"""What an agent is told about interrupted work: by the end of the process, a failure, or a cancellation.
 
-A turn that is taken up again goes on with its own steps; above the newest message stands once what it was doing. When
-its steps are lost (given up, cancelled) the next turn of the agent in that place is told.
+A resumed turn continues with its own steps; once, above the newest message, it is told what it was doing. When the
+steps are lost (given up, canceled), the agent's next turn in that place is told.
 """
 
 import json
@@ -41,8 +41,8 @@ from sources.text import one_line
 TOKENS = 180
 """Of the whole text."""
 HEAD = "what you were doing"
-_PROMPT, _LINE = 500, 150  # characters that are kept of what was asked, and shown of a line
-_WIDE_LINE = 45  # the same of a script whose characters are each a token
+_PROMPT, _LINE = 500, 150  # characters kept of the request, and shown per line
+_WIDE_LINE = 45  # the same for scripts with one token per character
 _CUTS = {
     "interrupted": "was interrupted",
     "failed": "failed and was given up",
@@ -52,7 +52,7 @@ _CAUTION = "This is not the whole history: ask when you are unsure of a detail."
 
 
 def state_of(asked: str, steps: Sequence[Step], status: CutOff, at: datetime) -> WorkState:
-    """How far a turn came, as its steps say. Pure."""
+    """The progress of a turn, from its steps. Pure."""
     bodies = [step.body for step in steps]
     results = [body for body in bodies if isinstance(body, CallEnded)]
     calls = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
@@ -78,7 +78,7 @@ def state_of(asked: str, steps: Sequence[Step], status: CutOff, at: datetime) ->
 
 
 def _used(result: CallEnded, arguments: str) -> str:
-    """A tool that was used, with its operation, and whether that failed."""
+    """A used tool with its operation, and whether it failed."""
     given = json.loads(arguments or "{}")
     operation = given.get("operation") if isinstance(given, dict) else None
     words = f"{result.name}{f' ({operation})' if operation else ''}"
@@ -86,7 +86,7 @@ def _used(result: CallEnded, arguments: str) -> str:
 
 
 def recovery_text(state: WorkState, last: Session | None = None) -> str:
-    """The text, at most `TOKENS` long: the task and what was done come first, the session before it last. Pure."""
+    """The text, at most `TOKENS` long: the task and what was done first, the session before it last. Pure."""
     lines = [f"Your work here {_CUTS[state.status]}. What is known of it:"]
     caution = [_CAUTION]
     for name, words in _parts(state, last):
@@ -101,7 +101,7 @@ def _is_wide(text: str) -> bool:
 
 
 def _parts(state: WorkState, last: Session | None) -> Iterator[tuple[str, str]]:
-    """What is told, the most important first."""
+    """The parts of the text, most important first."""
     yield "Task", state.prompt or "it was taken back"
     yield "Did", state.summary or "nothing yet that is stored"
     yield from (
@@ -119,10 +119,10 @@ def _parts(state: WorkState, last: Session | None) -> Iterator[tuple[str, str]]:
 
 
 def take_up(tx: Tx, identifier: TurnId, now: datetime) -> None:
-    """Write beside the steps of a turn that goes on, and of members at work in it, what each was doing.
+    """Record beside the steps of a resumed turn, and of its working members, what each was doing.
 
-    Its next request tells it. After a failure that had done nothing yet there is nothing to tell, and nothing to a
-    member that had only been asked.
+    The next request shows it. Nothing is recorded after a failure before any action, or for a member that had only been
+    asked.
     """
     turn, claimed = turns.get(tx, identifier), inbox.of_turn(tx, identifier)
     if turn is None or turn.status != "running":
@@ -149,18 +149,18 @@ def _take_up(
 
 
 def stopped(steps: Sequence[Step], wordings: Wordings) -> WorkState | None:
-    """What a turn was doing when it was taken up again; None when the words it answers are others since then."""
+    """What a turn was doing when it was resumed; None if the messages it answers have changed since."""
     found = [step.body for step in steps if isinstance(step.body, TakenUp)]
     return found[-1].recovery if found and found[-1].of == wordings else None
 
 
 def without_notes(steps: Iterable[Step]) -> tuple[Step, ...]:
-    """The steps without what is kept here beside them."""
+    """The steps without the records of this module."""
     return tuple(step for step in steps if not isinstance(step.body, TakenUp))
 
 
 def told(rows: Rows, turn: Turn, state: WorkState | None) -> str:
-    """What a turn is told: of itself, else of what came to nothing in this place before; empty when all went well."""
+    """The note for a turn: about itself, else about unfinished work in this place; empty if there was none."""
     found = state or work.left(rows, turn)
     if found is None:
         return ""
@@ -169,12 +169,12 @@ def told(rows: Rows, turn: Turn, state: WorkState | None) -> str:
 
 
 def over(tx: Tx, turn: Turn) -> None:
-    """A turn came to its end: what came to nothing before it is no matter any more."""
+    """A turn ended normally: delete the record of earlier unfinished work."""
     work.clear(tx, turn)
 
 
 def keep(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) -> None:
-    """Keep how far a turn came, before its steps go. What was taken back is not repeated."""
+    """Store a turn's progress before its steps are deleted. Retracted text is not kept."""
     turn = turns.get(tx, identifier)
     if turn is None:
         return
@@ -183,7 +183,7 @@ def keep(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) -> None:
     except RowUnreadable:  # the turn is given up because of that
         return
     asked = _words(_asked(tx, turn))
-    if not asked:  # deleted: only which tools were used is left to say, where that had an effect
+    if not asked:  # deleted: only the tools with effects are left to name
         if not any(is_lasting(step.body) for step in steps):
             return
         steps = tuple(replace(step, body=_without_words(step.body)) for step in steps)

@@ -1,7 +1,7 @@
-"""What is around a turn: who else is there, what happened lately, what waits for its agent, what it missed.
+"""The situation of a turn: other agents, recent events, open work, and what its agent missed.
 
-Everything is read through the turn's scope and as it stood when the turn began, so that all steps of a turn see the
-same; it stands above the newest message, so that what comes before stays the same from turn to turn.
+Everything is read through the turn's scope and as of its beginning, so that all steps of a turn see the same; it stands
+above the newest message, so that the text before stays the same from turn to turn.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,14 +22,14 @@ from scheduler.zones import zone_of
 
 SHOWN_FOR = timedelta(hours=24)
 MOST_EVENTS, MOST_OWN = 20, 3
-"""Events that are shown, and how many of them may be the agent's own."""
-_PASSED = 100  # of its own newest ones, most of them messages of this very place
+"""Events shown, and how many of them may be the agent's own."""
+_PASSED = 100  # own newest events that are read; most are messages in this place
 ROSTER = "who else is here"
 ROSTER_CHARACTERS = 480
-"""Of all its lines together, about 130 tokens: with the facts, 330 are for both."""
+"""For all lines together, about 130 tokens: with the facts, both have 330."""
 _MOST_TASKS, _MOST_HANDOFFS = 5, 5
-_DID = 60  # characters of what another agent did last
-_WORDS = 160  # characters of an event, a description or a message that are shown
+_DID = 60  # characters of another agent's last action
+_WORDS = 160  # characters of an event, a description or a message
 _LINE = 600  # characters of a task or handoff note
 _NOW, _DAY = timedelta(minutes=30), timedelta(days=1)
 
@@ -40,7 +40,7 @@ class Surroundings:
     others: tuple[Neighbour, ...] = ()
     events: tuple[Event, ...] = ()
     tasks: tuple[Task, ...] = ()
-    """Open ones of the turn's agent, and those for anyone."""
+    """Open tasks of the turn's agent, and those for anyone."""
     handoffs: tuple[Handoff, ...] = ()
     missed: CatchUp | None = None
 
@@ -58,9 +58,9 @@ def around(rows: Rows, turn: Turn) -> Surroundings:
 
 
 def _events(rows: Rows, turn: Turn) -> list[Event]:
-    """What happened in the last day elsewhere, newest first.
+    """Events of the last day in other places, newest first.
 
-    What was said in this very place is in view, and which tools the agent used here stands in its log.
+    Messages in this place are in view, and the agent's tools here are in its log.
     """
     elsewhere = Wanted(turn.started_at - SHOWN_FOR, before=turn.id, unless_in=turn.place)
     of_others = replace(elsewhere, others_than=turn.agent)
@@ -71,7 +71,7 @@ def _events(rows: Rows, turn: Turn) -> list[Event]:
 
 
 def _worth_telling(event: Event, turn: Turn) -> bool:
-    """Whether an event of the agent's own says anything that does not stand before it anyway."""
+    """Whether an own event says anything that is not in the prompt anyway."""
     if event.kind in (Kind.ACTIVATED, Kind.DEACTIVATED):
         return False
     return not (event.kind is Kind.TOOL and event.audience == turn.scope.audience)
@@ -81,7 +81,7 @@ def _worth_telling(event: Event, turn: Turn) -> bool:
 
 
 def surrounding_parts(found: Surroundings) -> Iterator[tuple[str, Quoted]]:
-    """The parts of a prompt that change each turn: where each is quoted from, and its lines."""
+    """The parts of a prompt that change each turn: the source and lines of each."""
     if found.others:
         yield ROSTER, joined(roster_lines(found.others, found.at))
     if found.missed is not None:
@@ -98,7 +98,7 @@ def surrounding_parts(found: Surroundings) -> Iterator[tuple[str, Quoted]]:
 
 
 def roster_lines(others: Sequence[Neighbour], now: datetime) -> list[Quoted]:
-    """A line for each other agent, as many as there is room for."""
+    """A line per other agent, as many as fit."""
     lines: list[Quoted] = []
     room = ROSTER_CHARACTERS
     for number, each in enumerate(others):
@@ -123,7 +123,7 @@ def _lately(last_active: datetime | None, now: datetime) -> Quoted:
 
 
 def event_line(event: Event) -> Quoted:
-    """An event in one line: who, what, where, and how the message began."""
+    """An event in one line: who, what, where, and the beginning of the message."""
     who, here = display_name(event.agent_name or "Somebody"), event.kind in (Kind.RECEIVED, Kind.SENT) and event.said
     told = say("{who} {words}", who=who, words=line(event.words, 2 * _WORDS))
     if event.kind is Kind.RECEIVED and event.said and event.speaker:
@@ -167,7 +167,7 @@ def _doubt(trust: Trust) -> Quoted:
 
 
 def ago(away: timedelta) -> str:
-    """How long ago, as people say it."""
+    """How long ago, in words."""
     minutes = max(int(away.total_seconds() // 60), 0)
     if minutes < 1:
         return "just now"

@@ -1,12 +1,12 @@
-"""Working memory as a model is shown it: which entries there are, never what they hold; and results that are too long.
+"""Working memory as a model sees it: the list of entries without their content; and results that are too long.
 
-The entries stand as they did when the turn began, so that all steps of it see the same. What people began is shown what
-patrols found and members left as indexes; a patrol, and a member at its task, is shown its own entries and what is for
-all.
+Entries are listed as of the turn's beginning, so that all its steps see the same. People's turns see what patrols found
+and the indexes that members left; a patrol, and a member at its task, sees its own entries and the shared ones.
 
-While the turn runs a result is shown whole, up to `LONGEST` characters. A longer one is kept in working memory, in
-parts that the model reads as it needs them, in the transaction that stores the result; what it is shown is how the
-result begins and where the rest is. Later turns are shown the first `PAST` characters of either."""
+During the turn a result is shown whole, up to `LONGEST` characters. The transaction that stores a longer one also saves
+it in working memory, in parts that the model reads as needed; the model sees the beginning and where the rest is. Later
+turns see the first `PAST` characters of either.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,13 +21,13 @@ from memory.store.database import Rows, Tx
 from sources.text import one_line
 
 TOOL = "working_memory"
-"""Whoever has this tool is shown what there is for it."""
+"""An agent with this tool is shown the list of entries."""
 _MOST_OTHERS = 20
 
 
 @dataclass(frozen=True)
 class Inventory:
-    """The turn's own namespace with its entries, and those of others; all newest first."""
+    """The turn's own namespace with its entries, and those of others; newest first."""
 
     at: datetime
     namespace: str
@@ -36,12 +36,12 @@ class Inventory:
 
 
 def inventory(rows: Rows, turn: Turn, agent: Agent) -> Inventory | None:
-    """Read it; None for an agent without the tool."""
+    """Read the list; None for an agent without the tool."""
     if TOOL not in agent.tools:
         return None
     namespace = working.namespace_of(rows, turn)
     others = [working.SHARED]
-    if namespace.startswith(f"{working.SESSION}/"):  # of people
+    if namespace.startswith(f"{working.SESSION}/"):  # people's turns
         others += [working.SUBAGENT, working.PATROL]
     own, shared, *more = working.before(rows, [namespace, *others], turn)
     left, patrols = more or ([], [])
@@ -50,7 +50,7 @@ def inventory(rows: Rows, turn: Turn, agent: Agent) -> Inventory | None:
 
 
 def inventory_parts(found: Inventory) -> Iterator[tuple[str, Quoted]]:
-    """The parts of a prompt that change each turn: where each is quoted from, and its lines."""
+    """The parts of a prompt that change each turn: the source and lines of each."""
     if found.own:
         lines = [line(each, found.at, each.key.removeprefix(f"{found.namespace}/")) for each in found.own]
         yield f"your working memory, {found.namespace}", joined(lines)
@@ -61,7 +61,7 @@ def inventory_parts(found: Inventory) -> Iterator[tuple[str, Quoted]]:
 
 
 def line(entry: Entry, now: datetime, key: str = "") -> Quoted:
-    """An entry without its content; `key` is shown instead of the whole path."""
+    """An entry without its content; `key` replaces the full path."""
     category = f", category: {entry.category}" if entry.category else ""
     tags = f", tags: {', '.join(entry.tags)}" if entry.tags else ""
     kept = f"expires in {lasting(entry, now)}{category}{tags}"
@@ -69,11 +69,11 @@ def line(entry: Entry, now: datetime, key: str = "") -> Quoted:
 
 
 def lasting(entry: Entry, now: datetime) -> str:
-    """How long an entry is still kept, as people say it."""
+    """How long an entry is still kept, in words."""
     seconds = int((entry.expires_at - now).total_seconds())
     if seconds < 60:
         return f"{max(seconds, 0)} s"
-    minutes = round(seconds / 60)  # 5 minutes are 5 also for who reads it a moment later
+    minutes = round(seconds / 60)  # 5 minutes stay 5 for a reader a moment later
     hours = minutes // 60
     if minutes < 120:
         return f"{minutes} min"
@@ -83,9 +83,9 @@ def lasting(entry: Entry, now: datetime) -> str:
 LONGEST = 16_000
 PAST = 2_000
 PART = 10_000
-"""Characters of a part at most; it breaks between paragraphs, lines or words."""
+"""Characters of a part at most; it ends between paragraphs, lines or words."""
 KEPT = timedelta(minutes=20)
-_HEAD = 1_000  # characters of the beginning that are shown: with the keys they are still there in later turns
+_HEAD = 1_000  # characters shown of the beginning: later turns still see the keys in it
 _CATEGORY = "tool-result"
 _OUTLINE = 80  # characters of a part's beginning in the index
 
@@ -95,12 +95,12 @@ def past(text: str) -> str:
 
 
 def fitted(tx: Tx, by: By, tool: str, text: str, *, readable: bool) -> str:
-    """What the model is shown of a result; what is too long for it is kept in parts.
+    """What the model sees of a result; one that is too long is saved in parts.
 
-    `readable`: whether the agent has working memory to read the parts from; without it the rest is left out, and that
-    is said.
+    `readable`: whether the agent has working memory to read the parts from; if not, the rest is dropped and the text
+    says so.
     """
-    if len(text) <= LONGEST or tool == TOOL:  # what that tool shows is of limited size anyway, and is kept already
+    if len(text) <= LONGEST or tool == TOOL:  # that tool's results are limited and stored anyway
         return text
     if not readable:
         rest = len(text) - LONGEST
@@ -128,9 +128,9 @@ def fitted(tx: Tx, by: By, tool: str, text: str, *, readable: bool) -> str:
 
 
 def _keep(tx: Tx, by: By, tool: str, parts: list[str]) -> str:
-    """Keep the parts and their index; gives the name under which they stand in the namespace.
+    """Save the parts and their index; returns their name in the namespace.
 
-    Named after the time of day, so that what was said of earlier parts does not seem to be about these.
+    The name is the time of day, so that remarks about earlier parts do not seem to be about these.
     """
     first = name = f"{tool}-{by.now:%H%M%S}"
     number = 1
@@ -150,7 +150,7 @@ def _outline(name: str, parts: list[str]) -> Iterator[str]:
 
 
 def cut(text: str, most: int = PART) -> Iterator[str]:
-    """The text in parts of at most `most` characters, which together are the text again."""
+    """Split a text into parts of at most `most` characters that together are the whole text."""
     while len(text) > most:
         ends = (text.rfind(mark, most // 2, most) + len(mark) for mark in ("\n\n", "\n", " "))
         end = next((end for end in ends if end > most // 2), most)

@@ -1,4 +1,4 @@
-"""Whom a message speaks to, by name or by a word of it; and which group answers somebody because of how they are."""
+"""Which agents or groups a message addresses by name or keyword; and which group handles a person's state."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -13,24 +13,24 @@ from memory.store.ids import GroupId, PersonId
 
 _GREETINGS = r"(?:(?:hey|hi|hello|ok|okay|hallo)\s+)?"
 _BEFORE = r"^\s*(?:@\S+\s+)?"
-"""A mention of the account itself may stand before the name."""
+"""The account itself may be mentioned before the name."""
 
 
 def addressed(text: str, names: Collection[str], *, everybody: bool = True) -> list[str]:
-    """The names among these that a message speaks to, in the order of `names`; all of them for "@all" where
-    `everybody` can be meant."""
+    """The names that a message addresses, in the order of `names`; all of them for "@all" if `everybody` may be
+    addressed."""
     if everybody and re.match(r"^\s*(?:@\S+\s+)?@all\b", text, re.IGNORECASE):
         return list(names)
     return _longest([name for name in names if _speaks_to(text, name)])
 
 
 def signed(text: str, names: Collection[str]) -> list[str]:
-    """The names among these that a message speaks to as "@name", which no other word can be taken for."""
+    """The names that a message addresses as "@name", which is unambiguous."""
     return _longest([name for name in names if re.match(_signed(name), text, re.IGNORECASE)])
 
 
 def _longest(spoken: list[str]) -> list[str]:
-    """Of "Ann" and "Ann Lee" the one that was said."""
+    """Of "Ann" and "Ann Lee", the longer one that was written."""
     longest = max(map(len, spoken), default=0)
     return [name for name in spoken if len(name) == longest]
 
@@ -40,7 +40,7 @@ def _signed(name: str) -> str:
 
 
 def mentioned_words(text: str, words: Iterable[str]) -> list[str]:
-    """The words or phrases among these that a text has, as whole words and in any case."""
+    """The words or phrases that occur in a text as whole words, in any case."""
     return [word for word in words if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE)]
 
 
@@ -60,7 +60,7 @@ Selves = Callable[[PersonId], tuple[PersonId, ...]]
 def group_for(
     rows: Rows, groups: Sequence[Group], people: tuple[PersonId, ...], scope: Scope, now: datetime
 ) -> GroupId | None:
-    """The first group that is there for how somebody is now, as far as the scope may know that."""
+    """The first group for a person's current state, as far as the scope may know the state."""
     wanted = [(group.id, State.model_validate(state)) for group in groups for state in group.states]
     if not wanted:
         return None
@@ -75,7 +75,7 @@ def group_for(
 
 
 def holds(state: State, content: str) -> bool:
-    """Whether the field that a state is about has such a value in the text of a block of fields ("name: value")."""
+    """Whether a block's text ("name: value" lines) has a field with a value that matches the state."""
     line = re.search(rf"(?m)^(?:- )?{re.escape(state.field)}: (.+)$", content)
     if line is None:
         return False

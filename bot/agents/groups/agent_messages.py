@@ -1,7 +1,7 @@
-"""An agent writes to another one or to a group: a row in the inbox of the place, answered there after people are.
+"""Messages from an agent to another agent or a group: an inbox row of the place, answered after people are.
 
-It is said to the same ears: the answer is heard where the writer's own is, and whoever answers may use what the writer
-might. What nobody could take up is refused, and so is what goes in circles; the words for the model say why.
+The audience stays the same: the answer is sent where the writer's own is, and whoever answers may use what the writer
+might. A message that nobody could answer is refused, and so is one that goes in circles; the model is told why.
 """
 
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from memory.store.ids import AgentId, GroupId, MessageId, TurnId, place_source, 
 from texts import _
 
 TURN_BUDGET = 16
-"""Parts, tasks and messages between agents that one message may cause, all together."""
+"""Member turns, tasks and messages between agents that one message may cause in total."""
 PAIR_LIMIT, PAIR_COOLDOWN = 6, timedelta(seconds=60)
-"""Tasks and messages between the same two agents, either way, within that time; then they have to wait."""
+"""Tasks and messages between the same two agents, in both directions, within that time; then they must wait."""
 
 
 def root_of(rows: Rows, turn: Turn) -> TurnId:
-    """The turn that answers what people or the service began, from which this one follows."""
+    """The turn at the start of the chain, which answers people or the service."""
     return agent_messages.root_of(rows, groups.run_of(rows, turn.id))
 
 
 def budget_left(tx: Tx, turn: Turn, now: datetime) -> bool:
-    """Whether the message may cause one more turn; when not, that is said once where the answer is heard."""
+    """Whether the message may cause one more turn; if not, that is said once in the place of the answer."""
     root = root_of(tx, turn)
     if agent_messages.caused(tx, root) < TURN_BUDGET:
         return True
@@ -39,7 +39,7 @@ def budget_left(tx: Tx, turn: Turn, now: datetime) -> bool:
 
 
 def pair_rests(tx: Tx, turn: Turn, other: AgentId | GroupId, now: datetime) -> bool:
-    """Whether the turn's agent and another one, or a group, wrote to each other too often; then that is said once."""
+    """Whether the turn's agent and another agent or group must wait, since they wrote too often; said once."""
     since = now - PAIR_COOLDOWN
     passed = groups.tasks_between(tx, turn.agent, AgentId(other), since)
     if passed + agent_messages.between(tx, turn.agent, other, since) < PAIR_LIMIT:
@@ -49,7 +49,7 @@ def pair_rests(tx: Tx, turn: Turn, other: AgentId | GroupId, now: datetime) -> b
 
 
 def say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
-    """Say in the place of a turn that agents were stopped there; the same key says it once."""
+    """Send a note once, by key, to the place of a turn that agents were stopped there."""
     text = _("(I stopped the agents here because they kept giving each other work.)")
     source = place_source(turn.place)
     outbox.add(tx, outbox.NewRow(f"guard/{key}", turn.place, source, text, turn.scope.audience, turn=turn.id), now)
@@ -60,7 +60,7 @@ _NOBODY = "The message was not sent"
 
 @dataclass(frozen=True)
 class Letter:
-    """What is written, by the agent of a turn; `about` is the message that the turn answers."""
+    """A message by the agent of a turn; `about` is the message that the turn answers."""
 
     turn: Turn
     by: Agent
@@ -70,7 +70,7 @@ class Letter:
 
 @dataclass(frozen=True)
 class To:
-    """Who is written to: an agent in a group that it speaks in, or (without one) the group as it answers."""
+    """The recipient: an agent in a group where it speaks, or (None) the group."""
 
     group: Group
     agent: Agent | None = None
@@ -81,7 +81,7 @@ class To:
 
 
 def agent_called(rows: Rows, turn: Turn, name: str) -> To:
-    """Another agent, in the group of the turn if it speaks there. Raises ToolError."""
+    """Another agent, in the turn's group if it speaks there. Raises ToolError."""
     known = agents.agents(rows)
     found = next((each for each in known if each.name.casefold() == _bare(name)), None)
     if found is None or found.id == turn.agent:
@@ -110,7 +110,7 @@ def group_called(rows: Rows, turn: Turn, name: str) -> To:
 
 
 def write(tx: Tx, letter: Letter, to: To, now: datetime) -> str:
-    """Queue it; empty, or why it was not done. Raises ToolError."""
+    """Queue a message; returns why that was refused, empty if it was not. Raises ToolError."""
     turn = letter.turn
     if not budget_left(tx, turn, now):
         return f"{_NOBODY}: the message that you answer has caused {TURN_BUDGET} turns of agents. Answer now."
@@ -136,7 +136,7 @@ def write(tx: Tx, letter: Letter, to: To, now: datetime) -> str:
 
 
 def instructions(by: str, to: str, heard_by: str) -> Quoted:
-    """What whoever answers is told beside the words."""
+    """Instructions for whoever answers, beside the message."""
     return say(
         "[system] {by}, another agent, wrote that to {to}; people did not read it. Your final text is said here, "
         "heard by: {heard_by}. An empty one stays silent. `send_message` writes back to {by}, if that is needed.",

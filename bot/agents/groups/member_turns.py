@@ -1,4 +1,4 @@
-"""The parts of a run as turns: begun, ended with what the member gave, or given up."""
+"""Members' turns in a group's run: begun, finished with a result, or given up."""
 
 from datetime import datetime
 
@@ -19,12 +19,12 @@ from memory.store.ids import TurnId
 from texts import _
 
 REQUIRED_PARTS = ("stage", "task")
-"""Parts whose result others go on with: without one they have failed."""
+"""Kinds of parts whose result others need: if one fails, so do they."""
 _NEEDS_DETAIL = ("ballot", "choice")
 
 
 def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: Wanted, now: datetime, *, call: str = "") -> TurnId:
-    """Begin a member's turn: it hears what the run answers, to the same ears, and its task."""
+    """Begin a member's turn: it gets the messages of the run, with the same audience, and its task."""
     turn = Turn(
         id=turns.new_turn_id(),
         agent=wanted.agent,
@@ -58,14 +58,14 @@ def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: Wanted, now: datetime,
 
 
 def _task(wanted: Wanted) -> str:
-    """What the member is told beside the message: its task, and what others said before."""
+    """What the member is told besides the message: its task, and what others said before."""
     said = [quotation(name, text) for name, text in wanted.heard]
     before = [say("What the stage before you gave:"), *said] if said else []
     return joined([wanted.words, *before], "\n\n")
 
 
 def member_of(rows: Rows, turn_id: TurnId) -> events.AgentStarted:
-    """Who works on a part, for those who watch. Raises KeyError when there is no such part."""
+    """The member behind a turn, for watchers. Raises KeyError if there is no such part."""
     part, turn = groups.part(rows, turn_id), turns.get(rows, turn_id)
     if part is None or turn is None:
         raise KeyError(turn_id)
@@ -73,7 +73,7 @@ def member_of(rows: Rows, turn_id: TurnId) -> events.AgentStarted:
 
 
 def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetime) -> None:
-    """Store what a member gave; inside the transaction that ends its turn. Saying nothing can be an answer."""
+    """Store a member's result, inside the transaction that ends its turn. An empty result can be an answer."""
     fresh = groups.part(tx, part.turn)
     status: Status = "done"
     if part.kind in _NEEDS_DETAIL and (fresh is None or not fresh.detail):
@@ -86,7 +86,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
     turns.hand_uses(tx, part.turn, part.asked_by)
     mine, asking = turns.get(tx, part.turn), turns.get(tx, part.asked_by)
     if mine is not None and asking is not None and part.kind != "observe":
-        turns.lower_trust(tx, asking, mine.trust)  # what it took in is in what it hands on
+        turns.lower_trust(tx, asking, mine.trust)  # its result contains what it read
     if any(is_lasting(step.body) for step in material.steps):
         groups.note_acted(tx, part.turn)
     if forgets(material.steps):
@@ -95,7 +95,7 @@ def end_part(tx: Tx, material: PromptInputs, part: Part, text: str, now: datetim
 
 
 def give_up_part(tx: Tx, turn_id: TurnId, status: Status, why: str, now: datetime) -> None:
-    """A member's turn came to nothing, or took too long; what it had done stays."""
+    """A member's turn failed or took too long; what it had done stays."""
     turn = turns.get(tx, turn_id)
     groups.end_part(tx, turn_id, status, why, now)
     if turn is not None and turn.status == "running":

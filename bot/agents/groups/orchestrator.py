@@ -1,7 +1,7 @@
-"""Running a turn that a group answers by asking several of its members.
+"""Runs a turn that a group answers by asking several members.
 
-Like a turn it looks at the store, does one thing, stores what came of it, and looks again. Members' parts are turns of
-their own; nothing of them is said before the last transaction, which says everything and marks the messages as done.
+Like a turn it reads the store, takes one step, stores the result, and reads again. Members' parts are turns of their
+own; nothing of them is sent before the last transaction, which sends everything and marks the messages as done.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from texts import TextError
 def _write(
     tx: Tx, material: PromptInputs, words: Say, team: Team, package: Callable[[str, str], list[Piece]], now: datetime
 ) -> None:
-    """Store the run's batch and queue what is said: each member's words under its name, the group's under its own."""
+    """Store the run's batch and queue its messages: each member's under its name, the group's under its own."""
     turn, asked, after = material.turn, [each.message.id for each in material.asked], ""
     messages.join_batch(tx, asked, turn.id)
     said = ((agent, text) for agent, text in words.words if text.strip())
@@ -62,7 +62,7 @@ _CANCEL = commit_point("group.cancel")
 
 
 class GroupFailed(TextError):
-    """Nobody of a group gave anything; in words for the operator."""
+    """No member gave a result; the text is for the operator."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class _Sight:
 
 
 def look_alone(rows: Rows, turn_deps: TurnDeps, turn: TurnId) -> Standing | None:
-    """How a turn stands that one agent answers by itself; None where a group's pattern makes the answer."""
+    """The state of a turn that a single agent answers; None if a group's pattern makes the answer."""
     run = groups.run(rows, turn)
     return None if run is not None and run.conducted else standing(rows, turn, turn_deps.limits.max_steps)
 
@@ -86,9 +86,9 @@ def look_alone(rows: Rows, turn_deps: TurnDeps, turn: TurnId) -> Standing | None
 async def run_turn(
     database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl, seen: Standing | None = None
 ) -> bool:
-    """Run a turn in the way that its run says; False when it was stopped before its end.
+    """Run a turn alone or as a group; False if it was stopped before its end.
 
-    `seen` is what `look_alone` gave just before, if it did.
+    `seen` is the result of `look_alone`, if it was called just before.
     """
     if seen is None:
         seen = await database.read(lambda rows: look_alone(rows, turn_deps, turn))
@@ -98,7 +98,7 @@ async def run_turn(
 
 
 class Orchestrator:
-    """One try at one run whose answer is made of parts."""
+    """One attempt at one run whose answer consists of parts."""
 
     def __init__(self, database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl) -> None:
         self._db = database
@@ -107,12 +107,12 @@ class Orchestrator:
         self._control = control
 
     async def run(self) -> bool:
-        """Go on until the run is over (True) or it is told to stop and a step is stored (False)."""
+        """Continue until the run is over (True) or it is told to stop and a step is stored (False)."""
         over = False
         while not over:
             sight = await self._db.read(self._look)
             if sight.material.turn.status != "running":
-                break  # ended by other hands: its person was erased
+                break  # ended from outside: its person was erased
             if not any(asked.message.deleted_at is None for asked in sight.material.asked):
                 await self._cancel(sight)
                 break
@@ -135,7 +135,7 @@ class Orchestrator:
 
     def _situation(self, sight: _Sight) -> Situation:
         live = [each.message.text for each in sight.material.asked if each.message.deleted_at is None]
-        # Tasks belong to the part that gave them, not to the run's own steps.
+        # Delegated tasks belong to the part that gave them, not to the run's own steps.
         own = tuple(part for part in sight.parts if part.asked_by == sight.run.id)
         return Situation(
             sight.run.id, sight.settings, sight.run.plan, "\n".join(live), sight.team.candidates, sight.team.names, own
@@ -166,7 +166,7 @@ class Orchestrator:
         await self._db.write(_ASK, work)
 
     async def _wait(self, sight: _Sight) -> None:
-        """Run the parts that are begun, side by side, each to its end or its time limit."""
+        """Run the begun parts in parallel, each to its end or its time limit."""
         running = [part for part in sight.parts if part.status == "running" and part.asked_by == sight.run.id]
         try:
             async with asyncio.TaskGroup() as tasks:
@@ -174,11 +174,11 @@ class Orchestrator:
                     seconds = sight.team.seconds(sight.settings, part)
                     work = run_part(self._db, self._deps, part.turn, seconds, self._control)
                     tasks.create_task(work, name=f"part {part.turn} of run {part.run}")
-        except ExceptionGroup as several:  # of the store: what a member does wrong is kept with its part
+        except ExceptionGroup as several:  # of the store: a member's errors are stored with its part
             raise several.exceptions[0] from several
 
     async def _say(self, say: Say, sight: _Sight) -> bool:
-        """Everything that is said, and that the messages are answered, in one transaction."""
+        """Queue all messages and mark the inbox rows as answered, in one transaction."""
         material, now = sight.material, self._deps.clock()
         turn = material.turn
 
@@ -203,7 +203,7 @@ class Orchestrator:
         return over
 
     def _begin_again(self, tx: Tx, material: PromptInputs) -> None:
-        """The words changed while members worked on the old ones: ask again."""
+        """The messages changed while members worked on the old ones: ask again."""
         now = self._deps.clock()
         self._deps.broker.withdraw(tx, material.turn.id, now)
         groups.drop_parts(tx, material.turn.id)
@@ -211,7 +211,7 @@ class Orchestrator:
         turns.add_step(tx, again, Joined(steps.wordings(material)), now)
 
     async def _fail(self, why: str, sight: _Sight) -> None:
-        """Nobody gave anything: forget that they were asked, so that the next try asks again."""
+        """No result: forget that members were asked, so that the next attempt asks again."""
         turn, now = sight.material.turn, self._deps.clock()
 
         def work(tx: Tx) -> None:

@@ -1,6 +1,6 @@
-"""Which member does something: pure functions of members, words and what is remembered.
+"""Chooses members: pure functions of members, words and the group's state.
 
-Chance is drawn from the run's own number, so that a run that is begun again after a crash chooses the same.
+Randomness is seeded with the run's number, so that a run repeated after a crash chooses the same.
 """
 
 import hashlib
@@ -15,20 +15,20 @@ from memory.store.ids import AgentId
 
 
 def shuffled(seed: int, keys: Sequence[str]) -> list[str]:
-    """The keys in an order that depends on nothing but them and the seed, and is as good as random."""
+    """The keys in a pseudorandom order that depends only on them and the seed."""
     return sorted(keys, key=lambda key: hashlib.blake2b(f"{seed}/{key}".encode(), digest_size=8).digest())
 
 
-_DOMAIN = 2.0  # a word of the domain says more than one of a capability
+_DOMAIN = 2.0  # a word of the domain counts more than one of a capability
 _PREFERRED = 1.0
-_MEANING = 2.0  # of like meaning as far as a cosine of 1 counts as much as the domain's word
+_MEANING = 2.0  # a cosine of 1 counts as much as a word of the domain
 _ENDINGS, _SHORTEST_STEM = ("ing", "es", "ed", "en", "er", "s", "e", "n"), 4  # of English and German words
-_NEAR = 0.3  # cosines below this say nothing: unrelated texts have as much
+_NEAR = 0.3  # lower cosines mean nothing: unrelated texts reach them, too
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A member that could do it. `description` is the agent's own."""
+    """A member that could be chosen. `description` is the agent's own."""
 
     member: Member
     name: str
@@ -40,14 +40,14 @@ class Candidate:
 
     @property
     def profile(self) -> str:
-        """What it knows, as one text: what is compared with a question by meaning."""
+        """Its knowledge as one text, which is compared with questions by meaning."""
         return ". ".join(filter(None, (self.member.domain, *self.member.capabilities, self.description)))
 
 
 def fit(question: str, candidate: Candidate, near: Mapping[str, float] | None = None) -> float:
-    """How well a member fits a question: words of its domain and capabilities, and likeness of meaning where known.
+    """How well a member fits a question: by words of its domain and capabilities, and by meaning if known.
 
-    `near` are cosines of the question to members' profiles, by profile.
+    `near` are the cosines of the question to members' profiles, by profile.
     """
     asked = _stems(question)
     score = _DOMAIN * len(asked & _stems(candidate.member.domain))
@@ -57,7 +57,7 @@ def fit(question: str, candidate: Candidate, near: Mapping[str, float] | None = 
 
 
 def _stems(text: str) -> set[str]:
-    """The words of a text without their endings, so that "plants" and "plant" are the same."""
+    """The words of a text without endings, so that "plants" equals "plant"."""
     return {_stem(word) for word in content_words(text)}
 
 
@@ -75,7 +75,7 @@ def choose(
     seed: int,
     near: Mapping[str, float],
 ) -> list[Candidate]:
-    """At most `settings.count` members, by the selector; the selector supervisor is a model's and not made here."""
+    """At most `settings.count` members, by the selector; a model runs the selector supervisor, not this."""
     match settings.selector:
         case "random":
             order = shuffled(seed, [each.agent for each in candidates])
@@ -93,7 +93,7 @@ def _capable(
     state: Mapping[str, Any],
     near: Mapping[str, float],
 ) -> list[Candidate]:
-    """Those who fit best; when nobody fits, the one who was asked longest ago."""
+    """The members that fit best; if none fits, the one that was asked longest ago."""
     preferred = settings.preferred_domain.casefold()
     scores = {}
     for each in candidates:
@@ -105,7 +105,7 @@ def _capable(
 
 
 def last_used(state: Mapping[str, Any], agent: AgentId) -> str:
-    """When the group asked an agent last, as stored; empty when it never did."""
+    """When the group last asked an agent, as stored; empty if never."""
     return str(state.get("used", {}).get(agent, ""))
 
 
@@ -117,7 +117,7 @@ def delegate_to(
     state: Mapping[str, Any],
     seed: int,
 ) -> Candidate | None:
-    """Who gets a task that names nobody; None when nobody may have it. `given`: tasks each has had in this run."""
+    """Who gets an unaddressed task; None if nobody may. `given`: tasks that each has had in this run."""
     if not candidates:
         return None
     match strategy:

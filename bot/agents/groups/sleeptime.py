@@ -1,7 +1,7 @@
-"""Ticking a sleeptime group: look whether a trigger holds, and if so give the intervention agent a turn.
+"""Checks a sleeptime group: if a trigger holds, the intervention agent gets a turn.
 
-What fired, when, and the turn's inbox row are one transaction: a crash before it looks again, a crash after it answers
-the row. Nothing is asked of a model unless a trigger holds.
+What fired, when, and the turn's inbox row are stored in one transaction: after a crash before it, the check repeats;
+after a crash later, the row is answered. No model is asked unless a trigger holds.
 """
 
 import re
@@ -30,35 +30,35 @@ from memory.store.plurals import many
 from scheduler.due import Quiet
 
 PAUSE = timedelta(minutes=15)
-"""Talk with a longer silence in it is not one stretch of talk."""
+"""A longer silence ends a stretch of talk."""
 PRIORITIES = ("critical", "high", "medium", "low")
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What is known at a check. `since` is the last run, or when the group was looked at first."""
+    """The data of a check. `since` is the last run, or the group's first check."""
 
     now: datetime
     since: datetime
     spoken: Sequence[Spoken] = ()
-    """What people said lately, oldest first; also before `since`, as far as talk goes on without a pause."""
+    """Recent messages of people, oldest first; also before `since`, as far as the talk had no pause."""
     of_hearers: Sequence[Spoken] = ()
-    """Of these, in a place that one person alone hears, what that person said; elsewhere all."""
+    """Those by the one hearer, in a place that one person alone hears; elsewhere all."""
     metrics: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """Numbers by where they stand (`of_metric`) and field."""
+    """Numbers by their source (`of_metric`) and field."""
     above: frozenset[str] = frozenset()
     """Names of triggers whose number was above its threshold at the last check."""
     fired: Mapping[str, datetime] = field(default_factory=dict)
-    """When triggers fired last, by name."""
+    """When each trigger last fired, by name."""
 
     @property
     def new(self) -> list[Spoken]:
-        """What was said since the last run."""
+        """Messages since the last run."""
         return [each for each in self.spoken if each.at > self.since]
 
 
 Predicate = Callable[[Facts], bool]
-"""What an installed package offers for a trigger `custom`."""
+"""What an installed package provides for a trigger `custom`."""
 
 
 @dataclass(frozen=True)
@@ -70,20 +70,20 @@ class Fired:
 
 
 def holding(triggers: Sequence[Trigger], facts: Facts, custom: Mapping[str, Predicate]) -> list[Fired]:
-    """The triggers that hold now, the most urgent first."""
+    """The triggers that hold now, most urgent first."""
     rested = [each for each in triggers if not _cools(each, facts)]
     found = [Fired(each, why) for each in rested if (why := _why(each, facts, custom))]
     return sorted(found, key=lambda each: PRIORITIES.index(each.trigger.priority))
 
 
 def _cools(trigger: Trigger, facts: Facts) -> bool:
-    """Whether it fired so lately that it is not to fire again."""
+    """Whether it fired so recently that it must not fire again."""
     fired = facts.fired.get(trigger.name)
     return fired is not None and facts.now - fired < timedelta(minutes=trigger.cooldown)
 
 
 def exceeding(triggers: Sequence[Trigger], facts: Facts) -> list[str]:
-    """The triggers whose number is above its threshold: they fire again only after it was below."""
+    """The triggers above their threshold: they fire again only after they were below it."""
     return [each.name for each in triggers if each.on == "threshold_exceeded" and _above(each, facts)]
 
 
@@ -123,7 +123,7 @@ def _elapsed(trigger: Trigger, facts: Facts) -> str:
 
 
 def _of_one(wanted: timedelta, fired: datetime | None, facts: Facts) -> str:
-    """Who has been talking for so long without a pause, the longest first, unless it was said in that stretch."""
+    """The person who has talked longest without a pause, unless this stretch was reported already."""
     people = dict.fromkeys(each.person for each in facts.of_hearers if each.person is not None)
     stretches = []
     for person in people:
@@ -139,7 +139,7 @@ def _of_one(wanted: timedelta, fired: datetime | None, facts: Facts) -> str:
 
 
 def talk_begun(spoken: Sequence[Spoken], now: datetime) -> datetime | None:
-    """When the talk that goes on now began; None when nobody has said anything for longer than a pause."""
+    """When the current stretch of talk began; None if nobody spoke within the last pause."""
     after = now
     begun: datetime | None = None
     for each in reversed(spoken):
@@ -159,7 +159,7 @@ def _activity(trigger: Trigger, facts: Facts) -> str:
 
 
 def of_metric(trigger: Trigger) -> str:
-    """Where the number of a trigger stands: the label of a block, or "tool:" and the name of a tool."""
+    """Where a trigger's number is: a block's label, or "tool:" and a tool's name."""
     return trigger.block or f"tool:{trigger.tool}"
 
 
@@ -169,20 +169,20 @@ def _above(trigger: Trigger, facts: Facts) -> bool:
 
 
 _READ = 2_000
-"""Messages that one look reads at most; more than any threshold that makes sense."""
+"""Messages that one check reads at most; more than any sensible threshold."""
 _EARLY = timedelta(seconds=40)
-"""A job that comes a little before its time is not too early."""
+"""A job that comes this much before its time is not too early."""
 _TALK = timedelta(hours=24)
-"""How far back talk without a pause is followed."""
+"""How far back a stretch of talk is followed."""
 _FRESH = timedelta(hours=24)
 _log = structlog.get_logger("bot.agents.groups.sleeptime")
 
 
 def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
-    """Look after every sleeptime group for which it is time; what fired, as "group: trigger".
+    """Check every sleeptime group that is due; returns what fired, as "group: trigger".
 
-    `zone` is that of the service, in which groups have quiet hours. The turns that follow wait in the inbox: the
-    caller has them taken up (`Router.resume`).
+    `zone` is the service's, for the groups' quiet hours. The resulting turns wait in the inbox: the caller must call
+    `Router.resume`.
     """
     predicates = offered()
     sleeping = [group for group in agents.groups(tx) if group.pattern == "sleeptime"]
@@ -190,7 +190,7 @@ def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
 
 
 def offered() -> dict[str, Predicate]:
-    """The predicates that installed packages offer, by name; one that cannot be loaded is left out and logged."""
+    """The predicates of installed packages, by name; one that fails to load is skipped and logged."""
     found: dict[str, Predicate] = {}
     for point in entry_points(group="carina.triggers"):
         try:
@@ -201,7 +201,7 @@ def offered() -> dict[str, Predicate]:
 
 
 def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Predicate], zone: str) -> list[str]:
-    """Look after one group when it is time for that; the names of triggers that held."""
+    """Check one group if it is due; returns the names of the triggers that held."""
     found = team(tx, group_id)
     settings, state = found.settings, groups.state(tx, group_id)
     if not isinstance(settings, Sleeptime):
@@ -216,7 +216,7 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
         facts = _facts(tx, found, settings, own, (now, _scope(tx, place)))
         fired = [] if checked is None else holding(settings.triggers, facts, predicates)
         if fired and _is_quiet(settings, fired, zone, now):
-            continue  # nothing is noted: what holds still holds when the quiet hours end
+            continue  # nothing is recorded: what holds still holds after the quiet hours
         changed: dict[str, Any] = {"checked": to_text(now), "above": exceeding(settings.triggers, facts)}
         changed["since"] = to_text(now if fired else facts.since)
         if fired:
@@ -233,7 +233,7 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
 
 
 def _is_quiet(settings: Sleeptime, fired: Sequence[Fired], zone: str, now: datetime) -> bool:
-    """Whether the group waits for the end of its quiet hours with all that holds."""
+    """Whether the group waits for the end of its quiet hours despite the triggers."""
     if not settings.quiet or any(each.trigger.priority == "critical" for each in fired):
         return False
     begin, end = map(time.fromisoformat, settings.quiet.split("-"))
@@ -241,7 +241,7 @@ def _is_quiet(settings: Sleeptime, fired: Sequence[Fired], zone: str, now: datet
 
 
 def _place(rows: Rows, place: PlaceId) -> PlaceId:
-    """A place that is named by its person ("discord:user:1") as it is known: their direct messages."""
+    """The direct messages of a person who is named as a place ("discord:user:1")."""
     person = _person_of(place)
     known = None if person is None else inbox.direct_place(rows, person)
     return place if known is None else known.id
@@ -253,13 +253,13 @@ def _person_of(place: PlaceId) -> PersonId | None:
 
 
 def _scope(rows: Rows, place: PlaceId) -> Scope:
-    """Who hears what is said in the place where the group acts."""
+    """Who hears messages in the place where the group acts."""
     known, person = inbox.place(rows, place), _person_of(place)
     if known is not None:
         return Scope(known.audience, frozenset(known.within))
     if person is not None:
         return Scope(person_audience(person))  # they never wrote there
-    return Scope(OWNER if place_source(place) == "terminal" else PUBLIC)  # nobody knows yet who reads there
+    return Scope(OWNER if place_source(place) == "terminal" else PUBLIC)  # its readers are not known yet
 
 
 def _facts(
@@ -275,7 +275,7 @@ def _facts(
 
 
 def _hears(scope: Scope, said: Spoken) -> bool:
-    """Whether who said something hears the place, as far as that is one person's."""
+    """Whether the speaker is a hearer of the place, if that is one person's."""
     if scope.audience == OWNER:
         return said.trust is Trust.OWNER
     if scope.audience.startswith("person:"):
@@ -286,7 +286,7 @@ def _hears(scope: Scope, said: Spoken) -> bool:
 def _metrics(
     rows: Rows, found: Team, settings: Sleeptime, here: tuple[datetime, Scope]
 ) -> dict[tuple[str, str], float]:
-    """The numbers that triggers are about, from blocks and newest results of the members that the scope may know."""
+    """The numbers of triggers, from blocks and newest tool results of members, within the scope."""
     now, scope = here
     triggers = [each for each in settings.triggers if each.on == "threshold_exceeded"]
     members = found.speakers if any(each.block for each in triggers) else ()
@@ -294,7 +294,7 @@ def _metrics(
     numbers = {}
     for each in triggers:
         texts = [block.content for block in shown if block.label == each.block]
-        if each.tool:  # what it said a day ago says nothing of now
+        if each.tool:  # a result from yesterday says nothing about now
             texts = [messages.newest_result(rows, each.tool, found.speakers, now - _FRESH, scope) or ""]
         known = [number for text in texts if (number := number_of(text, each.field)) is not None]
         if known:
@@ -303,7 +303,7 @@ def _metrics(
 
 
 def number_of(text: str, name: str) -> float | None:
-    """The number of a field in a block or in what a tool gave: in JSON, or in a line such as "name: value"."""
+    """The number of a field in a block or a tool's result: from JSON, or from a line such as "name: value"."""
     key = rf'(?:"{re.escape(name)}"|(?m:^[ \t]*(?:- )?){re.escape(name)})'
     found = re.search(rf"{key}[ \t]*:[ \t]*(-?\d+(?:\.\d+)?)(?![\w.:])", text)
     return None if found is None else float(found[1])

@@ -1,7 +1,7 @@
-"""Whose turn it is when a message reaches a group, and what the group remembers of that.
+"""Decides which member answers a message to a group, and what the group remembers of that.
 
-Decided in the transaction that begins the turn, which also stores what changes: a crash before it decides again, a
-crash after it goes on with what was decided.
+The transaction that begins the turn decides and stores the changes: after a crash before it, it decides again; after a
+later crash, the decision stands.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -38,25 +38,25 @@ _LISTEN = say(
 
 @dataclass(frozen=True)
 class Plan:
-    """Whose turn it is. `conducted`: the answer is made of what several are asked, as `details` say."""
+    """Who answers. `conducted`: the answer is made from several members' parts, as `details` say."""
 
     agent: AgentId
     conducted: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)
     state: Mapping[str, Any] | None = None
-    """What the group remembers from now on; None when nothing changes."""
+    """The group's new state; None if it does not change."""
 
 
 @dataclass(frozen=True)
 class Beginning:
-    """A plan with the group that it is for; `alone`: the group has one member and nothing is to be coordinated."""
+    """A plan and its group; `alone`: the group has one member, so nothing is coordinated."""
 
     plan: Plan
     team: Team
     alone: bool
 
     def keep(self, tx: Tx, turn: Turn, now: datetime) -> None:
-        """Store the run and what the group remembers, in the transaction that begins the turn."""
+        """Store the run and the group's state, in the transaction that begins the turn."""
         if self.alone:
             return
         group, plan = self.team.group, self.plan
@@ -71,7 +71,7 @@ class Beginning:
 def beginning(
     rows: Rows, waiting: Sequence[InRow], found: Team, turn: TurnId, now: datetime, near: Mapping[str, float]
 ) -> Beginning:
-    """Decide for the rows that a turn of the team will answer. Raises ValueError when nobody can be asked."""
+    """The plan for the rows that a turn of the team will answer. Raises ValueError when nobody can be asked."""
     head = waiting[0]
     if len(found.group.members) == 1:
         return Beginning(Plan(found.speakers[0]), found, alone=True)
@@ -87,7 +87,7 @@ def beginning(
 
 
 def _told(found: Team, head: InRow) -> AgentId:
-    """Who is told of something that happened in the service: the one it is for, else who speaks for the group."""
+    """Who gets an event of the service: the agent it is for, else the group's leader."""
     named = addressee(head.payload) or AgentId("")
     return named if found.able(named) or named in found.observers else found.leader
 
@@ -95,7 +95,7 @@ def _told(found: Team, head: InRow) -> AgentId:
 def plan_of(
     found: Team, words: str, state: Mapping[str, Any], drawn: tuple[int, Mapping[str, float]], now: datetime
 ) -> Plan:
-    """Decide, purely. `drawn` are the number that chance is drawn from, and likenesses by profile.
+    """The plan. Pure: `drawn` are the seed of random choices, and similarities by profile.
 
     Raises ValueError when nobody can be asked.
     """
@@ -150,9 +150,9 @@ def _used(state: Mapping[str, Any], agents: Sequence[AgentId], now: datetime) ->
 async def likeness(
     database: Database, head: InRow, meaning: Callable[[str], Awaitable[Nearness | None]]
 ) -> Mapping[str, float]:
-    """Cosines of the waiting words to the profiles of members, by profile; none where words alone decide.
+    """The cosines of the waiting messages to members' profiles, by profile; None without meanings.
 
-    Only for groups that choose by capability. Profiles are the same each time and stay embedded.
+    Only for groups that choose by capability. Profiles do not change, so their vectors stay cached.
     """
     question, profiles = await database.read(lambda rows: _compared(rows, head))
     if not profiles:
@@ -170,7 +170,7 @@ async def likeness(
 
 
 def _compared(rows: Rows, head: InRow) -> tuple[str, list[str]]:
-    """The waiting words, and the profiles that they are to be compared with."""
+    """The waiting messages, and the profiles to compare them with."""
     found = team(rows, GroupId(head.group or ""))
     settings = found.settings
     if not isinstance(settings, Dynamic) or settings.selector != "capability" or len(found.candidates) < 2:

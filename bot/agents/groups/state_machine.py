@@ -1,7 +1,7 @@
-"""What a conducted run does next: a pure function of what is stored, so that a restart goes on where it stopped.
+"""The next step of a conducted run: a pure function of stored data, so that it continues after a restart.
 
-A run is *conducted* when its answer is made of what several members were asked. Whom is asked what, in which order and
-what comes of it is decided here; `bot.agents.groups.orchestrator` does it.
+A run is *conducted* if its answer is made from what several members were asked. This module decides who is asked what,
+in which order, and what the result is; `bot.agents.groups.orchestrator` carries it out.
 """
 
 import re
@@ -22,7 +22,7 @@ ABSTAIN = "abstain"
 
 @dataclass(frozen=True)
 class Ballot:
-    """What one voter gave; `choice` is empty when it gave no valid ballot, with the reason in `problem`."""
+    """The vote of one member; `choice` is empty without a valid ballot, and `problem` says why."""
 
     agent: AgentId
     name: str
@@ -35,7 +35,7 @@ class Ballot:
 
 @dataclass(frozen=True)
 class Tally:
-    """What a vote came to: weight by option, and the decision or why there is none."""
+    """The result of a vote: the weight of each option, and the decision or why there is none."""
 
     counts: Mapping[str, float]
     decision: str
@@ -43,7 +43,7 @@ class Tally:
 
 
 def options_of(question: str, settings: Voting) -> tuple[str, ...]:
-    """What is voted on: the last line of the question if it is "options: a, b", else what the group is told."""
+    """The options of a vote: the question's last line if it is "options: a, b", else the group's settings."""
     found = re.search(r"(?im)^\s*options\s*:\s*(.+)\s*\Z", question)
     given = [part.strip() for part in re.split(r"[,;|]", found[1])] if found else []
     distinct = {part.casefold(): part for part in given if part and part.casefold() != ABSTAIN}
@@ -51,19 +51,19 @@ def options_of(question: str, settings: Voting) -> tuple[str, ...]:
 
 
 def quorum_of(settings: Voting, voters: int) -> int:
-    """Ballots that make a decision: as configured, else more than half of the voters."""
+    """The number of ballots that make a decision: as configured, else more than half of the voters."""
     return settings.quorum or voters // 2 + 1
 
 
 def matching(choice: str, options: Sequence[str]) -> str:
-    """The option that is meant, "abstain", or nothing."""
+    """The option that a choice means, "abstain", or empty."""
     wanted = choice.strip().casefold()
     known = {option.casefold(): option for option in (*options, ABSTAIN)}
     return known.get(wanted, "")
 
 
 def tally(settings: Voting, options: Sequence[str], ballots: Sequence[Ballot], seed: int) -> Tally:
-    """Count. Abstentions and voters without a ballot count for no option and not for the quorum."""
+    """Count the votes. Abstentions and missing ballots count for no option and not for the quorum."""
     valid = [ballot for ballot in ballots if ballot.choice and ballot.choice != ABSTAIN]
     counts = {option: sum(b.weight for b in valid if b.choice == option) for option in options}
     quorum = quorum_of(settings, len(ballots))
@@ -109,14 +109,14 @@ def announced(tally_: Tally, ballots: Sequence[Ballot]) -> str:
 
 @dataclass(frozen=True)
 class Situation:
-    """Everything a step is decided from. `parts` are in the order in which they were asked."""
+    """The input of a step. `parts` are in the order in which they were asked."""
 
     run: TurnId
     settings: Table
     plan: Mapping[str, Any]
     question: str
     candidates: tuple[Candidate, ...]
-    """Members that may be asked now, by their order in the group."""
+    """Members that can be asked now, in the group's order."""
     names: Mapping[AgentId, str]
     """Of all members."""
     parts: tuple[Part, ...] = ()
@@ -130,7 +130,7 @@ class Situation:
 
 @dataclass(frozen=True)
 class Wanted:
-    """One thing to ask a member. `heard` is what others said before, by name."""
+    """A request to a member. `heard` is what others said before, by name."""
 
     agent: AgentId
     kind: Kind
@@ -147,12 +147,12 @@ class Ask:
 
 @dataclass(frozen=True)
 class Wait:
-    """What was asked is not answered yet."""
+    """A request is not answered yet."""
 
 
 @dataclass(frozen=True)
 class Say:
-    """The run is over. `words` by agent, in the order in which they are said; no agent: the group itself says it."""
+    """The run is over. `words` by agent in the order of sending; None stands for the group itself."""
 
     words: tuple[tuple[AgentId | None, str], ...]
     outcome: Mapping[str, Any] = field(default_factory=dict)
@@ -160,7 +160,7 @@ class Say:
 
 @dataclass(frozen=True)
 class Fail:
-    """Nobody gave anything: the run is tried again later."""
+    """No member gave a result: the run is tried again later."""
 
     why: str
 
@@ -184,7 +184,7 @@ def next_step(now: Situation) -> Step:
 
 
 def _answers(now: Situation) -> Step:
-    """Everybody who was chosen answers; first somebody chooses, where the plan wants a choice."""
+    """Every chosen member answers; if the plan wants a choice, a member chooses first."""
     chosen = [AgentId(agent) for agent in now.plan.get("agents", ())]
     chooser = now.plan.get("chooser")
     if chooser and not chosen:
@@ -192,7 +192,7 @@ def _answers(now: Situation) -> Step:
         if made is None:
             return Ask((Wanted(AgentId(chooser), "choice", words=_choice_task(now)),))
         picked = [each.agent for each in now.candidates if each.agent in made.detail.get("agents", ())]
-        chosen = picked or [AgentId(chooser)]  # who chose nobody answers
+        chosen = picked or [AgentId(chooser)]  # if it chose nobody, it answers itself
     asked = [part for part in now.parts if part.kind == "answer"]
     if not asked:
         return Ask(tuple(Wanted(agent, "answer", words=_answer_task(now, chosen)) for agent in chosen))
@@ -219,7 +219,7 @@ def _answer_task(now: Situation, chosen: Sequence[AgentId]) -> Quoted:
 
 
 def _pipeline(now: Situation, settings: Pipeline) -> Step:
-    """Stage after stage, each of which goes on with what the one before it gave; or all at once, and all is said."""
+    """Stage after stage, each with the results of the one before; or all in parallel, and all are sent."""
     heard: tuple[tuple[str, str], ...] = ()
     spoken: list[Part] = []
     wanted: list[Wanted] = []
@@ -247,7 +247,7 @@ def _pipeline(now: Situation, settings: Pipeline) -> Step:
 
 
 def _stage(now: Situation, number: int, stage: Stage, heard: tuple[tuple[str, str], ...]) -> Ask | list[Part]:
-    """What is to be asked of a stage next, or what it gave; nothing when it failed for good."""
+    """The next requests of a stage, or its results; empty if it failed for good."""
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
     given = [part for part in parts if part.status == "done"]
     attempt = max((part.attempt for part in parts), default=0)
@@ -294,7 +294,7 @@ def _vote(now: Situation, settings: Voting) -> Step:
         words = _ballot_task(options)
         return Ask(tuple(Wanted(c.agent, "ballot", words=words) for c in now.candidates))
     ballots = [_ballot(now, settings, part) for part in asked]
-    # The quorum is of those who were asked: who cannot be asked now does not make it easier.
+    # The quorum counts those who were asked: members that are unavailable now do not lower it.
     counted = tally(settings, options, ballots, now.run)
     outcome = {
         "decision": counted.decision,

@@ -1,4 +1,4 @@
-"""A group with its agents, as patterns see it: who there is, who can be asked now, who leads."""
+"""A group with its agents, as patterns see it: members, availability, leader."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -17,12 +17,12 @@ _ASKED_BY_TOOL = {"ballot": "cast_ballot", "choice": "choose_members"}
 DELEGATE = "delegate"
 _SPEAKS = "send_message"
 _SECONDS = 300.0
-"""For a part, where the settings say nothing."""
+"""Seconds for a part, if the settings say nothing."""
 
 
 @dataclass(frozen=True)
 class Team:
-    """`candidates` are the members that speak and are active, in the group's order."""
+    """`candidates` are the active members that speak, in the group's order."""
 
     group: Group
     settings: Table
@@ -31,7 +31,7 @@ class Team:
     speakers: tuple[AgentId, ...]
     """All members but observers, active or not."""
     observers: tuple[AgentId, ...] = ()
-    """Those of them who are active."""
+    """The active observers."""
 
     @property
     def names(self) -> dict[AgentId, str]:
@@ -39,7 +39,7 @@ class Team:
 
     @property
     def leader(self) -> AgentId:
-        """Who speaks for the group: as its settings say, else the supervisor among its members, else the first."""
+        """Who speaks for the group: as configured, else its supervisor, else its first member."""
         named = ""
         match self.settings:
             case Supervisor(leader=agent) | Dynamic(supervisor=agent) | Sleeptime(intervention_agent=agent):
@@ -52,7 +52,7 @@ class Team:
         return next((agent for agent in order if agent in active), self.speakers[0])
 
     def seconds(self, settings: Table, part: Part) -> float:
-        """How long a member may take for its part."""
+        """Seconds that a member may take for its part."""
         match settings:
             case Pipeline(stages=stages) if part.kind == "stage" and part.stage < len(stages):
                 return stages[part.stage].timeout
@@ -62,7 +62,7 @@ class Team:
                 return _SECONDS
 
     def acting(self, agent_id: AgentId) -> Agent:
-        """A member as it answers people; see `acting`."""
+        """A member as it acts in the group; see `acting`."""
         member = next(each for each in self.group.members if each.agent == agent_id)
         stands = Membership(member.role, member.model, self.group.pattern, several=len(self.speakers) > 1)
         leads = member.role == "supervisor" or self.leader == agent_id
@@ -74,7 +74,7 @@ class Team:
 
 
 def team(rows: Rows, group_id: GroupId) -> Team:
-    """Read it. Raises KeyError when the group is gone, ValueError when its row makes no sense."""
+    """Read a team. Raises KeyError if the group is gone, ValueError if its row is invalid."""
     group = agents.group(rows, group_id)
     members = [member for member in group.members if member.role != "observer"]
     if not members:
@@ -97,8 +97,8 @@ def team(rows: Rows, group_id: GroupId) -> Team:
 
 
 def acting(rows: Rows, turn: Turn) -> Agent:
-    """The agent of a turn as it is there: the model it has in the place or the group, its name on what it says beside
-    others, and the tools that its part in the group gives it."""
+    """A turn's agent as it acts there: with the place's or group's model, its name on messages beside others', and the
+    tools of its part in the group."""
     return at_place(rows, _acting(rows, turn), turn.place)
 
 
@@ -126,7 +126,7 @@ def _acting(rows: Rows, turn: Turn) -> Agent:
 def _as_member(agent: Agent, member: Membership, *, leads: bool = False) -> Agent:
     shows = {"show_name": agent.name} if member.several else {}
     agent = replace(agent, model=member.model or agent.model, config={**agent.config, **shows})
-    if member.role == "observer":  # in a part, and after a decision about what it asked for there
+    if member.role == "observer":  # in a part, and after a decision on a request that it made there
         return replace(agent, tools=tuple(tool for tool in agent.tools if tool != _SPEAKS))
     if member.pattern == "supervisor" and leads:
         return replace(agent, tools=(*agent.tools, DELEGATE))
@@ -134,6 +134,6 @@ def _as_member(agent: Agent, member: Membership, *, leads: bool = False) -> Agen
 
 
 def is_observer(rows: Rows, turn: Turn) -> bool:
-    """Whether a turn is that of a member who hears and never speaks."""
+    """Whether a turn belongs to a member that listens and never speaks."""
     member = None if turn.group is None else agents.membership(rows, turn.group, turn.agent)
     return member is not None and member.role == "observer"

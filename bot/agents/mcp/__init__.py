@@ -1,7 +1,7 @@
 """The Model Context Protocol: tools of external servers for our agents.
 
-Only this package and `bot.interfaces.mcp` know the protocol's library. It is loaded when a server is configured or
-`carina mcp` runs.
+Only this package and `bot.interfaces.mcp` import the protocol's library, when a server is configured or `carina mcp`
+runs.
 """
 
 import asyncio
@@ -16,25 +16,25 @@ from memory.agents import Agent
 
 class Servers(Protocol):
     def tools(self, agent: Agent) -> tuple[Tool, ...]:
-        """Those that are offered to an agent, as far as they are known."""
+        """The known tools that an agent may use."""
         ...
 
     async def ready(self, agent: Agent, call: str) -> None:
-        """Wait a while until an agent's servers were asked for their tools once.
+        """Wait a while until an agent's servers have listed their tools.
 
-        Before a tool of theirs is called it is asked for anew, so that what was changed meanwhile is noticed.
+        Before a call of such a tool, its server is asked again, so that changes are noticed.
         """
         ...
 
     def states(self) -> Mapping[str, str]: ...
 
     async def run(self) -> None:
-        """Keep them connected until it is cancelled."""
+        """Keep the servers connected until canceled."""
         ...
 
 
 class NoServers:
-    """None is configured."""
+    """Stands for no configured server."""
 
     def tools(self, _agent: Agent) -> tuple[Tool, ...]:
         return ()
@@ -50,7 +50,7 @@ class NoServers:
 
 
 async def open_servers(config: Config, redact: Callable[[str], str]) -> Servers:
-    """Those of the configuration, not yet connected. The protocol's library, a second's work, is loaded for them."""
+    """The configured servers, not connected yet. This imports the protocol's library, which takes a second."""
     if not config.mcp:
         return NoServers()
     module = await asyncio.to_thread(importlib.import_module, "bot.agents.mcp.servers")

@@ -1,4 +1,4 @@
-"""One open connection to a server: which tools it lists, calling one, and what it gave as text of bounded length."""
+"""One open connection to a server: list its tools, call one, and return its result as text of limited length."""
 
 import asyncio
 import json
@@ -36,12 +36,12 @@ from sources.text import one_line
 from texts import gettext_lazy
 
 LONGEST = 200_000
-"""Characters of a result; what of it a model is shown at once is for `bot.agents.context.working_memory` to say."""
+"""Characters of a result; `bot.agents.context.working_memory` decides how much a model sees at once."""
 _LABEL = 200
 
 
 def text_of(content: Iterable[Any], structured: Any) -> str:
-    """The words of a result; what is no text is named. Structured data stands for them where there are none."""
+    """The text of a result; other content is named. Without text, the structured data."""
     parts = [_part(each) for each in content]
     if structured is not None and not any(isinstance(each, TextContent) for each in content):
         parts.append(json.dumps(structured, ensure_ascii=False, indent=1))
@@ -71,14 +71,14 @@ def _kind(kind: str | None) -> str:
     return one_line(kind or "", 60) or "a file of unknown kind"
 
 
-_MOST_PAGES = 20  # of a listing
+_MOST_PAGES = 20  # pages of a listing
 _OURS = Implementation(name="carina", version="1")
 _CONNECT = 10.0  # seconds for one TCP connection
 
 
 @dataclass(frozen=True)
 class Address:
-    """A server that is asked over HTTP. `headers` hold secrets."""
+    """The address of an HTTP server. `headers` contain secrets."""
 
     url: str
     headers: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -86,25 +86,25 @@ class Address:
 
 @dataclass(frozen=True)
 class Given:
-    """What came of a call: text of somebody else's, and whether it did what was wanted."""
+    """The result of a call: text from the server, and whether the call succeeded."""
 
     text: str
     ok: bool
 
 
 class TooLarge(httpx2.TransportError):
-    """An answer is larger than is taken."""
+    """An answer exceeds the limit."""
 
 
 @dataclass(frozen=True)
 class Signs:
-    """What the other side does of itself: it goes away, or it says that it lists other tools now."""
+    """Signals from the server: it is gone, or its list of tools has changed."""
 
     ended: asyncio.Event = field(default_factory=asyncio.Event)
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def heard(self, message: IncomingMessage) -> None:
-        """Somebody said something that was not asked for."""
+        """The server sent a message without a request."""
         if isinstance(message, ToolListChangedNotification):
             self.changed.set()
 
@@ -127,9 +127,9 @@ class Session:
         return found
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> Given:
-        """Call a tool; raises MCPError where the server answers with an error of the protocol.
+        """Call a tool; raises MCPError if the server answers with a protocol error.
 
-        Its result is not checked against the schema that the server gives for results: it is shown as text.
+        The result is not checked against the server's own schema for results: it is shown as text.
         """
         request = CallToolRequest(params=CallToolRequestParams(name=tool, arguments=dict(arguments)))
         result = await self._session.send_request(request, CallToolResult)
@@ -143,7 +143,7 @@ def _listed(tool: Tool) -> Listed:
 
 @asynccontextmanager
 async def open_session(where: Command | Address) -> AsyncGenerator[Session]:
-    """Connect and greet. Raises OSError, MCPError, or what else a server that keeps to no protocol leads to."""
+    """Connect and initialize. Raises OSError, MCPError, or other errors from a server that violates the protocol."""
     async with AsyncExitStack() as stack:
         signs = Signs()
         transport = await _transport(where, signs.ended, stack)
@@ -159,13 +159,13 @@ async def _transport(where: Command | Address, ended: asyncio.Event, stack: Asyn
 
 
 def _http(where: Address) -> httpx2.AsyncClient:
-    # No limit for reading: every request has one of its own, and a stream of notices may be silent for long.
+    # No read timeout: every request has its own, and an event stream may be silent for long.
     timeout = httpx2.Timeout(_CONNECT, read=None)
     return httpx2.AsyncClient(headers=dict(where.headers), timeout=timeout, transport=_Bounded(), trust_env=False)
 
 
 class _Bounded(httpx2.AsyncHTTPTransport):
-    """Takes no answer that is too large; a stream of events has a limit for each instead."""
+    """Limits the size of an answer; in an event stream, of each event."""
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         response = await super().handle_async_request(request)
@@ -192,7 +192,7 @@ class _BoundedStream(httpx2.AsyncByteStream):
 
 
 def why_failed(error: BaseException) -> tuple[str, str]:
-    """Why there is no connection, in words of ours that follow "it" (none when it took too long), and in its own."""
+    """Why the connection failed: in our words after "it" (empty after a timeout), and in the server's."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     match error:

@@ -1,7 +1,7 @@
-"""What a server says of its tools, made fit to be shown to a model. Pure.
+"""Makes a server's list of tools fit for a model. Pure.
 
-All of it is somebody else's text: it is flattened, bounded, and cannot take the name of another tool. A schema is
-reduced to what providers take, since one that they refuse would make every request fail that names it.
+All of it is foreign text: it is flattened, shortened, and cannot take the name of another tool. A schema is reduced to
+what providers accept, since a rejected one would make every request with it fail.
 """
 
 import hashlib
@@ -19,14 +19,14 @@ from sources.text import one_line
 from texts import gettext_lazy, gettext_noop
 
 MOST_TOOLS = 64
-"""Of one server; every prompt pays for them."""
-_LONGEST_NAME = 64  # of a function that providers take
+"""Tools of one server; every prompt pays for them."""
+_LONGEST_NAME = 64  # providers accept no longer function names
 _DESCRIPTION = 1_000
 _NOTE = 300  # characters of an argument's description
 _LONGEST_SCHEMA = 8_000  # characters of JSON
 _DEEPEST = 12
-_ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # names of arguments that providers take
-_DIGEST = 24  # hexadecimal digits: 96 bits, so that no other description can be made to fit
+_ARGUMENT = re.compile(r"[A-Za-z0-9_.-]{1,64}")  # argument names that providers accept
+_DIGEST = 24  # hexadecimal digits: 96 bits, so that no other description can be made to match
 _KEPT = frozenset(
     (
         *("type", "properties", "required", "items", "prefixItems", "enum", "const", "anyOf", "oneOf", "allOf", "not"),
@@ -35,16 +35,16 @@ _KEPT = frozenset(
         *("default", "description", "format", "$ref", "$defs", "definitions"),
     )
 )
-"""Keywords that a model is shown. Patterns are not: the server checks them itself."""
+"""Schema keywords that a model sees; not patterns, since the server checks those itself."""
 _TOP = ("type", "properties", "required", "additionalProperties", "$defs", "definitions")
-"""Those that providers take at the top."""
+"""The keywords that providers accept at the top."""
 _TABLES = ("properties", "$defs", "definitions")
 """Keywords whose keys are names and not keywords."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """One tool as a server lists it. `schema` is of its arguments; `hints` is what else it says of the tool."""
+    """A tool as the server lists it. `schema` is of its arguments; `hints` is other information about it."""
 
     name: str
     description: str
@@ -53,13 +53,13 @@ class Listed:
 
     @property
     def destructive(self) -> bool:
-        """Whether the server says so; that it is not is not believed."""
+        """Whether the server calls it destructive; a denial would not be trusted."""
         return self.hints.get("destructiveHint") is True
 
 
 @dataclass(frozen=True)
 class Offer:
-    """One tool as it is offered: `tool` is the server's name for it, `edition` a digest of all that was said of it."""
+    """A tool as offered to agents: `tool` is the server's name for it, `edition` a digest of its whole description."""
 
     name: str
     tool: str
@@ -72,9 +72,9 @@ class Offer:
 def offers(
     server: str, target: str, listed: Iterable[Listed], wanted: Collection[str], reserved: Collection[str]
 ) -> tuple[tuple[Offer, ...], tuple[str, ...]]:
-    """The tools of a server that can be offered, and why others of those that are wanted cannot, in words.
+    """The wanted tools of a server that can be offered, and the reasons why others cannot.
 
-    `target` is what the server is (a URL, a command); `wanted` names the tools to offer, none: all.
+    `target` identifies the server (a URL, a command); `wanted` names the tools, empty means all.
     """
     found: dict[str, Offer] = {}
     problems = []
@@ -100,7 +100,7 @@ def offers(
 
 
 def _offer(server: str, target: str, listed: Listed, taken: Collection[str]) -> Offer:
-    """Raises ValueError with words that hold nothing of what the server said."""
+    """Convert one tool. Raises ValueError with a text that contains nothing from the server."""
     name = f"{server}_{re.sub(r'[^A-Za-z0-9_-]', '_', listed.name)}"
     if not listed.name or len(name) > _LONGEST_NAME:
         too_long = gettext_noop("with its server's name it has more than {most} characters")
@@ -119,7 +119,7 @@ def _digest(target: str, listed: Listed) -> str:
 
 
 def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema as a model is shown it. Raises ValueError where it is none that providers would take."""
+    """The schema for a model. Raises ValueError if providers would reject it."""
     if given.get("type", "object") != "object":
         raise ValueError(gettext_lazy("its arguments are no object"))
     reduced = _reduced(given, 0)
@@ -144,7 +144,7 @@ def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _reduced(given: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    """A schema without what is not shown."""
+    """A schema without keywords that are not shown."""
     if depth > _DEEPEST:
         raise ValueError(gettext_lazy("the schema of its arguments is too deep"))
     found: dict[str, Any] = {}
@@ -167,7 +167,7 @@ def _reduced(given: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _references(value: Any) -> set[str]:
-    """Every part of a schema that another part names."""
+    """The parts of a schema that other parts reference."""
     match value:
         case dict():
             own = {value["$ref"]} if isinstance(value.get("$ref"), str) else set()

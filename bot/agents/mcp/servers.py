@@ -1,7 +1,7 @@
-"""Servers of the Model Context Protocol: kept connected, each by one task, and asked on behalf of agents.
+"""Connections to MCP servers: one task keeps each connected, and calls go through it.
 
-A server that is down stops nothing: its tools stay offered as they were listed last, calls of them say why they cannot
-be made, and it is tried again, after longer and longer pauses.
+A server that is down stops nothing: its last known tools stay offered, calls of them return the reason, and it is
+retried with growing pauses.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ from sources.text import one_line
 from texts import _, gettext_lazy, ngettext
 
 Calling: TypeAlias = Callable[[Offer, Mapping[str, Any]], Awaitable[Given]]
-"""Makes a call; raises ToolError, in words of ours."""
+"""Makes a call; raises ToolError with a text of ours."""
 
 
 class GivenArguments(Arguments):
@@ -63,7 +63,7 @@ class GivenArguments(Arguments):
 
 
 class McpTool(OutsideTool[GivenArguments]):
-    """One tool as it was offered, called by `calling`. `read_only`: the owner says that it changes nothing."""
+    """An offered tool, called through `calling`. `read_only`: the owner says that it changes nothing."""
 
     def __init__(self, server: str, offer: Offer, calling: Calling, asks: Asks, *, read_only: bool) -> None:
         self.name = offer.name
@@ -90,30 +90,30 @@ class McpTool(OutsideTool[GivenArguments]):
 
 
 _PAUSES = (1.0, 2.0, 5.0, 15.0, 60.0)
-"""Seconds between attempts to connect; the last for all further ones. A call does not wait for the pause to end."""
-_STEADY = 60.0  # seconds after which a connection counts as one, and pauses begin anew
-_REASON = 200  # characters of an error of somebody else's that are shown
+"""Seconds between connection attempts; the last one repeats. A call does not wait for a pause to end."""
+_STEADY = 60.0  # seconds after which a connection counts as stable, and pauses start again
+_REASON = 200  # characters of a foreign error that are shown
 
 _log = structlog.stdlib.get_logger("carina.mcp")
 
 
 class Server:
-    """One server. `where` is how it is reached, with secrets."""
+    """One server. `where` is its address or command, with secrets."""
 
     def __init__(self, name: str, settings: McpServer, where: Command | Address, redact: Callable[[str], str]) -> None:
         self.name = name
         self.tools: tuple[McpTool, ...] = ()
-        """What it offered last."""
-        self._left_out: tuple[str, ...] = ()  # why others of its tools are not offered
+        """The tools that it last offered."""
+        self._left_out: tuple[str, ...] = ()  # reasons why other tools of it are not offered
         self._settings = settings
         self._where = where
         self._redact = redact
         self._session: Session | None = None
-        self._why = gettext_lazy("is being connected")  # words of ours
-        self._said = ""  # and its own, which only those in charge are shown
+        self._why = gettext_lazy("is being connected")  # in our words
+        self._said = ""  # and its own, shown only to those in charge
         self._broken = asyncio.Event()
         self._wanted = asyncio.Event()
-        self._attempts = 0  # that came to an end, good or bad
+        self._attempts = 0  # finished attempts, successful or not
         self._attempted = asyncio.Condition()
 
     @property
@@ -127,14 +127,14 @@ class Server:
     # ------------------------------------------------------------------ the connection
 
     async def run(self) -> None:
-        """Keep it connected until this is cancelled."""
+        """Keep it connected until canceled."""
         clock, failures, told = asyncio.get_running_loop().time, 0, ""
         while True:
             begun, attempts = clock(), self._attempts
             try:
                 await self._converse()
                 self._why, self._said = gettext_lazy("ended the connection"), ""
-            except (Exception, BaseExceptionGroup) as error:  # whatever somebody else's program does, it is tried again
+            except (Exception, BaseExceptionGroup) as error:  # whatever a foreign program does, it is retried
                 if (own := asyncio.current_task()) is not None and own.cancelling():
                     raise
                 _log.debug("mcp_ended", server=self.name, exc_info=True)
@@ -144,7 +144,7 @@ class Server:
                 self._said = self._redact(one_line(said, _REASON))
             connected, self._session = self._attempts > attempts, None
             failures = 1 if connected and clock() - begun > _STEADY else failures + 1
-            if connected or told != self.words:  # once for each reason
+            if connected or told != self.words:  # once per reason
                 _log.warning("mcp_not_connected", server=self.name, reason=self._why, said=self._said)
             told = self.words
             if not connected:
@@ -167,7 +167,7 @@ class Server:
                     self._take(await session.tools())
 
     async def _changed(self, session: Session) -> bool:
-        """Wait until it lists other tools; False when the connection is over."""
+        """Wait for a change of its tools; False when the connection is over."""
         signs = session.signs
         waiting = [asyncio.ensure_future(event.wait()) for event in (signs.changed, signs.ended, self._broken)]
         try:
@@ -184,18 +184,18 @@ class Server:
             self._attempted.notify_all()
 
     async def _next_attempt(self, seen: int) -> None:
-        """Wait until a further attempt than that has ended, for as long as one may take after the end of another."""
+        """Wait until a further attempt has ended, for at most the duration of one."""
         with suppress(TimeoutError):
             async with asyncio.timeout(self._settings.connect_seconds + CLOSING), self._attempted:
                 await self._attempted.wait_for(lambda: self._attempts > seen)
 
     async def known(self) -> None:
-        """Wait until it was tried once."""
+        """Wait for the first attempt."""
         if self._attempts == 0:
             await self._next_attempt(0)
 
     async def refresh(self) -> None:
-        """See what it offers now, connecting anew where it has gone. Raises ToolError when it is not there."""
+        """Reload its tools, reconnecting if necessary. Raises ToolError if it is not available."""
         seen, session = self._attempts, self._session
         if session is not None:
             try:
@@ -203,7 +203,7 @@ class Server:
                     self._take(await session.tools())
             except Exception as error:  # as above
                 _log.info("mcp_no_listing", server=self.name, reason=type(error).__name__)
-                if self._session is session:  # and not one that was opened meanwhile
+                if self._session is session:  # not a newer session
                     self._session = None
                     self._broken.set()
             else:
@@ -217,7 +217,7 @@ class Server:
 
     def _take(self, listed: Iterable[Listed]) -> None:
         where = self._where
-        shown = shlex.join(where.argv) if isinstance(where, Command) else where.url  # no secrets of the environment
+        shown = shlex.join(where.argv) if isinstance(where, Command) else where.url  # without secrets
         found, left_out = offers(self.name, shown, listed, self._settings.tools, RESERVED)
         before = {tool.offer.edition: tool for tool in self.tools}
         self.tools = tuple(before.get(offer.edition) or self._made(self._clean(offer)) for offer in found)
@@ -234,7 +234,7 @@ class Server:
         return McpTool(self.name, offer, self._call, self._settings.asks(offer.tool), read_only=read_only)
 
     async def _call(self, offer: Offer, arguments: Mapping[str, Any]) -> Given:
-        """Call a tool of it. Raises ToolError, which holds no words of the server's."""
+        """Call one of its tools. Raises ToolError without any text of the server."""
         session, seconds = self._session, self._settings.seconds
         if session is None:
             raise ToolError(f"The MCP server {self.name} {self._why}. Nothing was called; tell the person.")
@@ -261,9 +261,9 @@ class Servers:
         return tuple(tool for server in self._of(agent) for tool in server.tools if _may_have(agent, server, tool))
 
     async def ready(self, agent: Agent, call: str) -> None:
-        """Wait until an agent's servers were tried once; see what the server of a call offers now.
+        """Wait for the first attempt at each of an agent's servers; reload the tools of a call's server.
 
-        Raises ToolError when that server is not there.
+        Raises ToolError when that server is not available.
         """
         if not call:
             await asyncio.gather(*(server.known() for server in self._of(agent)))

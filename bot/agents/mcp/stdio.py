@@ -1,7 +1,7 @@
-"""A server that is a process of ours: JSON-RPC messages, one a line, over its standard input and output.
+"""A server as a child process: JSON-RPC messages, one per line, over its standard input and output.
 
-What it says at once is bounded, what it writes to standard error is logged, and it ends with the connection: its input
-is closed, and after a while it and what it started are killed.
+The size of a message is limited, standard error is logged, and the process ends with the connection: its input is
+closed, and after a while it and its children are killed.
 """
 
 import asyncio
@@ -24,18 +24,18 @@ from pydantic import ValidationError
 from sources.text import one_line
 
 LONGEST_MESSAGE = 4_000_000  # bytes
-_LONGEST_LINE = 500  # characters of standard error that are logged
-_LINES = 200  # of standard error that are logged for one process
-_GRACE = 1.0  # seconds to end by itself, and again after it was told to
+_LONGEST_LINE = 500  # characters of a line of standard error that are logged
+_LINES = 200  # lines of standard error that are logged per process
+_GRACE = 1.0  # seconds to end by itself, and again after SIGTERM
 CLOSING = 3 * _GRACE
-"""Seconds that ending one may take."""
+"""Seconds that ending a process may take."""
 
 _log = structlog.stdlib.get_logger("carina.mcp")
 
 
 @dataclass(frozen=True)
 class Command:
-    """What is run. `env` are variables beside the few that every process is given: path, home, user, language."""
+    """What to run. `env` are variables beside the few that every process gets: path, home, user, language."""
 
     server: str
     argv: Sequence[str]
@@ -53,7 +53,7 @@ class _Child:
 
 @asynccontextmanager
 async def stdio(command: Command, ended: asyncio.Event) -> AsyncGenerator[TransportStreams]:
-    """Run it, and talk to it while the context is open; `ended` is set when it says nothing more. Raises OSError."""
+    """Run it, and talk to it within the context; `ended` is set when its output ends. Raises OSError."""
     child = await _start(command)
     try:
         heard, hearing = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -104,7 +104,7 @@ async def _listen(
                     _log.debug("mcp_no_message", server=server, line=_shown(line))
                     continue
                 await heard.send(SessionMessage(message))
-    except ValueError:  # what `readline` raises where no line ends within its limit
+    except ValueError:  # `readline` raises this for a line above the limit
         _log.warning("mcp_too_much", server=server, limit=LONGEST_MESSAGE)
     except (anyio.ClosedResourceError, anyio.BrokenResourceError):
         pass  # the connection ends
@@ -113,7 +113,7 @@ async def _listen(
 
 
 async def _speak(stdin: asyncio.StreamWriter, said: MemoryObjectReceiveStream[SessionMessage]) -> None:
-    with contextlib.suppress(OSError, anyio.ClosedResourceError):  # it takes nothing more; its end is heard
+    with contextlib.suppress(OSError, anyio.ClosedResourceError):  # it reads no more; its end is noticed elsewhere
         async for message in said:
             text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             stdin.write(f"{text}\n".encode())
@@ -121,7 +121,7 @@ async def _speak(stdin: asyncio.StreamWriter, said: MemoryObjectReceiveStream[Se
 
 
 async def _note_errors(server: str, stderr: asyncio.StreamReader) -> None:
-    """Log what it writes to standard error, as far as that is of use; the rest is read and left."""
+    """Log its standard error up to a limit; the rest is read and dropped."""
     left = _LINES
     while piece := await stderr.read(64_000):
         for line in piece.splitlines()[: max(left, 0)]:
@@ -134,7 +134,7 @@ def _shown(line: bytes) -> str:
 
 
 async def _end(child: _Child) -> None:
-    """Close its input and wait, tell it to end and wait, then kill it."""
+    """Close its input and wait, terminate it and wait, then kill it."""
     child.stdin.close()
     for hard in (False, True):
         if await _over(child.process):
@@ -151,7 +151,7 @@ async def _over(process: asyncio.subprocess.Process) -> bool:
 
 
 def _kill(process: asyncio.subprocess.Process, *, hard: bool) -> None:
-    """End it and what it started, as far as the platform can tell."""
+    """End the process and its children, as far as the platform can."""
     if process.returncode is not None:
         return
     with contextlib.suppress(ProcessLookupError):

@@ -1,1 +1,1 @@
-"""Permissions: the policy that decides, the broker that stores requests and answers, and the cards that ask."""
+"""Permissions: the policy, the broker of requests and answers, and the approval cards."""

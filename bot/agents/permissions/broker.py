@@ -1,7 +1,7 @@
-"""The permission broker: turns a call that may not run by itself into a question, and an answer into a permit.
+"""The permission broker: turns a call that needs approval into a request, and an approval into a permit.
 
-Every function works inside the transaction of what it belongs to: question with the call's result, answer with
-the row that starts the agent again, use of a yes with the effect.
+Every function works inside the transaction of its cause: the request is stored with the call's result, an answer with
+the row that restarts the agent, the use of an approval with the effect.
 """
 
 from collections import deque
@@ -31,21 +31,21 @@ from memory.store.ids import BlockId, PersonId, PlaceId, RequestId, TurnId, plac
 from texts import _, gettext_lazy, language, speaking
 
 SOURCE = "approval"
-"""The source of inbox rows that are decisions."""
+"""The source of inbox rows that carry decisions."""
 MOST_WAITING = 20
-"""Questions from one place that wait at the same time; a flood of them asks nobody anything."""
+"""Open requests from one place at the same time; more are refused."""
 MOST_REPEATS = 3
-"""How often a card is shown again after somebody deleted it; a moderating bot would delete it for ever."""
-_GONE = 256  # ids of deleted messages: more than one clean-up takes
+"""How often a deleted card is shown again; a moderating bot would delete it forever."""
+_GONE = 256  # ids of deleted messages: more than one cleanup takes
 
 
 @dataclass(frozen=True)
 class Terms:
     """How people are asked.
 
-    `chain` are the places where owner and admins are asked: the first, and what is tried when it takes no
-    message. `private` gives the place where one person is spoken to alone. `others` are the places of those who are
-    not in the first: asked as well when it takes more than one yes.
+    `chain` are the places where owner and admins are asked: the first one, then the fallbacks. `private` returns the
+    direct messages of a person. `others` are places of those who do not see the first one: asked as well if more than
+    one approval is needed.
     """
 
     people: People
@@ -57,7 +57,7 @@ class Terms:
 
 @dataclass(frozen=True)
 class Asking:
-    """A call that needs a yes. `bound` are the arguments that a lasting yes fixes, None for all."""
+    """A call that needs approval. `bound` are the arguments that a lasting approval fixes, None for all."""
 
     turn: Turn
     agent: str
@@ -66,14 +66,14 @@ class Asking:
     permit: Permit | None
     bound: tuple[str, ...] | None = None
     shown: Mapping[BlockId, int] = field(default_factory=dict)
-    """The versions of blocks that the agent had been shown when it made the call."""
+    """The versions of blocks that the agent had been shown before the call."""
     said: str = ""
     """What the agent said when it made the call."""
 
 
 @dataclass(frozen=True)
 class Ruling:
-    """What came of somebody's answer: words for them, and the request as it stands then."""
+    """The result of a person's answer: a text for them, and the request in its new state."""
 
     words: str
     counted: bool
@@ -81,18 +81,18 @@ class Ruling:
 
 
 class Broker:
-    """Asks, counts answers, and lets calls through. `spoken` is the language in which somebody is told things."""
+    """Asks, counts answers, and permits calls. `spoken` is a person's language."""
 
     def __init__(self, terms: Terms, spoken: Callable[[PersonId], str]) -> None:
         self.terms = terms
         self.spoken = spoken
-        self._handles: dict[PersonId, str] = {}  # of who answered: said beside their ids, kept nowhere
-        self._gone = deque[tuple[str, str]](maxlen=_GONE)  # deleted, and not known as ours yet: one just sent may be
+        self._handles: dict[PersonId, str] = {}  # display names of those who answered; never stored
+        self._gone = deque[tuple[str, str]](maxlen=_GONE)  # a deleted one may turn out to be ours
 
     def ask(self, tx: Tx, asking: Asking, need: Need, now: datetime) -> Permit | Request:
-        """A permit when a grant covers the call; otherwise the question is stored and its cards are queued.
+        """A permit if a grant covers the call; otherwise the request is stored and its cards are queued.
 
-        Raises ToolError, in words for the model, when there is nobody who could say yes.
+        Raises ToolError, with a text for the model, if nobody could approve it.
         """
         turn, earlier = asking.turn, asking.permit
         covers = frozenset({*(earlier.covers if earlier else ()), need.mark})
@@ -103,7 +103,7 @@ class Broker:
         request = self._request(tx, asking, need, covers, now)
         requests.ask(tx, request)
         before = earlier.request if earlier else None
-        if before is not None:  # its yes has become part of this question
+        if before is not None:  # its approval is part of this request now
             requests.use(tx, before)
         _note(tx, request, "asked", now, detail=f"after request {before}" if before is not None else "")
         self._queue_cards(tx, request, self._origin(tx, asking, request), now)
@@ -146,7 +146,7 @@ class Broker:
         )
 
     def spend(self, tx: Tx, permit: Permit, call: Call, turn: Turn, now: datetime) -> None:
-        """Use a permit for this very call; raises ToolError when it is not for it, or was used before."""
+        """Use a permit for this call; raises ToolError if it is for another call, or was used before."""
         digest = requests.digest_of(call.name, call.arguments)
         if permit.request is not None:
             request = requests.get(tx, permit.request)
@@ -161,7 +161,7 @@ class Broker:
     # ------------------------------------------------------------------ the answer
 
     def answer(self, tx: Tx, identifier: RequestId, who: Approver, verdict: Verdict, now: datetime) -> Ruling:
-        """Count somebody's answer. Whatever it is, the record has it."""
+        """Count a person's answer. It is recorded in any case."""
         request = requests.get(tx, identifier)
         if request is None:
             return Ruling(_("There is no such request; it may have been erased."), counted=False)
@@ -189,7 +189,7 @@ class Broker:
         return Ruling(f"{words}.", counted=True, request=request)
 
     def _grant(self, tx: Tx, request: Request, now: datetime) -> None:
-        """The shortest of what was said holds, when several said yes."""
+        """Store the grant; if several approved, the shortest of their choices counts."""
         said = [vote.verdict for vote in requests.votes(tx, request.id)]
         last = requests.votes(tx, request.id)[-1].person
         if Verdict.ONCE in said:
@@ -200,9 +200,9 @@ class Broker:
         _note(tx, request, "granted", now, person=last, grant=grant.id, detail=detail)
 
     def decision(self, rows: Rows, request: Request, source: str = "") -> str:
-        """What was decided, by whom and when, in one line: for a place of that source, or without one for an agent."""
+        """The decision in one line, with who and when: for a place of that source, or (empty) for an agent."""
         said = requests.votes(rows, request.id)
-        refused = request.status is Status.DENIED  # one no decides, whoever said yes before
+        refused = request.status is Status.DENIED  # one denial decides, whoever approved before
         counted = [vote for vote in said if (vote.verdict is Verdict.DENY) is refused]
         given = {vote.verdict for vote in said}
         shortest = next((each for each in (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS) if each in given), None)
@@ -213,7 +213,7 @@ class Broker:
             return cards.ruling(request, who, shortest, at, source)
 
     def _named(self, person: PersonId, request: Request, source: str) -> str:
-        """How somebody who decided is called in a place of that source; for an agent by what they are."""
+        """The name of a person who decided, in a place of that source; for an agent, their role."""
         if source:
             return cards.named(person, source, self._handles.get(person, ""))
         if person == request.person:
@@ -221,7 +221,7 @@ class Broker:
         return "the owner" if person in self.terms.people.owner else "an admin"
 
     def expire(self, tx: Tx, now: datetime) -> list[Request]:
-        """Close what nobody answered in time; the agents are told."""
+        """Close requests that nobody answered in time; the agents are told."""
         found = requests.due(tx, now)
         for request in found:
             self._close(tx, request, "expired", now)
@@ -235,7 +235,7 @@ class Broker:
         self._go_on(tx, closed, words or self.decision(tx, closed), now)
 
     def withdraw(self, tx: Tx, turn: TurnId, now: datetime) -> None:
-        """A turn begins again or is given up: what it asked is not wanted any more."""
+        """A turn restarts or is given up: withdraw its requests."""
         for identifier in requests.withdraw(tx, turn, now):
             request = requests.get(tx, identifier)
             if request is not None:
@@ -243,9 +243,9 @@ class Broker:
                 self._show(tx, request, now)
 
     def _go_on(self, tx: Tx, request: Request, words: str, now: datetime) -> None:
-        """Start the agent again in the place that the request came from, for those who heard it.
+        """Restart the agent in the request's place, for the same audience.
 
-        Nobody in a public thread is told what was asked and not allowed: there is nothing to go on with.
+        A public thread is not told about a denial: there is nothing to continue.
         """
         if request.hearers.audience == PUBLIC and request.status is not Status.APPROVED:
             return
@@ -291,9 +291,9 @@ class Broker:
     def _show(
         self, tx: Tx, request: Request, now: datetime, words: str = "", asked: str | None = None, *, away: bool = False
     ) -> None:
-        """Edit every card of a request to what came of it; one that was not sent yet is not sent any more.
+        """Update every card of a request; unsent ones are withdrawn.
 
-        `asked` stands there instead of what the card asked. `away`, or a file that says it too: the card is deleted.
+        `asked` is the text in place of the question. With `away`, or if a file shows it too, the card is deleted.
         """
         final = request.status is not Status.WAITING
         for row in outbox.of_prefix(tx, f"card/{request.id}/"):
@@ -303,7 +303,7 @@ class Broker:
                 outbox.empty(tx, row.id)
             if taken or card is None:
                 continue
-            # What cards say is known by their first rows; each edit begins with that text again.
+            # Cards are identified by their first rows; each edit begins with that text again.
             gone = asked is not None and (away or bool(card.files))
             detail = EditDetail(row.key, None if final else card.card, gone)
             key = f"card/{request.id}/shown/{row.id}/{words or request.status}/{'end' if final else now.timestamp()}"
@@ -314,11 +314,11 @@ class Broker:
             outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, detail=detail), now)
 
     def _asking(self, request: Request) -> AbstractContextManager[None]:
-        """What is said inside the context is for those who are asked."""
+        """Within the context, texts are in the language of those who are asked."""
         return speaking(self.spoken(PersonId(request.approvers[0])))
 
     def taken_back(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
-        """A message was deleted: take back what was asked for it, show our card again; whether that queued anything."""
+        """A message was deleted: withdraw its requests, or repost our card; returns whether anything was queued."""
         message = messages.by_external(tx, source, external_id)
         asked = [] if message is None else requests.about(tx, message.id)
         words = gettext_lazy("Withdrawn: the message that this came from was deleted")
@@ -326,7 +326,7 @@ class Broker:
         return bool(asked) or self.card_gone(tx, source, external_id, now)
 
     def erased(self, tx: Tx, person: PersonId, now: datetime) -> None:
-        """Somebody is being erased: what was asked because of them is forgotten, and its cards are deleted."""
+        """A person is being erased: the requests that they caused are erased, and their cards deleted."""
         self._forget(tx, requests.of_person(tx, person), now, gettext_lazy("Withdrawn"), away=True)
 
     def _forget(self, tx: Tx, asked: Iterable[Request], now: datetime, words: str, *, away: bool = False) -> None:
@@ -336,7 +336,7 @@ class Broker:
             self._show(tx, _again(tx, request), now, words, "", away=away)
 
     def card_gone(self, tx: Tx, source: str, external_id: str, now: datetime) -> bool:
-        """Show a card again that somebody deleted while it waits, a few times."""
+        """Repost a deleted card while its request waits, a few times."""
         row = outbox.said_by_us(tx, source, external_id)
         if row is None:
             self._gone.append((source, external_id))
@@ -352,11 +352,11 @@ class Broker:
         return True
 
     def sent(self, tx: Tx, row: outbox.OutRow, external_id: str, now: datetime) -> bool:
-        """Show a card again that was deleted in the moment before its id was stored; whether that queued anything."""
+        """Repost a card that was deleted just before its id was stored; returns whether anything was queued."""
         return (row.source, external_id) in self._gone and self.card_gone(tx, row.source, external_id, now)
 
     def lost(self, tx: Tx, row: outbox.OutRow, reason: str, now: datetime) -> bool:
-        """A card could not be delivered: try the next place, or tell the agent. False when the row is no card."""
+        """A card could not be delivered: try the next place, or tell the agent. False if the row is not a card."""
         if not isinstance(row.detail, CardDetail):
             return isinstance(row.detail, EditDetail)
         request = requests.get(tx, row.detail.card.request)
@@ -376,12 +376,12 @@ class Broker:
 
 
 def decided(rows: Rows, row: InRow) -> Request | None:
-    """The request whose decision an inbox row brings; None for any other row, and when the request was erased."""
+    """The request whose decision an inbox row carries; None for other rows, and if the request was erased."""
     return requests.get(rows, row.payload.request) if isinstance(row.payload, Decided) else None
 
 
 def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
-    """Let a turn that a decision started begin with the call that was approved."""
+    """Make a turn that a decision started begin with the approved call."""
     if request.status is Status.APPROVED:
         permit = Approved(request.id, tuple(request.covers))
         call = ToolCall(f"approved_{request.id}", request.tool, request.arguments, permit)
@@ -395,14 +395,14 @@ def resume(tx: Tx, turn: Turn, request: Request, now: datetime) -> None:
 
 
 def _answered(rows: Rows, request: Request) -> messages.Message | None:
-    """The newest message that the asking turn answered: the answer refers to it, what is stored comes from it."""
+    """The newest message that the requesting turn answered: the reply refers to it."""
     claimed = [row.origin for row in inbox.of_turn(rows, groups.run_of(rows, request.turn)) if row.origin is not None]
     heard = messages.by_ids(rows, claimed, request.hearers)
     return next((row for row in reversed(heard) if row.role == "user" and row.deleted_at is None), None)
 
 
 def _may_be_seen(row: outbox.OutRow) -> bool:
-    """Whether a row is a card that stands somewhere, or will."""
+    """Whether a row is a card that is visible, or will be."""
     return isinstance(row.detail, CardDetail) and row.status not in (outbox.Status.FAILED, outbox.Status.WITHDRAWN)
 
 
@@ -411,7 +411,7 @@ def _again(rows: Rows, request: Request) -> Request:
 
 
 def _note(tx: Tx, request: Request, event: str, now: datetime, **more: Any) -> None:
-    """Write a line about a request into the record; `more` are fields of `grants.Entry`."""
+    """Record an event of a request in the log of grants; `more` are fields of `grants.Entry`."""
     entry = requests.Entry(
         event=event,
         at=now,

@@ -1,4 +1,4 @@
-"""The card that asks a person: who wants what, exactly, why, where from, and until when. Pure."""
+"""The approval card: who wants to do what exactly, why, from where, and until when to answer. Pure."""
 
 import json
 import unicodedata
@@ -14,17 +14,17 @@ from memory.store.ids import PersonId, PlaceId, code, place_source
 from sources.text import one_line, times_of
 from texts import _, gettext_noop, ngettext
 
-_INLINE = 1_000  # characters of arguments that a card shows; longer ones are an attachment as well
-_LISTED, _REASON = 5, 100  # questions that are told apart at once, and characters of why each is asked
+_INLINE = 1_000  # longer arguments are also attached as a file
+_LISTED, _REASON = 5, 100  # questions told apart at once, and characters of each one's reason
 _SAID = 300  # characters of what the agent said
-_NAMED = 40  # characters of an argument that a lasting yes fixes
+_NAMED = 40  # characters of an argument that a lasting approval fixes
 _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
-"""Unicode categories that can hide or reorder what is read: written out as escapes."""
+"""Unicode categories that can hide or reorder text: shown as escapes."""
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Names for what a request says by ids; all of them flattened to one line."""
+    """Names for the ids in a request, each flattened to one line."""
 
     agent: str
     speaker: str
@@ -35,7 +35,7 @@ class Origin:
 
 @dataclass(frozen=True)
 class Card:
-    """What one place is shown. `arguments` is the attachment, empty when the text shows all."""
+    """The card for one place. `arguments` is the attached file, empty if the text shows everything."""
 
     text: str
     arguments: str = ""
@@ -48,7 +48,7 @@ def offers(request: Request) -> tuple[Verdict, ...]:
 
 
 def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") -> Card:
-    """The question, for a place of that source. Without `may_read` the arguments are withheld."""
+    """The question for a place of that source. Without `may_read` the arguments are withheld."""
     exact = exactly(request.arguments)
     shown, attached = exact, ""
     if len(exact) > _INLINE:
@@ -69,13 +69,13 @@ def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") 
         lines += [] if request.once_only else [_lasting(request)]
     else:
         lines.append(_("The arguments come from a direct message and are not shown to anyone else."))
-    if source != "discord":  # where it is typed; there are buttons
+    if source != "discord":  # typed answers; Discord has buttons
         lines.append(_("-# Request {request_id}", request_id=code(request.id)))
     return Card("\n".join(lines), attached if may_read else "")
 
 
 def row(request: Request, shown: Card, chain: tuple[PlaceId, ...]) -> NewRow:
-    """A card in the first of these places; the others are for when that one takes no message."""
+    """A card in the first of these places; the others are fallbacks."""
     place, *rest = chain
     files = (File(f"request-{request.id}.json", shown.arguments),) if shown.arguments else ()
     return NewRow(
@@ -91,7 +91,7 @@ def row(request: Request, shown: Card, chain: tuple[PlaceId, ...]) -> NewRow:
 
 
 def _lasting(request: Request) -> str:
-    """What is allowed besides by whoever says yes for longer: often more than the call that is shown."""
+    """What a lasting approval covers, often more than the call that is shown."""
     free = [name for name in parsed(request.arguments) if name not in request.pattern]
     if not free:
         return _("*For 1 hour* and *Always* allow calls of `{tool}` with these arguments.", tool=request.tool)
@@ -110,7 +110,7 @@ def _lasting(request: Request) -> str:
 
 
 def _cut(text: str) -> str:
-    """Words of an agent, as much of them as a card has room for."""
+    """An agent's text, cut to a card's limit."""
     flat = " ".join(text.split())
     return flat if len(flat) <= _SAID else f"{flat[:_SAID]}…"
 
@@ -121,7 +121,7 @@ def _short(value: Any) -> str:
 
 
 def exactly(arguments: str) -> str:
-    """Arguments so that every character is seen and none ends the code block they stand in; still the same JSON."""
+    """Arguments with every character visible and none that ends their code block; still the same JSON."""
     try:
         laid_out = json.dumps(json.loads(arguments or "{}"), indent=1, ensure_ascii=False)
     except ValueError:
@@ -136,18 +136,18 @@ def _visible(character: str) -> str:
 
 
 def outcome(text: str, words: str) -> str:
-    """A card after an answer that more have to follow: what it asks, and who agreed."""
+    """A card that needs more approvals: the question, and who has approved."""
     return f"{text}\n**{words}**"
 
 
 def closed(request: Request, words: str) -> str:
-    """A card after the decision, in one line: what came of it, and what it was about."""
+    """A card after the decision, in one line: the result, and what it was about."""
     mark = {Status.APPROVED: "✅", Status.USED: "✅", Status.DENIED: "⛔"}.get(request.status, "⌛")
     return f"{mark} **{words}** · `{request.tool}`"
 
 
 def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime, source: str = "") -> str:
-    """What was decided, in one line; `who` is how the person is named there."""
+    """The decision in one line; `who` is the person's name there."""
     when = times_of(source)(at)
     match request.status:
         case Status.DENIED:
@@ -170,7 +170,7 @@ _ALLOWED = {
 
 
 def named(person: PersonId, source: str, handle: str = "") -> str:
-    """How a person is written in a place of that source; on Discord as a mention, which wakes nobody there."""
+    """A person's name in a place of that source; on Discord a mention without a notification."""
     home, _, identifier = person.partition(":")
     if home == source == "discord":
         return f"<@{identifier}>"
@@ -178,7 +178,7 @@ def named(person: PersonId, source: str, handle: str = "") -> str:
 
 
 def which(asking: Sequence[Request], among: Iterable[int]) -> str:
-    """What somebody is asked who did not say clearly enough which of their questions they answer."""
+    """The question to a person whose answer does not say which request it is for."""
     ids = list(among)
     found = [f"{code(each.id, ids)} ({each.tool}: {one_line(_(each.reason), _REASON)})" for each in asking[:_LISTED]]
     if len(asking) > _LISTED:
@@ -221,13 +221,13 @@ def waiting(request: Request) -> str:
 
 
 def given(arguments: str, bound: tuple[str, ...] | None) -> Given:
-    """The arguments of a call, and which of them a lasting yes fixes: those that the tool names, or all."""
+    """The arguments of a call, and those that a lasting approval fixes: the tool's choice, or all."""
     every = parsed(arguments)
     return Given(every, every if bound is None else {name: every[name] for name in bound if name in every})
 
 
 def parsed(arguments: str) -> dict[str, Any]:
-    """Arguments as values; none when they are no object of JSON."""
+    """Arguments as values; empty if they are not a JSON object."""
     try:
         found = json.loads(arguments or "{}")
     except ValueError:

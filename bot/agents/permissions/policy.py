@@ -1,4 +1,4 @@
-"""Who may do what, decided in one place for every interface.
+"""Who may do what, decided in one place for all interfaces.
 
 Pure functions over plain values. A test compares the table in `docs/permissions.md` with this module.
 """
@@ -20,7 +20,7 @@ GRANT_HOUR = timedelta(hours=1)
 
 
 class Standing(Enum):
-    """What somebody is to the constellation, from most to least."""
+    """A person's role in the constellation, from most to least."""
 
     OWNER = gettext_noop("the owner")
     ADMIN = gettext_noop("an admin")
@@ -28,7 +28,7 @@ class Standing(Enum):
 
 
 class Action(StrEnum):
-    """What a command does, by the right that it takes, and the least standing that has it."""
+    """What a command does, by the right that it needs, and the lowest role that has it."""
 
     least: Standing
 
@@ -88,24 +88,24 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class People:
-    """Who is in charge. `owner` are the ids under which the owner is known on each platform.
+    """Who is in charge. `owner` are the owner's ids on each platform.
 
-    `admins` are person ids, and roles as "role:<guild>:<role>", which count in their own guild only.
+    `admins` are person ids, and roles as "role:<guild>:<role>", which count only in their own guild.
     """
 
     owner: tuple[PersonId, ...]
     admins: tuple[str, ...] = ()
     quorum: int = 1
-    """How many of them must say yes to what is asked of owner and admins."""
+    """How many of owner and admins must approve a request."""
     links: dict[PersonId, frozenset[PersonId]] = field(default_factory=dict)
-    """For every account that was linked, all accounts of its person; kept up while the service runs."""
+    """For every linked account, all accounts of its person; updated while the service runs."""
 
     @property
     def in_charge(self) -> tuple[str, ...]:
         return (*self.owner, *self.admins)
 
     def selves(self, person: PersonId) -> tuple[PersonId, ...]:
-        """Every account of a person, that one first. The owner's are one by configuration, with all linked to any."""
+        """All accounts of a person, this one first; for the owner, the configured ones and all linked to them."""
         found = {person} | self.links.get(person, frozenset())
         if not found.isdisjoint(self.owner):
             found = found.union(self.owner, *(self.links.get(each, ()) for each in self.owner))
@@ -114,14 +114,14 @@ class People:
 
 @dataclass(frozen=True)
 class Approver:
-    """Somebody who answers, or gives a command. `roles` are those that count where they do it; `name` is flattened."""
+    """A person who answers or gives a command. `roles` are those in that place; `name` is flattened."""
 
     person: PersonId
     name: str = ""
     roles: frozenset[str] = frozenset()
     door: str = ""
     account: str = ""
-    """Their handle where the door has handles, flattened; for words beside the id, never for a decision."""
+    """Their handle, flattened, where the interface has handles; shown beside the id, never used for a decision."""
 
     @property
     def identities(self) -> tuple[str, ...]:
@@ -129,12 +129,12 @@ class Approver:
 
 
 def role_identity(guild: int, role: int) -> str:
-    """How a role stands among admins and approvers."""
+    """The id of a role in lists of admins and approvers."""
     return f"role:{guild}:{role}"
 
 
 def standing(people: People, who: Approver) -> Standing:
-    """What somebody is to the constellation, in the place where they act."""
+    """A person's role in the constellation, in the place where they act."""
     if who.person in people.owner:
         return Standing.OWNER
     if not set(people.admins).isdisjoint(who.identities):
@@ -143,38 +143,38 @@ def standing(people: People, who: Approver) -> Standing:
 
 
 def may(people: People, who: Approver, action: Action) -> bool:
-    """Whether somebody may give a command of that right."""
+    """Whether a person may give a command with that right."""
     order = list(Standing)
     return order.index(standing(people, who)) <= order.index(action.least)
 
 
 def require(people: People, who: Approver, action: Action) -> None:
-    """Raise UserError, in words for them, when somebody may not give a command of that right."""
+    """Raise UserError, with a text for the person, if they may not give such a command."""
     if not may(people, who, action):
         raise UserError("Only {value} may {action}.", value=_(action.least.value), action=_(action.value))
 
 
 def approvers(people: People, need: Need, turn: Turn) -> tuple[tuple[str, ...], int]:
-    """Who may answer, and how many must say yes.
+    """Who may answer, and how many approvals are needed.
 
-    Someone who is asked in person is asked only about a turn of their own: what others said is not shown to them.
+    A person who is asked directly is asked only about their own turn: they are not shown what others said.
     """
     if need.asks is not None and need.asks == turn.person:
         return (need.asks,), 1
     if need.kind is Kind.SOURCE:
-        return (), 1  # words can be carried on only by those who said them
+        return (), 1  # messages can be passed on only by those who wrote them
     return people.in_charge, people.quorum
 
 
 Asks: TypeAlias = Literal["never", "private", "always"]
-"""Whether calls of a tool ask whoever they are made for; "private": where not everybody may know what is said."""
+"""Whether calls of a tool need approval for anybody; "private": if not everybody may know the arguments."""
 
 
 @dataclass(frozen=True)
 class Caution:
-    """When calls of a tool are asked for, whatever they say, and what a lasting yes to one is bound to.
+    """When calls of a tool need approval, whatever their arguments, and which arguments a lasting approval fixes.
 
-    Turns of less trust than `trusted` ask. `bound` names the arguments that a grant fixes, None for all of them.
+    Turns with less trust than `trusted` need it. `bound` names the fixed arguments, None for all of them.
     """
 
     trusted: Trust = Trust.WEB
@@ -182,9 +182,9 @@ class Caution:
     bound: tuple[str, ...] | None = None
     once_only: bool = False
     edition: str = ""
-    """What somebody else says the tool does, as a digest: a yes is for that and no other. Empty for ours."""
+    """A digest of a foreign tool's description: an approval covers only this one. Empty for ours."""
     goes_to: str = ""
-    """Who is told what the call says, in words; empty for nobody outside."""
+    """Who receives the call's content, in words; empty if it stays here."""
 
 
 def subject(tool: str, caution: Caution) -> str:
@@ -192,9 +192,9 @@ def subject(tool: str, caution: Caution) -> str:
 
 
 def call_needs(turn: Turn, tool: str, consent: Collection[str], caution: Caution, source: str = "") -> Need | None:
-    """Why a call of a tool may not run by itself, as far as its name and the turn decide that.
+    """Why a call of a tool needs approval, judged by its name and the turn; None if it does not.
 
-    `consent` are the tools for which the agent's rules want a yes; `source` says whose words took trust from the turn.
+    `consent` are the tools that need approval by the agent's rules; `source` says what lowered the turn's trust.
     """
     if tool in consent:
         reason = gettext_lazy("the agent's rules require approval for {tool}", tool=tool)
@@ -235,7 +235,7 @@ _NOT_YOURS = {
 
 @dataclass(frozen=True)
 class MemoryRights:
-    """A memory as far as rights go: whose words it holds, who knows it, and what can be done to its kind at all."""
+    """The properties of a memory that decide rights: whose words it holds, who knows it, and what its kind permits."""
 
     people: tuple[PersonId, ...]
     audience: Audience
@@ -243,9 +243,9 @@ class MemoryRights:
 
 
 def change_refusal(people: People, who: Approver, change: Change, held: MemoryRights) -> str:
-    """Why somebody may not do that to a memory, in words for them; empty when they may.
+    """Why a person may not change a memory in this way, in words for them; empty if they may.
 
-    That they may know it where they ask is for whoever reads it to see to.
+    The reader checks whether they may know it in this place.
     """
     if change not in held.changes:
         return _(_CANNOT[change])
@@ -267,7 +267,7 @@ def change_refusal(people: People, who: Approver, change: Change, held: MemoryRi
 
 
 def refusal(request: Request, who: Approver, verdict: Verdict) -> str:
-    """Why this answer does not count, in words for who gave it; empty when it does."""
+    """Why this answer does not count, in words for the person; empty if it does."""
     if not may_answer(request, who.identities):
         return _("You cannot answer this request: the people who may were chosen when it was made.")
     match request.status:
