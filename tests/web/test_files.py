@@ -99,6 +99,7 @@ async def test_files_reach_the_model_and_are_shown_again_but_never_run(tmp_path:
         assert (await s.get(link)).status_code == 200
         await s.post("/chat/Carina/stop", id=taken_back.headers["x-asked"])
         assert (await s.get(link)).status_code == 404
+        assert "Deleted message" in (await s.get("/messages")).text
         assert await left(s) == {unquote(shown_name), "../a%0D%0Ab.html", "report.pdf", "liar.png", "big.txt", "b.svg"}
 
 

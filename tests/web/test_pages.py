@@ -339,6 +339,9 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
         assert totals is not None
         assert int(totals[1].replace(",", "")) > int(totals[2].replace(",", "")) + 300
         assert "pelican" not in (await s.call("memory.show", label="persona"))["text"], "it is not saved"
+        await s.call("memory.create", label="attic", description="old things", type="archival")
+        unseen = await s.post("/context", place=place, agent="Carina", block="attic", text="A pelican speaks.")
+        assert "Carina would not see the block attic there." in unseen.text
         token = (await s.call("token.create", name="app"))["token"]
         body = {"model": "Carina", "user": "ann", "messages": [{"role": "user", "content": "my secret is a plum"}]}
         await s.browser.post("/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"})
@@ -490,6 +493,8 @@ async def test_a_change_of_a_block_is_taken_back_from_the_journal(tmp_path: Path
         fields = page[page.index('value="memory.revert"') :].split("</form>")[0]
         form = dict(re.findall(r'name="(label|writer|since)" value="(.*?)"', fields))
         before = (await s.call("memory.show", label=form["label"]))["text"]
+        history = (await s.call("memory.history", label=form["label"]))["changes"]
+        assert form["since"] == history[0]["at"].partition(".")[0], "what came before it stays"
         assert "banner good" in (await s.post("/memory?show=journal", op="memory.revert", **form)).text
         assert (await s.call("memory.show", label=form["label"]))["text"] != before
 

@@ -46,8 +46,8 @@ class Previewed(Arguments):
     ]
     agent: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
     person: Annotated[str, Field(max_length=120), Param("ID of who writes there (default: who wrote last)")] = ""
-    block: Annotated[str, Field(max_length=100), Param("Block of which another text is tried", suggests="blocks")] = ""
-    text: Annotated[str, Field(max_length=100_000), Param("Text of the block to try; it is not stored")] = ""
+    block: Annotated[str, Field(max_length=100), Param("Block to try with another text", suggests="blocks")] = ""
+    text: Annotated[str, Field(max_length=100_000), Param("Text to try in the block; it is not saved")] = ""
 
 
 _PARTS = {
@@ -116,6 +116,8 @@ class ContextPreview:
         material = self._material(rows, answering, scope, newest)
         if block:
             changed = find_named(rows, caller.scope, block).block.id
+            if all(each.id != changed for each in (*material.stable, *material.changing)):
+                raise UserError("{agent} would not see the block {block} there.", agent=answering.name, block=block)
             one = [
                 tuple(each._replace(content=arguments.text) if each.id == changed else each for each in shown)
                 for shown in (material.stable, material.changing)

@@ -73,10 +73,6 @@ _KINDS = {
 }
 
 
-def kind_named(kind: str) -> str:
-    return _(_KINDS.get(kind, kind.capitalize()))
-
-
 class InboxRow(Row):
     """Something that arrived; the beginning of its words is for pages alone, as far as the caller may read it."""
 
@@ -98,9 +94,13 @@ class InboxRow(Row):
         more = {"place_name": spot_named(rows, row.place, scope), "again_at": row.next_attempt_at}
         return cls.from_record(row, last_error=error, **more)
 
+    @property
+    def what(self) -> str:
+        return _(_KINDS.get(self.kind, self.kind.capitalize()))
+
     def line(self, ink: Ink) -> str:
-        what, where = kind_named(self.kind), ink.text(self.place_name) or ink.place(self.place)
-        head = self.told(ink, gettext_noop("{what} in {where}, {received_at}"), what=what, where=where)
+        where = ink.text(self.place_name) or ink.place(self.place)
+        head = self.told(ink, gettext_noop("{what} in {where}, {received_at}"), what=self.what, where=where)
         error = f": {ink.text(_(self.last_error))}" if self.last_error else ""
         return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
 
@@ -172,7 +172,7 @@ class Inbox:
 
     def _named(self, row: InboxRow) -> str:
         ago = relative(row.received_at, self.clock())
-        return _("{what} in {where}, {ago}", what=kind_named(row.kind), where=row.place_name or row.place, ago=ago)
+        return _("{what} in {where}, {ago}", what=row.what, where=row.place_name or row.place, ago=ago)
 
     @reads
     def _listed(
