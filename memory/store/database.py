@@ -104,7 +104,7 @@ class _Thread(aiosqlite.Connection):
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
         execute: Any = self._execute
-        return cast("T", await execute(function, self._conn, *arguments))
+        return cast("T", await execute(_without_stop, function, self._conn, *arguments))
 
     async def __aenter__(self) -> "_Thread":
         """Open the connection. A canceled caller waits for it: the thread would report to a closed loop."""
@@ -120,6 +120,14 @@ class _Thread(aiosqlite.Connection):
             await asyncio.to_thread(self._thread.join)  # it is ending, and reports that to this loop
             raise _translate(error) from error
         return self
+
+
+def _without_stop(function: Callable[..., T], *arguments: Any) -> T:
+    """Run it. StopIteration can stand in no future: whoever waits would wait forever, and all units behind it too."""
+    try:
+        return function(*arguments)
+    except StopIteration as error:
+        raise RuntimeError("there was nothing to take the next of") from error
 
 
 def _open_thread(path: Path, *, read_only: bool) -> _Thread:

@@ -131,6 +131,15 @@ class _Panic(BaseException):
     """What a library in another language may raise."""
 
 
+async def test_a_unit_or_a_read_that_takes_the_next_of_nothing_leaves_nobody_waiting(database: Database) -> None:
+    async with asyncio.timeout(5):
+        with pytest.raises(RuntimeError, match="nothing"):
+            await database.read(lambda _rows: next(iter([])))
+        with pytest.raises(RuntimeError, match="nothing"):
+            await database.write(NOTE, lambda _tx: next(iter([])))
+        await database.write(NOTE, put("after"))
+
+
 async def test_units_run_in_the_order_in_which_they_were_given(database: Database) -> None:
     tasks = [database.submit(NOTE, put(f"{number:03}"), durable=number % 7 == 0) for number in range(200)]
     await asyncio.gather(*tasks)
