@@ -11,7 +11,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import UnionType
 from typing import Any, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -234,12 +234,30 @@ class Operation(Options):
     """Its words with dots between them: "facts.forget" is `carina facts forget` and `/facts forget`."""
     summary: str
     needs: Action
-    arguments: type[Arguments]
-    by_name: bool
-    """The method takes its arguments one by one, not as the model of them."""
-    streams: bool
-    lists: bool
-    """It gives several things of a kind."""
+    method: Callable[..., Any]
+
+    @cached_property
+    def _hints(self) -> Mapping[str, Any]:
+        return get_type_hints(self.method, include_extras=True)
+
+    @cached_property
+    def arguments(self) -> type[Arguments]:
+        return self._hints.get("arguments") or _taken(self.method, self._hints)
+
+    @property
+    def by_name(self) -> bool:
+        """The method takes its arguments one by one, not as the model of them."""
+        return "arguments" not in self._hints
+
+    @property
+    def streams(self) -> bool:
+        return inspect.isasyncgenfunction(self.method)
+
+    @property
+    def lists(self) -> bool:
+        """It gives several things of a kind."""
+        gives = self._hints.get("return")
+        return isinstance(gives, type) and issubclass(gives, Listing)
 
     @property
     def words(self) -> list[str]:
@@ -275,18 +293,7 @@ def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) ->
     """
 
     def declare(method: F) -> F:
-        hints, streams = get_type_hints(method, include_extras=True), inspect.isasyncgenfunction(method)
-        takes, gives = hints.get("arguments"), hints.get("return")
-        _declared[method] = Operation(
-            **vars(told),
-            name=name,
-            summary=summary,
-            needs=needs,
-            arguments=takes or _taken(method, hints),
-            by_name=takes is None,
-            streams=streams,
-            lists=isinstance(gives, type) and issubclass(gives, Listing),
-        )
+        _declared[method] = Operation(**vars(told), name=name, summary=summary, needs=needs, method=method)
         return method
 
     return declare

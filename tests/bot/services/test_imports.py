@@ -19,7 +19,6 @@ ROOT = Path(__file__).parents[3]
 HEAVY = ("discord", "pydantic_ai", "pydantic", "numpy", "aiohttp", "loro", "rich", "structlog", "asyncio")
 OURS = (
     "bot.services",
-    "bot.services",
     "bot.app",
     "bot.config",
     "bot.interfaces.discord",

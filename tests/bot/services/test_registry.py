@@ -46,6 +46,17 @@ def test_headings_and_buttons_are_of_operations_on_discord_and_a_button_needs_no
     assert reached == BUTTONS.keys(), "what a list offers"
 
 
+def test_a_model_of_arguments_is_made_when_somebody_asks_for_it() -> None:
+    class Greeter:
+        @operation("greet", "Greet", Action.STATUS)
+        async def greet(self, _caller: Caller, name: Annotated[str, Param("Who is greeted")]) -> Notice:
+            return Notice(text=name)
+
+    declared = operations_of([Greeter])["greet"]
+    assert "arguments" not in vars(declared)
+    assert [each.name for each in declared.parameters] == ["name"]
+
+
 def test_an_operation_says_what_it_does_as_a_sentence_without_its_stop() -> None:
     for name, declared in OPERATIONS.items():
         assert declared.summary[0].isupper(), name
