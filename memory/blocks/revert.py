@@ -259,15 +259,20 @@ def undo_stacks(changes: list[Change]) -> tuple[list[Change], list[Change]]:
     return undoable, redoable
 
 
-def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "") -> Done:
+def revert(edit: Edit, past: Past, whose: Writer, after: int, called: str = "", *, alone: bool = False) -> Done:
     """Take back a writer's changes after a version, keeping what others wrote. `past` is the block's current past.
 
-    `called` is the writer's display name; without it, the report shows the writer's id.
+    `called` is the writer's display name; without it, the report shows the writer's id. `alone` takes back only the
+    change right after that version, and none of the writer's later ones.
 
     Raises Refused when there is nothing to take back, when one of the changes is sealed, or when the block has changed
     since `past` was read.
     """
     changes, name = past.by(whose, after), called or whose
+    if alone:
+        changes = [each for each in changes if each.seq == after + 1]
+    if alone and not changes:
+        raise Refused("change {seq} is not by {name}; there are {range}", seq=after + 1, name=name, range=past.range)
     if not changes:
         raise Refused(
             "{name} has changed nothing here since version {version}; there are {range}",

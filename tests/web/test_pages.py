@@ -425,6 +425,16 @@ async def test_a_block_is_edited_compared_and_restored(tmp_path: Path) -> None:
         assert "Restore this version" in part
         await s.post(here, op="memory.rollback", label="human", version=str(before["version"] + 1))
         assert (await s.call("memory.show", label="human"))["text"] == "tea in the morning"
+        await s.post(here, op="memory.edit", text="tea in the morning\nand cake", seen="0")
+        await s.post(here, op="memory.edit", text="tea in the morning\nand cake\nat noon", seen="0")
+        page = (await s.get(here)).text
+        undo = [dict(re.findall(r'name="(op|label|writer|only)" value="(.*?)"', form)) for form in page.split("<form")]
+        one = [fields for fields in undo if "only" in fields]
+        assert "banner good" in (await s.post(here, **one[1])).text
+        assert (await s.call("memory.show", label="human"))["text"] == "tea in the morning\nat noon"
+        assert "Nothing of what the owner changed is left" in html.unescape((await s.post(here, **one[1])).text)
+        refused = await s.post(here, **{**one[1], "only": "99"})
+        assert "Change 99 is not by the owner" in refused.text
 
 
 async def test_two_people_who_edit_one_block_lose_nothing(tmp_path: Path) -> None:

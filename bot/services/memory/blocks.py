@@ -92,6 +92,7 @@ _Writer = Annotated[
 _Since = Annotated[
     str, Field(max_length=40), Param("Start from a change (12), a turn ('turn 7'), a time, or an age (8h, 2d)")
 ]
+_Only = Annotated[int | None, Field(ge=1), Param("Undo only this change, not later ones", via=TERMINAL_ONLY)]
 _Repair = Annotated[bool, Param("Repair damaged blocks")]
 
 
@@ -254,13 +255,16 @@ class Blocks(MemoryService):
         return await self._gone_back(caller, label, read, lambda _tx, edit, known: step(edit, writer, known))
 
     @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
-    async def revert_writer(self, caller: Caller, label: BlockName, writer: _Writer, since: _Since = "") -> WentBack:
+    async def revert_writer(
+        self, caller: Caller, label: BlockName, writer: _Writer, since: _Since = "", only: _Only = None
+    ) -> WentBack:
         def act(tx: Tx, edit: Edit, known: Past | None) -> Done:
             block = find_named(tx, caller.scope, label).block.id
             past = known if known is not None and version_of(tx, block) == known.version else past_of_block(tx, block)
             names = writer_names(tx, past, caller.scope, caller.approver, self.people)
             whose = writer_called(names, past, writer, self.people)
-            return revert.revert(edit, past, whose, version_before(past, since, self.clock()), names[whose])
+            after = version_before(past, since, self.clock()) if only is None else only - 1
+            return revert.revert(edit, past, whose, after, names[whose], alone=only is not None)
 
         return await self._gone_back(caller, label, lambda rows, block: past_of_block(rows, block).replayed(), act)
 

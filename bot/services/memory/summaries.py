@@ -71,6 +71,9 @@ _Night = Annotated[
 ]  # fmt: skip
 _Only = Annotated[str, Field(max_length=64), Param("Only what this agent wrote", suggests="agents")]
 _OneTurn = Annotated[int | None, Field(ge=1), Param("Only what was written in this turn", via=TERMINAL_ONLY)]
+_Part = Annotated[
+    str, Field(max_length=200), Param("Only this block or entry, such as 'block notes'", via=TERMINAL_ONLY)
+]
 _ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
 _DEEDS = {
     "insert": gettext_noop("wrote the new entry {entry}"),
@@ -183,6 +186,21 @@ class Written:
     arranged: Sequence[Arranged]
     hidden: int = 0
 
+    def only(self, part: str) -> "Written":
+        """One block or one entry of it, as `TurnRow.parts` names them; all without a name."""
+        if not part:
+            return self
+        blocks = [each for each in self.blocks if _block_part(each[0]) == part]
+        return Written(blocks, [each for each in self.entries if _entry_part(each) == part], ())
+
+
+def _block_part(named: Named) -> str:
+    return f"block {named.name}"
+
+
+def _entry_part(noted: Noted) -> str:
+    return f"entry {noted.entry}"
+
 
 class TurnRow(Row):
     """A turn that an agent took by itself: why, what it wrote where, and what it said; or, without one, a remark."""
@@ -193,6 +211,8 @@ class TurnRow(Row):
     agent: str = ""
     why: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
+    parts: tuple[str, ...] = Field(default=(), exclude=True)
+    """The block or entry of each line of `wrote`, by which it can be undone alone."""
     said: tuple[str, ...] = ()
     text: str
 
@@ -245,7 +265,9 @@ class ChangeReport(MemoryService):
         return Listing(rows=tuple(listed), empty=empty)
 
     @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT, CHANGES)
-    async def undo(self, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None) -> Undone:
+    async def undo(
+        self, caller: Caller, night: _Night = "", agent: _Only = "", turn: _OneTurn = None, part: _Part = ""
+    ) -> Undone:
         """All in one unit of work; what somebody changed since stays, and is named."""
         period = self._period(night)
 
@@ -265,7 +287,7 @@ class ChangeReport(MemoryService):
                     "An agent is still working on the night of {period_name}, so nothing was undone yet.",
                     period_name=period.name,
                 )
-            found = written(tx, turns, caller.scope, period, known)
+            found = written(tx, turns, caller.scope, period, known).only(part)
             done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
             done += [_back(tx, each) for each in found.arranged]
             done += [_item(_("more blocks"), "left", _("they cannot be seen from here"))] * bool(found.hidden)
@@ -411,8 +433,9 @@ def _item(what: str, state: str, text: str) -> UndoneRow:
 
 def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
     why = [line[2:] for line in turn.why.splitlines() if line.startswith("- ")]
-    wrote = [line for each in found.blocks for line in _block_lines(turn, *each)]
-    wrote += [_entry_line(rows, each) for each in found.entries if each.turn in turn.all]
+    of = [(_block_part(each[0]), line) for each in found.blocks for line in _block_lines(turn, *each)]
+    of += [(_entry_part(each), _entry_line(rows, each)) for each in found.entries if each.turn in turn.all]
+    wrote = [line for _part, line in of]
     said = [one_line(text, _SHOWN) for text in turn.said]
     parts = [_("because {reasons}", reasons="; ".join(why)) if why else "", *wrote]
     parts += [_("said “{line}”", line=line) for line in said] + [one_line(_(words), _SHOWN) for words in turn.arranged]
@@ -426,6 +449,7 @@ def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
         agent=turn.agent_name,
         why=tuple(why),
         wrote=tuple(wrote),
+        parts=tuple(part for part, _line in of),
         said=tuple(said),
         text=text,
     )

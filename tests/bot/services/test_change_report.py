@@ -14,6 +14,7 @@ from bot.models.base import Answer, Request
 from bot.services.caller import Caller, Spoken, Via
 from bot.services.memory.blocks import Blocks
 from bot.services.memory.summaries import ChangeReport
+from bot.services.results import Listing
 from memory import coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
@@ -114,6 +115,11 @@ class Nights:
     async def report(self, caller: Caller, night: str = "") -> Any:
         return (await self._registry.call("summary.night", caller, {"night": night})).data()
 
+    async def whole(self, caller: Caller, night: str) -> Any:
+        found = await self._registry.call("summary.night", caller, {"night": night})
+        assert isinstance(found, Listing)
+        return found.rows
+
     async def undo(self, caller: Caller, night: str = "", **only: Any) -> Any:
         return (await self._registry.call("summary.undo-night", caller, {"night": night, **only})).data()
 
@@ -205,6 +211,25 @@ async def test_a_night_is_undone_as_one(at: Dark) -> None:
     store = at.live.service.database, at.live.service.approvals.people
     await registry(Blocks(*store, at.live.service.clock)).call("memory.undo", BY_OLGA, {"label": "notes"})
     assert "lost track twice." in await at.block("notes"), "an undo is a change like any other"
+
+
+async def test_one_line_of_a_night_is_undone_alone(at: Dark) -> None:
+    await at.keep("Ann has a dog.", "dog")
+    before = await at.block("notes")
+    tired = call("context", "s", operation="set_field", label="state", field="mood", value="tired")
+    await at.acts(NOTE, LEARNED, tired, call("recall", "a", operation="append", label="dog", content="It is Ben."))
+    terminal = replace(BY_OLGA, via=Via.TERMINAL)
+    (turn,) = await at.nights.whole(BY_OLGA, "2026-11-22")
+    by_line = dict(zip(turn.wrote, turn.parts, strict=True))
+    (line,) = (line for line in by_line if "block notes" in line)
+    for part, state in ((by_line[line], ["undone"]), ("block elsewhere", []), (by_line[line], ["left"])):
+        done = await at.nights.undo(terminal, "2026-11-22", turn=turn.turn, part=part)
+        assert [item["state"] for item in done] == state
+    assert await at.block("notes") == before
+    assert "tired" in await at.block("state")
+    (line,) = (line for line in by_line if "loses track" in line)
+    await at.nights.undo(terminal, "2026-11-22", turn=turn.turn, part=by_line[line])
+    assert await at.entries() == ["Ann has a dog.\nIt is Ben."]
 
 
 async def test_what_somebody_changed_since_stays_and_is_named(at: Dark) -> None:
