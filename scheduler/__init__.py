@@ -1,1 +1,1 @@
-"""When things are due, and running them then. The tables of `memory.jobs` are the truth; nothing here is kept alone."""
+"""When jobs are due, and running them. The tables of `memory.jobs` hold all state; nothing is kept only here."""

@@ -1,7 +1,8 @@
-"""Crontab lines as crontab(5) has them: five fields, 0 and 7 are Sunday; of day and weekday, both given, one suffices.
+"""Crontab lines as in crontab(5): five fields, 0 and 7 are Sunday; if day and weekday are both given, one is enough.
 
-Own code, since APScheduler takes 0 as Monday, fires 02:30 twice in the night in which clocks go back, and knows no
-`@daily`. At a change of clocks: fixed hours happen once (`zones.instant`), `*` hours as real hours pass.
+We parse them ourselves, since APScheduler takes 0 as Monday, fires 02:30 twice in the night in which clocks go back,
+and does not know `@daily`. At a change of clocks, fixed hours happen once (`zones.instant`), and `*` hours follow
+elapsed time.
 """
 
 import re
@@ -28,12 +29,12 @@ _DAY_NAMES = "sun mon tue wed thu fri sat"
 _WEEKDAYS = {name: number for number, name in enumerate(_DAY_NAMES.split())}
 _PART = re.compile(r"(?:(\*)|([a-z]{3}|\d{1,2})(?:-([a-z]{3}|\d{1,2}))?)(?:/(\d{1,2}))?")
 _LONGEST_DAYS = 8 * 366 + 2
-"""29 February is eight years from the next one around 2100."""
+"""Around 2100, two consecutive 29 Februaries are eight years apart."""
 
 
 @dataclass(frozen=True)
 class _Field:
-    """One field: its name, its limits, and names that stand for numbers."""
+    """One field: its name, its limits, and names for numbers."""
 
     name: str
     least: int
@@ -89,7 +90,7 @@ _FIELDS = (
 
 @dataclass(frozen=True)
 class Crontab:
-    """A line in a time zone. `either` says that day and weekday are both restricted, and one of them is enough."""
+    """A line in a time zone. `either`: day and weekday are both restricted, and one of them is enough."""
 
     minutes: tuple[int, ...]
     hours: tuple[int, ...]
@@ -106,7 +107,7 @@ class Crontab:
         return of_month or of_week if self.either else of_month and of_week
 
     def following(self, after: datetime) -> datetime | None:
-        """The first moment after that one, in UTC; None when there is none within eight years."""
+        """The first time after `after`, in UTC; None if there is none within eight years."""
         by_elapsed = len(self.hours) == 24
         return next((each for each in (self._elapsed(after) if by_elapsed else self._fixed(after))), None)
 
@@ -119,7 +120,7 @@ class Crontab:
                 yield from sorted({moment for wall in walls if (moment := instant(wall, self.zone)) > after})
 
     def _elapsed(self, after: datetime) -> Iterator[datetime]:
-        """Every hour: by the minutes that really pass, so that an hour that clocks repeat is no gap."""
+        """Every hour, in elapsed time, so that an hour that clocks repeat is no gap."""
         moment = after.astimezone(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
         end = moment + timedelta(days=_LONGEST_DAYS)
         while moment < end:
@@ -134,7 +135,7 @@ class Crontab:
 
 
 def read_crontab(line: str, zone: str) -> Crontab:
-    """A line such as "0 9 * * 1-5". Raises Refused for what is none, and for what never happens."""
+    """Parse a line such as "0 9 * * 1-5". Raises Refused for an invalid one, and for one that never fires."""
     text = " ".join(line.casefold().split())
     fields = _NAMED.get(text, text).split(" ")
     if len(fields) != len(_FIELDS) or len(text) > 200:

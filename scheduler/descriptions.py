@@ -1,4 +1,4 @@
-"""Times and rules for repeating in words, in the language of who hears them. The words stand in `wording.toml`."""
+"""Times and repetition rules in words, in the reader's language. The words are in `wording.toml`."""
 
 import functools
 import tomllib
@@ -14,9 +14,9 @@ from texts import language
 _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKDAYS = "MO,TU,WE,TH,FR"
 _SAID = {"FREQ", "INTERVAL", "BYDAY", "BYMONTHDAY", "BYMONTH", "COUNT", "UNTIL", "WKST", "BYHOUR", "BYMINUTE"}
-_MOST_TIMES = 6  # of a day that are listed one by one
+_MOST_TIMES = 6  # times of day that are listed individually
 _SOON = timedelta(hours=1)
-_NEAR = timedelta(days=300)  # from then on the year is said
+_NEAR = timedelta(days=300)  # times further away include the year
 
 
 @functools.cache
@@ -26,7 +26,7 @@ def _words(code: str) -> Mapping[str, Any]:
 
 
 def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
-    """When something will be, on somebody's clocks: "at 20:28 (in 2 minutes)", "Mo., 23.11., 09:00"."""
+    """When something will be, in a time zone: "at 20:28 (in 2 minutes)", "Mo., 23.11., 09:00"."""
     words, there, here = _words(code), moment.astimezone(zone_of(zone)), now.astimezone(zone_of(zone))
     minutes, days = round((moment - now).total_seconds() / 60), (there.date() - here.date()).days
     shape = "today" if timedelta() <= moment - now < _SOON else {0: "later_today", 1: "tomorrow"}.get(days, "other")
@@ -43,10 +43,10 @@ def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
 
 
 def rule_words(rule: str, code: str = "") -> str:
-    """A rule of RFC 5545 for a person: "every Monday and Thursday", "every 2 months on the last Friday, 5 times".
+    """An RFC 5545 rule in words: "every Monday and Thursday", "every 2 months on the last Friday, 5 times".
 
-    Where words are not shorter than the rule it stays as it is. The time of day is not said: whoever shows a rule
-    shows the next time beside it.
+    A rule whose words would not be shorter stays as it is. The time of day is left out: the next time is always shown
+    beside a rule.
     """
     parts, words = (
         dict(part.split("=", 1) for part in rule.upper().split(";") if "=" in part),
@@ -75,7 +75,7 @@ def rule_words(rule: str, code: str = "") -> str:
 
 
 def crontab_words(line: str) -> str:
-    """A crontab line for a person: "every day at 03:00", "every 30 minutes". Where there are no words, the line."""
+    """A crontab line in words: "every day at 03:00", "every 30 minutes". If there are no words for it, the line."""
     tab, words = read_crontab(line, "UTC"), _words(language())
     parts = {"FREQ": "DAILY"}
     if len(tab.weekdays) < 7:
@@ -95,7 +95,7 @@ def crontab_words(line: str) -> str:
 
 
 def _within_days(minutes: tuple[int, ...], parts: Mapping[str, str], words: Mapping[str, Any]) -> str:
-    """For what happens in every hour; nothing where there are no words for it."""
+    """The words for something within hours; empty if there are none."""
     step = 60 // len(minutes)
     if (
         parts != {"FREQ": "DAILY"}
@@ -119,7 +119,7 @@ def _often(parts: Mapping[str, str], days: list[str], words: Mapping[str, Any]) 
 
 
 def _days(text: str, words: Mapping[str, Any]) -> list[str] | None:
-    """Weekdays by name, "the last Friday" for -1FR; None for one that has no name here."""
+    """The names of weekdays, "the last Friday" for -1FR; None if one has no name here."""
     found = []
     for each in filter(None, text.split(",")):
         number, day = each[:-2].lstrip("+"), each[-2:]

@@ -1,4 +1,4 @@
-"""What to do with a job at a moment, and when somebody is not to be disturbed: pure functions over values."""
+"""What to do with a job at a given time, and quiet hours: pure functions over values."""
 
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
@@ -8,12 +8,12 @@ from scheduler.triggers import Trigger, newest_due, next_run
 from scheduler.zones import instant, zone_of
 
 LATE = timedelta(minutes=2)
-"""From when on a run counts as late: a wake-up comes at least once a minute."""
+"""The delay from which a run counts as late: wake-ups are at most a minute apart."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """It is to be run now, once, for `missed` due times, of which `due` is the newest. `after` is the next one."""
+    """Run it once now, for `missed` due times, the newest of which is `due`. `after` is the next one."""
 
     due: datetime
     missed: int
@@ -22,7 +22,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Skip:
-    """Its grace is over: it is not run for these, and says so. `after` is the next one."""
+    """Its grace period is over: do not run it, and record that. `after` is the next due time."""
 
     due: datetime
     missed: int
@@ -38,7 +38,7 @@ Decision: TypeAlias = Run | Skip | Wait
 
 
 def decide(trigger: Trigger, planned: datetime, grace: timedelta | None, now: datetime) -> Decision:
-    """What to do with a job planned for `planned`. Several due times run as one; the newest is what grace is about."""
+    """What to do with a job due at `planned`. Several due times run as one; the newest starts the grace period."""
     if planned > now:
         return Wait(planned)
     due, missed = newest_due(trigger, planned, now)
@@ -49,21 +49,21 @@ def decide(trigger: Trigger, planned: datetime, grace: timedelta | None, now: da
 
 
 def replanned(trigger: Trigger, planned: datetime, now: datetime) -> datetime:
-    """When a job is due after the clock was set back to `now`: never later than its first time from now on."""
+    """When a job is due after the clock was set back to `now`: at its first time from now on at the latest."""
     found = next_run(trigger, now)
     return planned if found is None else min(planned, found)
 
 
 @dataclass(frozen=True)
 class Quiet:
-    """Hours of every day in which somebody is left alone, on the clocks of their zone; they may pass midnight."""
+    """Daily hours in a time zone in which somebody is not disturbed; they may pass midnight."""
 
     begin: time
     end: time
     zone: str
 
     def until(self, moment: datetime) -> datetime | None:
-        """When the quiet hours end in which this moment lies; None when it lies in none."""
+        """The end of the quiet hours that contain this time; None if it is not quiet."""
         zone = zone_of(self.zone)
         local = moment.astimezone(zone)
         clock = local.time()
@@ -76,4 +76,4 @@ class Quiet:
         tomorrow = over_midnight and clock >= self.begin
         day = local.date() + timedelta(days=1) if tomorrow else local.date()
         end = instant(datetime.combine(day, self.end), zone)
-        return end if end > moment else moment + timedelta(minutes=1)  # clocks repeat this hour: look again
+        return end if end > moment else moment + timedelta(minutes=1)  # clocks repeat this hour: try the next minute

@@ -1,8 +1,8 @@
-"""Kinds of jobs: what is done when one is due. Whoever brings scheduled work adds a kind; the runner does the rest.
+"""Kinds of jobs: what to do when one is due. Modules with scheduled work register a kind; the runner does the rest.
 
-A `Queueing` kind writes rows in the very transaction that completes the job, so it happens exactly once: a message for
-the outbox, an event for an agent's inbox. A `Working` kind does something that takes longer or leaves the database;
-it may be done again when the process dies in it, so doing it twice must be as good as once.
+A `Queueing` kind writes rows in the transaction that completes the job, so they are written exactly once: a message for
+the outbox, an event for an agent's inbox. A `Working` kind takes longer or leaves the database; it is repeated if the
+process dies during it, so it must be idempotent.
 """
 
 from collections.abc import Awaitable, Callable
@@ -19,7 +19,7 @@ from scheduler.due import LATE
 
 @dataclass(frozen=True)
 class Firing:
-    """A job that is due. `missed` counts the due times that this one run stands for; `asked`: by hand, not by time."""
+    """A due job. `missed` counts the due times that this run covers; `asked`: run by hand, not by time."""
 
     job: Job
     constellation: ConstellationId
@@ -30,14 +30,14 @@ class Firing:
 
     @property
     def late(self) -> timedelta:
-        """How much later than planned it runs; nothing within what a wake-up may take."""
+        """How much later than planned it runs; 0 within the normal delay of a wake-up."""
         behind = self.now - self.due
         return timedelta() if self.asked or behind < LATE else behind
 
 
 @dataclass(frozen=True)
 class Done:
-    """What came of it, for `carina jobs list`. `again` leaves this due time open and has it looked at then."""
+    """The result, for `carina jobs list`. `again` keeps this due time open, to be checked again then."""
 
     detail: str = ""
     again: datetime | None = None
@@ -53,9 +53,9 @@ class Queueing:
 
 @dataclass(frozen=True)
 class Working:
-    """`work` is awaited beside everything else, under a lease; what it gives is shown by `carina jobs list`.
+    """`work` is awaited in a task of its own, under a lease; `carina jobs list` shows its result.
 
-    It is given the open database of the constellation whose job it is.
+    It gets the open database of the job's constellation.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Kinds:
     known: dict[str, Kind] = field(default_factory=dict)
 
     def add(self, kind: Kind) -> None:
-        """Make a kind known. Raises ValueError when there is one of that name."""
+        """Register a kind. Raises ValueError for a duplicate name."""
         if kind.name in self.known:
             raise ValueError(f"there is a kind of jobs called {kind.name!r} already")
         self.known[kind.name] = kind
@@ -78,11 +78,11 @@ class Kinds:
 
 @dataclass(frozen=True)
 class Opened:
-    """An open constellation as its jobs need it: its database, and what it knows how to do."""
+    """An open constellation for its jobs: its database, and its kinds of jobs."""
 
     database: Database
     kinds: Kinds
 
 
 Open: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[Opened]]
-"""Opens a constellation for as long as the context lasts."""
+"""Opens a constellation within the context."""

@@ -1,9 +1,9 @@
-"""Rules for repeating (RFC 5545) by python-dateutil, so that none takes long, whatever it says.
+"""RFC 5545 rules by python-dateutil, with a bounded run time for every rule.
 
-The library checks a rule's end only where something happens, so that one that never happens is looked for until the
-year 9999. Therefore what only leaves days out is taken from the rule and done here, where a rule repeats by weeks or
-shorter; and months and years are worked out 7,600 years ahead, where the calendar is the same (it repeats every 400)
-and the library's own end is near.
+The library checks a rule's end only at an occurrence, so it searches until the year 9999 for a rule that has none.
+Therefore parts that only exclude dates are removed from the rule and applied here, if it repeats by weeks or shorter;
+months and years are computed 7,600 years ahead, where the calendar is the same (it repeats every 400) and the library's
+own end is near.
 """
 
 import calendar
@@ -20,12 +20,12 @@ from scheduler.zones import zone_of
 
 _LONGEST = 300  # characters
 _MOST_LISTED = 24  # numbers in one part of a rule
-_MOST_LOOKED_AT = 100_000  # times of one rule, from its beginning
+_MOST_LOOKED_AT = 100_000  # occurrences of one rule, from its beginning
 _CALENDARS = 19 * 400  # years
 _FIRST_YEAR, _LAST_YEAR = 1900, 2200
 _PERIODS = {"HOURLY": timedelta(hours=1), "DAILY": timedelta(days=1), "WEEKLY": timedelta(weeks=1)}
 _HORIZONS = {"HOURLY": timedelta(days=366), "DAILY": timedelta(days=3_660), "WEEKLY": timedelta(days=3_660)}
-_FAR = timedelta(days=36_600)  # for months and years
+_FAR = timedelta(days=36_600)  # for monthly and yearly rules
 _ALWAYS = "FREQ INTERVAL COUNT UNTIL WKST BYDAY BYMONTH BYHOUR BYMINUTE"
 _PARTS = {
     "HOURLY": f"{_ALWAYS} BYMONTHDAY",
@@ -45,14 +45,14 @@ _ANY_DAY = datetime.fromisoformat("2026-01-01T09:00")
 
 @dataclass(frozen=True)
 class Rule:
-    """A checked rule from `start` on; both and what it gives are naive, as clocks of the zone show it."""
+    """A checked rule from `start` on; all times are naive, local to the zone."""
 
     text: str
     start: datetime
     zone: str
 
     def walls(self, since: datetime) -> Iterator[datetime]:
-        """Its times from `since` on, for as far ahead as is looked: a year by hours, ten by days, else a hundred."""
+        """Its times from `since` on, within a limit: a year for hourly rules, ten for daily ones, else a hundred."""
         parts = _parts(self.text)
         frequency, count = parts["FREQ"], int(parts.pop("COUNT", 0))
         until, limits = _until(parts.pop("UNTIL", ""), self.zone), _limits(parts)
@@ -66,7 +66,7 @@ class Rule:
 
 
 def check_rule(text: str) -> None:
-    """Raise Refused, in words, for what is no rule, or none that is kept."""
+    """Raise Refused with a message for an invalid or unsupported rule."""
     if len(text) > _LONGEST or not re.fullmatch(r"[A-Z]+=[A-Z0-9,+-]+(;[A-Z]+=[A-Z0-9,+-]+)*", text.upper()):
         raise Refused('"{text}" is not a recurrence rule: those look like FREQ=WEEKLY;BYDAY=MO,WE', text=text[:60])
     parts = _parts(text)
@@ -94,7 +94,7 @@ def _parts(text: str) -> dict[str, str]:
 
 
 def _until(text: str, zone: str) -> datetime | None:
-    """A rule's own end on clocks of its zone; written with a Z it is in UTC."""
+    """A rule's own end in local time; one with a Z is in UTC."""
     if not text:
         return None
     found = re.fullmatch(r"(\d{8})(?:T(\d{6})(Z?))?", text)
@@ -108,7 +108,7 @@ def _until(text: str, zone: str) -> datetime | None:
 
 @dataclass(frozen=True)
 class _Limits:
-    """Which times are left out; what is empty leaves nothing out."""
+    """Which times are excluded; an empty field excludes nothing."""
 
     months: frozenset[int]
     days: frozenset[int]
@@ -126,7 +126,7 @@ class _Limits:
 
 
 def _limits(parts: dict[str, str]) -> _Limits:
-    """What only leaves out in a rule of that frequency, taken from it."""
+    """The parts that only exclude times in a rule of that frequency, removed from it."""
     taken = {name: parts.pop(name, "") for name in _LIMITS.get(parts["FREQ"], ())}
 
     def numbers(name: str) -> frozenset[int]:
@@ -137,7 +137,7 @@ def _limits(parts: dict[str, str]) -> _Limits:
 
 
 def _forwarded(start: datetime, parts: dict[str, str], since: datetime) -> datetime:
-    """A later beginning of the same rule, so that years need not be gone through."""
+    """A later beginning of the same rule, to skip years."""
     period = _PERIODS.get(parts["FREQ"])
     if period is None:
         return start
@@ -163,5 +163,5 @@ def _expanded(parts: dict[str, str], start: datetime, end: datetime) -> Iterator
 
 
 def _shifted(moment: datetime, years: int) -> datetime:
-    """The same day and time in a year whose calendar is the same."""
+    """The same day and time in a year with the same calendar."""
     return moment.replace(year=min(moment.year + years, 9999))

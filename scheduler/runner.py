@@ -1,11 +1,11 @@
-"""Runs what is due. APScheduler holds one wake-up, at the earliest due time and at most a minute away.
+"""Runs due jobs. APScheduler holds a single wake-up, at the earliest due time and at most a minute away.
 
-It only wakes: what is due, late or skipped is decided by pure functions over rows (`scheduler.due`), and is run by
-tasks of our own, since APScheduler cancels running coroutines when it shuts down. It misses no wake-up, however late
-(`misfire_grace_time=None`). As its timers go by the wall clock, a clock that is set back would silence it; a wait that
-does not is beside it.
+It only wakes us: pure functions over rows (`scheduler.due`) decide what is due, late or skipped, and our own tasks run
+it, since APScheduler cancels running coroutines when it shuts down. It misses no wake-up, however late
+(`misfire_grace_time=None`). Its timers follow the wall clock, so setting the clock back would silence it; a second wait
+on the monotonic clock prevents that.
 
-This is one of the three borders where any exception is caught: whatever goes wrong in a job is kept with its row.
+This is one of the three places where any exception is caught: a failed job's error is stored in its row.
 """
 
 import asyncio
@@ -43,26 +43,26 @@ _REPLAN = commit_point("job.replan")
 
 LEASE = timedelta(minutes=5)
 LONGEST_SLEEP = timedelta(seconds=60)
-SHORTEST_SLEEP = timedelta(milliseconds=100)  # where something could not be seen to
+SHORTEST_SLEEP = timedelta(milliseconds=100)  # if something could not be handled
 SET_BACK = timedelta(hours=1)
-"""By how much a clock must have gone back for plans to be made anew: less is an adjustment, and would repeat jobs."""
+"""How far a clock must go back before jobs are planned again: less is an adjustment, and would repeat jobs."""
 MAX_ATTEMPTS = 5
 _WAITS = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=20), timedelta(hours=1))
 _UNKNOWN_WAIT = timedelta(hours=1)
-_WORDS = 500  # characters of an error that are kept
+_WORDS = 500  # characters of an error that are stored
 _AT_ONCE = 100  # due jobs read at a time
 
 _log = Log("scheduler.runner")
 
 
 Earliest: TypeAlias = Callable[[ConstellationId, Rows], datetime | None]
-"""When a constellation has to be looked at."""
+"""When a constellation must be checked."""
 
 
 class Runner:
-    """The jobs of every constellation of a data folder. `queued` is told of one in which a job wrote something,
-    `redact` takes secrets out of what is kept of an error, and `earliest` says when a
-    constellation has to be opened, for a job or for something else that waits there."""
+    """Runs the jobs of every constellation in a data folder. `queued` is called for one in which a job wrote rows,
+    `redact` removes secrets from stored errors, and `earliest` returns when a constellation must be opened, for a job
+    or for other waiting work."""
 
     def __init__(
         self,
@@ -85,15 +85,15 @@ class Runner:
         self._working: set[asyncio.Task[None]] = set()
         self._seen: datetime | None = None
         self._noted: dict[ConstellationId, datetime | None] = {}
-        """The index as this runner wrote it."""
+        """The index as this runner last wrote it."""
 
     def changed(self, constellation: ConstellationId) -> None:
-        """A job of that constellation was made or moved by other hands: look at it now."""
+        """A job of that constellation was added or moved from outside: check it now."""
         self._changed.add(constellation)
         self._woken.set()
 
     async def run(self) -> None:
-        """Run what is due until cancelled. Work that is cut off is begun again when its lease is over."""
+        """Run due jobs until canceled. Interrupted work is repeated when its lease is over."""
         timer = AsyncIOScheduler(timezone=UTC)
         timer.start()
         try:
@@ -108,7 +108,7 @@ class Runner:
             await asyncio.gather(*self._working, return_exceptions=True)
 
     async def tick(self) -> datetime | None:
-        """Run what is due now; gives when the next is due. Work goes on beside this, see `settled`."""
+        """Run what is due now; returns when the next job is due. Work continues in the background, see `settled`."""
         now = self._clock()
         if self._seen is not None and now < self._seen - SET_BACK:
             await self._replan_everywhere(now)
@@ -126,7 +126,7 @@ class Runner:
         return await self._constellations.registry.read(jobs.next_wake)
 
     async def settled(self) -> None:
-        """Wait until the work that was begun is done."""
+        """Wait until running work is done."""
         while self._working:
             await asyncio.wait(set(self._working))
 
@@ -149,11 +149,11 @@ class Runner:
                 await self._woken.wait()
 
     async def _wake(self) -> None:
-        """A coroutine, as APScheduler gives plain functions to threads."""
+        """A coroutine, since APScheduler runs plain functions in threads."""
         self._woken.set()
 
     async def _look_everywhere(self) -> None:
-        """At a start: the index is as the files are, whatever was lost of it, and no clock went back unnoticed."""
+        """At a start: rebuild the index from the files, and check whether the clock went back."""
         now = self._clock()
         for constellation in self._constellations.all():
             try:
@@ -192,7 +192,7 @@ class Runner:
             await self._replan(constellation.id, now)
 
     async def _replan(self, constellation: ConstellationId, now: datetime) -> None:
-        """The clock was set back: nothing waits longer than from now until its first time."""
+        """The clock was set back: let no job wait longer than until its first time from now on."""
 
         def work(tx: Tx) -> None:
             for job in jobs.listing(tx, -1):
@@ -218,7 +218,7 @@ class Runner:
             await self._index(constellation)
 
     async def _fire(self, opened: Opened, constellation: ConstellationId, job: Job, now: datetime) -> None:
-        """See to one due job; afterwards it is not due at this moment any more."""
+        """Handle one due job; afterward it is no longer due at this time."""
         database, kind = opened.database, opened.kinds.known.get(job.kind)
         try:
             if kind is None:
@@ -237,7 +237,7 @@ class Runner:
             await self._failed(database, constellation, job, now, error)
 
     def _queue(self, tx: Tx, kind: Queueing, named: tuple[ConstellationId, str], now: datetime) -> bool:
-        """Do it and complete it, in one transaction; True when something may have been written."""
+        """Run and complete a queueing job in one transaction; True if it may have written rows."""
         firing = self._claim(tx, *named, now)
         if firing is not None:
             self._end(tx, firing, kind.queue(tx, firing), now)
@@ -251,7 +251,7 @@ class Runner:
         return firing
 
     async def _work(self, kind: Working, firing: Firing) -> None:
-        """Do it, holding it for as long as it takes, and complete it."""
+        """Run a working job under its lease, then complete it."""
         constellation, job = firing.constellation, firing.job
         try:
             async with self._opening(constellation) as opened:
@@ -273,7 +273,7 @@ class Runner:
     def _end(self, tx: Tx, firing: Firing, done: Done, now: datetime) -> None:
         job = jobs.get(tx, firing.job.id)
         if job is None or job.holder != self._holder:
-            return  # it may have seen to its own job
+            return  # it may have changed its own job
         if done.again is not None:
             jobs.hold(tx, job.id, max(done.again, now + timedelta(seconds=1)), done.detail, 0)
         else:
@@ -300,7 +300,7 @@ class Runner:
     async def _failed(
         self, database: Database, constellation: ConstellationId, job: Job, now: datetime, error: Exception
     ) -> None:
-        """Try again later, and after several tries give this due time up; the next one is planned as ever."""
+        """Retry later, and after several tries give up this due time; the next one is planned as usual."""
         words = f"{type(error).__name__}: {self._redact(str(error))}"[:_WORDS]
         _log.error("job_failed", job=job.id, kind=job.kind, constellation=constellation, exc_info=error)
 
@@ -332,7 +332,7 @@ class Runner:
 
 
 def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> Firing | None:
-    """How a job that has to be looked at fires now; one whose grace is over is completed as skipped, and None."""
+    """The firing of a job that has to be checked; None after skipping one whose grace period is over."""
     if job.asked_at is not None:
         return Firing(job, constellation, now, now, asked=True)
     if job.next_at is None or job.status is not jobs.Status.ACTIVE:
@@ -351,7 +351,7 @@ def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> 
             jobs.complete(tx, job, Completion(due, "skipped", words, after), now)
             _log.warning("job_skipped", job=job.id, missed=missed, due=due.isoformat())
             return None
-        case Wait(until):  # only its hold was over, or the clock went back a little
+        case Wait(until):  # only its lease expired, or the clock went back a little
             jobs.plan(tx, job.id, until)
             return None
 

@@ -1,7 +1,7 @@
-"""When something is due: once, at intervals, by a crontab line, or by a rule of RFC 5545. Values, and pure functions.
+"""Triggers: once, at intervals, by a crontab line, or by an RFC 5545 rule. Values, and pure functions.
 
-`next_run` gives the first moment after another. A trigger is stored as JSON text (`dump` and `load`) and checked when
-it is made (`require`), so that nothing that can never happen, or costs more than it may to compute, is ever stored.
+`next_run` returns the first time after another. A trigger is stored as JSON (`dump` and `load`) and checked when it is
+created (`require`), so that none is stored that never fires or is too expensive to compute.
 """
 
 import functools
@@ -19,9 +19,9 @@ from scheduler.zones import instant, zone_of
 from texts import _, ngettext
 
 SHORTEST = timedelta(seconds=1)
-_MOST_COUNTED = 1_000  # due times that were missed and are counted one by one
+_MOST_COUNTED = 1_000  # missed due times that are counted individually
 _UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
-_GAP = timedelta(hours=3)  # more than any clock is ever moved by
+_GAP = timedelta(hours=3)  # more than any clock change
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class At:
 
 @dataclass(frozen=True)
 class Every:
-    """At intervals in the phase of `start`, whatever clocks on walls do."""
+    """At intervals from `start`, in elapsed time."""
 
     interval: timedelta
     start: datetime
@@ -41,7 +41,7 @@ class Every:
 
 @dataclass(frozen=True)
 class Cron:
-    """By a crontab line, on the clocks of a zone."""
+    """By a crontab line, in a time zone."""
 
     line: str
     zone: str = "UTC"
@@ -49,7 +49,7 @@ class Cron:
 
 @dataclass(frozen=True)
 class Recurring:
-    """By a rule of RFC 5545 from `start` on (naive: as clocks of the zone show it), each time `ahead` before it."""
+    """By an RFC 5545 rule from `start` (naive local time); each time is `ahead` before the occurrence."""
 
     rule: str
     start: datetime
@@ -61,7 +61,7 @@ Trigger: TypeAlias = At | Every | Cron | Recurring
 
 
 def next_run(trigger: Trigger, after: datetime) -> datetime | None:
-    """The first moment after `after` at which it is due, in UTC; None when there is none."""
+    """The first due time after `after`, in UTC; None if there is none."""
     match trigger:
         case At(when):
             return when if when > after else None
@@ -76,7 +76,7 @@ def next_run(trigger: Trigger, after: datetime) -> datetime | None:
 
 
 def due_between(trigger: Trigger, first: datetime, last: datetime, most: int = 10_000) -> list[datetime]:
-    """The due moments after `first` up to `last`, at most the first so many."""
+    """The due times after `first` up to `last`, at most the first `most`."""
     found: list[datetime] = []
     moment = next_run(trigger, first)
     while moment is not None and moment <= last and len(found) < most:
@@ -86,7 +86,7 @@ def due_between(trigger: Trigger, first: datetime, last: datetime, most: int = 1
 
 
 def newest_due(trigger: Trigger, first: datetime, now: datetime) -> tuple[datetime, int]:
-    """Of what was due from `first` on, itself due, until now: the newest, and how many there were."""
+    """The newest due time up to now, starting with `first`, and how many there were."""
     if isinstance(trigger, Every):
         times = (now - first) // trigger.interval
         return first + times * trigger.interval, times + 1
@@ -100,7 +100,7 @@ def newest_due(trigger: Trigger, first: datetime, now: datetime) -> tuple[dateti
 
 
 def require(trigger: Trigger, now: datetime) -> datetime:
-    """When it is due first. Raises Refused, in words, for what cannot be or never happens."""
+    """The first due time. Raises Refused with a message for an invalid trigger or one that never fires."""
     match trigger:
         case Every(interval) if interval < SHORTEST:
             raise Refused("an interval must be at least one second")
@@ -142,13 +142,13 @@ def load(text: str) -> Trigger:
 
 
 def rule_of(text: str) -> str:
-    """The rule by which a stored trigger repeats; empty for one that does not, or by another kind of rule."""
+    """The RFC 5545 rule of a stored trigger; empty for any other kind."""
     trigger = load(text)
     return trigger.rule if isinstance(trigger, Recurring) else ""
 
 
 def rule_text(trigger: Trigger) -> str:
-    """For a program: its rule as it was given."""
+    """The rule as it was entered, for programs."""
     match trigger:
         case At(when):
             return to_text(when)

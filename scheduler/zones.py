@@ -1,7 +1,7 @@
-"""Time zones, and moments named by a wall clock.
+"""Time zones, and conversion from local to absolute time.
 
-A wall clock skips an hour in spring and repeats one in autumn. A time that is skipped is taken as if the clock had
-not been moved yet (02:30 becomes 03:30), one that occurs twice is the first of the two: the rule of RFC 5545, 3.3.5.
+Local time skips an hour in spring and repeats one in autumn. A skipped time is read with the old offset (02:30 becomes
+03:30), and of a repeated one the first is taken: the rule of RFC 5545, 3.3.5.
 """
 
 import difflib
@@ -17,7 +17,7 @@ from texts import _
 
 @functools.lru_cache(maxsize=256)
 def zone_of(name: str) -> tzinfo:
-    """The zone of an IANA name such as "Europe/Vienna". Raises Refused, with a name that may be meant."""
+    """The zone of an IANA name such as "Europe/Vienna". Raises Refused, suggesting a similar name."""
     if name.upper() == "UTC":
         return UTC
     try:
@@ -35,7 +35,7 @@ def zone_of(name: str) -> tzinfo:
 
 
 def local_zone() -> str:
-    """The name of this machine's zone; UTC where it has no name that is known."""
+    """The name of this machine's zone; UTC if it has no known name."""
     try:
         name = get_localzone_name()
         zone_of(name)
@@ -45,5 +45,5 @@ def local_zone() -> str:
 
 
 def instant(wall: datetime, zone: tzinfo) -> datetime:
-    """The moment, in UTC, at which clocks in the zone show this; `wall` is naive."""
+    """The UTC time of a naive local time in the zone."""
     return wall.replace(tzinfo=zone, fold=0).astimezone(UTC)

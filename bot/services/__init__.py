@@ -1,6 +1,6 @@
-"""What people ask for and have done: one module for each noun, one method for each operation.
+"""What people can ask for: one module per noun, one method per operation.
 
-docs/services.md tells the way of a call.
+docs/services.md describes the path of a call.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""The services of one constellation, made and put into a registry."""
+"""Creates the services of one constellation and puts them into a registry."""
 
 from collections.abc import Callable
 from datetime import datetime
@@ -45,7 +45,7 @@ def open_reminders(
     spoken: Callable[[PersonId], str],
     notices: Notices,
 ) -> None:
-    """Have what is due in people's agendas said by the schedule."""
+    """Let the schedule deliver what is due in people's agendas."""
     zone, people = config.schedule.zone_name(), approvals.people
 
     def opted_out(person: PersonId) -> bool:
@@ -65,9 +65,9 @@ def open_backups(config: Config, approvals: Approvals, schedule: Schedule) -> Ba
 
 
 def open_schedule(config: Config, approvals: Approvals, changed: Callable[[], None], *, backups: bool) -> Schedule:
-    """The schedule of one constellation with its own upkeep; other kinds are added to it.
+    """The schedule of one constellation with its built-in jobs; other kinds are added to it.
 
-    `backups`: it also makes those of the whole data folder.
+    `backups`: it also backs up the whole data folder.
     """
     zone = config.schedule.zone_name()
 
@@ -81,7 +81,7 @@ def open_schedule(config: Config, approvals: Approvals, changed: Callable[[], No
 
 
 def open_patrols(config: Config, approvals: Approvals, schedule: Schedule, side: OwnersSide) -> None:
-    """Let patrols that are due be begun by the schedule, for the owner where they are told things."""
+    """Let the schedule start due patrols, which report to the owner."""
     terms = approvals.broker.terms
     owners = terms.people.owner
     owner = next((each for each in owners if terms.private(each) == side.place), owners[0])
@@ -96,10 +96,9 @@ def build_registry(
     spoken: Callable[[PersonId], str],
     ready: tuple[object, ...],
 ) -> Registry:
-    """Every service; `schedule` is told what is due, `choices` says of whom nothing is kept, and `spoken` in which
-    language somebody is answered.
+    """Every service. `schedule` gets the jobs, `choices` says who opted out, and `spoken` is the language of a person.
 
-    `ready` are those that are made elsewhere.
+    `ready` are services that were created elsewhere.
     """
     database, people, clock, zone = approvals.database, approvals.people, approvals.clock, config.schedule.zone_name()
 

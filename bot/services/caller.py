@@ -21,9 +21,9 @@ class Via(StrEnum):
 
 
 def is_offered(via: Via, offered: Collection[str]) -> bool:
-    """Whether an interface offers what these do.
+    """Whether an interface offers something that is offered to these.
 
-    The web is the owner's, and has all that the terminal has; a person's own page has what Discord offers anybody.
+    The web is the owner's and offers what the terminal does; a person's own page offers what Discord offers everybody.
     """
     like = {Via.WEB: Via.TERMINAL, Via.PAGE: Via.DISCORD}.get(via, via)
     return via in offered or like in offered
@@ -36,12 +36,12 @@ WITHHELD = gettext_noop("You chose to have me neither keep nor answer what you s
 
 
 class Unconfirmed(UserError):
-    """Nothing is done before the caller says yes; the text is the question."""
+    """The caller must confirm before anything is done; the text is the question."""
 
 
 @dataclass(frozen=True)
 class Spoken:
-    """A place in which something can be said, and who hears it there."""
+    """A place that messages can be sent to, and its audience."""
 
     place: PlaceId
     scope: Scope
@@ -49,48 +49,48 @@ class Spoken:
 
 @dataclass(frozen=True)
 class Location:
-    """A place as settings name it, narrowest name first: a channel, what is around it, its server."""
+    """A place with its names for settings, narrowest first: a channel, what contains it, its server."""
 
     place: PlaceId
     audience: Audience
     """Who hears what is said there."""
     names: tuple[str, ...]
-    """As modes name it."""
+    """Its names for channel modes."""
     bindings: tuple[str, ...]
-    """As groups of agents are bound to it."""
+    """Its names for the routing of groups."""
     parent: str = ""
-    """Of a thread: the name of its channel."""
+    """For a thread: the name of its channel."""
     guild: str = ""
     """The name of its server."""
     direct: bool = False
-    """It is somebody's direct messages."""
+    """Whether it is somebody's direct messages."""
 
 
 @dataclass(frozen=True)
 class Caller:
-    """Somebody who calls an operation. The owner at the terminal is one like everybody else."""
+    """The caller of an operation. The owner at the terminal is one like everybody else."""
 
     approver: Approver
     via: Via
     scope: Scope
-    """Those who see the answer, with what they may know."""
+    """Who sees the answer, and what they may know."""
     alone: Spoken
-    """Where this person alone is told things: what they write down is known there and nowhere else."""
+    """Where only this person gets messages: what they write there is known nowhere else."""
     trust: Trust
     here: Spoken | None = None
-    """The place of the call, where others can hear what is said."""
+    """The place of the call, if others hear it."""
     sure: bool = False
-    """They said yes already to whatever they are asked before it is done."""
+    """Whether they have already confirmed whatever would be asked."""
     location: Location | None = None
-    """Where they call, also where nobody else hears them; None at a terminal."""
+    """Where they call, even if nobody else hears it; None at a terminal."""
     locale: str = ""
-    """The language of their program, such as "de", where it says so."""
+    """The language of their program, such as "de", if known."""
     shown: str = ""
-    """The question to which they said yes; empty where they said it unasked."""
+    """The question that they confirmed; empty if they confirmed in advance."""
     constellation: str = ""
-    """The name or id of the one that they name; empty for that of the place where they call."""
+    """The name or id of the constellation that they name; empty for that of the place."""
     commands: Mapping[str, str] = field(default_factory=dict)
-    """What commands are called where they call, by the words of the operation; the others by those."""
+    """The names of commands in the caller's interface, by operation; operations without one keep theirs."""
 
     @property
     def person(self) -> PersonId:
@@ -101,11 +101,11 @@ class Caller:
         return self.alone.place if self.location is None else self.location.place
 
     def scope_of_own(self, selves: tuple[PersonId, ...]) -> Scope:
-        """Where what they set themselves is shown: on their own page, where they alone read, wherever they set it."""
+        """The scope for what they set themselves: their own page shows all of it, wherever they set it."""
         return Scope(OWNER, frozenset(map(person_audience, selves))) if self.via is Via.PAGE else self.scope
 
     def confirm(self, question: str) -> None:
-        """Go on only where they are sure, and of this. Raises Unconfirmed: the interface asks, and calls again."""
+        """Raise Unconfirmed unless they have confirmed this question: the interface asks, and calls again."""
         if not self.sure or self.shown not in ("", question):
             raise Unconfirmed(question)
 
@@ -117,7 +117,7 @@ class Caller:
 
 
 def owner_at_terminal(*, sure: bool = False) -> Caller:
-    """Whoever reaches the socket of the service, or its data folder, is the owner."""
+    """Whoever reaches the service's socket, or its data folder, is the owner."""
     scope = Scope(OWNER)
     alone = Spoken(PLACE.id, scope)
     return Caller(Approver(PERSON, door="command line"), Via.TERMINAL, scope, alone, Trust.OWNER, sure=sure)

@@ -1,7 +1,7 @@
-"""Makes one constellation: what answers in it, and every service that people can ask in it.
+"""Composes one constellation: its runtime, and every service for people.
 
-What the constellations of a process share is made once by `bot.app`, or by a command that works on the files, and
-comes here as `Shared`.
+What the constellations of a process share is created once by `bot.app`, or by a command that works on the files, and is
+passed in as `Shared`.
 """
 
 import functools
@@ -80,8 +80,8 @@ from scheduler.runner import Runner
 from sources.base import Endpoint
 from sources.terminal import SOURCE, Journal, TerminalEndpoint, TerminalSource
 
-SETTLE_SECONDS = 5.0  # for what was heard before to be stored
-_MEANING_SECONDS = 3.0  # for a question of a command: it may have to load the model first, which a service did long ago
+SETTLE_SECONDS = 5.0  # for earlier messages to be stored
+_MEANING_SECONDS = 3.0  # for a command's question: it may have to load the model, which a service did long ago
 
 
 @dataclass(frozen=True)
@@ -91,13 +91,13 @@ class Shared:
     folder: DataFolder
     constellations: Constellations
     configured: ConstellationId
-    """The constellation of the configuration, where everything belongs that no other one has."""
+    """The configured constellation, to which all unassigned places belong."""
     home: Database
-    """That of the configured one, which also has what was decided about the accounts: it is always open."""
+    """The configured one's database, which also has the settings of accounts: it is always open."""
     accounts: AccountSettings
     surroundings: Surroundings
     endpoints: Mapping[str, Endpoint]
-    """By source, without the terminal, which each constellation has for itself; front ends come later."""
+    """By source, without the terminal, which each constellation has for itself; front ends are added later."""
     models: ModelSelection
     embedders: Embedders
     mcp: Servers
@@ -111,7 +111,7 @@ class Shared:
     web_access: WebAccess
     started: datetime
     at_rest: bool = False
-    """For a command on files that no service uses: nothing is made, planned or begun."""
+    """For a command on files that no service uses: nothing is created, scheduled or started."""
     fronts: FrontEndStates = field(default_factory=FrontEndStates)
     typing: TypingPeople = field(default_factory=TypingPeople)
 
@@ -139,7 +139,7 @@ class Services:
 
 
 class ServedConstellations:
-    """The constellations of a data folder, each opened with its services when something is to be done there."""
+    """The constellations of a data folder, each opened with its services on demand."""
 
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
@@ -163,7 +163,7 @@ class ServedConstellations:
 
     @asynccontextmanager
     async def use(self, identifier: ConstellationId) -> AsyncIterator[Services]:
-        """The services of one constellation, which stays open while the context lasts."""
+        """The services of one constellation, which stays open within the context."""
         async with self.opened.use(identifier):
             yield self._open[identifier]
 
@@ -176,7 +176,7 @@ class ServedConstellations:
         return self.opened.get(identifier) is not None
 
     def _earliest(self, identifier: ConstellationId, rows: Rows) -> datetime | None:
-        """When a constellation has to be looked at: for a job, or, where it is not open, for whatever waits there."""
+        """When a constellation must be checked: for a job or, if it is not open, for whatever waits there."""
         job, rest = jobs.earliest(rows), timedelta(seconds=self.opened.rested(identifier))
         if self._is_open(identifier) or self.shared.halt.halted:
             return job
@@ -185,19 +185,19 @@ class ServedConstellations:
         return min((each for each in (job, other) if each is not None), default=None)
 
     def release(self) -> None:
-        """A halt is over: go on with what waits, also where nobody has it open."""
+        """A halt is over: continue what waits, even in constellations that are not open."""
         self.router.release()
         for each in self.shared.constellations.all():
             self.runner.changed(each.id)
 
     async def load(self) -> None:
-        """Read what was decided and chosen; to be done before anything is heard."""
+        """Read stored settings and choices; call this before accepting any message."""
         await self.shared.accounts.load()
         await self.access.load()
         await self.people.load()
 
     async def _erased(self) -> None:
-        """Read again what is kept in memory of people: an erasure may have changed it."""
+        """Reload cached data about people: an erasure may have changed it."""
         await self.shared.accounts.load()
         await self.access.load()
         await self.people.accounts.load()
@@ -218,7 +218,7 @@ class ServedConstellations:
                     yield services.runtime
                 finally:
                     del self._open[identifier]
-                    self.runner.changed(identifier)  # from now on whatever waits there has it opened again
+                    self.runner.changed(identifier)  # from now on, waiting work there opens it again
 
 
 @dataclass
@@ -314,7 +314,7 @@ class _Maker:
         return _Answers(runtime, turn_deps, routing, embedding, compactor, terminal, endpoints, approvals, places)
 
     async def _routing(self) -> RoutingTable:
-        """Who answers where. What the configuration names is made where it is the one that is configured, or new."""
+        """The routing. In the configured constellation, or a new one, what the configuration names is created."""
         shared, known = self.shared, await self.database.read(lambda rows: known_routing(rows, self.shared.config))
         if shared.at_rest or (known.groups and self.constellation.id != shared.configured):
             return known
@@ -331,7 +331,7 @@ class _Maker:
         return schedule
 
     def _keep_up(self, answers: "_Answers", schedule: Schedule) -> None:
-        """Have the background work of the constellation done, and its turns watched."""
+        """Start the constellation's background work, and watch its turns."""
         shared, runtime = self.shared, answers.runtime
         notices, resume = runtime.notices, runtime.resume
         idling = IdleMonitor(self.database, shared.clock, shared.config.activity.kept(), schedule.changed)
@@ -379,7 +379,7 @@ class _Maker:
 
 
 class _Endpoints(Mapping[str, Endpoint]):
-    """Who speaks for a constellation: at the terminal for itself, elsewhere as for all."""
+    """The endpoints of a constellation: its own terminal, and the shared ones."""
 
     def __init__(self, terminal: Endpoint, others: Mapping[str, Endpoint]) -> None:
         self._terminal, self._others = terminal, others
@@ -441,7 +441,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
 
 
 def _rates(config: Config) -> Rates:
-    """How often people are answered; in public places more seldom."""
+    """The rate limits; lower in public places."""
     limits, bluesky = config.limits, config.bluesky
     public = Rates(bluesky.person_per_hour, 0, limits.all_per_hour, bluesky.thread_per_hour)
     return Rates(limits.person_per_hour, limits.guild_per_hour, limits.all_per_hour, sources={"bluesky": public})

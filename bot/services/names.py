@@ -1,4 +1,4 @@
-"""How people call agents, groups, blocks, writers, audiences and moments, and finding what they mean."""
+"""Names that people use for agents, groups, blocks, writers, audiences and times, and their lookup."""
 
 import re
 from collections.abc import Iterable
@@ -27,8 +27,8 @@ NO_GROUP = gettext_noop("There is no group {name}.")
 NO_FEED = gettext_noop("There is no feed, calendar or folder {name}.")
 NO_TEMPLATE = gettext_noop("There is no task template {name}.")
 NO_CONSTELLATION = gettext_noop("There is no constellation {name}.")
-_SHOWN = 80  # characters of a name that is not known
-LARGEST = 2**63 - 1  # of what SQLite takes as an integer
+_SHOWN = 80  # characters of an unknown name that are shown
+LARGEST = 2**63 - 1  # SQLite's largest integer
 
 
 class HasName(Protocol):
@@ -49,12 +49,12 @@ def find(every: Iterable[N], name: str, missing: str) -> N:
 
 
 def find_agent(rows: Rows, name: str) -> Agent:
-    """An agent, also one that is archived, whose memory stays. Raises UserError."""
+    """An agent, including archived ones, whose memory stays. Raises UserError."""
     return find(agents.every_agent(rows), name, NO_AGENT)
 
 
 def find_living(rows: Rows, name: str) -> Agent:
-    """An agent that is not archived; without a name the first. Raises UserError."""
+    """An agent that is not archived; without a name, the first one. Raises UserError."""
     known = agents.agents(rows)
     if not known:
         raise UserError("All agents are archived.")
@@ -68,14 +68,14 @@ def find_group(rows: Rows, name: str) -> Group:
 
 _LISTED = 25  # names in an error
 MOMENTS = gettext_noop("a day such as 2026-11-22, a time such as 2026-11-22 03:00, or an age such as 8h, 2d or 30m")
-"""What `moment_said` takes."""
+"""What `moment_said` accepts."""
 _AGO = re.compile(r"(\d{1,5})\s*(m|h|d)")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 _SHARED = {
     "guild": re.compile(r"discord:[0-9]{1,20}"),
     "channel": re.compile(r"discord:[0-9]{1,20}|(?!discord:)[a-z]+:\S+"),
 }
-"""Ids of what several people hear."""
+"""Ids of audiences with several people."""
 _PLACE = re.compile(
     r"discord:(?:guild:|user:)?[0-9]{1,20}|bluesky(?::(?:at|user)[A-Za-z0-9._:%/-]{1,300})?|terminal:local"
 )
@@ -83,7 +83,7 @@ _PLACE = re.compile(
 
 @dataclass(frozen=True)
 class Named:
-    """A block with the name by which people call it; `agent` is whose it is."""
+    """A block with its readable name; `agent` is the owner."""
 
     name: str
     agent: str
@@ -91,9 +91,9 @@ class Named:
 
 
 def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
-    """The blocks that a scope may see, each under a name of its own: the label, with whose and where if need be."""
+    """The blocks that a scope may see, each with a unique name: the label, with owner and audience if necessary."""
     found: dict[BlockId, tuple[str, Block]] = {}
-    for agent in agents.every_agent(rows):  # the memory of those that are archived stays
+    for agent in agents.every_agent(rows):  # including archived agents, whose memory stays
         for block in blocks.visible_blocks(rows, agent.id, scope, types=tuple(BlockType)):
             owner = block.shared_from or (_("everybody") if block.owner == CONSTELLATION_OWNER else agent.name)
             found.setdefault(block.id, (owner, block))
@@ -114,7 +114,7 @@ def named_blocks(rows: Rows, scope: Scope) -> list[Named]:
 
 
 def named_audience(text: str) -> Audience:
-    """An audience as a person writes it; of a number alone Discord's server or channel. Raises UserError."""
+    """Parse an audience; a number alone is a server or channel of Discord. Raises UserError."""
     kind, _colon, which = text.strip().partition(":")
     shared = kind in ("guild", "channel")
     which = f"discord:{which}" if which.isdecimal() else which
@@ -127,7 +127,7 @@ def named_audience(text: str) -> Audience:
 
 
 def named_place(text: str) -> str:
-    """A place as settings name it. Raises UserError."""
+    """Parse a place as settings name it. Raises UserError."""
     if not _PLACE.fullmatch(text):
         shapes = _(
             "discord:guild:1234 for a server, discord:1234 for a channel or category, discord:user:1234, or bluesky"
@@ -137,7 +137,7 @@ def named_place(text: str) -> str:
 
 
 def where(rows: Rows, audience: Audience, scope: Scope) -> str:
-    """Where something is known, by the name of a place that the scope knows."""
+    """Where an audience is, by the name of a place that the scope knows."""
     if audience == PUBLIC:
         return _("all places")
     if audience == OWNER:
@@ -148,7 +148,7 @@ def where(rows: Rows, audience: Audience, scope: Scope) -> str:
 
 
 def find_named(rows: Rows, scope: Scope, name: str) -> Named:
-    """The block of that name, or of that id. Raises UserError, which says what there is."""
+    """The block of that name or id. Raises UserError, listing the valid names."""
     every = named_blocks(rows, scope)
     wanted = name.strip().casefold()
     found = [each for each in every if each.name.casefold() == wanted]
@@ -167,7 +167,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
 
 
 def _in_full(named: Named, place: str) -> set[str]:
-    """Names that say where a block belongs, also where nothing else is called so."""
+    """Full names of a block, valid even if a shorter one is unambiguous."""
     label = named.block.label
     whole = (f"{label} in {place}", f"{named.agent}/{label} in {place}", f"{named.block.owner}/{label} in {place}")
     return {each.casefold() for each in whole}
@@ -180,9 +180,9 @@ def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:
 
 
 def writer_names(rows: Rows, past: Past, scope: Scope, who: Approver, people: People) -> dict[Writer, str]:
-    """How the writers of a block are called for who asks: agents and persons by name where one is known, jobs as jobs.
+    """The writers' names for the person who asks: agents and persons by name if known, jobs as jobs.
 
-    Of somebody who never spoke here the name is known to themselves alone; the owner is called so.
+    The name of a person who never spoke here is shown only to that person; the owner is named as such.
     """
     names = {agent_writer(agent.id): agent.name for agent in agents.every_agent(rows)}
     for writer in {step.change.writer for step in past.steps} - set(names):
@@ -200,7 +200,7 @@ def _person(rows: Rows, identifier: str, scope: Scope, who: Approver, people: Pe
 
 
 def writer_called(names: dict[Writer, str], past: Past, called: str, people: People) -> Writer:
-    """The writer of a block that somebody means, by name or id; the owner also as "owner". Raises UserError."""
+    """The writer of a block by name or id; the owner also as "owner". Raises UserError."""
     writers = list(dict.fromkeys(step.change.writer for step in past.steps))
     wanted = called.strip().casefold().removeprefix("the ")
     owners = [writer for writer in writers if writer in map(person_writer, people.owner)]
@@ -220,7 +220,7 @@ def writer_called(names: dict[Writer, str], past: Past, called: str, people: Peo
 def version_before(past: Past, since: str, now: datetime) -> int:
     """The version before "since": a change ("12"), a turn ("turn 7"), a time ("2026-11-22 03:00"), or "8h", "2d".
 
-    Times are UTC. Nothing means the beginning of what is kept. Raises UserError.
+    Times are in UTC. Empty means the beginning of the stored history. Raises UserError.
     """
     text = since.strip().lower()
     if not text:
@@ -243,7 +243,7 @@ def version_before(past: Past, since: str, now: datetime) -> int:
 
 
 def moment_said(text: str, now: datetime, zone: tzinfo) -> datetime | None:
-    """The moment that a text names: `MOMENTS`, on the clocks of the zone; of a day its beginning. None: it is none."""
+    """The time that a text names (`MOMENTS`), in the zone; for a day, its beginning. None if it is not a time."""
     said = text.strip()
     try:
         if ago := _AGO.fullmatch(said.lower()):
@@ -255,7 +255,7 @@ def moment_said(text: str, now: datetime, zone: tzinfo) -> datetime | None:
 
 
 def block_name(agent: str | None, label: str, audience: str) -> str:
-    """A block for the owner, who may not see what is in others' direct messages."""
+    """The name of a block for the owner, who may not see what is in others' direct messages."""
     whose = agent or _("everybody")
     if audience.startswith("person:"):
         return _("{whose}: a block of direct messages", whose=whose)

@@ -1,8 +1,8 @@
-"""Operations: what people can have done, declared once and offered by every interface.
+"""Operations: what people can do, declared once and offered by every interface.
 
-A method of a service that stands under `@operation` takes its caller, and its arguments if it has any, and gives a
-result. The command line, the slash commands, the socket, `--json`, the help and docs/commands.md are all made from the
-declaration, and the registry alone decides who may call.
+A method of a service that is decorated with `@operation` takes its caller, and its arguments if any, and returns a
+result. The command line, the slash commands, the socket, `--json`, the help and docs/commands.md are all generated from
+the declaration, and only the registry decides who may call.
 """
 
 import asyncio
@@ -120,7 +120,7 @@ class Parameter:
 
 @cache
 def parameters(model: type[Arguments]) -> tuple[Parameter, ...]:
-    """In the order of the fields. Raises TypeError for a field that no interface could offer."""
+    """The parameters in the order of the fields. Raises TypeError for a field that no interface can offer."""
     return tuple(_parameter(name, each) for name, each in model.model_fields.items())
 
 
@@ -174,7 +174,7 @@ def _limit(given: FieldInfo, kind: type, attribute: str) -> Any:
 
 
 def validated(model: type[Arguments], given: Mapping[str, Any], via: Via) -> Arguments:
-    """The arguments that were given. Raises CallError, which names each that is wrong and says why."""
+    """The arguments of a call. Raises CallError, naming each invalid one with the reason."""
     try:
         return model.model_validate(given)
     except ValidationError as error:
@@ -188,13 +188,13 @@ def validated(model: type[Arguments], given: Mapping[str, Any], via: Via) -> Arg
 
 F = TypeVar("F", bound=Callable[..., Any])
 Suggested: TypeAlias = Iterable[tuple[str, str]]
-"""What can be chosen: pairs of a value and the words that stand for it."""
+"""Suggestions: pairs of a value and its display text."""
 Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
-"""The same as services give it: a value that needs no other words stands by itself."""
+"""The same as services return it: a value may stand for itself."""
 
-_SECONDS = 25.0  # below what a command waits for its answer
+_SECONDS = 25.0  # less than a command waits for its answer
 _REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
-"""What memory raises with words for whoever asked; other errors of the store are about the store."""
+"""Errors of memory whose text is for the caller; other store errors are about the store."""
 _DAMAGED = gettext_noop(
     "The block is damaged ({error}). At a terminal, `carina memory verify --repair` rebuilds "
     "it from its intact parts and keeps its text."
@@ -204,28 +204,28 @@ EVERYWHERE = frozenset({Via.TERMINAL, Via.DISCORD})
 
 @dataclass(frozen=True)
 class Options:
-    """What else can be declared. By itself an operation is offered everywhere and changes nothing."""
+    """Further options of an operation. By default it is offered everywhere and changes nothing."""
 
     via: frozenset[Via] = EVERYWHERE
     changes: bool = False
     keeps: bool = False
-    """It writes down words of its caller, so that it is refused to those of whom nothing is kept."""
+    """It stores words of its caller, so it is refused to people who opted out."""
     running: bool = False
-    """It takes a running service."""
+    """It requires a running service."""
     seconds: float | None = _SECONDS
-    """None for what takes as long as it takes."""
+    """None for no limit."""
     asks: bool = False
-    """It asks by `caller.confirm`, once it is known that there is something to do."""
+    """It calls `caller.confirm` once it is known that there is something to do."""
     first: bool = False
-    """It is done before anything is answered, and also where no answer arrives."""
+    """It is carried out before anything is answered, even if the answer cannot arrive."""
     suffix: str = "md"
-    """Of the file as which a long answer is handed over."""
+    """The suffix of the file in which a long answer is sent."""
     formerly: tuple[str, ...] = ()
-    """Names that it had; they work, with a warning."""
+    """Its former names; they work, with a warning."""
     offered: bool = True
-    """It is a command; otherwise only buttons and forms call it."""
+    """Whether it is a command; otherwise only buttons and forms call it."""
     default: bool = False
-    """Its group alone does it at the terminal: `carina summary` is `carina summary show`."""
+    """Its group's name alone calls it at the terminal: `carina summary` is `carina summary show`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -246,7 +246,7 @@ class Operation(Options):
 
     @property
     def by_name(self) -> bool:
-        """The method takes its arguments one by one, not as the model of them."""
+        """Whether the method takes its arguments one by one, not as a model."""
         return "arguments" not in self._hints
 
     @property
@@ -255,7 +255,7 @@ class Operation(Options):
 
     @property
     def lists(self) -> bool:
-        """It gives several things of a kind."""
+        """Whether it returns several things of a kind."""
         gives = self._hints.get("return")
         return isinstance(gives, type) and issubclass(gives, Listing)
 
@@ -265,7 +265,7 @@ class Operation(Options):
 
     @property
     def file_name(self) -> str:
-        """What a long answer is called as a file: "facts.md"."""
+        """The file name for a long answer: "facts.md"."""
         return f"{self.words[0]}.{self.suffix}"
 
     @property
@@ -273,7 +273,7 @@ class Operation(Options):
         return parameters(self.arguments)
 
     def keeps_of(self, given: bool) -> bool:
-        """Whether it writes down words of its caller: not where they gave none, as who only looks at a setting."""
+        """Whether the call stores words of its caller: not without arguments, which only show a setting."""
         return self.keeps and (given or any(each.required for each in self.parameters))
 
 
@@ -287,9 +287,9 @@ _suggesting: dict[Callable[..., Any], tuple[str, str]] = {}
 
 
 def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) -> Callable[[F], F]:
-    """Declare a method of a service as an operation; who may call it is decided by `needs`.
+    """Declare a service's method as an operation; `needs` decides who may call it.
 
-    It gives a result, several one after the other, or only what is said.
+    It returns a result, yields several, or returns only a text.
     """
 
     def declare(method: F) -> F:
@@ -300,7 +300,7 @@ def operation(name: str, summary: str, needs: Action, told: Options = _PLAIN) ->
 
 
 def _taken(method: Callable[..., Any], hints: Mapping[str, Any]) -> type[Arguments]:
-    """A model of what stands behind the caller in the method's own signature."""
+    """A model of the parameters after the caller in the method's signature."""
     own = list(inspect.signature(method).parameters.values())
     caller = next(at for at, each in enumerate(own) if hints.get(each.name) is Caller)
     fields: dict[str, Any] = {
@@ -310,9 +310,9 @@ def _taken(method: Callable[..., Any], hints: Mapping[str, Any]) -> type[Argumen
 
 
 def suggestions(source: str, within: str = "") -> Callable[[F], F]:
-    """Declare a method of a service as a source of suggestions: async, takes the caller.
+    """Declare an async method of a service as a source of suggestions; it takes the caller.
 
-    With `within` it also takes what was given so far for the argument of that name.
+    With `within`, it also takes the value of the argument of that name, as far as it was typed.
     """
 
     def declare(method: F) -> F:
@@ -323,7 +323,7 @@ def suggestions(source: str, within: str = "") -> Callable[[F], F]:
 
 
 def operations_of(services: Iterable[type]) -> dict[str, Operation]:
-    """What these classes of services declare, by name. Raises ValueError for a name that is declared twice."""
+    """The operations of these classes, by name. Raises ValueError for a duplicate name."""
     found: dict[str, Operation] = {}
     for declared in (_declared[each] for service in services for each in _methods(service) if each in _declared):
         if declared.name in found:
@@ -345,7 +345,7 @@ def _methods(service: type) -> Iterator[Callable[..., Any]]:
 
 @dataclass(frozen=True)
 class Guard:
-    """What is asked before anything is done. `withheld` says of whom nothing is kept; `clean` takes secrets out."""
+    """Checks before a call. `withheld`: the person opted out; `clean` removes secrets."""
 
     people: People
     withheld: Callable[[PersonId | None], bool]
@@ -354,8 +354,8 @@ class Guard:
 
 @dataclass(frozen=True)
 class Clocks:
-    """By what clock things are told. `zone_of` is asked for the zone of a person's clocks, and `language` for the
-    language that a person chose, empty where they chose none."""
+    """Times and languages: `zone_of` returns the time zone of a person, `language` the language that a person chose,
+    empty without a choice."""
 
     now: Clock
     zone_of: Callable[[PersonId], Awaitable[str]]
@@ -378,11 +378,11 @@ class Registry:
                     self._suggest[source] = method.__get__(service), within
 
     async def call(self, name: str, caller: Caller, given: Mapping[str, Any]) -> Result:
-        """Do it and give the one result. Raises UserError or CallError, with words for the caller."""
+        """Call an operation with one result. Raises UserError or CallError, with a text for the caller."""
         return [each async for each in self.results(name, caller, given)][-1]
 
     async def results(self, name: str, caller: Caller, given: Mapping[str, Any]) -> AsyncIterator[Result]:
-        """Do it and give the results as they come."""
+        """Call an operation and yield its results."""
         if caller.via is Via.TERMINAL and (chosen := self._clocks.language(caller.person)):  # others speak it before
             speak(chosen)
         declared = self._permitted(name, caller)
@@ -403,7 +403,7 @@ class Registry:
                 words=" ".join(declared.words),
                 seconds=f"{declared.seconds:g}",
             ) from None
-        except ConfigError as error:  # of a table that was given
+        except ConfigError as error:  # in a table that was passed in
             raise UserError(error_text(error)) from error
         except BlockCorrupt as error:
             raise UserError(_(_DAMAGED, error=error)) from error
@@ -414,7 +414,7 @@ class Registry:
         return Plain(await self._clocks.zone_of(caller.person), self._clocks.now())
 
     async def suggest(self, name: str, argument: str, caller: Caller, given: Mapping[str, Any]) -> Suggested:
-        """What can be given for an argument beside those that are given, as far as the caller may call at all."""
+        """Suggestions for an argument, given the others, if the caller may call the operation."""
         declared = self._permitted(name, caller)
         source = next(each.suggests for each in declared.parameters if each.name == argument)
         suggest, within = self._suggest[source]
@@ -425,7 +425,7 @@ class Registry:
         return [each for each in operations if policy.may(self._guard.people, caller.approver, each.needs)]
 
     def _permitted(self, name: str, caller: Caller) -> Operation:
-        """The operation, if this caller may call it: the one place where that is decided. Raises UserError."""
+        """The operation, if this caller may call it; decided only here. Raises UserError."""
         declared = self.operations.get(name)
         if declared is None or not is_offered(caller.via, declared.via):
             raise CallError("There is no operation {name!r} here.", name=name)
@@ -433,7 +433,7 @@ class Registry:
         return declared
 
     def _require(self, declared: Operation, caller: Caller, given: Mapping[str, Any]) -> None:
-        """Refuse what this caller may not give. Raises UserError."""
+        """Raise UserError for arguments that this caller may not give."""
         if declared.keeps_of(bool(given)) and self._guard.withheld(caller.person):
             raise UserError(_(WITHHELD, command=caller.command("privacy resume")))
         if unknown := [each for each in declared.parameters if each.name in given and not _takes(caller.via, each)]:
@@ -445,5 +445,5 @@ class Registry:
 
 
 def _takes(via: Via, parameter: Parameter) -> bool:
-    """Whether an interface can give an argument; a path is one of the machine on which a command runs."""
+    """Whether an interface can pass an argument; paths only work on the machine where a command runs."""
     return is_offered(via, parameter.via) and not (via is Via.WEB and parameter.kind == "path")

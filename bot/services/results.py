@@ -1,4 +1,4 @@
-"""What operations give back. A result is data, and says how a line of it reads; an `Ink` knows where it is read."""
+"""Results of operations. A result is data that can render itself as lines; an `Ink` knows for which reader."""
 
 import importlib
 import re
@@ -17,7 +17,7 @@ from sources.text import times_of, without_unseen
 from texts import _, ngettext, ngettext_noop, number_text
 
 _MARKS = re.compile(r"(https?://\S+|<t:\d+:[fR]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
-_FENCED = 3_500  # characters of code in a message; what is longer becomes a file
+_FENCED = 3_500  # characters of code in a message; longer code becomes a file
 _UNITS = (
     (
         timedelta(days=1),
@@ -44,34 +44,34 @@ COUNTED = {
     "sessions": ngettext_noop("{count} session", "{count} sessions"),
     "steps": ngettext_noop("{count} step", "{count} steps"),
 }
-"""Fields that count something, with the words for that."""
+"""Fields that count something, with the nouns."""
 
 
 class Ink(Protocol):
-    """Writes what needs care for one kind of reader."""
+    """Renders values for one kind of reader."""
 
     def text(self, words: str) -> str:
-        """Words of people, which may hold marks that the reader's program would take for formatting."""
+        """People's text, which may contain what the reader's program would take for markup."""
 
     def time(self, moment: datetime) -> str:
-        """A moment, with how far away it is."""
+        """A time, with how far away it is."""
 
     def number(self, identifier: str) -> str:
-        """A number by which something is called, where people have to type it; else nothing."""
+        """A number by which people call something, if they have to type it; else empty."""
 
     def code(self, text: str, language: str) -> str:
-        """Text in which every character and line stays where it is."""
+        """Text with every character and line preserved."""
 
     def person(self, subject: str) -> str:
-        """A person, a role or a server, by its id."""
+        """A person, a role or a server, by id."""
 
     def place(self, name: str) -> str:
-        """A channel, by its id."""
+        """A channel, by id."""
 
 
 @dataclass(frozen=True)
 class Plain:
-    """For a terminal: the clocks of a zone, and numbers to type."""
+    """For a terminal: times in a zone, and numbers to type."""
 
     zone: str
     now: datetime
@@ -97,7 +97,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class Markdown:
-    """For Discord, whose programs show times on the reader's own clocks and suggest what has a number."""
+    """For Discord, whose clients show times in the reader's zone and suggest numbers."""
 
     def text(self, words: str) -> str:
         return _MARKS.sub(lambda found: found[1] or f"\\{found[2]}", words)
@@ -125,10 +125,10 @@ class Markdown:
 
 
 def relative(moment: datetime, now: datetime) -> str:
-    """How far away a moment is, in its largest unit: "in 2 hours", "3 days ago"."""
+    """How far away a time is, in its largest unit: "in 2 hours", "3 days ago"."""
     away, later = abs(moment - now), moment > now
     for unit, ahead, ago in _UNITS:
-        # Tomorrow evening is not "in 2 days". The hour is for a moment that was set for so many days from now.
+        # Tomorrow evening is not "in 2 days". The hour allows for times set as a number of days from now.
         days = (away + timedelta(hours=1)) // unit if unit == timedelta(days=1) else round(away / unit)
         if count := days if away >= unit else 0:
             return ngettext(*(ahead if later else ago), count)
@@ -143,7 +143,7 @@ def forgotten(count: int) -> str:
 
 
 class _Values(dict[str, str]):
-    """The values of a result as a reader sees them, by their names."""
+    """The values of a result as a reader sees them, by name."""
 
     def __init__(self, of: BaseModel, ink: Ink, more: Mapping[str, str]) -> None:
         super().__init__(more)
@@ -172,7 +172,7 @@ class _Values(dict[str, str]):
 
 
 class _Data(BaseModel, ABC):
-    """Values for programs, with times in the form in which they are stored."""
+    """The values for programs, with times in stored form."""
 
     model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, defer_build=True)
 

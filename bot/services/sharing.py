@@ -1,4 +1,4 @@
-"""Makes what the constellations of a process share, holding its data folder: for the service, and for commands."""
+"""Creates what the constellations of a process share, holding the data folder: for the service, and for commands."""
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -49,9 +49,9 @@ async def open_shared(
     *,
     at_rest: bool = False,
 ) -> AsyncIterator[ServedConstellations]:
-    """Make it for a configuration. `at_rest`: for a command, which makes no constellation and begins nothing.
+    """Create it for a configuration. `at_rest`: for a command, which creates no constellation and starts nothing.
 
-    Raises ConfigError, FolderLocked, and UserError where a command finds no constellation.
+    Raises ConfigError, FolderLocked, and UserError if a command finds no constellation.
     """
     async with AsyncExitStack() as stack:
         folder, redact = open_folder(config), Redactor(config.secrets()).text
@@ -100,7 +100,7 @@ async def open_shared(
 
 
 async def _configured(config: Config, constellations: Constellations, *, at_rest: bool) -> Constellation:
-    """The constellation that is configured. Raises UserError where a command would have to make it."""
+    """The configured constellation. Raises UserError if a command would have to create it."""
     if not at_rest:
         return await configured_constellation(config, constellations, PersonId(PERSON))
     name = config.constellation.name
@@ -118,7 +118,7 @@ async def _configured(config: Config, constellations: Constellations, *, at_rest
 
 
 def open_folder(config: Config) -> DataFolder:
-    """The data folder, made where it is missing. Raises ConfigError where it cannot be made."""
+    """The data folder, created if missing. Raises ConfigError if that fails."""
     folder = DataFolder(config.home)
     try:
         folder.prepare()
@@ -137,7 +137,7 @@ def _patience(config: Config) -> Callable[[str], Patience]:
 
 
 class ServedRegistry(Registry):
-    """Like the registry of one constellation, which is opened for the call where it is not open."""
+    """Like the registry of one constellation, which is opened for the call if necessary."""
 
     def __init__(self, served: ServedConstellations, operations: Mapping[str, Operation]) -> None:
         self._served = served

@@ -1,7 +1,7 @@
-"""What operations are called on Discord: members see few, those in charge find theirs under `/admin` and `/owner`.
+"""Names of operations on Discord: members see few, people in charge find theirs under `/admin` and `/owner`.
 
-Who may do something decides where it stands. Discord takes 25 commands within one, two levels of groups, and 8,000
-characters for all of a command, which is why the owner's are not under `/admin` too.
+Who may call an operation decides where it is. Discord allows 25 commands within one, two levels of groups, and 8,000
+characters for all of a command, so the owner's are not under `/admin` too.
 """
 
 from collections import defaultdict
@@ -22,7 +22,7 @@ TITLES = {
     **HIDDEN,
     "my": gettext_noop("Your language, quiet hours, state, linked accounts and unanswered messages"),
 }
-"""What the groups are for that exist on Discord alone."""
+"""Descriptions of groups that exist only on Discord."""
 HEADINGS = {
     "activity": gettext_noop("Recent activity"),
     "agent.list": gettext_noop("Agents"),
@@ -60,7 +60,7 @@ HEADINGS = {
     "tasks.list": gettext_noop("Your tasks"),
     "tasks.template.list": gettext_noop("Your task templates"),
 }
-"""What stands above what an operation shows."""
+"""Headings above an operation's output."""
 BUTTONS = {
     "agent.show": gettext_noop("Settings"),
     "archival.delete": gettext_noop("Delete"),
@@ -97,7 +97,7 @@ BUTTONS = {
     "tasks.template.remove": gettext_noop("Remove"),
     "tasks.template.use": gettext_noop("Add its tasks"),
 }
-"""What can be done by a button with one thing of a list, and nothing else said; `tasks change` would ask what."""
+"""Operations on one item of a list that need no other argument, as buttons; `tasks change` would ask what."""
 _WITHIN = {
     "approve": "permits",
     "deny": "permits",
@@ -112,7 +112,7 @@ _WITHIN = {
     "dream": "memory",
     "project": "memory",
 }
-"""Which nouns members find under another, so that their list of commands is short."""
+"""Nouns that members find under another one, to keep their list of commands short."""
 
 
 def names_of(operations: Iterable[Operation]) -> dict[str, str]:
@@ -131,18 +131,18 @@ def slash_names() -> Mapping[str, str]:
 
 @cache
 def operation_words(command: str) -> str:
-    """The words of the operation that a command calls; of a command that is written by hand, its own."""
+    """The words of the operation that a command calls; a handwritten command's own."""
     return {shown: words for words, shown in slash_names().items()}.get(command, command)
 
 
 def _standing(declared: Operation) -> Standing:
-    """The least that somebody is who may do all of it."""
+    """The lowest role that may call all of it."""
     taken = (each.needs for each in declared.parameters if each.needs is not None and Via.DISCORD in each.via)
     return min((each.least for each in (declared.needs, *taken)), key=list(Standing).index)
 
 
 def _name(declared: Operation, noun: Iterable[Operation]) -> str:
-    """A noun that is mostly for those in charge stands under theirs as a whole."""
+    """A noun that is mostly for people in charge is entirely under their command."""
     needed = [_standing(each) for each in noun]
     everybodys = needed.count(Standing.PERSON) * 2 >= len(needed)
     if everybodys and _standing(declared) is Standing.PERSON:

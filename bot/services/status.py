@@ -1,4 +1,4 @@
-"""How a service is doing: numbers and states, no text of anybody."""
+"""The status of a service: numbers and states, nobody's text."""
 
 import asyncio
 import json
@@ -63,20 +63,20 @@ _DAMAGE_SHOWN = timedelta(days=30)
 
 @dataclass(frozen=True)
 class StatusSources:
-    """Who knows how the parts stand, in words for a person; what has nothing to say gives nothing."""
+    """Functions that return each part's status for a person; empty if there is nothing to report."""
 
     model_health: Callable[[Iterable[str]], tuple[ModelHealth, ...]]
-    """How models stand, given the names of those that agents use."""
+    """The health of models, given the names of those that agents use."""
     halted: Callable[[], str]
-    """Since when everything is halted."""
+    """When the current halt began."""
     unstored: Callable[[], str]
-    """What waits for a database that takes no writes."""
+    """What waits for a database that refuses writes."""
     embedding: Callable[[Rows], str]
-    """How the embedder stands, and how much waits for it in this constellation."""
+    """The embedder's health, and how much waits for it in this constellation."""
     mcp: Callable[[], Mapping[str, str]]
-    """How each MCP server stands."""
+    """The health of each MCP server."""
     unset: Mapping[str, str]
-    """What is not configured, with the setting that would do it."""
+    """What is not configured, with the setting for it."""
 
 
 @dataclass(frozen=True)

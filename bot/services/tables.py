@@ -15,7 +15,7 @@ from sources.text import without_unseen
 from texts import _
 
 _PROSE = ("last_error", "text", "place", "reason", "why", "before", "after")
-"""Columns whose texts take what is left; what is copied from the others stands on one line."""
+"""Columns with longer texts share the remaining width; other columns stay on one line, for copying."""
 _HEADINGS = {
     "begins_anew": "resets at",
     "calls_without_price": "unpriced calls",
@@ -44,11 +44,10 @@ def rows_text(
     brief: Collection[str] = (),
     whole: str = "",
 ) -> str:
-    """A table, or `empty` without rows; on a terminal too narrow for it a line for each value.
+    """A table, or `empty` without rows; on a terminal too narrow for it, a line for each value.
 
-    Rows that are nothing but a sentence stand as they are. `width` is that of the terminal, None where a program reads
-    it, which gets all of every text. On a terminal the texts of the columns `brief` are cut to one line each, and
-    `whole` is said below when one was.
+    Rows of a single sentence stay as they are. `width` is the terminal's, None for a program, which gets every text in
+    full. On a terminal the texts of the columns `brief` are cut to one line, and the text `whole` follows if any was.
     """
     if not rows:
         return empty
@@ -63,23 +62,23 @@ def rows_text(
 
 
 def _numbered(rows: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
-    """With as much of the end of each number as it takes to type it."""
+    """The rows with ids shortened to the digits that have to be typed."""
     ids = [str(row.get("id", "")) for row in rows]
     return [{**row, "id": code(row["id"], ids)} if str(row.get("id", "")).isdecimal() else row for row in rows]
 
 
 def heading(name: str) -> str:
-    """What stands above the values of a field, in English."""
+    """The heading of a field, in English."""
     return _HEADINGS.get(name, name.replace("_", " "))
 
 
 def record_lines(row: Mapping[str, Any]) -> list[str]:
-    """One thing, a line for each of its values that says something."""
+    """One thing, a line for each nonempty value."""
     return [f"{_title(name)}: {_text(value)}" for name, value in row.items() if _text(value)]
 
 
 def _brief(rows: Sequence[Mapping[str, Any]], names: Collection[str], width: int) -> Sequence[Mapping[str, Any]]:
-    """The rows with the texts of these columns on one line: what is left of the width, shared among the longer ones."""
+    """The rows with the texts of these columns cut to one line: longer ones share the remaining width."""
     if not (cut := [name for name in rows[0] if name in names]):
         return rows
     rest = _width([{name: value for name, value in row.items() if name not in cut} for row in rows])
@@ -90,7 +89,7 @@ def _brief(rows: Sequence[Mapping[str, Any]], names: Collection[str], width: int
         room[name] = min(longest[name], left // (len(cut) - behind))
         left -= room[name]
     if any(room[name] < min(longest[name], _LEAST_PROSE) for name in cut):
-        # No table: each stands on a line of its own, behind its name.
+        # Not a table: each value on a line of its own, after its name.
         room = {name: max(width - cell_len(f"{_title(name)}: "), 1) for name in cut}
     return [{**row, **{name: _cut(row[name], cells) for name, cells in room.items()}} for row in rows]
 
@@ -111,7 +110,7 @@ def _table(rows: Sequence[Mapping[str, Any]]) -> Table:
 
 
 def _width(rows: Sequence[Mapping[str, Any]]) -> int:
-    """How many cells the table takes at least without anything being cut off."""
+    """The minimum width of the table, in cells, without cutting anything."""
     widths = []
     for name in rows[0]:
         longest = max(cell_len(_title(name)), *(cell_len(_text(row[name])) for row in rows))

@@ -1,4 +1,4 @@
-"""Methods that are one transaction each: written as plain functions of the rows, and awaited by whoever calls them."""
+"""Methods that are one transaction each: written as plain functions of the rows, awaited by their callers."""
 
 import functools
 from abc import ABC, abstractmethod
@@ -33,21 +33,21 @@ class MemoryService:
     clock: Clock
 
     def require_change(self, caller: Caller, change: Change, held: MemoryRights) -> None:
-        """Raise UserError where the caller may not change a memory so."""
+        """Raise UserError if the caller may not change a memory in this way."""
         if refused := policy.change_refusal(self.people, caller.approver, change, held):
             raise UserError(refused)
 
 
 class Announcing(ABC):
-    """A service that sees to what came of a write of its own, such as a job that is due earlier now."""
+    """A service that reacts to its own writes, such as a job that is now due earlier."""
 
     @abstractmethod
     def announce(self) -> None:
-        """Something was written, and is committed."""
+        """A write was committed."""
 
 
 def reads(work: Callable[Concatenate[S, Rows, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-    """What a method reads, it reads at one moment; it runs on a thread of the database's."""
+    """The method reads one state of the database, on a thread of the database."""
 
     @functools.wraps(work)
     async def run(self: S, /, *given: P.args, **named: P.kwargs) -> T:
@@ -59,7 +59,7 @@ def reads(work: Callable[Concatenate[S, Rows, P], T]) -> Callable[Concatenate[S,
 def writes(
     point: Point, *, durable: bool = False
 ) -> Callable[[Callable[Concatenate[S, Tx, P], T]], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
-    """What a method writes is there as a whole when it returns, or not at all when it raises."""
+    """All that the method writes is committed when it returns; nothing if it raises."""
 
     def declare(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
         @functools.wraps(work)

@@ -1,7 +1,7 @@
-"""Reading a time that somebody said, on their clocks. Pure: text, a moment and a zone go in, a trigger comes out.
+"""Parses times as people write them, in their time zone. Pure: a text, the current time and a zone give a trigger.
 
-A small grammar of our own: the libraries for it take a tenth of a second and more, know no repetition, and read
-明日の午後3時 as another hour. What is understood is always said back as a date, so a mistake is seen at once.
+We use a small grammar of our own: libraries take a tenth of a second or more to load, do not know repetition, and
+misread 明日の午後3時. The result is always shown to the person as a date, so that mistakes are noticed at once.
 """
 
 import calendar
@@ -53,13 +53,13 @@ class Grammar:
         }
         self.numbers = numbers
         self.hours: dict[str, int] = data["hours"]
-        """Words for the hours of a clock."""
+        """Words for hours."""
         self.units: dict[str, str] = {word: unit for unit, listed in data["units"].items() for word in listed.split()}
         self.weekdays, self.months = data["weekdays"].split(), data["months"].split()
         self.afternoon: bool = data["afternoon"]
-        """Whether a small hour without more is one of the afternoon ("tomorrow at 3")."""
+        """Whether a small hour alone means the afternoon ("tomorrow at 3")."""
         self.weekday, self.named, self.filler = (self._said(data[each]) for each in ("weekday", "named", "filler"))
-        """The weekday of a sentence, one in a list of them, and words that may be left over of a time ("at", "on")."""
+        """The weekday of a sentence, one in a list of them, and words that may remain of a time ("at", "on")."""
         self.spans, self.dates, self.times = (
             tuple(self._said(each) for each in data[name]) for name in ("spans", "dates", "times")
         )
@@ -74,7 +74,7 @@ class Grammar:
         return re.compile(text.replace("\n", ""), re.IGNORECASE)
 
     def in_figures(self, text: str) -> str:
-        """The text with times of day in figures: "at half past seven" is "at 7:30"."""
+        """The text with times of day in figures: "at half past seven" becomes "at 7:30"."""
         for pattern, instead in self.figures:
             text = pattern.sub(functools.partial(self._figure, instead), text)
         return text
@@ -90,11 +90,11 @@ class Grammar:
         return float(said.replace(",", ".")) if known is None else known
 
     def unit(self, said: str) -> str:
-        """A unit of time by its name, as timedelta calls it."""
+        """The name that timedelta has for a unit of time."""
         return self.units.get(said.casefold()) or self.units[said.casefold().removesuffix("s")]
 
     def weekdays_of(self, said: str) -> list[int]:
-        """The weekdays of a list, by number from Monday on; perhaps shortened."""
+        """The weekdays in a list, as numbers from Monday on; names may be shortened."""
         found = self.named.findall(said.casefold())
         return [next(at for at, day in enumerate(self.weekdays) if day.startswith(each)) for each in found]
 
@@ -106,22 +106,22 @@ _RULE = r"(?i)\b(?:RRULE:)?(FREQ=[A-Z0-9=;,+-]*[A-Z0-9])"
 _RULE_DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _FREQUENCIES = {"hours": "HOURLY", "days": "DAILY", "weeks": "WEEKLY", "months": "MONTHLY", "years": "YEARLY"}
 _NTHS = ("first", "second", "third", "fourth", "last")
-_LEAP_YEARS = 8  # the most between two 29 February
+_LEAP_YEARS = 8  # the most between two 29 Februaries
 _SHORTER = ("seconds", "minutes")
 _AFTERNOON = ("pm", "p.m.", "午後", "夜", "夜の")
 _FORENOON = ("am", "a.m.", "午前", "朝", "朝の")
 _EXAMPLES = gettext_noop('"in 20 minutes", "tomorrow at 9", "every monday at 8" or 2026-12-31 18:00')
 _SECOND_TIME = r"(?i)(?:^|\s{2,})(?:(?:and|or|und|oder)\s|と|か)\s*$"
-"""Before a second time: a word that joins, right behind the blanks in place of the first."""
+"""A conjunction directly after the removed first time, so that a second one follows."""
 _FIRST_TIME = r"(?i)^\s*(?:(?:and|or|und|oder)|と|か)(?:\s{2,}|$)"
-"""Likewise behind one that stands before the time that was read."""
+"""The same before the time that was read."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """A time in a text: when; the text without it; that without what may be left of a time; the words of the time.
+    """A time in a text: the trigger; the text without it; that without leftover prepositions; the words of the time.
 
-    `dated` says whether the day is said, too: a time of day alone is of the next day on which it is still to come.
+    `dated`: the day is given, too; a time of day alone means its next occurrence.
     """
 
     trigger: Trigger
@@ -132,8 +132,8 @@ class Found:
 
 
 def read_when(text: str, now: datetime, zone: str) -> Trigger:
-    """A text that is nothing but a time. Raises Refused, in words, for anything else and for what is past."""
-    found = _whole(text, now, zone) or _whole(f"in {text}", now, zone)  # "20 min" alone is said of a span, too
+    """Parse a text that is only a time. Raises Refused with a message for anything else and for past times."""
+    found = _whole(text, now, zone) or _whole(f"in {text}", now, zone)  # "20 min" alone means a span
     if found is None:
         raise Refused(
             'I do not understand the time "{strip}". Write it like {EXAMPLES}.',
@@ -145,16 +145,16 @@ def read_when(text: str, now: datetime, zone: str) -> Trigger:
 
 
 def _whole(text: str, now: datetime, zone: str) -> Found | None:
-    """The time, where a text is nothing else."""
+    """The time, if the text contains nothing else."""
     found = find_when(text, now, zone)
     return None if found is None or any(letter.isalnum() for letter in found.left) else found
 
 
 def find_when(text: str, now: datetime, zone: str, code: str = "") -> Found | None:
-    """The time that a text speaks of, in the language that makes most of it; None when it names none.
+    """The time in a text, by the language that explains most of it; None if there is none.
 
-    `code` is the language of the speaker, which is asked first, and alone where it finds one. Raises Refused for a
-    day that does not exist, and for two times at once.
+    `code` is the speaker's language, which is tried first, and decides if it finds a time. Raises Refused for a day
+    that does not exist, and for two times.
     """
     text = unicodedata.normalize("NFKC", text[:_LONGEST])
     codes = _codes(text, code)
@@ -175,7 +175,7 @@ def find_when(text: str, now: datetime, zone: str, code: str = "") -> Found | No
 
 
 def _codes(text: str, code: str) -> list[str]:
-    """The languages that a text may be in, in the order in which they are asked."""
+    """The possible languages of a text, in the order in which they are tried."""
     written = ["ja", "en", "de"] if any("\u3041" <= letter <= "\u9fff" for letter in text) else ["en", "de"]
     return sorted(written, key=lambda each: each != code)
 
@@ -186,7 +186,7 @@ def _size(found: Found) -> int:
 
 
 def shown(trigger: Trigger, now: datetime, zone: str) -> str:
-    """When it is due next, on the clocks of a zone, and how it repeats."""
+    """The next due time in a zone, and how it repeats."""
     moment = next_run(trigger, now)
     if moment is None:
         return "never again"
@@ -203,12 +203,12 @@ def _iso(text: str, zone: tzinfo) -> At:
 
 
 def _without(text: str, found: re.Match[str]) -> str:
-    """The text with blanks in place of what was read."""
+    """The text with blanks in place of a match."""
     return f"{text[: found.start()]}{' ' * len(found[0])}{text[found.end() :]}"
 
 
 class _Reading:
-    """One text in one language; what was read is taken out of it, piece by piece."""
+    """One text in one language; matches are removed from it one by one."""
 
     def __init__(self, text: str, table: Grammar) -> None:
         self._whole = text
@@ -230,7 +230,7 @@ class _Reading:
         return self._found(At(instant(wall, zone_of(zone))), dated=day is not None)
 
     def by(self, rule: re.Match[str], now: datetime, zone: str) -> Found:
-        """A rule of RFC 5545, with the day and the time of day that stand beside it."""
+        """An RFC 5545 rule, with the day and time of day given beside it."""
         self._text = _without(self._text, rule)
         local = now.astimezone(zone_of(zone)).replace(tzinfo=None)
         if begins := self._take(re.compile(_ISO)):
@@ -239,7 +239,7 @@ class _Reading:
         return self._repeating(rule[1].upper(), local, zone)
 
     def _repeating(self, rule: str, local: datetime, zone: str) -> Found:
-        """From a day and a time of day on, which hold for every time: nothing is guessed from what the time is now."""
+        """A trigger from a day and time of day on that hold for every occurrence, whatever the time is now."""
         day = self._day(local.date())
         clock, _ = self._clock(named=True)
         if "FREQ=HOURLY" in rule and day is None and clock is None:
@@ -315,7 +315,7 @@ class _Reading:
         return _FREQUENCIES[unit]
 
     def _day(self, today: date) -> date | None:
-        """The day that is named first."""
+        """The first day that is named."""
         named: list[tuple[re.Pattern[str], int | str | None]]
         named = [(pattern, None) for pattern in (*self._table.dates, self._table.weekday)]
         found = [
@@ -340,7 +340,7 @@ class _Reading:
         return today + timedelta(days=(weekday - today.weekday() - 1) % 7 + 1)
 
     def _clock(self, *, named: bool) -> tuple[time | None, bool]:
-        """The time of day, and whether the half of the day was left open; `named`: a day was said."""
+        """The time of day, and whether am or pm is open; `named`: a day was given."""
         for pattern in self._table.times:
             found = pattern.search(self._text)
             if found is None:
@@ -349,7 +349,7 @@ class _Reading:
             groups = found.groupdict()
             hour, minute = int(groups["hour"]), int(groups.get("minute") or groups.get("minute2") or 0)
             half, ampm = groups.get("half"), (groups.get("ampm") or "").casefold()
-            if half:  # halb zehn is 9:30, 9時半 too
+            if half:  # halb zehn is 9:30, and so is 9時半
                 hour, minute = (hour - 1, 30) if half == half.casefold() == "halb" else (hour, 30)
             part = next((hours for part, hours in self._table.parts if self._take(part)), 0)
             late = ampm in _AFTERNOON or (part >= 12 and hour <= 11 and part != 24)
@@ -367,7 +367,7 @@ class _Reading:
 
 
 def _date(found: re.Match[str], table: Grammar, today: date) -> date:
-    """The day of a date; without a year, or without a month, the next one that there is."""
+    """A date; without a year or a month, its next occurrence."""
     groups, day = found.groupdict(), int(table.number(found["day"]))
     if not groups.get("month"):
         months = (today.replace(day=1) + relativedelta(months=ahead) for ahead in range(3))
@@ -397,7 +397,7 @@ def _existing(year: int, month: int, day: int) -> date | None:
 
 
 def _wall(now: datetime, day: date | None, clock: time | None, *, guessed: bool) -> datetime:
-    """On clocks: the day that was said, or the next day on which that time is still to come."""
+    """The local time: on the given day, or on the next day where that time is not past yet."""
     if day is not None:
         return datetime.combine(day, clock or time(_MORNING))
     wall = datetime.combine(now.date(), clock or time(_MORNING))

@@ -1,1 +1,1 @@
-"""Agents, their groups, and what they have to do."""
+"""Agents, their groups, and their work."""

@@ -1,4 +1,4 @@
-"""Reminders, tasks, events and quiet hours: what commands and buttons call. Everybody has their own."""
+"""Reminders, tasks, events and quiet hours, as commands and buttons call them. Everybody has their own."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text
 
 _CHANGE = commit_point("agenda.change")
-_YEAR = 366  # days of events that are suggested
+_YEAR = 366  # days ahead from which events are suggested
 
 _When = Annotated[str, Field(min_length=1, max_length=200)]
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
@@ -132,9 +132,9 @@ class EventRow(Row):
 
 @dataclass(frozen=True)
 class Agenda(MemoryService, Announcing):
-    """The agendas of one constellation. `zone` is that of people who named none.
+    """The agendas of one constellation. `zone` is for people who set none.
 
-    `changed` is called when something is due at another time than before, `queued` when something is to be said.
+    `changed` is called when something becomes due at another time, `queued` when a message is queued.
     """
 
     titles: ClassVar = {
@@ -300,11 +300,11 @@ class Agenda(MemoryService, Announcing):
         return appointments.listing(rows, caller.scope_of_own(selves), selves)
 
     def _reminder(self, tx: Tx, caller: Caller, which: str) -> Reminder:
-        """The one that is meant; by its number also one that may not be spoken of here. Raises Refused."""
+        """The reminder that is meant; by number, also one that may not be mentioned here. Raises Refused."""
         if not (number := ending(tx, "reminders", which)):
             return reminding.meant([each.reminder for each in self._reminders(tx, caller)], which)
         found = reminders.by_id(tx, ReminderId(number))
-        if found is None or found.person not in self.people.selves(caller.person):  # one answer: it tells of no other
+        if found is None or found.person not in self.people.selves(caller.person):  # the same answer
             raise Refused("You have no such reminder.")
         return found
 

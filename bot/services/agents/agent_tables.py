@@ -1,4 +1,4 @@
-"""Tables of agents and groups as commands take and give them: keys with values, TOML files, what was changed."""
+"""Tables of agents and groups as commands read and write them: settings as key=value, TOML files, and changes."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from bot.services.registry import Arguments, Param
 from bot.services.results import Ink, Lines, Result, Row
 from texts import _, gettext_noop
 
-_SHOWN = 60  # characters of a value; `--json` has all of it
+_SHOWN = 60  # characters of a value; `--json` shows all of it
 
 Name = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 Settings = Annotated[
@@ -82,7 +82,7 @@ class Exported(Result):
         return _("Written to {file}.", file=self.file) if self.file else self.toml.rstrip("\n")
 
     def written(self, path: Path | None) -> "Exported":
-        """Written into a file that is not there yet, where one is wanted. Raises UserError."""
+        """Written to a new file, if one is wanted. Raises UserError if the file exists."""
         if path is None:
             return self
         try:
@@ -96,7 +96,7 @@ class Exported(Result):
 
 
 def read_settings(given: Sequence[str]) -> dict[str, Any]:
-    """Keys with their values, each "key=value": a value as TOML writes it, and what is none is a text by itself.
+    """Parse "key=value" settings: a value is TOML, or else a plain text.
 
     Raises CallError.
     """
@@ -114,7 +114,7 @@ def read_settings(given: Sequence[str]) -> dict[str, Any]:
 
 
 def beside(name: str, own: Mapping[str, Any], table: Mapping[str, Any] | None) -> str:
-    """How something in the database stands to its table in the file of that name."""
+    """How a stored agent or group compares to its table in the file."""
     if table is None:
         return _("not in {file}", file=name)
     keys = ", ".join(differing(own, table))
@@ -122,7 +122,7 @@ def beside(name: str, own: Mapping[str, Any], table: Mapping[str, Any] | None) -
 
 
 class Difference(Row):
-    """A key that the file and the database do not have alike; without a key, something that is in the file alone."""
+    """A key that differs between file and database; without a key, something that is only in the file."""
 
     kind: str
     name: str

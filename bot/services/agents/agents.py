@@ -1,9 +1,9 @@
-"""Agents by command: listed, shown, made, changed, archived, carried from one constellation to another as TOML.
+"""Commands for agents: list, show, create, change, archive, and move between constellations as TOML.
 
-The configuration's file seeds agents that the database does not know; afterwards the database is the truth. So what is
-changed here wins over the file and lasts; `agent list` says where the two differ, and `agent import` with `replace`
-takes a file's word for an agent that exists. A change holds from the agent's next turn on. An archived agent never
-answers; its memory stays. A hibernated one is asked nothing until it is woken, and ends what it is at.
+The configuration file seeds agents that the database does not know; afterward the database is authoritative. So changes
+made here override the file and last; `agent list` shows where the two differ, and `agent import` with `replace` applies
+a file's table to an existing agent. A change applies from the agent's next turn on. An archived agent never answers;
+its memory stays. A hibernated one gets no new work until it is woken, and finishes its current turn.
 """
 
 from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ _HOW = {
 }
 
 MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
-"""Tells running turns of this constellation to look again."""
+"""Makes running turns of this constellation look again."""
 
 _NAME = Field(min_length=1, max_length=64)
 _Prompt = Annotated[
@@ -82,7 +82,7 @@ _Unset = Annotated[tuple[str, ...], Param("Setting to reset to its default", met
 
 
 def _require_status(agent: Agent, status: Status, caller: Caller) -> None:
-    """Raise UserError for an agent of another status, with the command that changes it."""
+    """Raise UserError for an agent of another status, naming the command that changes it."""
     if agent.status != status:
         words, command = _HOW.get(agent.status, ("", ""))
         remedy = _(words, command=caller.command(command))
@@ -144,7 +144,7 @@ class WholeAgent(Result):
 
 @dataclass(frozen=True)
 class Agents(UsesApprovals):
-    """The agents of one constellation. `moved` tells running turns to look again, `resume` whatever waits."""
+    """The agents of one constellation. `moved` makes running turns look again, `resume` handles whatever waits."""
 
     titles: ClassVar = {"agent": "Manage agents: their models, prompts and tools"}
 
@@ -237,7 +237,7 @@ class Agents(UsesApprovals):
             for turn in ended:
                 abandon(tx, self.approvals.broker, turn, now)
             self._plan(tx, now)
-            for turn in requests.waiting_turns(tx, found.id):  # of turns that ended when they had asked
+            for turn in requests.waiting_turns(tx, found.id):  # of turns that ended after asking
                 self.approvals.broker.withdraw(tx, turn, now)
             return found, ended
 
@@ -297,7 +297,7 @@ class Agents(UsesApprovals):
 
     @writes(_SLEEP, durable=True)
     def _let(self, tx: Tx, caller: Caller, name: str, of: Status, to: Status) -> str:
-        """Let an agent of one status have another; gives its name. Raises UserError for one that has a third."""
+        """Change an agent's status from `of` to `to`; returns its name. Raises UserError if it has another status."""
         agent, now = find_agent(tx, name), self.approvals.clock()
         _require_status(agent, of, caller)
         agents.set_status(tx, agent.id, to, now)
@@ -307,11 +307,11 @@ class Agents(UsesApprovals):
 
     @writes(_SAVE, durable=True)
     def save(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
-        """Create or change agents as these tables say, all of them or none. Raises UserError or ConfigError."""
+        """Create or change agents from these tables, all of them or none. Raises UserError or ConfigError."""
         return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
 
     def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
-        """Create or change agents as these tables say. Raises UserError or ConfigError."""
+        """Create or change agents from these tables. Raises UserError or ConfigError."""
         now, shown = self.approvals.clock(), self.config.discord.show_names
         done = []
         for section in sections:
@@ -335,7 +335,7 @@ class Agents(UsesApprovals):
         return done
 
     def _plan(self, tx: Tx, now: datetime) -> None:
-        """Keep the jobs of what agents do at their times; seen by the scheduler within a minute."""
+        """Update the jobs of agents' schedules; the scheduler sees them within a minute."""
         patrols.plan(tx, self.config.schedule.zone_name(), now)
 
     def _beside_file(self, agent: Agent) -> str:
@@ -345,7 +345,7 @@ class Agents(UsesApprovals):
 
 
 def _given(settings: Sequence[str], prompt: str | None) -> dict[str, Any]:
-    """Keys of a table. Raises CallError."""
+    """The keys of a table. Raises CallError."""
     given = read_settings(settings)
     if prompt is None:
         return given

@@ -1,4 +1,4 @@
-"""What models cost, and what may be spent on them. What is decided by command wins over the configuration."""
+"""The costs of models, and budgets for them. Budgets set by command override the configuration."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -162,7 +162,7 @@ def configured_budgets(config: Config) -> Budgets:
 
 @dataclass(frozen=True)
 class Spending:
-    """The budgets of one constellation; `kept` is what every turn asks."""
+    """The budgets of one constellation; `kept` is what every turn consults."""
 
     titles: ClassVar = {"budget": "Limit spending on language models"}
 
@@ -171,7 +171,7 @@ class Spending:
     kept: Budgets
 
     async def load(self, *, at_start: bool) -> None:
-        """Read what was decided; at the start of a service what a dead process reserved is released."""
+        """Read the budgets set by command; at a start, also release what a dead process had reserved."""
         found = await self.database.read(budgets.limits)
         if at_start and await self.database.read(budgets.any_reserved):
             await self.database.write(_SWEEP, budgets.release_all)

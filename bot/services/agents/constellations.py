@@ -1,4 +1,4 @@
-"""Constellations by command: made, looked at, deleted, and which places belong to them."""
+"""Commands for constellations: create, show, delete, and assign places to them."""
 
 import re
 import shlex
@@ -82,7 +82,7 @@ class ConstellationStatus(Result):
 
 @dataclass(frozen=True)
 class ConstellationCommands:
-    """The constellations of the data folder. `shut` closes one unless it is in use; `is_open` says whether it is."""
+    """The constellations of the data folder. `shut` closes an unused one; `is_open` says whether one is open."""
 
     titles: ClassVar = {"constellation": "Manage constellations: each has its own agents, groups and memory"}
 
@@ -209,7 +209,7 @@ class ConstellationCommands:
 
 
 def named(constellations: Constellations, name: str) -> ConstellationId:
-    """A constellation by its name, in whatever case, or its id. Raises UserError."""
+    """A constellation by its name, in any case, or its id. Raises UserError."""
     every = constellations.all()
     by_id = next((each.id for each in every if each.id == name), None)
     return by_id or find(every, name, NO_CONSTELLATION).id

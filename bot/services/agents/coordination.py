@@ -1,7 +1,7 @@
-"""What agents know of each other: activity, tasks and notes. Scoped as a message there is.
+"""What agents know of each other: activity, tasks and notes. Scoped like messages in the place.
 
 People in charge assign, hand over and note as agents do with `coord`, and change tasks by `tasks` (task_lists.py). What
-they write is known to those who hear the place where they call, and at the terminal to the audience they name.
+they write is known to the hearers of the place where they call; at the terminal, to the audience that they name.
 """
 
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ from texts import _, gettext_noop, number_text
 _ARRANGE = commit_point("coordination.arrange")
 
 _LISTED, _SHOWN = 20, 600
-_SHORT = 120  # characters of what a tool was told, and of what it gave
+_SHORT = 120  # characters of a tool's arguments and of its result
 
 _IMPORTANCES: dict[Importance, str] = {
     "low": gettext_noop("low"),
@@ -221,7 +221,7 @@ class Coordination:
         return _("Noted for all agents.")
 
     def _by(self, caller: Caller, audience: str) -> By:
-        """Who writes it, for those who may know."""
+        """The writer, with the audience of the text."""
         if not is_offered(caller.via, TERMINAL_ONLY):
             return By((caller.here or caller.alone).scope, caller.trust, self.clock(), person=caller.person)
         return By(Scope(named_audience(audience)), caller.trust, self.clock(), person=caller.person)
@@ -233,7 +233,7 @@ def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
 
 
 def _sentence(event: Event, by_hand: str) -> str:
-    """Who did what, where, and how the message began; `by_hand` is whoever is no agent."""
+    """Who did what, where, and the beginning of the message; `by_hand` is the actor if it was not an agent."""
     told = _("{who} {words}", who=event.agent_name or by_hand, words=one_line(_(event.words), _SHOWN))
     place = _("the terminal") if event.place == PLACE.id else event.place_name
     said = {"told": told, "place": place, "said": one_line(event.said, _SHORT)}
@@ -257,12 +257,12 @@ def _doubt(trust: Trust) -> str:
 
 
 def _hand(rows: Rows, person: PersonId | None, caller: Caller) -> str:
-    """Who did something by hand, as far as the caller may know it."""
+    """The name of a person who did something by hand, as far as the caller may know it."""
     if person is not None and person.startswith("terminal:"):
         return _("The owner")
     return (person and person_called(rows, person, caller.scope)) or _("Somebody")
 
 
 def _agent(rows: Rows, name: str) -> Agent | None:
-    """The agent of that name; None for an empty one. Raises UserError."""
+    """The agent of that name; None for an empty name. Raises UserError."""
     return find_living(rows, name) if name.strip() else None

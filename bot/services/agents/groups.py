@@ -1,7 +1,7 @@
-"""Groups by command: listed, shown, made, their members changed, carried from one constellation to another as TOML.
+"""Commands for groups: list, show, create, change members, and move between constellations as TOML.
 
-As with agents the file seeds groups that the database does not know, and afterwards the database is the truth. Where a
-group answers is what the file says until it is decided by command: here with its table, or by `/admin route`.
+As with agents, the file seeds groups that the database does not know, and afterward the database is authoritative.
+Where a group answers is what the file says, unless it was set by command: here with its table, or by `/admin route`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -275,7 +275,7 @@ class Groups(UsesApprovals):
         return [group.name for group in agents.groups(rows)]
 
     async def differences(self, tables: Sequence[Section]) -> list[Difference]:
-        """How the groups of these tables stand in the database; the only one is the default."""
+        """How the groups of these tables differ from the stored ones; a single group is the default."""
         known = {each["name"]: _comparable(read_group(each)) for each in await self._sections()}
         found: list[Difference] = []
         for table in tables:
@@ -285,7 +285,7 @@ class Groups(UsesApprovals):
         return found
 
     async def save(self, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
-        """Create or change groups as these tables say, all of them or none; then where they answer.
+        """Create or change groups from these tables, all of them or none; then set where they answer.
 
         Raises UserError.
         """
@@ -298,7 +298,7 @@ class Groups(UsesApprovals):
         return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
 
     def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
-        """Create or change groups as these tables say. Raises UserError or ConfigError."""
+        """Create or change groups from these tables. Raises UserError or ConfigError."""
         done = []
         for section in sections:
             there = next((each for each in agents.groups(tx) if each.name == section.name), None)
@@ -314,14 +314,14 @@ class Groups(UsesApprovals):
         return done
 
     async def place(self, sections: Sequence[Section]) -> None:
-        """Let groups that were stored answer where their tables say, and what waited for their agents."""
+        """Set where stored groups answer, by their tables, and handle what waited for their agents."""
         await self.database.read(self.places.answering.heed)
         for section in sections:
             await self._place(section)
         self.resume()
 
     async def _place(self, section: Section) -> None:
-        """Let a group answer where its table says, by command, where that is not so already."""
+        """Set where a group answers, by its table, if it does not already answer there."""
         now = await self._named(section.name)
         wanted = [place for place in section.places if place not in now["places"]]
         for subject in [*wanted, *([EVERYWHERE_ELSE] if section.default and not now["default"] else [])]:
@@ -339,14 +339,14 @@ class Groups(UsesApprovals):
         return group_section(rows, group, self.places.answering)
 
     def _beside_file(self, section: Mapping[str, Any]) -> str:
-        """How a group in the database stands to its table in the configuration, in words."""
+        """How a stored group compares to its table in the configuration, in words."""
         table = next((each for each in self.config.groups if each.name == section["name"]), None)
         usual = None if table is None else _comparable(table)
         return beside(self.config.file.name, _comparable(read_group(section)), usual)
 
 
 def _with_names(kept: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    """What a pattern keeps, with agents by name."""
+    """A pattern's state, with agents by name."""
     return {
         names.get(key, key): _with_names(value, names) if isinstance(value, Mapping) else value
         for key, value in kept.items()
@@ -358,7 +358,7 @@ def _places(section: Mapping[str, Any]) -> list[str]:
 
 
 def _comparable(section: Section) -> dict[str, Any]:
-    """A group's table without what makes no difference: the order of places, a pattern's table that is the usual."""
+    """A group's table without irrelevant differences: the order of places, and a pattern's default table."""
     said = section.model_dump(exclude={*map(str, TABLES)})
     return {**said, "places": set(section.places), section.pattern: section.settings.model_dump()}
 

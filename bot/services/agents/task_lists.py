@@ -1,6 +1,6 @@
-"""Tasks: what everybody has to do, in steps, and templates of it. Everybody has their own.
+"""Tasks: everybody's own to-do list, with steps, and templates.
 
-Those in charge also change the tasks that agents share, in the same words.
+People in charge also change the tasks that agents share, with the same commands.
 """
 
 from collections.abc import Mapping, Sequence
@@ -135,7 +135,7 @@ class TaskRow(Row):
 
 
 def as_tree(rows: Sequence[TaskRow]) -> list[tuple[int, TaskRow]]:
-    """Each under what it is a step of, with how deep it stands there."""
+    """The tasks as a tree: each with its depth, below the task of which it is a step."""
     return tree(rows, lambda each: (each.id, each.step_of))
 
 
@@ -161,7 +161,7 @@ class TemplateRow(Row):
 
 @dataclass(frozen=True)
 class TaskLists(MemoryService):
-    """The tasks of one constellation. `zone` is that of people who named none."""
+    """The tasks of one constellation. `zone` is for people who set none."""
 
     titles: ClassVar = {"tasks": "Manage your to-do list", "tasks.template": "Save and use templates of tasks"}
 
@@ -291,9 +291,9 @@ class TaskLists(MemoryService):
         return ngettext(*with_steps, steps, task=done.title) if steps > 0 else _(alone, task=done.title)
 
     def _put(self, tx: Tx, caller: Caller, task: Task, columns: Mapping[str, Value]) -> tuple[Task, tasks.Before]:
-        """Change a task; whoever is in charge says so themselves to all who may know a shared one.
+        """Change a task; a person in charge tells everybody who may know a shared one.
 
-        Words that somebody gives their own are for themselves, whoever could see the task before.
+        A new text of a person's own task is for that person alone, whoever could see the old one.
         """
         now = self.clock()
         if not task.shared and columns.keys() & {"title", "notes", "fields"}:
@@ -305,12 +305,12 @@ class TaskLists(MemoryService):
         return coordination.change(tx, by, task, columns)
 
     def _own(self, rows: Rows, caller: Caller) -> list[Task]:
-        """The caller's open tasks that may be spoken of here."""
+        """The caller's open tasks that may be mentioned here."""
         selves = self.people.selves(caller.person)
         return tasks.listing(rows, caller.scope_of_own(selves), selves)
 
     def _reach(self, rows: Rows, caller: Caller, *, done: bool = False) -> list[Task]:
-        """The tasks that the caller may change: their own, and those that agents share if they are in charge."""
+        """The tasks that the caller may change: their own and, if they are in charge, those that agents share."""
         selves = self.people.selves(caller.person)
         own = tasks.listing(rows, caller.scope_of_own(selves), selves, done=done)
         in_charge = policy.may(self.people, caller.approver, Action.COORDINATE)
@@ -328,7 +328,7 @@ class TaskLists(MemoryService):
 
 
 def _alike(found: Sequence[Task], task: Task) -> list[Task]:
-    """Those that a task may be put under, or wait for."""
+    """The tasks that a task may become a step of, or wait for."""
     return [each for each in found if each.shared == task.shared]
 
 

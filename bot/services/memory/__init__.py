@@ -1,1 +1,1 @@
-"""What memory holds, and what people do with it."""
+"""The contents of memory, and what people can do with them."""

@@ -1,4 +1,4 @@
-"""What agents keep for the long term, and what one is shown in a place. Scoped as a message there is."""
+"""Long-term entries of agents, and what an agent is shown in a place. Scoped like messages in the place."""
 
 import contextlib
 from collections.abc import Mapping
@@ -93,7 +93,7 @@ class EntryRow(Row):
 
     @property
     def name(self) -> str:
-        """Its label, where it has one that can be shown."""
+        """Its label, if it has one that can be shown."""
         return archival.shown_name(self.label, "")
 
     def line(self, ink: Ink) -> str:
@@ -266,7 +266,7 @@ class Archive(MemoryService):
 
         def work(tx: Tx) -> WidenedEntry:
             found, told = look(tx)
-            caller.confirm(told.question)  # another version than was shown is asked about anew
+            caller.confirm(told.question)  # another version than the confirmed one is asked about again
             widen_entry(tx, hand, found, to)
             return told
 
@@ -297,19 +297,19 @@ class Archive(MemoryService):
 
 
 def whole_text(entry: Entry) -> str:
-    """All of an entry that can be read: its words, then category, tags and metadata."""
+    """All readable parts of an entry: its text, then category, tags and metadata."""
     more = {"category": entry.category, "tags": ", ".join(entry.tags)}
     more |= {str(name): str(value) for name, value in entry.metadata.items()}
     return "\n".join([entry.content, *(f"({name}: {value})" for name, value in more.items() if value)])
 
 
 def agents_called(rows: Rows, name: str) -> list[Agent]:
-    """The agent of that name, or all: also those that are archived, whose memory stays. Raises UserError."""
+    """The agent of that name, or all, including archived ones, whose memory stays. Raises UserError."""
     return [find_agent(rows, name)] if name else agents.every_agent(rows)
 
 
 def _keeper(rows: Rows, name: str, person: PersonId) -> Agent:
-    """Who keeps what a person adds: the agent of that name, else the one that answered them last, else the first."""
+    """The agent that stores a person's entry: the named one, else the one that answered them last, else the first."""
     living = [agent for agent in agents_called(rows, name) if agent.status != "archived"]
     if not living:
         who = _("The agent {name}", name=name) if name else _("Every agent")

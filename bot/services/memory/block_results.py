@@ -1,4 +1,4 @@
-"""What operations on blocks give back: blocks, their past, and what was changed."""
+"""Results of operations on blocks: blocks, their past, and changes."""
 
 import difflib
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Blocks as wholes: made, renamed, described, resized, retyped, deleted and brought back by owner and admins."""
+"""Blocks as a whole: created, renamed, described, resized, retyped, deleted and restored by owner and admins."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -61,7 +61,7 @@ _To = Annotated[
 
 
 def hand_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Hand:
-    """Under whose rights a caller changes blocks by hand."""
+    """The rights with which a caller changes blocks by hand."""
     owner = policy.may(people, caller.approver, Action.EDIT_ANY)
     known = people.owner if caller.person in people.owner else (caller.person,)
     return Hand(caller.person, known, owner, caller.scope, caller.trust, now, checkpoints)
@@ -208,7 +208,7 @@ class BlockSettings(MemoryService):
         if new == NewSettings():
             raise UserError("There is nothing to change.")
         block = find_named(tx, caller.scope, arguments.label).block
-        for each in (block.type, kind or block.type):  # a core block is guarded on the way in as on the way out
+        for each in (block.type, kind or block.type):  # guarded when it becomes core and when it stops being core
             self._require_theirs(caller, block._replace(type=each))
         self._note(tx, caller, block.label, "changed")
         label = set_block_settings(tx, block, new, person_writer(caller.person), self.clock()).label
@@ -223,7 +223,7 @@ class BlockSettings(MemoryService):
         named = find_named(tx, caller.scope, label)
         self._require_theirs(caller, named.block)
         remove_block(tx, named.block, self.clock())
-        caller.confirm(_("Delete block {label}?", label=named.block.label))  # else it is undone
+        caller.confirm(_("Delete block {label}?", label=named.block.label))  # without this, it is rolled back
         self._note(tx, caller, named.block.label, "deleted")
         command = caller.command("memory restore")
         return _("Deleted block {block}. {command} brings it back.", block=named.block.label, command=command)
@@ -240,7 +240,7 @@ class BlockSettings(MemoryService):
         return _("Block {block} is back.", block=label)
 
     def _require_theirs(self, caller: Caller, block: Block) -> None:
-        """What others read elsewhere, and what is before a model's eyes at every turn, is the owner's to settle."""
+        """Only the owner may change settings of blocks that others read elsewhere, or that are in every prompt."""
         if policy.may(self.people, caller.approver, Action.EDIT_ANY):
             return
         heard = (caller.scope,) if caller.here is None else (caller.scope, caller.here.scope)

@@ -1,7 +1,7 @@
-"""Memory blocks: looked at, looked back at, changed by hand.
+"""Memory blocks: shown, traced back, and edited by hand.
 
-Everything is read through the caller's scope, and every change is decided again in the transaction that makes it.
-Blocks go by names that people understand: the label, and where there are several of that label, whose and where.
+Everything is read through the caller's scope, and every change is checked again in its transaction. Blocks have
+readable names: the label and, if several have that label, the owner and the audience.
 """
 
 import functools
@@ -121,7 +121,7 @@ class WriteBlock(Arguments):
 
 @dataclass(frozen=True)
 class Written:
-    """A new text of a block or of a field of it, for whoever saw a version or the mark of one."""
+    """A new text of a block or a field, by a person who saw a certain version or digest of it."""
 
     text: str
     field: str = ""
@@ -277,7 +277,7 @@ class Blocks(MemoryService):
     ) -> WentBack:
         """Go back in a block.
 
-        A long past takes its time: it is replayed by a reader, and only what changed meanwhile makes the writer do it.
+        Replaying a long past is slow: a reader does it, and the writer repeats it only if the block has changed since.
         """
 
         def replay(rows: Rows) -> tuple[BlockId, Past]:
@@ -340,7 +340,7 @@ class Blocks(MemoryService):
     # ------------------------------------------------------------------ the store
 
     def _past(self, rows: Rows, caller: Caller, label: str) -> tuple[Named, Past, dict[Writer, str]]:
-        """A block with its past, and how its writers are called for the caller."""
+        """A block with its past, and the names of its writers for the caller."""
         named, past = named_past(rows, caller.scope, label)
         return named, past, writer_names(rows, past, caller.scope, caller.approver, self.people)
 
@@ -364,7 +364,7 @@ def _problems(block: BlockId, rows: Rows) -> list[str]:
 
 
 def _every_block(rows: Rows) -> list[tuple[BlockId, str]]:
-    """All living blocks, for maintenance; those of somebody's direct messages without their names."""
+    """All existing blocks, for maintenance; those of direct messages without names."""
     found = rows.all(
         "SELECT b.id, b.label, b.audience, a.name FROM memory_blocks b LEFT JOIN agents a ON a.id = b.agent_id"
         " WHERE b.deleted_at IS NULL ORDER BY b.n"

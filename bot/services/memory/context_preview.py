@@ -1,4 +1,4 @@
-"""What an agent would be shown if it answered in a place now: the same prompt of the same rows, sent to nobody."""
+"""The prompt that an agent would get if it answered in a place now: from the same rows, sent to no model."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ from sources.text import one_line
 from texts import _, gettext_noop
 
 _NAMED = 80  # characters
-_LOOKED = 200  # messages of a place among which is the newest that somebody said
+_LOOKED = 200  # newest messages of a place that are searched for one by a person
 
 
 class Previewed(Arguments):
@@ -162,7 +162,7 @@ def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
 
 
 def sections(sizes: Mapping[str, int], tokens: int) -> tuple[Section, ...]:
-    """What each part takes of so many tokens, by its characters."""
+    """How many of the tokens each part uses, by its characters."""
     whole = max(sum(sizes.values()), 1)
     return tuple(
         Section(name=_(name), tokens=round(tokens * sizes[part] / whole), cached=cached)

@@ -1,4 +1,4 @@
-"""Learned facts: listed, entered by hand, confirmed, corrected, forgotten. Scoped as a message there is."""
+"""Learned facts: listed, entered by hand, confirmed, corrected, forgotten. Scoped like messages in the place."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -49,14 +49,14 @@ _Learning = Annotated[
 
 
 def _written(fact: Fact) -> str:
-    """A fact in one line: what kind it is, who said it, and whether that is to be doubted."""
+    """A fact in one line: its kind, who said it, and whether it is doubtful."""
     by = f" ({one_line(fact.speaker, 24)})" if fact.speaker else ""
     doubt = "" if fact.trust >= Trust.APPROVED else _(" [from somebody who is not approved, or the web]")
     return f"{_(fact.label)}{by}: {one_line(fact.text)}{doubt}"
 
 
 def _learned(each: Item) -> str:
-    """One thing that was learned from projects."""
+    """One lesson from projects."""
     text = one_line(each.text, LONGEST)
     if each.kind is Kind.REVIEW:
         one, more = ngettext_noop("found in {count} review: {text}", "found in {count} reviews: {text}")
@@ -165,14 +165,14 @@ class Facts(MemoryService):
         return _get(tx, learned.fact, scope)
 
     def _session(self, rows: Rows, known: list[Fact], said: Statement) -> SessionId:
-        """What is entered by hand counts anew after half an hour, as what is said in a talk does."""
+        """Manual entries count as a new session after half an hour, like messages."""
         now = self.clock()
         same = [fact for fact in known if facts.relation(said.text, fact.text) is facts.Relation.SAME]
         recent = [fact for fact in same if now - fact.last_seen < sessions.GAP]
         return facts.session_of(rows, recent[0].id) if recent else SessionId(snowflakes.next())
 
     def _changeable(self, tx: Tx, caller: Caller, which: str, change: Change) -> Fact:
-        """The fact, where the caller may change it so. Raises Refused."""
+        """The fact, if the caller may change it in this way. Raises Refused."""
         found = _get(tx, _number(tx, which), caller.scope)
         held = MemoryRights(() if found.person is None else (found.person,), found.audience, (change,))
         self.require_change(caller, change, held)

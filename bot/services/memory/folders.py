@@ -1,4 +1,4 @@
-"""Folders of files: made, attached to agents, filled, indexed, removed. What agents do there is
+"""Folders of files: created, attached to agents, filled, indexed, removed. For agents' access see
 `bot.agents.folder_access`."""
 
 import asyncio
@@ -37,9 +37,9 @@ _STORE = commit_point("folders.store")
 _REMOVE = commit_point("folders.remove")
 
 _SCOPE = Scope(OWNER)
-_DEFAULT = "default"  # the model of the constellation
+_DEFAULT = "default"  # the constellation's model
 _ALL = -1
-_STEP_SECONDS = 2.0  # of an indexing; each step is kept
+_STEP_SECONDS = 2.0  # of indexing; each step is stored
 _INDEX_SECONDS = 3_600.0
 
 _Name = Annotated[str, Field(max_length=64), Param("Name of the folder", metavar="FOLDER", suggests="folders")]
@@ -126,7 +126,7 @@ class Attached(Result):
 
 @dataclass(frozen=True)
 class Folders:
-    """The folders of one constellation; `data` is Carina's own folder, which never becomes one of them."""
+    """The folders of one constellation; `data` is Carina's own folder, which can never become one of them."""
 
     titles: ClassVar = {"folder": "Manage folders of files that agents can read"}
 

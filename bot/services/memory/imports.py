@@ -1,4 +1,4 @@
-"""Importing what other programs exported: messages, notes and agents, each record with a line in the report."""
+"""Imports exports of other programs: messages, notes and agents, with a line in the report for each record."""
 
 import asyncio
 from collections import Counter
@@ -133,10 +133,10 @@ class _Target:
     audience: Audience
     now: datetime
     owner: frozenset[str]
-    """The owner's accounts, and the name that the owner has in the file, in small letters."""
+    """The owner's accounts, and the owner's name in the file, in lower case."""
 
     def is_owner(self, said: Talk) -> bool:
-        """Whether the owner said it: nobody is named in an export of one's own."""
+        """Whether the owner said it: a person's own export does not name them."""
         return said.role == "user" and (
             not said.speaker or not self.owner.isdisjoint({said.person, said.speaker.casefold()})
         )
@@ -213,7 +213,7 @@ class Imports(MemoryService):
         return found[0]
 
     async def _take(self, source: str, arguments: OneImport, reader: Callable[[Path], Iterable[Record]]) -> Report:
-        """Store records in batches; each batch and what is written down of it are one transaction."""
+        """Store records in batches; each batch and its report are one transaction."""
         if not arguments.audience:
             raise CallError("--audience: choose who can see it: owner, public, guild:<id>, channel:<id> or person:<id>")
         try:
@@ -309,7 +309,7 @@ def _outcome(key: str, changes: Sequence[str], became: str = "") -> Outcome:
 
 
 def _stored(tx: Tx, each: Record, target: _Target) -> str:
-    """Store a record; gives the row that it became. Raises Refused, ValidationError."""
+    """Store a record; returns the id of its row. Raises Refused, ValidationError."""
     match each:
         case Talk():
             own = target.is_owner(each)

@@ -1,4 +1,4 @@
-"""Finding what was said or stored: by words, and by conditions as people write them, scoped as a message."""
+"""Search of messages and memory: by words, and by conditions as people write them, scoped like messages."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -46,9 +46,9 @@ from texts import _, ngettext, ngettext_noop
 
 ME = "me"
 _EVERY: tuple[Domain, ...] = get_args(Domain)
-_OFFERED = 200  # names that can be chosen
-_SHOWN, _BESIDE = 300, 120  # characters of one hit, and of what was said before and after it
-_LONGEST_NAME = 100  # of what Discord suggests
+_OFFERED = 200  # names to choose from
+_SHOWN, _BESIDE = 300, 120  # characters of one hit, and of the messages before and after it
+_LONGEST_NAME = 100  # of Discord's suggestions
 _TEXTS = ("text", "why", "before", "after")
 
 _Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]
@@ -208,7 +208,7 @@ def _said(beside: Mapping[str, Any] | None) -> str:
 
 @dataclass(frozen=True)
 class Search(MemoryService):
-    """The search of one constellation. `zone` is that of people who named none."""
+    """The search of one constellation. `zone` is for people who set none."""
 
     zone: str
     understood: Callable[[str], Awaitable[Understood]]
@@ -262,7 +262,7 @@ class Search(MemoryService):
         return _same(query.tags(rows, None, caller.scope))
 
     def _query(self, rows: Rows, caller: Caller, wanted: Wanted) -> Query:
-        """What is asked of the store. Raises UserError, ToolError."""
+        """The query of the store. Raises UserError, ToolError."""
         domains = domains_of(wanted.domain)
         agent = agents_called(rows, wanted.agent)[0].id if wanted.agent else None
         mine = wanted.author.strip().casefold() == ME
@@ -270,7 +270,7 @@ class Search(MemoryService):
             raise UserError("Your own messages have the role user. Omit the role, or name an agent.")
         zone = quiet_hours.zone_for(rows, self.people.selves(caller.person), self.zone)
         since, until = _times(wanted, self.clock(), zone)
-        # Discord splits at commas, and a tag can have one.
+        # Discord splits at commas, and a tag can contain one.
         tags = (", ".join(wanted.tag),) if caller.via is Via.DISCORD else wanted.tag
         return Query(
             text=wanted.text,
@@ -292,7 +292,7 @@ class Search(MemoryService):
 
 
 def _same(names: Iterable[str]) -> Suggestions:
-    """Names that need no other words; each is suggested once."""
+    """Names that are their own display text, each suggested once."""
     return [name for name in dict.fromkeys(names) if 0 < len(name) <= _LONGEST_NAME]
 
 
@@ -316,7 +316,7 @@ def _moment(said: str, now: datetime, zone: str) -> datetime | None:
 
 
 def _day_after(said: str) -> str:
-    """The day after a day, as that counts whole; anything else as it is."""
+    """The day after, if the text is a day, since a day counts whole; else unchanged."""
     try:
         return (date.fromisoformat(said.strip()) + timedelta(days=1)).isoformat()
     except (ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Summaries for people: of a conversation, of agents, of days and weeks, as far as the caller may know them there."""
+"""Summaries for people: of a conversation, of agents, of days and weeks, as far as the caller may know them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ from sources.text import one_line
 from texts import _, error_text, gettext_lazy, gettext_noop, ngettext
 
 _NEWEST, _MOST = 3, 60
-_SESSIONS = 5  # the last ones, shown with what agents did
+_SESSIONS = 5  # recent ones, shown with what agents did
 _SPANS = {"day": gettext_noop("day"), "week": gettext_noop("week")}
 
 
@@ -157,7 +157,7 @@ def _did(found: AgentSummary, heard: str) -> SummaryRow:
 
 
 def _session(found: Session, name: str, heard: str) -> SummaryRow:
-    """Put in short by rules, whatever model there is."""
+    """A summary by rules, independent of any model."""
     parts = [found.what, _listed(_("Decided"), found.decisions), _listed(_("Files"), found.files)]
     parts += [_listed(_("Commits"), found.commits), _listed(_("Open"), found.unfinished)]
     text = " ".join(filter(None, parts))
@@ -341,7 +341,7 @@ class ChangeReport(MemoryService):
         return _item(what, "undone", counted)
 
     def _entries(self, tx: Tx, noted: Sequence[Noted]) -> list[UndoneRow]:
-        """Each entry as it was before the night, unless somebody changed it since."""
+        """Restore each entry from before the night, unless somebody has changed it since."""
         now = self.clock()
         by_entry = sorted(noted, key=lambda each: (each.entry, each.id))
         done = []
@@ -369,7 +369,7 @@ class ChangeReport(MemoryService):
 def written(
     rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period, known: Mapping[BlockId, Past]
 ) -> Written:
-    """What turns wrote, found by who wrote it; `known` are pasts that need not be read again."""
+    """What turns wrote, found by writer; `known` are pasts that need not be read again."""
     wanted = {identifier for turn in turns for identifier in turn.all}
     if not wanted:
         return Written((), (), ())
@@ -389,7 +389,7 @@ def written(
 def _past(rows: Rows, block: BlockId) -> Past | None:
     try:
         return past_of_block(rows, block)
-    except BlockCorrupt:  # what is damaged is told of by `memory verify`
+    except BlockCorrupt:  # `memory verify` reports damage
         return None
 
 

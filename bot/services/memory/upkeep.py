@@ -1,4 +1,4 @@
-"""Upkeep of memory for people: what it did, having it done now, undoing it, and saying yes to what waits."""
+"""Memory upkeep for people: show what it did, run it now, undo it, and approve what waits."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -90,7 +90,7 @@ class Upkeep(MemoryService, Announcing):
 
     upkeep: UpkeepRun
     queued: Callable[[], None]
-    """Called when something may wait in an outbox."""
+    """Called when a message may have been queued."""
 
     def announce(self) -> None:
         self.queued()
@@ -114,7 +114,7 @@ class Upkeep(MemoryService, Announcing):
         given, went = feedback.tallied(rows, list(names), since), evaluations.tallied(rows, list(names), since)
         told = [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
         earlier = None if items or hidden else run_records.newest_done(rows)
-        if earlier is not None and earlier.id != run.id:  # the one that can be undone is not lost from sight
+        if earlier is not None and earlier.id != run.id:  # the run that can be undone stays visible
             items, hidden = consolidation.reported(rows, earlier.id, caller.scope, _LISTED)
             told += [_head(earlier), *_lines(earlier, items, hidden, names)]
         return Report(rows=tuple(told))
@@ -184,7 +184,7 @@ def open_upkeep(
     thought_with: tuple[Budgets, ModelSelection],
     busy: Callable[[], bool],
 ) -> Upkeep:
-    """The upkeep of one constellation; its job is made known to the schedule."""
+    """The upkeep of one constellation; registers its job with the schedule."""
     budgets, thinking = thought_with
     redact = Redactor(config.secrets()).text
     folder = config.home / FOLDER
@@ -203,7 +203,7 @@ def _head(run: Run) -> ReportRow:
 
 
 def _as_seen(run: Run, items: list[Item]) -> Run:
-    """A run as far as these items go: what else it did is not even counted for who may not know it."""
+    """A run limited to these items: people who may not know the others do not see their number either."""
     done = Counter(item.action for item in items)
     return replace(run, retired=done["merged"] + done["retired"], made=done["made"], refined=done["refined"], related=0)
 

@@ -1,7 +1,7 @@
-"""Why something was said, and changing what it was said from.
+"""Explains why something was said, and changes the memories behind it.
 
-Everything is read through the caller's scope, and every change looks at the memory and at the rights again in the
-transaction that makes it: what a button or a form carries is an id, and an id proves nothing.
+Everything is read through the caller's scope, and every change checks the memory and the rights again in its
+transaction: a button or form only carries an id, and an id proves nothing.
 """
 
 import asyncio
@@ -37,12 +37,12 @@ from sources.discord.links import message_link
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 
-_LOOKS, _LOOK_SECONDS = 20, 0.1  # for a message that is seen a moment before its id is stored
+_LOOKS, _LOOK_SECONDS = 20, 0.1  # tries for a message that was seen just before its id was stored
 _FORGET = commit_point("why.forget")
 _CORRECT = commit_point("why.correct")
 _NARROW = commit_point("why.narrow")
 
-_SHORT, _FULL = 160, 1_500  # characters of a quotation in a list, and of one memory that is shown by itself
+_SHORT, _FULL = 160, 1_500  # characters of a quote in a list, and of a single memory
 _LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
 _NO_ANSWER = gettext_noop("I have not given an answer here that I could explain to you.")
 _NOT_KNOWN = gettext_noop(
@@ -304,7 +304,7 @@ class Why(MemoryService):
         return self._explain(rows, turn, caller)
 
     def _of_message(self, rows: Rows, caller: Caller, external_id: str) -> Explained | None:
-        """About the answer in a message; None while it may be under way."""
+        """The answer in a message; None while it may be in progress."""
         place = caller.place
         said = outbox.said_by_us(rows, place_source(place), external_id)
         if said is not None and said.place == place and not why.is_answer(said):
@@ -338,7 +338,7 @@ class Why(MemoryService):
         return found
 
     def _asking(self, caller: Caller, people: tuple[PersonId, ...]) -> PersonId:
-        """Who takes words back: of several accounts of theirs the one under which they were said."""
+        """Whose words are taken back: of the caller's accounts, the one that said them."""
         own = self.people.selves(caller.person)
         return next((person for person in people if person in own), caller.person)
 
@@ -354,13 +354,13 @@ def _find(rows: Rows, caller: Caller, kind: Kind, identifier: str) -> Memory:
 
 
 def _kept_apart(memory: Memory) -> bool:
-    """Whether one person alone hears of it already."""
+    """Whether only one person can hear it already."""
     return memory.audience == OWNER or memory.audience.startswith("person:")
 
 
 def _held(memory: Memory) -> MemoryRights:
     changes = {"entry": tuple(Change), "message": (Change.FORGET, Change.NARROW)}.get(memory.kind, ())
-    if not memory.said:  # an answer of ours: it is theirs to have forgotten, but not their words
+    if not memory.said:  # an answer of ours: people may have it forgotten, but did not write it
         changes = tuple(each for each in changes if each is Change.FORGET)
     return MemoryRights(memory.people, memory.audience, changes)
 
@@ -384,7 +384,7 @@ def _numbered(memories: Sequence[MemoryRow], start: int, ink: Ink) -> list[str]:
 
 
 def _link(memory: Memory) -> str:
-    """The address of the message that a memory comes from; empty where there is none."""
+    """The URL of the message behind a memory; empty if there is none."""
     place = memory.place
     if place is None:
         return ""

@@ -1,1 +1,1 @@
-"""Who may do what, and what is kept about whom."""
+"""Who may do what, and what is stored about whom."""

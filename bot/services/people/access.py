@@ -1,9 +1,9 @@
-"""Who may talk to the agents: strangers who ask to be let in by a code; people, roles and guilds let in or shut out.
+"""Who may talk to the agents: strangers with pairing codes; people, roles and guilds let in or shut out.
 
-A stranger who writes directly is told a code, once; nothing of what they wrote is looked at or stored, and no model is
-asked. The owner is shown a card that says who asks and from where, and decides by a button. Or they get the code from
-them by another way and enter it, which shows that this account is theirs. What is decided holds until it is taken back,
-also over restarts.
+A stranger who writes directly gets a code, once; the message is neither read nor stored, and no model is asked. The
+owner gets a card that says who asks and from where, and decides by a button; or the owner gets the code from the
+stranger in another way and enters it, which proves whose account it is. A decision lasts until it is withdrawn, also
+across restarts.
 """
 
 import asyncio
@@ -45,11 +45,11 @@ _WITHDRAW = commit_point("admission.withdraw")
 _DECIDE = commit_point("admission.decide")
 
 _SIGNS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
-"""What codes are made of: digits and capital letters that are not mistaken for one another."""
-_LENGTH = 8  # 30**8 codes; only those in charge can try one
-_QUEUE = 100  # strangers who wait to be told a code; more are not told one
+"""The characters of codes: digits and capital letters that cannot be confused."""
+_LENGTH = 8  # 30**8 codes; only people in charge can try one
+_QUEUE = 100  # strangers who wait for their code; more get none
 _REMEMBERED = 1_000
-_SERVERS = 5  # that a card names
+_SERVERS = 5  # on a card
 PAIRING = "pairing"
 _OFFERS = ("let", "block", "ignore")
 _SUBJECT = re.compile(r"discord:(?:(?:role|guild):)?[0-9]{1,20}|bluesky:did:[a-z]+:[A-Za-z0-9._:%-]{1,200}")
@@ -71,12 +71,12 @@ def shown_code(code: str) -> str:
 
 
 def read_code(typed: str) -> str:
-    """A code as it was typed: case, spaces and dashes do not matter."""
+    """A typed code in canonical form: case, spaces and dashes do not matter."""
     return re.sub(r"[\s-]", "", typed).upper()
 
 
 def configured_rules(config: Config) -> dict[str, Rule]:
-    """What the configuration says, by the subjects that commands use; a denial wins."""
+    """The configured rules, by the subjects that commands use; a denial takes precedence."""
     found: dict[str, Rule] = {}
     for rule, people in ((Rule.ALLOW, config.discord.allow), (Rule.DENY, config.discord.deny)):
         found |= {f"discord:{person}": rule for person in people.persons}
@@ -99,7 +99,7 @@ class Whom(Arguments):
 
     @property
     def subject(self) -> str:
-        """The one that was named. Raises UserError."""
+        """The subject that was named. Raises UserError."""
         server = f"discord:guild:{self.server}" if self.server else ""
         named = [each for each in (self.who, self.person, self.role, server) if each]
         if len(named) != 1:
@@ -145,7 +145,7 @@ class RuleRow(Row):
 
 
 class Access:
-    """Lets in and shuts out, for one constellation. `resume` sees to what is to be said."""
+    """Lets in and shuts out, for one constellation. `resume` delivers queued messages."""
 
     titles: ClassVar = {
         "pair": "Manage pairing requests from new people",
@@ -169,12 +169,12 @@ class Access:
         self._knocks: asyncio.Queue[Knock] = asyncio.Queue(_QUEUE)
         self._told: Recent[PersonId, datetime] = Recent(_REMEMBERED)
         self.configured = configured
-        """What the configuration says, by subject: shown beside what was decided since."""
+        """The configured rules by subject, shown beside later decisions."""
         self.rules: dict[str, Rule] = {}
-        """What was decided, by subject, as the store has it; the same object as long as the service runs."""
+        """The decisions by subject, as in the store; the same object for the life of the service."""
 
     async def load(self) -> None:
-        """Read what was decided before, or what an erasure left of it."""
+        """Read the stored decisions, also after an erasure."""
         found = await self.database.read(access.ruled)
         self.rules.clear()
         self.rules |= {each.subject: each.rule for each in found}
@@ -182,13 +182,13 @@ class Access:
     # ------------------------------------------------------------------ strangers
 
     def knocks(self, knock: Knock) -> None:
-        """Somebody who is not let in wrote: tell them how to be, if they were not told already."""
+        """An unknown person wrote: send them a code, unless they got one already."""
         if self._told.get(knock.stranger.id, self._clock()) > self._clock() or self._knocks.full():
             return
         self._knocks.put_nowait(knock)
 
     async def run(self) -> None:
-        """Tell strangers their codes until cancelled."""
+        """Send strangers their codes until canceled."""
         while True:
             knock = await self._knocks.get()
             try:
@@ -213,7 +213,7 @@ class Access:
             self._resume()
 
     def _show_owner(self, tx: Tx, knocking: Knock, now: datetime) -> None:
-        """A card for each who asks, once a day."""
+        """A card for each stranger, once a day."""
         stranger, place = knocking.stranger, self._notices.place
         key = f"{PAIRING}/{stranger.id}/{now:%Y-%m-%d}"
         press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS)
@@ -229,7 +229,7 @@ class Access:
         outbox.add(tx, card, now)
 
     def _close_card(self, tx: Tx, person: str, words: str, now: datetime) -> None:
-        """The card says in one line what was decided last; one that was not sent yet is not sent any more."""
+        """Put the last decision on the card, in one line; an unsent card is withdrawn."""
         for row in outbox.of_prefix(tx, f"{PAIRING}/{person}/"):
             if isinstance(row.detail, outbox.EditDetail) or outbox.withdraw(tx, row.id) or not row.content:
                 continue
@@ -290,7 +290,7 @@ class Access:
         return Notice(text=text, people={"person": person})
 
     async def _decide(self, caller: Caller, person: PersonId, rule: Rule | None, told: str, shown: str) -> None:
-        """The first answer counts. Raises Refused."""
+        """Store a decision; the first answer counts. Raises Refused."""
         now = self._clock()
 
         def work(tx: Tx) -> None:
@@ -412,7 +412,7 @@ def _asked_in(knock: PairingRequest) -> str:
 
 
 def _card(knocking: Knock, source: str) -> str:
-    """Who asks, and where from. Names are somebody else's words: on one line, without marks."""
+    """Who asks, and from where. Names are foreign text: on one line, without markup."""
     stranger, ink = knocking.stranger, Markdown()
     wants = _("**{who}** wants to talk to me.", who=ink.text(stranger.name))
     account = _("Account: {account}", account=_called(stranger.id, source))
@@ -424,7 +424,7 @@ def _card(knocking: Knock, source: str) -> str:
 
 
 def _called(person: str, source: str) -> str:
-    """An account in a place of that source; on Discord as a mention, which wakes nobody."""
+    """A person's name in a place of that source; on Discord a mention without a notification."""
     home, _colon, number = person.partition(":")
     return f"<@{number}>" if home == source == "discord" and number.isdecimal() else person
 

@@ -1,4 +1,4 @@
-"""What was decided by command about accounts of Carina and of people, for all constellations, as it is now."""
+"""The settings by command for accounts of Carina and of people, shared by all constellations, in their current form."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,33 +11,32 @@ from sources.terminal import PERSON
 from texts import language
 
 OF_CONSTELLATION = ("group", "model")
-"""What is decided in one constellation; all else is about the accounts."""
+"""Settings of a single constellation; all others are about accounts."""
 
 
 @dataclass
 class AccountSettings:
-    """What was decided about Carina's accounts: how places are heard, which sources are paused, and who is answered in
-    which language.
+    """Settings of Carina's accounts: channel modes, paused sources, and people's languages.
 
-    That is one for all constellations, and kept in the database of the configured one.
+    All constellations share them; they are stored in the database of the configured one.
     """
 
     database: Database
     selves: Callable[[PersonId], tuple[PersonId, ...]]
     """All accounts of a person."""
     started: str = field(default_factory=language)
-    """The language in which the program was started."""
+    """The language with which the program was started."""
     held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
     modes: dict[str, str] = field(default_factory=dict, init=False)
     """Modes by "discord:<channel, category or guild>"."""
     paused: dict[str, Setting] = field(default_factory=dict, init=False)
-    """Kept as the store has them; whoever takes in what is heard has the same object."""
+    """As in the store; the intake of messages uses the same object."""
     languages: dict[PersonId, str] = field(default_factory=dict, init=False)
     resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
-    """What a source does when it is resumed, to read what was said meanwhile. Of one that is not here that is left."""
+    """Called when a source is resumed, to read what was missed; missing for a source that is not connected."""
 
     async def load(self) -> None:
-        """Read what was decided; to be done before anything is heard, and after somebody was erased."""
+        """Read the settings; call this before accepting any message, and after an erasure."""
         found = await self.database.read(place_settings.settings)
         for kind, subject in [*self.held]:
             self.forget(kind, subject)
@@ -46,11 +45,11 @@ class AccountSettings:
                 self.hold(setting)
 
     def language(self, person: PersonId) -> str:
-        """The language that somebody chose under any of their accounts; empty where they chose none."""
+        """The language that a person chose with any of their accounts; empty without a choice."""
         return next((self.languages[each] for each in self.selves(person) if each in self.languages), "")
 
     def spoken(self, person: PersonId) -> str:
-        """The language that somebody is told things in: the one that they chose, else the owner's."""
+        """The language for messages to a person: their choice, else the owner's."""
         return self.language(person) or self.language(PERSON) or self.started
 
     def hold(self, setting: Setting) -> None:

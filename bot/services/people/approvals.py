@@ -1,4 +1,4 @@
-"""Answering requests: what every door calls (buttons, commands, the terminal, the control socket)."""
+"""Answers to permission requests, from all interfaces (buttons, commands, the terminal, the control socket)."""
 
 import asyncio
 from collections.abc import Callable
@@ -27,12 +27,12 @@ from texts import _
 _ANSWER = commit_point("approval.answer")
 _EXPIRE = commit_point("approval.expire")
 
-_LOOK_SECONDS = 15.0  # between looks for requests whose time is over
+_LOOK_SECONDS = 15.0  # between checks for expired requests
 _OPEN = (Status.WAITING, Status.APPROVED)
 
 
 def approval_terms(config: Config) -> Terms:
-    """Who is in charge and where they are asked, as the configuration says."""
+    """Who is in charge and where they are asked, from the configuration."""
     given, discord = config.approvals, config.discord
     owner = [PERSON]
     chain = [PLACE.id]
@@ -62,7 +62,7 @@ def approval_terms(config: Config) -> Terms:
 
 @dataclass(frozen=True)
 class Approvals:
-    """The requests and grants of one constellation. `resume` sees to what an answer has queued."""
+    """The requests and grants of one constellation. `resume` handles what an answer has queued."""
 
     database: Database
     broker: Broker
@@ -84,10 +84,10 @@ class Approvals:
         return ruling
 
     async def answer_by_code(self, code: str, who: Approver, verdict: Verdict) -> Ruling:
-        """Give an answer to the request whose number is `code`, or ends so and is the only one of theirs that does.
+        """Answer the person's request whose number is `code`, or is the only one that ends in it.
 
-        Whatever leaves a doubt decides nothing: then the words say which wait. They are empty when none does and
-        no code was given.
+        If that is not clear, nothing is decided, and the text lists the open requests. It is empty if there are none
+        and no code was given.
         """
         now = self.clock()
 
@@ -118,7 +118,7 @@ class Approvals:
 
     @reads
     def details(self, rows: Rows, request: int, who: Approver) -> tuple[str, str]:
-        """A request with all its arguments, and how it stands: for those who are asked. Raises UserError."""
+        """A request with all arguments, and its state, for those who are asked. Raises UserError."""
         found = requests.get(rows, RequestId(min(request, LARGEST)))
         if found is None or not requests.may_answer(found, who.identities):
             raise UserError("There is no such request for you to answer.")
@@ -141,7 +141,7 @@ class Approvals:
         return [each for each in found if requests.may_answer(each, who.identities)]
 
     async def expire(self) -> None:
-        """Close the requests whose time is over, once."""
+        """Close expired requests, once."""
         now = self.clock()
         if not await self.database.read(lambda rows: requests.due(rows, now)):
             return
@@ -149,14 +149,14 @@ class Approvals:
         self.resume()
 
     async def watch(self) -> None:
-        """Expire what is due, now and then, until cancelled."""
+        """Close expired requests at intervals until canceled."""
         while True:
             await until_stored("expiry of requests", self.expire)
             await asyncio.sleep(_LOOK_SECONDS)
 
 
 class UsesApprovals:
-    """A service of the constellation whose requests it knows."""
+    """A service that uses its constellation's requests."""
 
     approvals: Approvals
 

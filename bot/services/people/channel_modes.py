@@ -1,4 +1,4 @@
-"""Which messages are answered in each channel, listed and changed where no channel of Discord is at hand."""
+"""Which messages are answered in each channel, listed and changed outside Discord."""
 
 from dataclasses import dataclass
 from typing import Annotated, Literal

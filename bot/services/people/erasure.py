@@ -1,8 +1,8 @@
-"""The job that erases a person everywhere: begun durably, taken up again after a crash, ended with a receipt.
+"""The job that erases a person everywhere: begun durably, resumed after a crash, finished with a receipt.
 
 One erasure runs at a time. In each constellation it is one transaction (`memory.erasure.person`); then the file is
-written anew without freed pages, its log is emptied, and at last every file of the data folder is searched for words of
-the person that were taken before. Those words are in memory only, so a job taken up after a crash may have none.
+rewritten without free pages, its log is emptied, and finally every file of the data folder is searched for words of the
+person that were sampled before. These are only in memory, so a job resumed after a crash may have none.
 """
 
 import asyncio
@@ -36,24 +36,24 @@ _ERASE = commit_point("privacy.erase")
 _IDENTITIES = commit_point("privacy.identities")
 _RECEIPT = commit_point("privacy.receipt")
 
-_LOG_SECONDS = 10.0  # to empty a log that a reader keeps; each try may wait for it as long as a write does
+_LOG_SECONDS = 10.0  # to empty a log that a reader holds; each try may wait for it as long as a write does
 _LOG_PAUSE = 0.1
 
 _log = structlog.get_logger("bot.services.people.erasure")
 
 
 Reloaded: TypeAlias = Callable[[], Awaitable[None]]
-"""Has what is kept in memory read again, when the files do not have it any more."""
+"""Reloads cached data after it was erased from the files."""
 Alone: TypeAlias = Callable[[], AbstractAsyncContextManager[None]]
-"""Keeps other programs from the files, whose logs can be emptied then."""
+"""Keeps other programs away from the files, so that their logs can be emptied."""
 
 
 @dataclass
 class Eraser:
     """Erases people from one data folder.
 
-    `settle` waits until what was heard before is stored; `moved` tells running turns to look again; `erased` is awaited
-    before the receipt, so that nothing is left in memory that stands in the files no more.
+    `settle` waits until earlier messages are stored; `moved` makes running turns look again; `erased` is awaited before
+    the receipt, so that no cache holds what the files no longer have.
     """
 
     constellations: Constellations
@@ -63,9 +63,9 @@ class Eraser:
     moved: Callable[[ConstellationId, Sequence[TurnId]], None]
     erased: Reloaded
     unshow: Callable[[Tx, PersonId, datetime], None]
-    """Queues that what others were shown of the person's words is taken away; in the transaction of the erasure."""
+    """Queues the removal of the person's words from what others were shown, in the erasure's transaction."""
     deliver: Callable[[ConstellationId], None]
-    """Sees to what that has queued in a constellation."""
+    """Delivers what that queued in a constellation."""
     alone: Alone
     _woken: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _waiting: dict[ErasureId, list[asyncio.Future[Erasure]]] = field(default_factory=dict, init=False)
@@ -74,7 +74,7 @@ class Eraser:
 
     @classmethod
     def at_rest(cls, constellations: Constellations, folder: Path, clock: Clock) -> "Eraser":
-        """Of a data folder that no service uses: there nothing is heard, shown, delivered or kept in memory."""
+        """For a data folder that no service uses: nothing is received, shown, delivered or cached there."""
 
         async def nothing() -> None:
             return None
@@ -85,15 +85,15 @@ class Eraser:
         return cls(constellations, folder, clock, nothing, nobody, nothing, nobody, nobody, nullcontext)
 
     async def erase(self, person: PersonId, asked_by: PersonId) -> Erasure:
-        """Erase a person; gives the erasure with its receipt. Who is cancelled while waiting does not stop it.
+        """Erase a person; returns the erasure with its receipt. Canceling the caller does not stop it.
 
-        Raises UserError when it could not be ended; it is then taken up again at the next start.
+        Raises UserError if it could not be finished; the next start resumes it.
         """
         (done,) = await self.erase_all((person,), asked_by)
         return done
 
     async def erase_all(self, people: Sequence[PersonId], asked_by: PersonId) -> list[Erasure]:
-        """The same for every account of one person: all of them are begun, or none is."""
+        """The same for every account of one person: all erasures are begun, or none."""
         beginning = asyncio.create_task(self._begin(people, asked_by), name="begin an erasure")
         self._beginning.add(beginning)
         beginning.add_done_callback(self._beginning.discard)
@@ -103,7 +103,7 @@ class Eraser:
         return [await each for each in done]
 
     async def _begin(self, people: Sequence[PersonId], asked_by: PersonId) -> list[asyncio.Future[Erasure]]:
-        """Write them down and wake the worker; gives what is settled when each is done."""
+        """Record the erasures and wake the worker; returns a future for each."""
         registry, now = self.constellations.registry, self.clock()
 
         def work(tx: Tx) -> list[Erasure]:
@@ -118,9 +118,9 @@ class Eraser:
         return found
 
     async def take_up(self) -> None:
-        """Do every erasure that was begun and is not done. What fails is logged and stays begun."""
+        """Carry out every unfinished erasure. A failed one is logged and stays unfinished."""
         for erasure in await self.constellations.registry.read(privacy.open_erasures):
-            # Whatever goes wrong stays with this erasure: neither the others nor the service end by it.
+            # A failure affects only this erasure: neither the others nor the service.
             async with self.alone():
                 (done,) = await asyncio.gather(self._perform(erasure), return_exceptions=True)
             if isinstance(done, BaseException):
@@ -147,12 +147,12 @@ class Eraser:
                 continue
             if isinstance(result, UserError):
                 waiting.set_exception(result)
-                waiting.exception()  # whoever waited may be gone
+                waiting.exception()  # the caller may be gone
             else:
                 waiting.set_result(result)
 
     async def _perform(self, erasure: Erasure) -> Erasure:
-        await asyncio.to_thread(erasure_ledger.note, self.folder, erasure.entry)  # for backups that are put back later
+        await asyncio.to_thread(erasure_ledger.note, self.folder, erasure.entry)  # for backups that are restored later
         await self.settle()
         person, registry = erasure.person, self.constellations.registry
         constellations = self.constellations.all()
@@ -186,7 +186,7 @@ class Eraser:
         return list(dict.fromkeys(found))
 
     async def _telling(self, constellations: Iterable[Constellation], words: list[str]) -> list[str]:
-        """Without the words that stand in files of ours whoever spoke there, or in what agents begin with."""
+        """Without words that are in our files anyway, or in agents' initial texts."""
         begun = await asyncio.to_thread(beginning_texts)
         others = [word for word in words if word.casefold() not in begun]
         found = await self.constellations.registry.read(lambda rows: byte_search.telling(rows, others))
@@ -229,7 +229,7 @@ class Eraser:
         return {"name": "accounts", "file": registry.path.name, "before": before, "after": after, "answers": 0}
 
     async def _described(self, left: byte_search.Left, words: Sequence[str]) -> dict[str, Any]:
-        """A file with words in it; of a constellation in use also the tables, as rows of others may say the same."""
+        """A file that still has words; for an open constellation with the tables, since others may have said them."""
         found: dict[str, Any] = asdict(left)
         for constellation in self.constellations.all():
             if not left.copy and (self.folder / left.file) == constellation.path:

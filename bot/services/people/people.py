@@ -1,7 +1,7 @@
-"""People: one with several accounts, who talked to agents and how they are, and what is known of whom.
+"""People: linked accounts, who talked to agents and how they are, and what is known about whom.
 
-A link says who somebody is. What they may do hangs on the account still: nobody becomes the owner, an admin or approved
-by it. The owner's ids are linked by configuration. Links are made by codes that are said on both sides.
+A link says who a person is. Rights still belong to the account: nobody becomes owner, admin or approved by a link. The
+owner's ids are linked by configuration. Other links are made by codes that both accounts enter.
 """
 
 from collections import defaultdict, deque
@@ -42,7 +42,7 @@ _SAY = commit_point("identities.say")
 _UNLINK = commit_point("identities.unlink")
 _PART = commit_point("identities.part")
 
-_WRONG = 5  # codes that somebody may get wrong in `_WINDOW`
+_WRONG = 5  # wrong codes that a person may enter within `_WINDOW`
 _WINDOW = timedelta(minutes=10)
 _REMEMBERED = 1_000
 
@@ -69,9 +69,9 @@ class AccountList(Listing[AccountRow]):
 
 @dataclass
 class Accounts:
-    """Links and unlinks accounts. `people.links` is kept as the store has it.
+    """Links and unlinks accounts. `people.links` always equals the store.
 
-    `settle` waits until what was heard before is stored; `moved` tells running turns to look again.
+    `settle` waits until earlier messages are stored; `moved` makes running turns look again.
     """
 
     titles: ClassVar = {"link": "Link your accounts on different platforms"}
@@ -85,7 +85,7 @@ class Accounts:
     _wrong: dict[PersonId, deque[datetime]] = field(default_factory=lambda: defaultdict(deque), init=False)
 
     async def load(self) -> None:
-        """Read what is linked; to be done before anything is heard, and after an erasure."""
+        """Read the links; call this before accepting any message, and after an erasure."""
         found = await self.constellations.registry.read(identities.links)
         self.people.links.clear()
         self.people.links.update(found)
@@ -166,7 +166,7 @@ class Accounts:
         return Notice(text=text, people={"person": person})
 
     async def narrow(self) -> None:
-        """Let what waits and runs use nothing together that is not one person's now; also after a death in between."""
+        """After an unlink, stop running and waiting work from combining accounts of different people."""
         for each in self.constellations.all():
             async with self.constellations.use(each.id) as database:
                 await self.narrow_here(each.id, database)
@@ -287,7 +287,7 @@ class KnownPeople:
 _SAY = commit_point("state.say")
 
 NOTHING = "none"
-"""Said instead of a state, it takes back what was said."""
+"""Entered as a state, it clears the last one."""
 
 
 _State = Annotated[
@@ -320,7 +320,7 @@ class States(MemoryService):
         return sorted({said for said in found if said}, key=str.casefold)
 
     async def _seen(self, person: PersonId, scope: Scope) -> str:
-        """What somebody said last of how they are, as far as that is known here."""
+        """A person's latest state, as far as it is known here."""
         people = self.people.selves(person)
         found = await self.database.read(lambda rows: states.of(rows, people, scope, self.clock()))
         known = ", ".join(await self._known())
@@ -328,7 +328,7 @@ class States(MemoryService):
         return _("{now} Groups respond to these states: {known}.", now=now, known=known) if known else now
 
     async def _say(self, person: PersonId, scope: Scope, word: str) -> str:
-        """Take a state for what holds where this scope hears it, until another is said or `none`."""
+        """Store a state for the audience of this scope, until another one or `none` is entered."""
         state = one_line(word, states.LONGEST + 1)
         if len(state) > states.LONGEST:
             raise UserError("Use a few words, at most {LONGEST} characters.", LONGEST=states.LONGEST)

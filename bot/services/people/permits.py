@@ -1,4 +1,4 @@
-"""What agents ask to do and may do: requests answered, lasting permissions given and ended, the record read."""
+"""Requests and permissions of agents: answered, granted, revoked, and the log of them."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -208,7 +208,7 @@ class Record(Listing[RecordRow]):
 
 @dataclass(frozen=True)
 class Permits(UsesApprovals):
-    """The requests and lasting permissions of one constellation; `tools` are those of an agent."""
+    """The requests and lasting permissions of one constellation; `tools` returns an agent's tools."""
 
     titles: ClassVar = {"permits": "Manage agents' permissions"}
 
@@ -325,7 +325,7 @@ class Permits(UsesApprovals):
         number = await self._request(caller, request)
         ruling = await self.approvals.answer(number, caller.approver, verdict)
         if not ruling.counted:
-            # Whom it does not ask is not told whether there is one.
+            # A person who is not asked does not learn whether there is one.
             asked = ruling.request is not None and may_answer(ruling.request, caller.approver.identities)
             raise UserError(ruling.words if asked else _("There is no such request for you to answer."))
         return Answered(id=str(number), text=ruling.words)
@@ -342,7 +342,7 @@ class Permits(UsesApprovals):
         return Kind.TOOL, policy.subject(tool.name, tool.caution), pattern
 
     def _having(self, agent: Agent, tool: str, pattern: dict[str, Any]) -> Tool:
-        """The agent's tool of that name, which takes these arguments. Raises UserError."""
+        """The agent's tool of that name, if it accepts these arguments. Raises UserError."""
         known = self.tools(agent).tools
         if tool not in known:
             there = ", ".join(sorted(known))
@@ -367,7 +367,7 @@ def _number(rows: Rows, table: str, which: str, caller: Caller) -> int:
 
 
 def _subject(rows: Rows, subject: str) -> str:
-    """What a request or grant is about; a block by the name of whose it is, who need not be who asks, not by the id."""
+    """What a request or grant is about; a block with its owner's name, not the id."""
     of, slash, label = subject.partition("/")
     names = {each.id: each.name for each in agents.every_agent(rows)} | {CONSTELLATION_OWNER: "everybody"}
     name = names.get(AgentId(of)) if slash else None

@@ -1,8 +1,8 @@
-"""How places are heard, who answers there by which model, and which sources are paused: decided by command while the
-service runs. So is the language in which somebody is answered.
+"""Settings of places by command while the service runs: channel modes, routing, models and paused sources; and the
+language for a person.
 
-A decision is a row, so it lasts; it wins over what the configuration says about the same place, and the narrower place
-wins over the wider one, whoever said it. The mappings here are read by sources and router as they are at that moment.
+A setting is a row, so it lasts; it overrides the configuration for the same place, and a narrower place overrides a
+wider one, whichever it comes from. Sources and router always read the current mappings.
 """
 
 from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ _log = structlog.get_logger("bot.services.people.places")
 
 @dataclass(frozen=True)
 class _Origin:
-    """What holds in a place, at which of its levels that was said, and the decision where it was one."""
+    """The value for a place, the level of the place that it comes from, and the setting if there is one."""
 
     value: str
     at: str = ""
@@ -137,7 +137,7 @@ class PlaceSetting(Result):
 
 @dataclass(frozen=True)
 class Configured:
-    """How places are heard where no command decided otherwise."""
+    """The configured modes of places without a setting by command."""
 
     modes: Mapping[str, str] = field(default_factory=dict)
     default: str = "mention"
@@ -145,8 +145,8 @@ class Configured:
 
 @dataclass
 class Places:
-    """The decisions of one constellation and those about the accounts. `resume` sees to what waits, everywhere;
-    `sources` are those that can be paused."""
+    """The settings of one constellation and of the accounts. `resume` handles waiting work everywhere; `sources` can be
+    paused."""
 
     titles: ClassVar = {
         "mode": "Show or change which messages I respond to",
@@ -162,11 +162,11 @@ class Places:
     accounts: AccountSettings
     configured: Configured = field(default_factory=Configured)
     models: tuple[str, ...] = (OFFLINE,)
-    """Those that are configured, that of most agents first."""
+    """The configured models, starting with the one of most agents."""
     _held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
-        """Read what was decided; to be done before anything is heard."""
+        """Read the settings; call this before accepting any message."""
         self._held.clear()
         self.answering.decided.clear()
         for setting in await self.database.read(place_settings.settings):
@@ -174,11 +174,11 @@ class Places:
                 self._hold(setting)
 
     def deaf(self, source: str) -> bool:
-        """Whether nothing of a source is heard or answered."""
+        """Whether a source is paused: nothing is stored or answered."""
         return source in self.accounts.paused
 
     def state(self, source: str) -> str:
-        """Words on a source that is paused; empty when it is not."""
+        """A remark about a paused source; empty if it is not paused."""
         return _("paused; `source resume` ends that") if source in self.accounts.paused else ""
 
     # ------------------------------------------------------------------ decisions
@@ -197,7 +197,7 @@ class Places:
         return self._shown(done, words, found, where)
 
     def mode_of(self, chain: tuple[str, ...]) -> _Origin:
-        """What holds where these names, narrowest first, are those of a place."""
+        """The mode of a place with these names, narrowest first."""
         return self._origin("mode", chain, self.configured.modes, self.configured.default)
 
     async def set_mode(self, subject: str, mode: str, who: Approver) -> str:
@@ -270,7 +270,7 @@ class Places:
         return _(words, language=_LANGUAGES[spoken()])
 
     async def bind(self, subject: str, group: str | None, who: Approver) -> str:
-        """Let a group answer in a place; None leaves it to the configuration again. Raises UserError."""
+        """Set the group of a place; None returns to the configuration. Raises UserError."""
         if group is None:
             return await self._decide("group", subject, None, who)
         return await self._decide("group", subject, find(await self.groups(), group, NO_GROUP).id, who)
@@ -333,7 +333,7 @@ class Places:
 
     @writes(_DECIDE, durable=True)
     def _enabled(self, tx: Tx, name: str, enabled: bool) -> bool:
-        """Pause or resume a data source; whether there is one of that name. Raises UserError where it is so already."""
+        """Pause or resume a data source; whether one has that name. Raises UserError if nothing would change."""
         now = self.clock()
         source = data_sources.named(tx, name)
         if source is None:
@@ -362,7 +362,7 @@ class Places:
         return source
 
     def _origin(self, kind: Kind, chain: tuple[str, ...], configured: Mapping[str, str], default: str) -> _Origin:
-        """What holds in a place named by these subjects, narrowest first, and who said so."""
+        """The value for a place with these names, narrowest first, and its origin."""
         for subject in chain:
             setting = (self._held if kind in OF_CONSTELLATION else self.accounts.held).get((kind, subject))
             if setting is not None:
@@ -425,7 +425,7 @@ def _where(caller: Caller, channel: Location | None) -> Location:
 
 
 def _level(where: Location, reach: Reach) -> str:
-    """The name of the channel, of what is around it, or of its server. Raises UserError."""
+    """The name of the channel, of what contains it, or of its server. Raises UserError."""
     if reach == "server" and where.guild:
         return where.guild
     if reach == "channel":
@@ -448,7 +448,7 @@ def _source_row(source: str, paused: Setting | None) -> SourceRow:
 
 
 def _models(config: Config) -> tuple[str, ...]:
-    """Every model that the configuration names for answers."""
+    """Every model that the configuration uses for answers."""
     members = (member.model for group in config.groups for member in group.members)
     named = (*config.model.fallback, *(agent.model for agent in config.agents), *members, config.budgets.cheaper_model)
     return tuple(dict.fromkeys(filter(None, (config.model.default, *named, OFFLINE))))

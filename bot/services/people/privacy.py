@@ -1,7 +1,7 @@
-"""What every chatter may have done with what is kept about them: seen, exported, paused, erased.
+"""What people can do with the data about them: see, export, pause, erase.
 
-Each for themselves; the owner for anybody. `Choices` says whose words are withheld: nothing they say is stored or
-answered until they resume, in any constellation.
+Everybody for themselves; the owner for anybody. `Choices` knows whose messages are withheld: nothing they say is stored
+or answered until they resume, in any constellation.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ _SURE = gettext_noop(
 )
 _SEES = Options(default=True)
 _EXPORTS = Options(changes=True, seconds=300.0, suffix="json")
-"""It is logged, and the owner's way to the direct messages of others: never by a link, or a token that only looks."""
+"""It is logged, since the owner can export others' direct messages: never by a link, or with a read-only token."""
 _ERASES = Options(changes=True, asks=True, seconds=None)
 _log = structlog.get_logger("bot.services.people.privacy")
 _Person = Annotated[
@@ -57,22 +57,22 @@ _SOURCES = ("discord", "bluesky", "terminal", "api")
 
 
 class Choices:
-    """What people chose, in memory as in global.db."""
+    """People's choices, cached from global.db."""
 
     def __init__(
         self, constellations: Constellations, clock: Clock, selves: Callable[[PersonId], tuple[PersonId, ...]]
     ) -> None:
-        """`selves` gives every account of a person: what they chose under one of them holds for all."""
+        """`selves` returns every account of a person: a choice with one of them applies to all."""
         self._constellations = constellations
         self._registry = constellations.registry
         self._clock = clock
         self._held: dict[PersonId, tuple[Choice, str]] = {}
         self._ended: dict[PersonId, list[tuple[str, str]]] = {}
         self.selves = selves
-        """Every account of a person: what they chose under one of them holds for all."""
+        """Every account of a person: a choice with one of them applies to all."""
 
     async def load(self) -> None:
-        """Read what was chosen before; to be done before anything is heard."""
+        """Read the choices; call this before accepting any message."""
         self._held, self._ended = await self._registry.read(lambda rows: (privacy.choices(rows), privacy.ended(rows)))
 
     def withheld(self, person: PersonId | None) -> bool:
@@ -80,7 +80,7 @@ class Choices:
         return person is not None and bool(self._held) and self.of(person) is not None
 
     def withheld_at(self, person: PersonId | None, said: datetime) -> bool:
-        """The same, or that it was so when they said it: a platform's history may still have that."""
+        """The same, or whether it was so when they said it: a platform's history may still have the message."""
         if person is None or not self._ended:
             return self.withheld(person)
         at = to_text(said)
@@ -92,7 +92,7 @@ class Choices:
         return next((each for each in found if each[0] is Choice.OPTED_OUT), found[0] if found else None)
 
     async def choose(self, person: PersonId, choice: Choice | None) -> None:
-        """Make a choice for all accounts of a person, durably; None ends it. It stays with each that is unlinked."""
+        """Store a choice durably for all accounts of a person; None ends it. An account that is unlinked keeps it."""
         now, people = self._clock(), self.selves(person)
 
         def work(tx: Tx) -> dict[PersonId, list[tuple[str, str]]]:
@@ -114,7 +114,7 @@ class Choices:
                 await self.follow(database)
 
     async def follow(self, database: Database) -> None:
-        """Let a constellation know whose words are not shown to others."""
+        """Copy to a constellation whose words are not shown to others."""
         chosen = {person: since for person, (_, since) in self._held.items()}
         if await database.read(unshown.chosen) != chosen:
             await database.write(_FOLLOW, lambda tx: unshown.choices(tx, chosen))
@@ -122,7 +122,7 @@ class Choices:
 
 @dataclass(frozen=True)
 class Privacy:
-    """What everybody may have done with what is kept of them, and the owner with anybody's."""
+    """The privacy operations: for everybody their own data, for the owner anybody's."""
 
     titles: ClassVar = {"privacy": "Show, export, pause or erase the data kept about you"}
 
@@ -193,7 +193,7 @@ class Privacy:
         return first.model_copy(update={"others": tuple(others)})
 
     def words_withheld(self, person: PersonId) -> str:
-        """What is told to somebody who talks while nothing of theirs is heard; empty when it is heard."""
+        """What a person is told who writes while opted out; empty for all others."""
         if not self.choices.withheld(person):
             return ""
         return _(WITHHELD, command="`carina privacy resume`")
@@ -247,7 +247,7 @@ class Privacy:
 
 
 def named(person: str) -> PersonId:
-    """A person as the command line names them. Raises UserError."""
+    """Parse a person's id on the command line. Raises UserError."""
     source, _colon, identifier = person.partition(":")
     if source not in _SOURCES or not identifier or person.split() != [person]:
         raise UserError("{person} is not a person. Name one like discord:1234 or terminal:owner.", person=repr(person))
@@ -264,7 +264,7 @@ class Community:
     privacy: Privacy
 
     async def load(self) -> None:
-        """Read what was chosen and linked before; to be done before anything is heard."""
+        """Read choices and links; call this before accepting any message."""
         await self.accounts.load()
         await self.privacy.choices.load()
 
@@ -273,6 +273,6 @@ class Community:
         return self.accounts, self.privacy
 
     async def follow(self, constellation: ConstellationId, database: Database) -> None:
-        """Let a constellation that is opened know what was chosen and unlinked while it was not."""
+        """Apply to an opened constellation what was chosen and unlinked while it was closed."""
         await self.privacy.choices.follow(database)
         await self.accounts.narrow_here(constellation, database)

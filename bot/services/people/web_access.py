@@ -1,4 +1,4 @@
-"""Who gets into the dashboard and the API: sign-in links, sessions of browsers, tokens of programs."""
+"""Access to the dashboard and the API: sign-in links, browser sessions, tokens of programs."""
 
 import functools
 import hashlib
@@ -107,20 +107,20 @@ class KeyRow(Row):
 class WebAccess:
     """The keys of one data folder.
 
-    `address` is where the dashboard answers, empty where it does not; `public_url` where everybody does.
+    `address` is the dashboard's URL, empty if it is off; `public_url` the one that everybody can reach.
     """
 
     titles: ClassVar = {"dashboard": "Open the dashboard and see who is signed in", "token": "Manage API tokens"}
 
     constellations: Constellations
     home: Database
-    """Of the constellation that the dashboard and the API are about."""
+    """The database of the constellation that the dashboard and the API show."""
     people: People
     clock: Clock
     address: Callable[[], str]
     public_url: str
     spoken: Callable[[PersonId], str]
-    """The language that somebody chose; empty where they chose none, and that of their browser is spoken."""
+    """The language that a person chose; empty without a choice, so that the browser's is used."""
 
     @property
     def registry(self) -> Database:
@@ -146,7 +146,7 @@ class WebAccess:
         return await self._link(None if self._is_owner(caller.person) else caller.person)
 
     async def _link(self, person: PersonId | None) -> SignInLink:
-        """To the page of somebody; None is the owner, who sees the dashboard. Raises UserError."""
+        """A link to a person's page; None is the owner, who gets the dashboard. Raises UserError."""
         if not (address := self.address()):
             raise UserError("The dashboard is off or could not start. `carina status` says why.")
         scope = KeyScope.ADMIN if person is None else KeyScope.OWN
@@ -154,7 +154,7 @@ class WebAccess:
         return SignInLink(url=f"{address}/login?code={code}", person=person or "")
 
     async def _called(self, said: str) -> PersonId:
-        """Who is meant: the id, or the only one who ever spoke under that name. Raises UserError."""
+        """The person with that id, or the only one who ever spoke under that name. Raises UserError."""
         if ":" in said:
             found = {named(said)}
         else:
@@ -175,11 +175,11 @@ class WebAccess:
         return person
 
     def _is_owner(self, person: PersonId) -> bool:
-        """By configuration alone: an account that is linked to the owner's has not all their rights."""
+        """By configuration only: an account linked to the owner's does not have all the owner's rights."""
         return person in self.people.owner
 
     async def first_link(self) -> str:
-        """The address of a fresh sign-in link where there is no key at all yet; else empty."""
+        """The URL of a new sign-in link if no key exists at all; else empty."""
         if await self.registry.read(web_keys.any_made):
             return ""
         return (await self._link(None)).url
@@ -234,23 +234,23 @@ class WebAccess:
     # ------------------------------------------------------------------ for the server
 
     async def sign_in(self, code: str, browser: str) -> str | None:
-        """Use a code up for a new session; its secret, or None where the code opens nothing."""
+        """Use up a code for a new session; returns its secret, or None if the code is invalid."""
         now = self.clock()
         if await self.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now)) is None:
             return None  # a wrong code costs no write
         return await self.registry.write(_ADD, lambda tx: web_keys.exchange(tx, code, browser, now), durable=True)
 
     async def sign_in_as(self, person: PersonId, browser: str, *, known: bool) -> str | None:
-        """A new session of somebody whose account is proven: the owner's opens everything, that of others their page.
+        """A new session for a person whose account is proven: the owner's opens everything, others' their own page.
 
-        None for those who are not known.
+        None for unknown people.
         """
         if self._is_owner(person):
             return await self._add(NewKey(Kind.SESSION, KeyScope.ADMIN, browser))
         return await self._add(NewKey(Kind.SESSION, KeyScope.OWN, browser, person)) if known else None
 
     async def holder(self, kind: Kind, secret: str) -> WebKey | None:
-        """The key with that secret; that it is used is noted once an hour."""
+        """The key with that secret; its use is recorded once an hour."""
         now = self.clock()
         found = await self.registry.read(lambda rows: web_keys.find(rows, kind, secret, now))
         if found is not None and not web_keys.is_noted(found, now):
@@ -279,7 +279,7 @@ _HELD, _MOST_HELD = timedelta(minutes=10), 100
 
 @dataclass(frozen=True)
 class OnceRequest:
-    """One of them: who asks, by the id of their token or session, under what key, for what."""
+    """A request to be done once: who asks (token or session), its key, and its content."""
 
     key: str
     given: bytes
@@ -303,7 +303,7 @@ class OnceRequests:
         self._held: Recent[OnceRequest, Answered] = Recent(_MOST_HELD)
 
     async def begin(self, request: OnceRequest) -> Known | Answered:
-        """How it stands; what is new is under way from now on."""
+        """The request's state; a new request is in progress from now on."""
         now = self._clock()
         work = functools.partial(
             web_keys.begin_request, key=request.key, given=request.given, request=request.asks, now=now
@@ -313,7 +313,7 @@ class OnceRequests:
         return held if known is Known.DONE and held is not None and now - held.at < _HELD else known
 
     async def end(self, request: OnceRequest, answer: tuple[int, bytes] | None) -> None:
-        """It was answered so; None: nothing was done, and it can be sent again."""
+        """Store the request's answer; None: nothing was done, and it can be sent again."""
         done, now = answer is not None, self._clock()
         work = functools.partial(web_keys.end_request, key=request.key, given=request.given, done=done)
         await self._registry.write(_END, work, durable=True)

@@ -1,4 +1,4 @@
-"""Backups for people: making and listing them; the daily job. Putting one back needs the service to be stopped."""
+"""Backups for people: create and list them; the daily job. A restore requires the service to be stopped."""
 
 import asyncio
 from contextlib import nullcontext
@@ -65,7 +65,7 @@ class Backups:
     clock: Clock
     keep: int
     _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)
-    """Held while one is made: what is unfinished then is deleted."""
+    """Held while one is created: unfinished ones are deleted then."""
 
     def add(self, kinds: Kinds) -> None:
         kinds.add(Working(BACKUP, self.daily))

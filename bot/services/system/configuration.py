@@ -1,6 +1,6 @@
-"""The agents and groups of the configuration's file beside those of the database: what differs, and applying the file.
+"""Compares agents and groups of the configuration file with the database, and applies the file.
 
-A start creates what the database does not know and leaves the rest, so a table that was changed later is applied here.
+A start creates what the database does not know and leaves the rest, so later changes of a table are applied here.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,7 @@ _APPLY = commit_point("config.apply")
 
 @dataclass(frozen=True)
 class ConfigurationFile:
-    """The file as it is now, not as it was when the service started."""
+    """The file in its current form, not as of the start of the service."""
 
     titles: ClassVar = {"config": "Compare carina.toml with the database, and apply it"}
 
@@ -70,7 +70,7 @@ class ConfigurationFile:
         return [*await self.agents.differences(file.agents), *await self.groups.differences(file.groups)]
 
     def _read(self) -> Exchange:
-        """Raises UserError for a file that is there and cannot be used."""
+        """Read the file. Raises UserError if it exists but cannot be used."""
         try:
             text = self.path.read_text("utf-8") if self.path.exists() else ""
             return read_exchange(text, self.path.name, needed=False)
@@ -80,7 +80,7 @@ class ConfigurationFile:
 
 _LONG = 200
 _ELSEWHERE = frozenset({"agents", "groups", "mcp"})
-"""Sections that have pages and commands of their own."""
+"""Sections with pages and commands of their own."""
 
 
 class SettingRow(Row):

@@ -1,4 +1,4 @@
-"""Data sources for people: feeds, calendars and folders that agents are told of."""
+"""Data sources for people: feeds, calendars and folders whose news agents get."""
 
 import re
 from collections.abc import Sequence
@@ -92,7 +92,7 @@ class SourceInfo(Row):
 
 @dataclass(frozen=True)
 class SourceSettings(Announcing):
-    """Feeds, calendars and folders; front ends such as Discord are in `bot.services.people.places`."""
+    """Feeds, calendars and folders; for front ends such as Discord see `bot.services.people.places`."""
 
     titles: ClassVar = {"source": "Manage sources: where agents listen, and what they are told of"}
 
@@ -153,7 +153,7 @@ class SourceSettings(Announcing):
         return _("Removed {name}.", name=found.name)
 
     async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
-        """What kind of source it is and where. Raises CallError, UserError."""
+        """The kind and address of a source. Raises CallError, UserError."""
         if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
             raise CallError("Choose one thing to follow: a feed, a calendar or a folder.")
         if arguments.folder is not None:
@@ -172,7 +172,7 @@ class SourceSettings(Announcing):
 def open_data_sources(
     approvals: Approvals, schedule: Schedule, side: OwnersSide, private_hosts: Sequence[str]
 ) -> SourceSettings:
-    """Have sources looked at by the schedule, and their news told where the owner is told things."""
+    """Let the schedule check sources, and report failures to the owner."""
     terms = approvals.broker.terms
     owners = terms.people.owner
     owner: PersonId = next((each for each in owners if terms.private(each) == side.place), owners[0])

@@ -1,4 +1,4 @@
-"""A constellation to try things on: two agents and a month of talk that never happened, written into a fresh folder."""
+"""A demo constellation: two agents and a month of invented conversations, written into an empty folder."""
 
 import random
 import tomllib
@@ -159,7 +159,7 @@ def _say(writing: _Writing, number: int, told: Mapping[str, Any]) -> None:
 
 
 def _work(writing: _Writing, turn: Turn, agent: Agent, tools: list[str]) -> datetime:
-    """Model calls with tool calls between them; when the last one was over."""
+    """Model calls with tool calls in between; returns the end of the last one."""
     tx, dice, at = writing.tx, writing.dice, turn.started_at
     size = dice.randint(2_600, 4_800)
     for tool in (*tools, ""):
@@ -206,7 +206,7 @@ def _remember(tx: Tx, turn: Turn, agent: Agent, told: Mapping[str, Any], at: dat
 
 
 def _know(writing: _Writing, known: list[dict[str, Any]]) -> None:
-    """The graph, read out of stored entries as a run of the night would."""
+    """Add the graph, read out of stored entries as a nightly run would."""
     tx, agent, at = writing.tx, writing.agent("Carina"), writing.now - timedelta(hours=8)
     run = begin_run(tx, at, "done", ())
     origin = Origin(Scope(OWNER), Trust.OWNER, PERSON)
@@ -220,7 +220,7 @@ def _know(writing: _Writing, known: list[dict[str, Any]]) -> None:
 
 
 def _ask(writing: _Writing, asked: Mapping[str, str]) -> None:
-    """A request that waits, in a turn that waits with it."""
+    """A waiting request, in a turn that waits for it."""
     tx, agent = writing.tx, writing.agent(asked["agent"])
     group = writing.group("Workshop" if agent.name == "Anchor" else "Home")
     at = writing.now - timedelta(minutes=writing.dice.randint(12, 50))
@@ -240,7 +240,7 @@ def _ask(writing: _Writing, asked: Mapping[str, str]) -> None:
 
 
 def _dream(writing: _Writing, told: Mapping[str, Any]) -> None:
-    """A turn of the night, with what it said."""
+    """A nightly turn, with its answer."""
     tx, agent, group = writing.tx, writing.agent("Carina"), writing.group("Nightwatch")
     night = (writing.now - timedelta(days=told["ago"])).replace(hour=3, minute=writing.dice.randint(0, 59))
     at = night if night < writing.now else writing.now - timedelta(minutes=writing.dice.randint(40, 80))
@@ -251,7 +251,7 @@ def _dream(writing: _Writing, told: Mapping[str, Any]) -> None:
 
 
 def _keep_up(writing: _Writing, ago: int) -> None:
-    """What summaries and the like cost on a day."""
+    """The daily costs of summaries and the like."""
     dice, at = writing.dice, writing.now - timedelta(days=ago, minutes=90)
     for name in ("Carina", "Anchor"):
         for _call in range(dice.randint(2, 9)):

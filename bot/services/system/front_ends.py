@@ -1,4 +1,4 @@
-"""What front ends share with the services: how each of them is doing, and what it stored for itself."""
+"""What front ends share with the services: their status, and their stored state."""
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +38,7 @@ _log = structlog.get_logger("bot.services.system.front_ends")
 
 
 class Gaps:
-    """The gaps of one source's places in one constellation; `settle` waits until what was heard is stored."""
+    """The gaps of one source's places in one constellation; `settle` waits until received messages are stored."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Gaps:
         self._settle = settle
 
     async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
-        """Remember what is still to be read; returns when that is durable, however long the database refuses."""
+        """Record what is still to be read; returns when that is durable, however long the database refuses."""
         now = self._clock()
         first = now if at_once else now + gaps.FIRST_WAIT
         if not spans:
@@ -71,29 +71,29 @@ class Gaps:
         return await self._database.read(lambda rows: gaps.due(rows, self._source, now, _AT_ONCE))
 
     async def wait(self) -> float | None:
-        """Seconds until one is to be read; None while there is none."""
+        """Seconds until the next gap is due; None if there is none."""
         found = await self._database.read(lambda rows: gaps.next_try(rows, self._source))
         return None if found is None else max((found - self._clock()).total_seconds(), 0)
 
     async def failed(self, span: Span, reason: str) -> None:
-        """It could not be read this time either."""
+        """Reading the span failed again."""
         now = self._clock()
         await self._database.write(_TRY, lambda tx: gaps.failed(tx, span, reason, now))
 
     async def fill(self, span: Span) -> None:
-        """It was read; noted when what was heard is stored, else it is read once more."""
+        """The span was read; recorded once received messages are stored, else it is read again."""
         await self._settle()
         await self._database.write(_FILL, lambda tx: gaps.fill(tx, span))
 
     async def close(self, span: Span, reason: str) -> None:
-        """It cannot be read for good: that is logged once, and shown for a while."""
+        """The span can never be read: this is logged once, and shown for a while."""
         now = self._clock()
         new = await self._database.write(_CLOSE, lambda tx: gaps.close(tx, span, reason, now), durable=True)
         if new:
             _log.warning("gap_closed", place=span.place, reason=reason)
 
     async def never_wrote(self, persons: Iterable[PersonId]) -> dict[PersonId, datetime | None]:
-        """Those of whose direct messages none was ever heard, and since when they are let in."""
+        """The persons whose direct messages were never heard, and since when they are let in."""
 
         def read(rows: Rows) -> dict[PersonId, datetime | None]:
             since = {each.subject: each.at for each in access.ruled(rows) if each.rule is access.Rule.ALLOW}
@@ -104,7 +104,7 @@ class Gaps:
 
 @dataclass(frozen=True)
 class Addressee:
-    """Who is talked to: the name as it is written, and the group that answers."""
+    """Who is addressed: the name as written, and the group that answers."""
 
     name: str
     group: GroupId
@@ -112,7 +112,7 @@ class Addressee:
 
 @dataclass(frozen=True)
 class Talking(UsesApprovals):
-    """In one constellation; `receive` takes what is said as if it had been heard."""
+    """Direct messages to agents in one constellation; `receive` accepts them like any other."""
 
     approvals: Approvals
     places: Places
@@ -120,7 +120,7 @@ class Talking(UsesApprovals):
 
     @reads
     def agent(self, rows: Rows, name: str, place: Place) -> Addressee:
-        """An agent by name, in the group that answers in the place if it is in it, else in its first one.
+        """An agent by name, in the place's group if it is in it, else in its first group.
 
         Raises UserError.
         """
@@ -144,7 +144,7 @@ class Talking(UsesApprovals):
         return Addressee(found.name, found.id)
 
     def say(self, notification: Notification, to: Addressee) -> None:
-        """Have somebody's words answered by who is named. Its text begins with that name, as if it were written."""
+        """Let the addressee answer a person's message, whose text begins with that name as if it were typed."""
         self.receive(replace(notification, text=f"{to.name}: {notification.text}", to=to.group))
 
 
@@ -154,19 +154,19 @@ def _speaks(group: Group, agent: AgentId) -> bool:
 
 @dataclass(frozen=True)
 class FrontEndStates:
-    """How the front ends of the service are doing; each adds its own when it is connected."""
+    """The status of the service's front ends; each adds its own when it is connected."""
 
     words: dict[str, Callable[[], str]] = field(default_factory=dict)
-    """For a person, by the name of each."""
+    """For people, by name."""
     ready: dict[str, Callable[[], bool]] = field(default_factory=dict)
-    """Whether people are heard there."""
+    """Whether messages are received there."""
     beside: dict[str, Callable[[], bool]] = field(default_factory=dict)
-    """Whether what else runs does its work, without which people are heard."""
+    """Whether other parts of it work, without which messages are still received."""
 
 
 @dataclass(frozen=True)
 class FrontEnds:
-    """What front ends ask of one constellation, and what they stored of all."""
+    """What front ends need from one constellation, and the stored state of all."""
 
     here: ConstellationId
     database: Database
@@ -175,14 +175,14 @@ class FrontEnds:
     typing: TypingPeople
     connected: FrontEndStates
     of: dict[PlaceId, ConstellationId] = field(default_factory=dict)
-    """In which constellation a place was heard last."""
+    """The constellation in which a place was last active."""
 
     @reads
     def agent_names(self, rows: Rows) -> list[str]:
         return [agent.name for agent in agents.agents(rows)]
 
     async def cursors(self, source: str) -> dict[PlaceId, str]:
-        """How far each place of a source was read, in whatever constellation; the furthest where it was in several."""
+        """How far each place of a source was read, in any constellation; the furthest if it was in several."""
         found: dict[PlaceId, str] = {}
         for identifier in self._hearing(source):
             async with self.marks.use(identifier) as database:
@@ -193,14 +193,14 @@ class FrontEnds:
         return found
 
     async def recent(self, place: PlaceId, limit: int) -> list[Message]:
-        """What was heard last in a place, for comparing it with the place's history after a time away."""
+        """The last messages heard in a place, to compare with the place's history after an absence."""
         if place not in self.of:
             return await self.database.read(lambda rows: newest_heard(rows, place, limit))
         async with self.marks.use(self.of[place]) as database:
             return await database.read(lambda rows: newest_heard(rows, place, limit))
 
     def _hearing(self, source: str) -> list[ConstellationId]:
-        """The constellations in which something of a source may have been heard; this one first."""
+        """The constellations that may have messages of a source; this one first."""
         others = {each.constellation for each in self.marks.assigned() if each.place.startswith(f"{source}:")}
         return [self.here, *sorted(others - {self.here})]
 

@@ -1,4 +1,4 @@
-"""The emergency halt: everything stops at once and stays stopped, also over restarts, until it is released."""
+"""The emergency halt: everything stops at once and stays stopped, also across restarts, until it is released."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ _log = structlog.get_logger("bot.halt")
 
 @dataclass(frozen=True)
 class Halt:
-    """Halts and releases one service by command. `go_on` is told when a halt is over."""
+    """Halts and releases one service by command. `go_on` is called when a halt is over."""
 
     titles: ClassVar = {"halt": "Stop everything in an emergency"}
 
@@ -36,7 +36,7 @@ class Halt:
 
     @property
     def since(self) -> str:
-        """Since when everything is halted; empty when nothing is."""
+        """When the halt began; empty without one."""
         return self.state.since
 
     @operation("halt.now", "Stop all answers and messages now", Action.HALT, _NOW)
@@ -82,10 +82,10 @@ class RestartArguments(Arguments):
 
 @dataclass(frozen=True)
 class Restart:
-    """Asked for by the owner; `wanted` is set then, and whoever serves ends and calls `begin_anew`."""
+    """A restart by the owner: it sets `wanted`, then the server shuts down and calls `begin_anew`."""
 
     possible: bool
-    """Whether this process serves (`carina run`) and is not a chat that ends with whoever talks."""
+    """Whether this process is a service (`carina run`), not a chat that ends with its user."""
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, Options(changes=True, running=True))
@@ -106,7 +106,7 @@ class Restart:
 
 
 def begin_anew() -> NoReturn:
-    """Put the program as it was started in the place of this one, which has ended in order: the process stays."""
+    """Replace this process, after its orderly shutdown, by the same program with the same arguments."""
     sys.stdout.flush()
     sys.stderr.flush()
     os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])

@@ -1,4 +1,4 @@
-"""What arrived and what became of it: shown to those in charge, and tried again at their word."""
+"""Received messages and their results: shown to people in charge, and retried by command."""
 
 import json
 from collections.abc import Callable
@@ -60,7 +60,7 @@ _Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
 
 
 def shown_error(error: str, audience: Audience, scope: Scope) -> str:
-    """An error as far as somebody may read it: what follows its kind may quote what was said."""
+    """An error as far as a person may read it: the text after its type may quote messages."""
     return error if scope.may_use(audience) else error.partition(":")[0]
 
 
@@ -122,7 +122,7 @@ class WholeRow(Result):
 
 @dataclass(frozen=True)
 class Inbox:
-    """The inbox of one constellation. `wake` is told of a conversation in which something waits again."""
+    """The inbox of one constellation. `wake` is called for a conversation with a retried row."""
 
     titles: ClassVar = {"inbox": "Show incoming messages and retry failed ones"}
 
@@ -186,7 +186,7 @@ class Inbox:
 
 
 def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
-    """The one of that number. Raises UserError."""
+    """The message of that number. Raises UserError."""
     if (row := inbox.get(rows, InboxId(ending(rows, "inbox", which)))) is None:
         command = caller.command("inbox list")
         raise UserError("There is no message {which}. {command} shows them.", which=which[:40], command=command)
@@ -195,7 +195,7 @@ def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
 
 @dataclass(frozen=True)
 class Unanswered(MemoryService, Announcing):
-    """What one constellation gave up on. `queued` sees to what waits for an answer."""
+    """Messages that one constellation gave up. `queued` handles what waits for an answer."""
 
     queued: Callable[[], None]
 
@@ -225,7 +225,7 @@ class Unanswered(MemoryService, Announcing):
         return [(str(row.id), words[row.message]) for row in found if row.message in words]
 
     def _found(self, rows: Rows, caller: Caller, which: str) -> InRow:
-        """The message that is meant. Raises Refused; in the same words, whether there is none or it is another's."""
+        """The message that is meant. Raises Refused, with the same text if it does not exist or is another person's."""
         row = inbox.get(rows, InboxId(ending(rows, "inbox", which)))
         theirs = row is not None and row.person in self.people.selves(caller.person)
         if row is None or not (theirs or policy.may(self.people, caller.approver, Action.INBOX)):
@@ -233,7 +233,7 @@ class Unanswered(MemoryService, Announcing):
         return row
 
     def _show(self, tx: Tx, row: InRow) -> None:
-        """Take the buttons away from what was said when it was given up; on Bluesky there are none."""
+        """Remove the buttons from the notice that it was given up; on Bluesky there are none."""
         for told in outbox.of_prefix(tx, f"given_up/{row.id}/"):
             pressed = isinstance(told.detail, TextDetail) and told.detail.press is not None
             if pressed and told.source != BLUESKY and not outbox.withdraw(tx, told.id) and told.content:
@@ -342,7 +342,7 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
 
 
 def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
-    """What was done in a turn and in its members' parts, in order, and how its answers were delivered."""
+    """What was done in a turn and its members' turns, in order, and how the answers were delivered."""
     whole, *parts = traces.with_parts(rows, turn)
     found = [stage for each in (whole, *parts) for stage in _steps(rows, each, now, scope)]
     found.sort(key=lambda stage: stage.ended)
@@ -353,7 +353,7 @@ def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
 
 
 def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[StageRow]:
-    """Model calls, approvals and tool calls in order; a call lasts from what was before it to when it was written."""
+    """Model calls, approvals and tool calls in order; a call lasts from the step before it until it was stored."""
     batch, thoughts = messages.of_batch(rows, turn["id"], scope), messages.thoughts(rows, turn["id"], scope)
     found = list[StageRow]()
     for row in traces.model_calls(rows, turn["id"]):

@@ -1,4 +1,4 @@
-"""Scheduled jobs: kept while the service runs; listed, run now, paused and resumed by command."""
+"""Scheduled jobs: run while the service does; listed, run now, paused and resumed by command."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ _log = structlog.get_logger("bot.services.system.jobs")
 
 @dataclass(frozen=True)
 class Standing:
-    """A job of Carina's own, which is there in every constellation; its id is its kind."""
+    """A built-in job, which exists in every constellation; its id is its kind."""
 
     kind: str
     trigger: Trigger
@@ -75,7 +75,7 @@ _TITLES = {
 
 
 def _short(job: str) -> str:
-    """Its name with the end of the number of what it is for: as it is typed."""
+    """Its name with the last digits of the number of its subject, as people type it."""
     name, _colon, number = job.partition(":")
     return f"{name}:{code(number)}" if number.isdecimal() else job
 
@@ -128,33 +128,33 @@ class JobRow(Row):
 
 
 def _ahead(row: JobRow, now: datetime) -> str:
-    """When a job is next, for one of which there are several."""
+    """When a job runs next, for a kind with several jobs."""
     return relative(row.next, now) if row.next and ":" in row.id else ""
 
 
 @dataclass(frozen=True)
 class Schedule(Announcing):
-    """The jobs of one constellation. What is known how to be done is added to `kinds`."""
+    """The jobs of one constellation. `kinds` maps each kind of job to its function."""
 
     titles: ClassVar = {"jobs": "Show and control scheduled jobs"}
 
     database: Database
     clock: Clock
     changed: Callable[[], None]
-    """A job was made or moved: look at it now."""
+    """A job was added or moved: look at it now."""
     queued: Callable[[], None]
-    """Something was queued to be said by a command: have it said."""
+    """A command queued messages: deliver them."""
     kinds: Kinds = field(default_factory=Kinds)
     standing: Sequence[Standing] = ()
     plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
-    """Keeps the jobs that agents have by their settings."""
+    """Updates the jobs that agents have by their settings."""
 
     def announce(self) -> None:
         self.changed()
 
     @writes(_STANDING)
     def prepare(self, tx: Tx) -> None:
-        """Keep Carina's own jobs; one whose time was changed is planned anew, one that is paused stays so."""
+        """Create the built-in jobs; one whose schedule changed is planned again, a paused one stays paused."""
         now = self.clock()
         for each in self.standing:
             first = triggers.require(each.trigger, now)
@@ -162,7 +162,7 @@ class Schedule(Announcing):
         self.plan(tx, now)
 
     def watch(self, event: TurnEvent) -> None:
-        """An agent's tool may have made or moved a job."""
+        """An agent's tool may have added or moved a job."""
         if isinstance(event, ToolCallCompleted) and event.ok:
             self.changed()
 
@@ -223,5 +223,5 @@ def _state(job: Job) -> str:
 
 
 def _next(job: Job) -> datetime | None:
-    """When it runs next: as planned, or, after a try that failed, the next try. The end of a lease is no such time."""
+    """When it runs next: as planned or, after a failure, at the next try. A lease's end is not counted."""
     return job.next_at if job.holder or job.held_until is None else job.held_until

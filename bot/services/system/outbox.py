@@ -1,4 +1,4 @@
-"""What could not be delivered: shown to the owner, sent again at their word, or dropped."""
+"""Undelivered messages: shown to the owner, sent again on command, or dropped."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,9 +29,9 @@ _DROP = commit_point("undelivered.drop")
 
 _MOST = 1_000
 _SUGGESTED = 100
-_SHOWN = 200  # characters of what a row says
+_SHOWN = 200  # characters of a row's text
 _KINDS = {"turn": "answer", "tool": "message", "notice": "notice"}
-"""What a row is, by the beginning of its key; anything else is a word of the service to somebody."""
+"""The kind of a row, by the beginning of its key; all others are notices of the service to a person."""
 
 _NAMES = {
     "answer": gettext_noop("Answer"),
@@ -82,7 +82,7 @@ class Changed(Result):
 
 @dataclass(frozen=True)
 class Outbox(Announcing):
-    """What one constellation could not deliver. `deliver` sees to what waits to be sent."""
+    """Undelivered messages of one constellation. `deliver` sends what waits."""
 
     titles: ClassVar = {"outbox": "Manage undelivered messages"}
 

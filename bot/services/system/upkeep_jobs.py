@@ -20,7 +20,7 @@ from scheduler.triggers import Cron
 from texts import _, ngettext
 
 _TIDY_AFTER = timedelta(days=90)
-_NIGHTS_KEPT = timedelta(days=30)  # so long a night can be undone
+_NIGHTS_KEPT = timedelta(days=30)  # how long a night's changes can be undone
 
 OPTIMISE = "upkeep.search"
 TIDY = "upkeep.jobs"
@@ -30,27 +30,27 @@ _SWEPT = 500  # rows in one transaction
 
 
 def standing(zone: str, *, summaries: bool = True) -> tuple[Standing, ...]:
-    """Carina's own jobs, at night on the clocks of its zone; `summaries`: also those that tell things in short."""
+    """The built-in jobs; those at night use the zone; `summaries` adds the jobs that write summaries."""
     told = (Standing(OF_AGENTS, Cron("5 * * * *", zone)), Standing(OF_DAYS, Cron("0 4 * * *", zone)))
     return (
         *(told if summaries else ()),
         Standing(BACKUP, Cron("20 4 * * *", zone)),
         Standing(OPTIMISE, Cron("20 3 * * *", zone)),
         Standing(TIDY, Cron("40 3 * * 0", zone)),
-        Standing(SWEEP, Cron("50 * * * *", zone)),  # what has expired is not read before that either
+        Standing(SWEEP, Cron("50 * * * *", zone)),  # expired entries are not read before that either
         Standing(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
-        Standing(EVALUATE, Cron("25,55 * * * *", zone)),  # talks that are over
-        Standing(DREAM, Cron("10,40 * * * *", zone)),  # it looks whether it is time
+        Standing(EVALUATE, Cron("25,55 * * * *", zone)),  # finished talks
+        Standing(DREAM, Cron("10,40 * * * *", zone)),  # it checks whether it is time
     )
 
 
 @dataclass(frozen=True)
 class Upkeep:
-    """What is done; `add` makes it known to the scheduler."""
+    """Built-in maintenance; `add` registers its jobs with the scheduler."""
 
     clock: Clock
     zone: str = "UTC"
-    """By whose clocks groups have quiet hours."""
+    """The time zone of groups' quiet hours."""
 
     def add(self, kinds: Kinds) -> None:
         kinds.add(Working(OPTIMISE, self.optimise))
@@ -59,12 +59,12 @@ class Upkeep:
         kinds.add(Queueing(SLEEPTIME, self.look_after_groups))
 
     async def optimise(self, database: Database, _firing: Firing) -> str:
-        """Merge what full-text indexes keep in pieces, and let SQLite look at its statistics."""
+        """Merge the segments of full-text indexes, and update SQLite's statistics."""
         count = await database.maintain(optimise)
         return ngettext("{count} full-text index merged", "{count} full-text indexes merged", count)
 
     def tidy(self, tx: Tx, firing: Firing) -> Done:
-        """Forget jobs that ended long ago; they hold no words."""
+        """Delete jobs that ended long ago; they contain no texts."""
         gone = jobs.drop_over(tx, firing.now - _TIDY_AFTER)
         journal.drop_before(tx, firing.now - _NIGHTS_KEPT)
         return Done(
@@ -77,7 +77,7 @@ class Upkeep:
         )
 
     def sweep(self, tx: Tx, firing: Firing) -> Done:
-        """Delete what has expired in working memory, so much at a time that nobody waits for it."""
+        """Delete expired working memory, in steps short enough to delay nobody."""
         gone = items.sweep(tx, firing.now, _SWEPT)
         again = firing.now if gone == _SWEPT else None
         return Done(
@@ -90,6 +90,6 @@ class Upkeep:
         )
 
     def look_after_groups(self, tx: Tx, firing: Firing) -> Done:
-        """See whether something in sleeptime groups calls for a turn of theirs, and queue it."""
+        """Check the triggers of sleeptime groups, and queue the turns that they call for."""
         fired = look_all(tx, firing.now, self.zone)
         return Done(_("fired: {groups}", groups=", ".join(fired)) if fired else _("no turn was needed"))
