@@ -12,7 +12,7 @@ from bot.services.people.permits import GrantPermit, Permits
 from memory.queue.outbox import CardDetail
 from memory.requests import Verdict
 from sources.base import Place
-from tests.bot.parts import ANN, BOB, HALL, direct, person, said, says, thread_in_public
+from tests.bot.parts import ANN, BOB, HALL, channel, direct, person, said, says, thread_in_public
 from tests.bot.requests import answer, waiting
 from tests.mcp.stage import FORECAST, SCHEMA, Small, Stage, forecast, weather
 
@@ -179,11 +179,12 @@ async def test_a_permission_that_nobody_asked_for(tmp_path: Path, small: Small) 
             Permits(stage.service.approvals, make_tools({}, foreign=stage.servers.tools)),
             owner_at_terminal(),
         )
-        wanted = GrantPermit(agent="Carina", what="weather_forecast", audience="guild:discord:guild")
+        hall = channel("hall", of="5")
+        wanted = GrantPermit(agent="Carina", what="weather_forecast", audience="guild:discord:5")
         with pytest.raises(UserError, match="It accepts: town, days"):
             await permits.grant(owner, wanted.model_copy(update={"arguments": '{"place": 1}'}))
         await permits.grant(owner, wanted)
-        assert [ok for _text, ok in await stage.asked(forecast("Graz"), speaker=ANN)] == [True]
+        assert [ok for _text, ok in await stage.asked(forecast("Graz"), place=hall, speaker=ANN)] == [True]
         small.does(CHANGED)
-        assert [ok for _text, ok in await stage.asked(forecast("Graz"), speaker=ANN)] == [False]
+        assert [ok for _text, ok in await stage.asked(forecast("Graz"), place=hall, speaker=ANN)] == [False]
         assert small.towns == ["Graz"]
