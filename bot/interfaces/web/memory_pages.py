@@ -21,7 +21,7 @@ _JOURNAL_HOURS = 24 * 30
 
 
 async def memory(ctx: Context) -> Response:
-    entries = await ctx.chosen("entry")
+    entries = await ctx.chosen("entry") if ctx.request.method == "POST" else []
     done = await _forgotten(ctx, entries) if len(entries) > 1 else await outcome(ctx)
     tab = ctx.query("show") if ctx.query("show") in _TABS else "blocks"
     agent = ctx.query("agent")
