@@ -392,7 +392,11 @@ def note(tx: Tx, entry: Entry) -> None:
 
 def record(rows: Rows, limit: int) -> list[dict[str, Any]]:
     """The newest lines of the record, newest first, as plain data. For those who administer permissions."""
-    found = rows.all("SELECT * FROM permission_audit ORDER BY id DESC LIMIT ?", (limit,))
+    sql = (
+        "SELECT a.*, coalesce(r.tool, '') AS tool FROM permission_audit a "
+        "LEFT JOIN permission_requests r ON r.id = a.request_id ORDER BY a.id DESC LIMIT ?"
+    )
+    found = rows.all(sql, (limit,))
     return [{**as_dict(row), "digest": row["digest"].hex() if row["digest"] else None} for row in found]
 
 

@@ -309,6 +309,7 @@ async def test_a_block_is_changed_only_as_it_was_read(tmp_path: Path) -> None:
 async def test_a_list_is_read_in_parts(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         chat, reader = await s.program("chat"), await s.program("read")
+        assert (await reader.get("/api/v1/tasks.list")).json() == []
         for text in ("one", "two", "three"):
             await asked(chat, text)
         found, path = list[str](), "/api/v1/inbox.list?limit=2"

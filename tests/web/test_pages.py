@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from bot.interfaces.web import logs
+from bot.interfaces.web import logs, pages
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, markdown, number
 from bot.services.caller import Via, is_offered
@@ -511,6 +511,19 @@ async def test_a_change_of_a_block_is_taken_back_from_the_journal(tmp_path: Path
         assert (await s.call("memory.show", label=form["label"]))["text"] != before
 
 
+async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answered(tmp_path: Path) -> None:
+    async with site(tmp_path, CONFIGURATION) as s:
+        await s.sign_in()
+        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now()))
+        asked = (await s.call("permits.list"))["requests"]
+        page = (await s.post("/approvals", op="approve", request=asked[0]["id"])).text
+        assert page.count("Approve once</button>") == 1
+        assert f"<bdi>{asked[0]['tool']}</bdi>: the agent has not done it yet" in page
+        assert f"answered</span> <bdi>{asked[0]['tool']}</bdi>: Approve once" in page
+        assert "Allowed once by Robin" in page
+        assert "<b>1</b><span>waiting for your approval" in (await s.get("/")).text
+
+
 async def test_what_is_asked_first_is_done_after_a_yes(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         await s.sign_in()
@@ -530,6 +543,13 @@ async def test_only_assets_are_served(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         for path in ("/static/../context.py", "/static/%2e%2e/context.py", "/static/%2e%2e%2fserver.py"):
             assert (await s.get(path)).status_code in (303, 404)
+
+
+def test_a_day_is_listed_by_its_time_whatever_is_due() -> None:
+    now = utc_now().replace(hour=6)
+    dated = [(now.replace(hour=9), "event", "nine"), (now.replace(hour=7), "job", "seven")]
+    [day] = [each for each in pages._calendar(now, dated) if each["due"]]
+    assert [text for _at, _kind, text in day["due"]] == ["seven", "nine"]
 
 
 async def test_the_schedule_shows_tasks_as_a_tree(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from memory.queue.turns import Turn
 from memory.requests import Need, Permit, Request, Status, Verdict
 from memory.store.database import Rows, Tx
 from memory.store.ids import BlockId, PersonId, PlaceId, RequestId, TurnId, place_source
+from sources.terminal import PERSON
 from texts import _, gettext_lazy, language, speaking
 
 SOURCE = "approval"
@@ -206,15 +207,17 @@ class Broker:
         counted = [vote for vote in said if (vote.verdict is Verdict.DENY) is refused]
         given = {vote.verdict for vote in said}
         shortest = next((each for each in (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS) if each in given), None)
-        called = (self._named(vote.person, request, source) for vote in counted)
+        called = (self._named(rows, vote.person, request, source) for vote in counted)
         who = " and ".join(dict.fromkeys(called)) or "nobody"
         at = request.decided_at or request.created_at
         with speaking(language() if source else "en"):  # agents are told in English
             return cards.ruling(request, who, shortest, at, source)
 
-    def _named(self, person: PersonId, request: Request, source: str) -> str:
+    def _named(self, rows: Rows, person: PersonId, request: Request, source: str) -> str:
         """The name of a person who decided, in a place of that source; for an agent, their role."""
         if source:
+            if person == PERSON:
+                return person_called(rows, person, request.hearers) or _("the owner")
             return cards.named(person, source, self._handles.get(person, ""))
         if person == request.person:
             return "the person you are talking to"

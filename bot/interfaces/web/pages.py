@@ -14,12 +14,14 @@ from bot.interfaces.web.logs import components, tail
 from bot.interfaces.web.security import OWN_PAGE, Refusal
 from bot.services.agents.task_lists import as_tree
 from bot.services.memory.context_preview import Preview
+from bot.services.people.permits import RequestRow
 from bot.services.people.places import MODES
 from bot.services.people.privacy_results import Seen
 from bot.services.registry import Operation
 from bot.services.results import Result
 from bot.services.system.jobs import JobRow
 from memory.queue import inbox
+from memory.requests import Status
 from memory.store.ids import MessageId
 from scheduler.zones import zone_of
 from texts import _, error_text
@@ -57,7 +59,7 @@ async def overview(ctx: Context) -> Response:
         cost=cost,
         budget=budget,
         week=None if isinstance(week, str) else week,
-        requests=() if isinstance(waiting, str) else waiting.requests,
+        requests=() if isinstance(waiting, str) else _waiting(waiting.requests),
         undelivered=undelivered,
         due=sum(each.next is not None and each.next <= soon and each.state != "paused" for each in _own(jobs)),
         **done,
@@ -68,9 +70,13 @@ async def approvals(ctx: Context) -> Response:
     """What waits for a yes, with its exact arguments, and what is allowed for longer."""
     done = await outcome(ctx)
     found = await ctx.call("permits.list")
-    whole = {each.id: await ctx.try_call("permits.show", request=each.id) for each in found.requests[:50]}
+    whole = {each.id: await ctx.try_call("permits.show", request=each.id) for each in _waiting(found.requests)[:50]}
     record = await ctx.rows("permits.audit", limit=40)
     return ctx.page("approvals.html", title=_("Approvals"), found=found, whole=whole, record=record, **done)
+
+
+def _waiting(requests: Sequence[RequestRow]) -> list[RequestRow]:
+    return [each for each in requests if each.status == Status.WAITING]
 
 
 async def search(ctx: Context) -> Response:
@@ -202,10 +208,9 @@ def _week_share(now: datetime, at: datetime) -> float:
 
 
 def _calendar(now: datetime, dated: Sequence[tuple[datetime, str, str]]) -> list[dict[str, Any]]:
-    """Five weeks from the Monday of this one, each day with what is due: jobs of the service come last."""
+    """Five weeks from the Monday of this one, each day with what is due by its time."""
     first = (now - timedelta(days=now.weekday())).date()
-    ordered = sorted(dated, key=lambda each: (each[0].date(), each[1] == "job", each[0]))
-    by_day = {day: list(found) for day, found in groupby(ordered, key=lambda each: each[0].date())}
+    by_day = {day: list(found) for day, found in groupby(sorted(dated), key=lambda each: each[0].date())}
     days = [first + timedelta(days=number) for number in range(_CALENDAR_DAYS)]
     today = now.date()
     return [{"date": day, "today": day == today, "past": day < today, "due": by_day.get(day, [])} for day in days]

@@ -154,7 +154,7 @@ def _next(result: Result | None, declared: Operation, given: Mapping[str, Any]) 
     last: int | str | None = None
     if isinstance(result, History):
         last = result.changes[-1].version if len(result.changes) == _limit(given, takes) else None
-    elif isinstance(result, Listing) and len(result.rows) == _limit(given, takes):
+    elif isinstance(result, Listing) and "before" in takes and len(result.rows) == _limit(given, takes):
         last = getattr(result.rows[-1], "id", None)
     return {} if last is None or "before" not in takes else {"before": str(last)}
 

@@ -68,10 +68,13 @@ def application(web: WebServer) -> ASGIApp:
 
     async def lost(request: Request, error: Exception) -> Response:
         status = error.status_code if isinstance(error, HTTPException) else 500
+        broken = _("Something went wrong. The person who runs me can find the reason in my log.")
         if request.url.path.startswith(("/api/", "/v1/")):
-            return problem(status, _("There is nothing at this address."))
+            return problem(status, broken if status == 500 else _("There is nothing at this address."))
         if request.state.key is None:
-            return PlainTextResponse(_("There is nothing at this address."), status)
+            return PlainTextResponse(broken if status == 500 else _("There is nothing at this address."), status)
+        if status == 500:
+            return Context(web, request).page("error.html", status, title=_("This did not work"), words=broken)
         words = _("There is no such page.") if status == 404 else _("This page does not accept such requests.")
         return Context(web, request).page("error.html", status, title=_("Not found"), words=words)
 
@@ -88,7 +91,7 @@ def application(web: WebServer) -> ASGIApp:
         *(Route(path, served(handler), methods=[method]) for method, path, handler in PROGRAMS),
         *(page(path, handler) for path, handler in PAGES),
     ]
-    app = Starlette(routes=routes, exception_handlers={404: lost, 405: lost})
+    app = Starlette(routes=routes, exception_handlers={404: lost, 405: lost, 500: lost})
     return Guarded(app, web.access, web.config.web.server.public_url)
 
 

@@ -63,7 +63,7 @@ _LASTING = gettext_noop(
 _log = structlog.get_logger("bot.services.memory.summaries")
 _Night = Annotated[
     str,
-    Field(max_length=10),
+    Field(max_length=100),
     Param(
         "Date the night began, such as 2026-11-22 (default: last night)", metavar="DATE", suggests="nights",
         positional=True,
@@ -309,7 +309,7 @@ class ChangeReport(MemoryService):
         return dict.fromkeys(night_of(at, self.zone).name for at in begun)
 
     def _period(self, which: str) -> Period:
-        if not which.strip():
+        if which.strip().casefold() in ("", "last night", _("last night").casefold()):
             return last_night(self.clock(), self.zone)
         try:
             return night_named(which, self.zone)

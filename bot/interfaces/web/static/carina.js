@@ -115,7 +115,7 @@
     new uPlot({ legend: { live: false }, width: figure.clientWidth, height: Math.max(130, figure.clientHeight - 32), series: [{}, ...series],
       scales: { x: { time: false, range: (_u, low, high) => [low - room, high + room] }, ...Object.fromEntries(scales.map((scale) => [scale, { range: (_u, _low, high) => [0, Math.max(high * 1.1, 1e-9)] }])) },
       axes: [{ ...axis, size: 28, grid: bars ? { show: false } : axis.grid, space: 64, values: (_u, splits) => splits.map((at) => names[at] ?? ""), incrs: short ? [1] : [1, 2, 7, 14, 28] },
-        ...scales.map((scale, index) => ({ ...axis, scale, side: index ? 1 : 3, size: 64, grid: index ? { show: false } : axis.grid, ...(scale !== "$" && { incrs: whole }),
+        ...scales.map((scale, index) => ({ ...axis, scale, side: index ? 1 : 3, size: 64, grid: index ? { show: false } : axis.grid, incrs: scale === "$" ? whole.map((each) => each / 100) : whole,
           values: (_u, splits) => splits.map((each) => scale === "$" ? dollars(each) : compact.format(each)) }))],
     }, [names.map((_, index) => index), ...data.series.map((each) => each.values)], figure);
     figure.setAttribute("role", "img");
