@@ -73,7 +73,7 @@ def times_of(source: str) -> Times:
 
 def _discord_time(moment: datetime) -> str:
     stamp = int(moment.timestamp())
-    return f"<t:{stamp}:f> (<t:{stamp}:R>)"
+    return f"<t:{stamp}:f>, <t:{stamp}:R>"
 
 
 def units(text: str) -> int:

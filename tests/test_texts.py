@@ -222,7 +222,7 @@ def test_a_moment_is_told_on_the_clocks_of_the_reader() -> None:
     reason = gettext_lazy("once, {at}", at=noon)
     assert reason == "once, 2026-11-22 12:00 UTC"
     with speaking("de"), showing_times(times_of("discord")):
-        assert _(reason) == "einmal, <t:1795348800:f> (<t:1795348800:R>)"
+        assert _(reason) == "einmal, <t:1795348800:f>, <t:1795348800:R>"
     assert copy.deepcopy(reason) == reason
 
 

@@ -254,7 +254,8 @@ def error_text(error: BaseException) -> str:
 def error_sentence(error: BaseException) -> str:
     """The same as a sentence of its own."""
     said = error_text(error)
-    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?', '。')) else '.'}"
+    end = "。" if language() == "ja" else "."
+    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?', '。')) else end}"
 
 
 def gettext_noop(message: str, /) -> str:

@@ -169,8 +169,8 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
 def _in_full(named: Named, place: str) -> set[str]:
     """Full names of a block, valid even if a shorter one is unambiguous."""
     label = named.block.label
-    whole = (f"{label} in {place}", f"{named.agent}/{label} in {place}", f"{named.block.owner}/{label} in {place}")
-    return {each.casefold() for each in whole}
+    names = (label, f"{named.agent}/{label}", f"{named.block.owner}/{label}")
+    return {_("{name} in {where}", name=name, where=place).casefold() for name in names}
 
 
 def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:

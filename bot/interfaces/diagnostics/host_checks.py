@@ -83,7 +83,7 @@ def examine_backups(folder: DataFolder, now: datetime) -> Finding:
 
 
 def examine_directives(folder: DataFolder) -> Iterator[Finding]:
-    """Which texts for upkeep stand in files, and which are the built-in ones; files that are not used as they stand."""
+    """Where files replace texts for upkeep: which, and which do not count as they stand."""
     where = folder.path / FOLDER
     files = {path.name for path in where.iterdir()} if where.is_dir() else set[str]()
     known = {f"{of}.md": of for of in DIRECTIVES}
@@ -93,14 +93,6 @@ def examine_directives(folder: DataFolder) -> Iterator[Finding]:
     if used:
         rest = _("; built in: {built_in}", built_in=built_in) if built_in else ""
         yield Finding(gettext_lazy("directives"), State.GOOD, f"of {where}: {', '.join(used)}{rest}")
-    else:
-        words = _("built in: {built_in}; none is replaced", built_in=built_in)
-        yield Finding(
-            gettext_lazy("directives"),
-            State.UNSET,
-            words,
-            _("a file with one of these names in {where} replaces it", where=where),
-        )
     for name, doubt in doubts.items():
         if doubt:
             yield Finding(

@@ -260,7 +260,8 @@ def _hand(rows: Rows, person: PersonId | None, caller: Caller) -> str:
     """The name of a person who did something by hand, as far as the caller may know it."""
     if person is not None and person.startswith("terminal:"):
         return _("The owner")
-    return (person and person_called(rows, person, caller.scope)) or _("Somebody")
+    their_own = caller.approver.name if person == caller.person else ""
+    return (person and person_called(rows, person, caller.scope)) or their_own or _("Somebody")
 
 
 def _agent(rows: Rows, name: str) -> Agent | None:

@@ -298,7 +298,7 @@ class Archive(MemoryService):
 
 def whole_text(entry: Entry) -> str:
     """All readable parts of an entry: its text, then category, tags and metadata."""
-    more = {"category": entry.category, "tags": ", ".join(entry.tags)}
+    more = {_("category"): entry.category, _("tags"): ", ".join(entry.tags)}
     more |= {str(name): str(value) for name, value in entry.metadata.items()}
     return "\n".join([entry.content, *(f"({name}: {value})" for name, value in more.items() if value)])
 

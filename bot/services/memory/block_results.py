@@ -142,7 +142,8 @@ class History(Result):
     changes: tuple[ChangeRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
-        head = self.told(ink, gettext_noop("Block {block} has {versions}."))
+        same = gettext_noop("Block {block} has not been changed yet.")
+        head = self.told(ink, gettext_noop("Block {block} has {versions}.") if self.changes else same)
         return [head, *(each.line(ink) for each in self.changes)]
 
 
@@ -291,7 +292,7 @@ class Shares(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         if not self.shares:
-            return [self.told(ink, gettext_noop("{agent}'s block {block} is not shared with anyone."))]
+            return [self.told(ink, gettext_noop("Block {block} is not shared with anyone."))]
         text = gettext_noop("{agent}'s block {block} is shared with {others}, as far as its readers allow.")
         line = self.told(ink, text, others=", ".join(each.line(ink) for each in self.shares))
         less = gettext_noop("In effect, {agent} has {effective}: {why}.")

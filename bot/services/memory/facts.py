@@ -241,7 +241,7 @@ class Kept(Listing[LearningRow]):
     """What of a review is not kept."""
 
     def lines(self, ink: Ink) -> list[str]:
-        return ["Kept:", *super().lines(ink), *self._left(ink)]
+        return [_("Kept:"), *super().lines(ink), *self._left(ink)]
 
     def aside(self, ink: Ink) -> str:
         return "\n".join(self._left(ink))

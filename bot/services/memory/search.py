@@ -42,7 +42,7 @@ from memory.store.database import Rows
 from memory.store.ids import PlaceId
 from scheduler.zones import zone_of
 from sources.text import one_line
-from texts import _, ngettext, ngettext_noop
+from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
 
 ME = "me"
 _EVERY: tuple[Domain, ...] = get_args(Domain)
@@ -101,6 +101,16 @@ _SEARCHED = {
     "summaries": ngettext_noop("{count} summary", "{count} summaries"),
 }
 """What was searched, by its domain."""
+_KINDS = {
+    "block": gettext_noop("block"),
+    "entry": gettext_noop("entry"),
+    "message": gettext_noop("message"),
+    "event": gettext_noop("activity note"),
+    "fact": gettext_noop("fact"),
+    "task": gettext_noop("task"),
+    "summary": gettext_noop("summary"),
+    "passage": gettext_noop("file"),
+}
 
 
 class HitRow(Row):
@@ -136,17 +146,29 @@ class HitRow(Row):
     def line(self, ink: Ink) -> str:
         name = f" {ink.text(one_line(self.name))}" if self.name else ""
         by = f" {_('by {by}', by=ink.text(one_line(self.by)))}" if self.by else ""
-        why = f"; {ink.text(self.why)}" if self.why else ""
+        why = f"; {ink.text(found)}" if (found := _why(self.matched)) else ""
         text = ink.text(" ".join(self.text[:_SHOWN].split()))
-        told = (("before", self.before), ("after", self.after))
+        told = ((_("just before"), self.before), (_("just after"), self.after))
         beside = [f"-# {word}: {ink.text(one_line(_said(said), _BESIDE))}" for word, said in told if said]
-        return "\n".join([f"> {text}", *beside, f"-# {self.kind}{name}{by}, {ink.time(self.when)}{why}"])
+        return "\n".join([f"> {text}", *beside, f"-# {_(_KINDS[self.kind])}{name}{by}, {ink.time(self.when)}{why}"])
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
         names = ("kind", "id", "label", "text", "by", "audience", "when", "why", "before", "after")
         beside = {"before": _said(self.before), "after": _said(self.after)}
         shown = {**super().cells(ink), "label": self.name, **beside}
         return {name: shown[name] for name in names}
+
+
+def _why(told: dict[str, Any]) -> str:
+    """What `why_found` says, for people."""
+    parts = [
+        _("perhaps") if told["perhaps"] else "",
+        _("has {words}", words=", ".join(told["matched"])) if told["matched"] else "",
+        _("around it {words}", words=", ".join(told["around"])) if told["around"] else "",
+        _("its speaker is meant") if told["named"] else "",
+        _("distance {distance}", distance=number_text(told["distance"])) if told["distance"] is not None else "",
+    ]
+    return "; ".join(filter(None, parts))
 
 
 class Found(Result):

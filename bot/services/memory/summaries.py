@@ -40,7 +40,7 @@ from memory.store.faults import commit_point
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.unattended_turns import NightTurn
 from sources.text import one_line
-from texts import _, error_text, gettext_lazy, gettext_noop, ngettext
+from texts import _, error_text, gettext_lazy, gettext_noop, ngettext, ngettext_noop
 
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # recent ones, shown with what agents did
@@ -252,7 +252,8 @@ class ChangeReport(MemoryService):
         listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
         listed += [_turn_row(rows, turn, found) for turn in turns]
         if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
-            listed.append(TurnRow(text=_("{more} more that you cannot see", more=more)))
+            one, many = ngettext_noop("{count} turn that you cannot see here", "{count} turns that you cannot see here")
+            listed.append(TurnRow(text=ngettext(one, many, more)))
         if found.hidden:
             listed.append(
                 TurnRow(

@@ -143,10 +143,11 @@ class Permitted(Result):
     whole: bool = Field(exclude=True)
 
     def lines(self, ink: Ink) -> list[str]:
-        waiting = [f"- {row.line(ink)}" for row in self.requests] or [_("Nothing.")]
-        held = [f"- {row.line(ink)}" for row in self.grants] or [_("Nothing.")]
-        whole = [_("Allowed until revoked or expired:"), *held] if self.whole else []
-        return [_("Waiting for you:"), *waiting, *whole]
+        waiting = [_("Waiting for you:"), *(f"- {row.line(ink)}" for row in self.requests)]
+        held = [_("Lasting permissions:"), *(f"- {row.line(ink)}" for row in self.grants)]
+        asked = waiting if self.requests else [_("Nothing is waiting for you.")]
+        lasting = held if self.grants else [_("There are no lasting permissions.")]
+        return [*asked, *(lasting if self.whole else [])]
 
     def terminal(self, ink: Ink, width: int | None) -> str:
         asked = rows_text(

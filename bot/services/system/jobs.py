@@ -117,10 +117,12 @@ class JobRow(Row):
         outcome = _(_OUTCOMES.get(self.outcome, self.outcome))
         last = self.told(ink, gettext_noop("; last run {last}, {outcome}"), outcome=outcome) if self.last else ""
         detail = ink.text(f": {self.text}") if self.last and self.text else ""
-        following = self.told(ink, gettext_noop("next run {next}")) if self.next else _("no next run")
+        following = self.told(ink, gettext_noop("; next run {next}")) if self.next else _("; no next run")
+        if self.next and ink.time(self.next) in self.plan:  # it runs once, and the plan says when
+            following = ""
         state, plan = _(_STATES[self.state]), ink.text(self.plan)
         name = f"{self.title}{' ' + _short(self.id) if ink.number(self.id) else ''}"
-        return f"{ink.text(name)} ({state}): {plan}; {following}{last}{detail}"
+        return f"{ink.text(name)} ({state}): {plan}{following}{last}{detail}"
 
     def cells(self, ink: Ink) -> Mapping[str, Any]:
         told = {"when": self.plan, "state": _(_STATES[self.state]), "outcome": _(_OUTCOMES.get(self.outcome, ""))}

@@ -127,7 +127,7 @@ async def test_how_many_erasures_were_done_again_is_said(folder: Path, count: in
     backup = backups.create(folder, NOW)
     await erased(folder, count)
     stamp = int(NOW.timestamp())
-    assert await told(folder, backup) == f"Restored everything as it was on <t:{stamp}:f> (<t:{stamp}:R>).{words}"
+    assert await told(folder, backup) == f"Restored everything as it was on <t:{stamp}:f>, <t:{stamp}:R>.{words}"
 
 
 @pytest.mark.parametrize("older", ["global.db", "constellations/*/carina.db"])

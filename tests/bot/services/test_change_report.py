@@ -173,7 +173,7 @@ async def test_what_was_done_at_night_is_told_with_why(at: Dark) -> None:
     assert await at.nights.known(BY_OLGA) == ["2026-11-22"]
     assert await at.nights.known(ANN_IN_DEN) == [], "she may not know of it"
     (hidden,) = await at.nights.report(ANN_IN_DEN, "2026-11-22")
-    assert hidden["text"] == "1 more that you cannot see"
+    assert hidden["text"] == "1 turn that you cannot see here"
     assert "Ann" not in str(hidden)
     with pytest.raises(UserError, match="is not a night"):
         await at.nights.report(BY_OLGA, "yesterday")

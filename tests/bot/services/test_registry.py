@@ -308,7 +308,7 @@ def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:
     row = Shown(id="123456789012345678", text="*stars* <@1> https://a.b/c_d_e", at=NOW + timedelta(hours=2))
     found = Listing(rows=(row,), empty="Nothing.")
     stamp = int(row.at.timestamp())
-    assert found.lines(Markdown()) == [f"- \\*stars\\* \\<@1\\> https://a.b/c_d_e <t:{stamp}:f> (<t:{stamp}:R>)"]
+    assert found.lines(Markdown()) == [f"- \\*stars\\* \\<@1\\> https://a.b/c_d_e <t:{stamp}:f>, <t:{stamp}:R>"]
     plain = Plain("Europe/Vienna", NOW)
     assert found.terminal(plain, None).split("\n") == [
         "id\ttext\tat",

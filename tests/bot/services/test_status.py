@@ -68,7 +68,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         embedding="",
         mcp={},
     )
-    stamp = f"<t:{int(NOON.timestamp())}:f> (<t:{int(NOON.timestamp())}:R>)"
+    stamp = f"<t:{int(NOON.timestamp())}:f>, <t:{int(NOON.timestamp())}:R>"
     assert status.lines(Markdown()) == [
         "home: running",
         f"HALTED since {stamp}; `carina halt release` or `/admin halt release` resumes",

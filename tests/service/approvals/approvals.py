@@ -125,7 +125,7 @@ def labels(card: Message) -> list[str]:
 
 def decided(person: Person, words: str) -> re.Pattern[str]:
     """How a card, or an answer to who pressed, tells of a decision: what, by whom, and when."""
-    return re.compile(rf"{words} by <@{person.id}>, <t:\d+:f> \(<t:\d+:R>\)")
+    return re.compile(rf"{words} by <@{person.id}>, <t:\d+:f>, <t:\d+:R>")
 
 
 def forge(card: Message, label: str, custom_id: str) -> str:

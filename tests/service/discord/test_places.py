@@ -43,7 +43,7 @@ async def test_a_channels_mode_is_set_by_command_and_lasts(tmp_path: Path) -> No
         refused(await t.ana.command("admin mode channel", {"mode": "open"}, t.ana.direct), "Only an admin may")
         done = await t.olga.command("admin mode channel", {"mode": "open"}, side)
         assert f"by command of <@{t.olga.id}>" in done.text
-        assert done.text.endswith(f":R>), for <#{side.id}>).")
+        assert done.text.endswith(f":R>, for <#{side.id}>).")
         t.model.script(Answer("I hear you."))
         assert (await t.ask(t.ana, side, "anybody here?")).text == "I hear you."
         await t.service.kill()

@@ -7,8 +7,9 @@ the tolerances below, each of which discord.py (or Discord itself) needs.
 from __future__ import annotations
 
 import functools
+import hashlib
 import json
-from collections.abc import Iterable
+import re
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from tests.wire.discord.errors import invalid
 from tests.wire.discord.messages import Json
 
 _ROOT = "urn:discord"
+_ID = re.compile(r'"[1-9][0-9]{16,19}"')
 
 EXTRA: dict[str, tuple[str, ...]] = {
     "RichEmbed": ("flags",),
@@ -47,6 +49,8 @@ class Description:
         resource: Resource[Any] = Resource.from_contents(document, default_specification=DRAFT202012)
         self.registry: Registry[Any] = Registry().with_resource(_ROOT, resource).crawl()
         self.validators: dict[str, Draft202012Validator] = {}
+        self.sound: set[tuple[str, bytes]] = set()
+        """What was found to be as described, but for its ids: every start registers the same commands."""
 
 
 _describe = functools.cache(Description)
@@ -96,13 +100,19 @@ class Checker:
         elif reply.json is not None:
             self.own_faults.append(f"{name}: a body where none belongs")
 
-    def _errors(self, place: str, value: Any) -> Iterable[ValidationError]:
+    def _errors(self, place: str, value: Any) -> list[ValidationError]:
+        seen = place, hashlib.sha256(_ID.sub('"1"', json.dumps(value)).encode()).digest()
+        if seen in self._description.sound:
+            return []
         validator = self._description.validators.get(place)
         if validator is None:
             schema = {"$ref": f"{_ROOT}#/{place}/schema"}
             validator = Draft202012Validator(schema, registry=self._description.registry)
             self._description.validators[place] = validator
-        return validator.iter_errors(value)
+        found = list(validator.iter_errors(value))
+        if not found:
+            self._description.sound.add(seen)
+        return found
 
 
 def _escape(template: str) -> str:
