@@ -142,8 +142,7 @@ class History(Result):
     changes: tuple[ChangeRow, ...]
 
     def lines(self, ink: Ink) -> list[str]:
-        same = gettext_noop("Block {block} has not been changed yet.")
-        head = self.told(ink, gettext_noop("Block {block} has {versions}.") if self.changes else same)
+        head = self.told(ink, gettext_noop("Block {block} has {versions}."))
         return [head, *(each.line(ink) for each in self.changes)]
 
 

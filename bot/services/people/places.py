@@ -253,7 +253,7 @@ class Places:
 
     @suggestions("models")
     async def suggest_models(self, _caller: Caller) -> Suggestions:
-        return (*self.models, _CONFIGURED)
+        return (*self.models, (_CONFIGURED, _("Configured")))
 
     @operation("language", "Show or set the language in which I answer your commands", Action.AGENDA, CHANGES)
     async def language(self, caller: Caller, language: _Language = None) -> str:
@@ -347,7 +347,7 @@ class Places:
 
     @suggestions("routes")
     async def suggest_groups(self, _caller: Caller) -> Suggestions:
-        return (*(group.name for group in await self.groups()), _CONFIGURED)
+        return (*(group.name for group in await self.groups()), (_CONFIGURED, _("Configured")))
 
     @reads
     def groups(self, rows: Rows) -> list[Group]:

@@ -161,5 +161,7 @@ async def test_settings_are_pages_on_which_each_changes_what_is_theirs(tmp_path:
         assert "**offline** answers here (by default)" in pages.text
         await t.olga.select(pages, "carina:set:model:model", "offline")
         await until(lambda: "answers here (by command" in pages.text)
+        await t.olga.select(pages, "carina:set:model:model", "Configured")
+        await until(lambda: "**offline** answers here (by default)" in pages.text)
         await t.olga.select(pages, "carina:set:mode.channel:mode", "Off")
         await until(lambda: "off" in pages.text.partition("The mode here is")[2].split(":")[0])
