@@ -1,8 +1,8 @@
-"""What programs and the dashboard say to agents: the source of the HTTP API.
+"""The source of the HTTP API: what programs and the dashboard write to agents.
 
-Each conversation is a place of its own, "api:<who>/<whom>", where only the owner reads; what a program says for one of
-its users, "api:<who>/<user>/<whom>", where that user alone does. Whoever waits for an answer reads it from the
-conversation, so an answer counts as delivered as soon as it is stored there.
+Each conversation is a place of its own: "api:<who>/<whom>", which only the owner reads; or, if a program writes for one
+of its users, "api:<who>/<user>/<whom>", which only that user reads. Callers read the answer from the conversation, so
+an answer counts as delivered once it is stored there.
 """
 
 import asyncio
@@ -31,12 +31,12 @@ SOURCE = "api"
 
 
 def user_of(who: str, user: str) -> PersonId:
-    """One of the users of a program, who is nobody that Carina knows from elsewhere. `user` has no "/"."""
+    """A user of a program; Carina does not know this person from elsewhere. `user` contains no "/"."""
     return PersonId(f"{SOURCE}:{who}/{user}")
 
 
 def place_of(who: str, whom: str, called: str = "", user: str = "") -> Place:
-    """The conversation of a program, of one of its users or of the dashboard, with the group of that id."""
+    """The conversation of a program, of one of its users, or of the dashboard, with the group of that id."""
     if user:
         name = flatten(f"{user} of {who} with {called}")
         audience = person_audience(user_of(who, user))
@@ -48,7 +48,7 @@ def place_of(who: str, whom: str, called: str = "", user: str = "") -> Place:
 
 
 class ApiSource:
-    """Hears what the owner's programs say in the owner's name."""
+    """Receives what the owner's programs write in the owner's name."""
 
     name = SOURCE
 
@@ -57,7 +57,7 @@ class ApiSource:
         self._clock = clock
 
     def hear(self, text: str, external_id: str, place: Place, group: str, user: PersonId | None = None) -> Notification:
-        """What the owner said, or a user of their program, as a notification for a group; delivers nothing."""
+        """A message by the owner, or by a user of a program, as a notification for a group; does not deliver it."""
         name = "" if user is None else flatten(user.rpartition("/")[2])
         return Notification(
             source=SOURCE,
@@ -73,7 +73,7 @@ class ApiSource:
         )
 
     def hear_hook(self, text: str, name: str, delivery: str, place: Place, group: str) -> Notification:
-        """What another program delivered: its words, with the trust of a page of the web."""
+        """A delivery of another program, with the trust of a web page."""
         speaker = Speaker(PersonId(f"{SOURCE}:hook-{name}"), flatten(name), trust=Trust.WEB)
         identifier = f"hook-{name}-{delivery}"
         now = self._clock()
@@ -82,16 +82,16 @@ class ApiSource:
         )
 
     def unsay(self, subject: str, place: Place) -> Notification:
-        """That something said before is taken back, which stops its answer."""
+        """Take back an earlier message, which stops its answer."""
         return deletion(SOURCE, subject, place, self._clock())
 
     async def run(self, _deliver: Deliver) -> None:
-        """Wait: what is said comes with a request."""
+        """Wait: messages come with requests."""
         await asyncio.Event().wait()
 
 
 class ApiEndpoint(Endpoint):
-    """Leaves answers in the conversation, where whoever waits for them reads them."""
+    """Leaves answers in the conversation, where callers read them."""
 
     max_length = 1_000_000
 
@@ -100,7 +100,7 @@ class ApiEndpoint(Endpoint):
         return [text] if visible(text) else []
 
     async def send(self, delivery: Delivery) -> str:
-        """Nothing leaves the service: the stored row is what is read."""
+        """Nothing leaves the service: callers read the stored row."""
         return f"{SOURCE}-{delivery.id}"
 
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
@@ -109,10 +109,10 @@ class ApiEndpoint(Endpoint):
         return {identifier: external for identifier, external in known.items() if external not in taken}
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
-        """Approval cards are shown from the requests themselves."""
+        """Nothing to do: approval cards are rendered from the requests."""
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
-        """What was withdrawn is not read any more."""
+        """Nothing to do: a withdrawn row is not read any more."""
 
     async def show(self, activity: Activity) -> None:
-        """Whoever waits is told of turns directly."""
+        """Nothing to do: callers watch turns directly."""

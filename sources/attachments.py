@@ -1,4 +1,4 @@
-"""Files that come with a message, from whichever source: which are read, which are only named, and why."""
+"""Files that come with a message, from any source: which are read, which are only named, and why."""
 
 import re
 from collections.abc import Sequence
@@ -11,21 +11,21 @@ from texts import gettext_noop
 MAX_CONSIDERED = 10
 MAX_TEXT = 20 * 1024
 MAX_PICTURE = 3_584 * 1024
-"""Of a picture that is stored here and sent to the model: in base64 every provider takes it."""
+"""Bytes of an image that is stored here and sent to the model: in base64 every provider accepts it."""
 PICTURES = {
     "image/png": re.compile(rb"\x89PNG\r\n\x1a\n"),
     "image/jpeg": re.compile(rb"\xff\xd8\xff"),
     "image/gif": re.compile(rb"GIF8[79]a"),
     "image/webp": re.compile(rb"RIFF....WEBP", re.DOTALL),
 }
-"""The kinds that models see and browsers show, and how such a file begins."""
+"""The types that models and browsers can show, and how such a file begins."""
 TOO_MANY = gettext_noop("only the first 10 files of a message are looked at")
 NEITHER = gettext_noop("neither text up to 20 KB nor a PNG, JPEG, GIF or WebP image up to 3.5 MB")
 
 
 @dataclass(frozen=True)
 class Offered:
-    """A file as it is announced, or with its `content` where it came along."""
+    """A file as announced, or with its `content` if it came along."""
 
     name: str
     content_type: str
@@ -35,7 +35,7 @@ class Offered:
 
 
 def consider(one: Offered, number: int) -> Attachment:
-    """What becomes of a file, the how manieth of its message; what may be text is still to be read."""
+    """Decide what to do with a file, the `number`-th of its message; the content of a possible text is read later."""
     kind = one.content_type.partition(";")[0].strip().lower()
     named = Attachment(flatten(one.name, 100) or "unnamed file", flatten(kind), one.size)
     if number >= MAX_CONSIDERED:
@@ -50,7 +50,7 @@ def may_be_text(file: Attachment) -> bool:
 
 
 def received(files: Sequence[Offered]) -> tuple[Attachment, ...]:
-    """Files that came along, as they are kept with their message."""
+    """Files that came along, in the form that is stored with their message."""
     return tuple(replace(_received(one, number), kept=True) for number, one in enumerate(files))
 
 

@@ -1,8 +1,8 @@
-"""The seam between the outside and the agents: what a source hears and what an endpoint says.
+"""The seam between the outside and the agents: sources receive, endpoints send.
 
-A *source* turns traffic into `Notification`s and gives them to the function it was started with, in the order
-of arrival in each place. An *endpoint* delivers one `Delivery` at a time. Both raise typed errors; neither
-retries: the outbox does, in one place.
+A *source* turns traffic into `Notification`s and passes them to the function it was started with, in the order of
+arrival in each place. An *endpoint* delivers one `Delivery` at a time. Both raise typed errors; neither retries: only
+the outbox does.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ class Kind(StrEnum):
     DELETE = "delete"
     REACTION = "reaction"
     PASSED = "passed"
-    """Something was said that is not to be heard: only how far its place was read is stored."""
+    """A message that must not be heard: only how far its place was read is stored."""
 
 
 class PlaceKind(StrEnum):
@@ -59,7 +59,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Speaker:
-    """Who did it. Names are flattened to one line by the source (`sources.text.flatten`)."""
+    """Who did it. The source flattens names to one line (`sources.text.flatten`)."""
 
     id: PersonId
     name: str
@@ -67,13 +67,13 @@ class Speaker:
     roles: tuple[str, ...] = ()
     trust: Trust = Trust.STRANGER
     unshown: bool = False
-    """Whether they ask that what they write is not shown to everybody."""
+    """Whether they ask that their messages are not shown to everybody."""
 
 
 @dataclass(frozen=True)
 class Knock:
-    """Somebody who is not let in wrote directly: who, where they can be answered, and which servers they share with
-    us. Nothing of what they wrote."""
+    """An unknown person wrote directly: who, where to answer them, and which servers they share with us. Nothing of
+    what they wrote."""
 
     stranger: Speaker
     place: PlaceId
@@ -109,10 +109,10 @@ class Quoted:
 
 @dataclass(frozen=True)
 class BlockSpec:
-    """An ephemeral working block that a notification brings: in context for that turn, then not.
+    """An ephemeral working block that comes with a notification: in context only for that turn.
 
-    `label` is keyed by id ("discord_user:1234"), so that a rename keeps it. `profile` is the read-only part,
-    replaced at every notification; the block's document holds what agents note down.
+    `label` contains the id ("discord_user:1234"), so that it survives a rename. `profile` is the read-only part,
+    replaced by every notification; the block's document holds agents' notes.
     """
 
     label: str
@@ -143,37 +143,37 @@ class Notification:
     quoted: Quoted | None = None
     attachments: tuple[Attachment, ...] = ()
     background: tuple[str, ...] = ()
-    """Recent lines of the place from before, when the conversation was idle; quoted text of strangers."""
+    """Recent earlier lines of the place, if the conversation was idle; quoted text of strangers."""
     blocks: tuple[BlockSpec, ...] = ()
     mentioned: Mapping[PersonId, str] = field(default_factory=dict)
     to: str = ""
-    """Id of the group that is talked to by name; empty: whichever answers in the place."""
+    """The id of the group that is addressed by name; empty for the place's group."""
     alone: bool = False
-    """Whether it gets an answer of its own, whatever else the same speaker says at the time."""
+    """Whether it gets a separate answer, whatever else the speaker writes at the time."""
 
 
 def deletion(source: str, message: str, place: Place, at: datetime) -> Notification:
-    """A message that is not there any more; `at` is when it was posted, or found gone."""
+    """A deleted message; `at` is when it was posted, or found to be gone."""
     return Notification(source, f"{message}!", Kind.DELETE, place, None, message, at, answer=False)
 
 
 Deliver: TypeAlias = Callable[[Notification], None]
-"""Takes a notification at once, without waiting; it is durable a moment later, in this order."""
+"""Accepts a notification without waiting; it is durable a moment later, in this order."""
 
 
 class SourceRefused(TextError):
-    """The platform does not accept what the operator gave; the text says what to change. Trying again is useless."""
+    """The platform rejects the operator's settings; the text says what to change. Retries are useless."""
 
 
 def raise_if_cancelled() -> None:
-    """Raise CancelledError where the running task is to end, and an error in its cleaning up took the place of that."""
+    """Raise CancelledError if the running task is being canceled and an error during its cleanup hid that."""
     task = asyncio.current_task()
     if task is not None and task.cancelling():
         raise asyncio.CancelledError
 
 
 class Source(Protocol):
-    """Hears. `run` returns when its task is cancelled; it raises SourceRefused when only the operator can help."""
+    """Receives. `run` returns when its task is canceled; it raises SourceRefused when only the operator can help."""
 
     name: str
 
@@ -188,7 +188,7 @@ class OutFile:
 
 @dataclass(frozen=True)
 class OutImage:
-    """A picture that goes with what is said; `alt` says what it shows."""
+    """An image with a message; `alt` describes it."""
 
     content_type: str
     alt: str
@@ -196,31 +196,31 @@ class OutImage:
 
 
 Pressed: TypeAlias = RequestId | ReminderId | EntryId | InboxId | PersonId
-"""What a button is about."""
+"""The id that a button refers to."""
 
 
 @dataclass(frozen=True)
 class Buttons:
-    """What a message offers to press: the id of the question, and the answers it takes.
+    """The buttons of a message: the id they refer to, and the possible answers.
 
-    `kind` says what that is the id of: "permit" for a request, "reminder", "preference" for an entry that waits,
-    "retry" for something that arrived and was given up, "pairing" for a person who wants to be let in.
+    `kind` is the kind of that id: "permit" for a request, "reminder", "preference" for an entry that waits, "retry" for
+    a message that was given up, "pairing" for a person who wants to be let in.
     """
 
     request: Pressed
     offers: tuple[str, ...]
     kind: str = "permit"
     constellation: str = ""
-    """Whose question it is; empty for that of the configured one."""
+    """The constellation that asks; empty for the configured one."""
 
 
 ANSWERED = Buttons(RequestId(0), (), "answered")
-"""Of a card that offers nothing any more."""
+"""For a card without buttons any more."""
 
 
 @dataclass(frozen=True)
 class Delivery:
-    """One message to send, as its outbox row says. The same `id` is the same message, however often it is tried."""
+    """One message to send, from its outbox row. The same `id` is the same message, however often it is tried."""
 
     id: OutboxId
     place: PlaceId
@@ -229,24 +229,24 @@ class Delivery:
     turn: TurnId | None = None
     agent: AgentId | None = None
     speaker: str = ""
-    """The agent's name, when it should be shown; empty when the account itself speaks."""
+    """The agent's name, if it is to be shown; empty if the account itself speaks."""
     avatar: str = ""
-    """URL of the agent's picture, shown with its name where the platform can."""
+    """URL of the agent's picture, shown with its name where the platform can do that."""
     reply_to: str = ""
-    """External id of the message that is answered; used when the place has moved on since."""
+    """External id of the message to reply to; used if the place has moved on since."""
     act: str = ""
-    """What is done instead of saying something: "like", "repost", "quote", "reply", "post" (three with the text),
+    """An action in place of a message: "like", "repost", "quote", "reply", "post" (these three with the text),
     "follow", "unlike", "unfollow" or "delete"."""
     target: str = ""
-    """The post or person that it is done to."""
+    """The post or person that it acts on."""
     earlier: tuple[OutboxId, ...] = ()
-    """Rows that did the same before: while what one of them did stands, it is not done again."""
+    """Rows that did the same before: if the effect of one still exists, it is not repeated."""
     follows: str = ""
-    """External id of the piece of the same answer that was sent before this one."""
+    """External id of the piece of the answer that was sent before this one."""
     later: bool = False
-    """Whether there is such a piece. Without `follows` it was not delivered."""
+    """Whether there is an earlier piece. If `follows` is empty, it was not delivered."""
     again: bool = False
-    """Whether it was begun to be sent before."""
+    """Whether an earlier attempt was begun."""
     may_mention: tuple[PersonId, ...] = ()
     files: tuple[OutFile, ...] = ()
     images: tuple[OutImage, ...] = ()
@@ -254,15 +254,15 @@ class Delivery:
 
     @property
     def is_card(self) -> bool:
-        """Whether the service itself says it, or asks something, and no agent."""
+        """Whether it is a text or question of the service itself, not of an agent."""
         return self.buttons is not None or not (self.turn or self.agent or self.act)
 
 
 class DeliveryFailed(Exception):
-    """It was certainly not delivered. `retry_after` in seconds when another try may work, None when none will.
+    """It was certainly not delivered. `retry_after` is in seconds; None if retries are useless.
 
-    `reached` is False when that says nothing about the message: during an outage a row is tried however often.
-    `withheld`: nothing failed, the person does not want it, or what it answers was taken back.
+    `reached` is False if the message is not to blame: during an outage a row is retried without limit. `withheld`:
+    nothing failed, but the person does not want it, or its question was taken back.
     """
 
     def __init__(
@@ -276,7 +276,7 @@ class DeliveryFailed(Exception):
 
 
 class DeliveryUnclear(Exception):
-    """It may or may not have been delivered (no answer came): to be looked up before anything is sent again."""
+    """It may or may not have been delivered (there was no answer): check before sending again."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -284,9 +284,9 @@ class DeliveryUnclear(Exception):
 
 
 class HistoryUnreadable(Exception):
-    """The place's history cannot be read, so nobody can tell whether something was said there.
+    """The place's history cannot be read, so nobody can tell whether a message is there.
 
-    `passing` says that it can be read again sooner or later by itself: the platform is out of reach at the moment.
+    `passing`: it will be readable again, since the platform is only unreachable at the moment.
     """
 
     def __init__(self, reason: str, *, passing: bool = False) -> None:
@@ -297,7 +297,7 @@ class HistoryUnreadable(Exception):
 
 @dataclass(frozen=True)
 class Activity:
-    """What a turn is doing in a place, for typing indicators; `busy` False ends it."""
+    """What a turn does in a place, for typing indicators; `busy` False ends it."""
 
     place: PlaceId
     busy: bool
@@ -305,7 +305,7 @@ class Activity:
 
 @dataclass(frozen=True)
 class Form:
-    """What one answer may be: so many messages at most, and whether a file can hold what is longer."""
+    """The form of an answer: the maximum number of messages, and whether a file can hold a longer text."""
 
     most_pieces: int = 5
     takes_files: bool = True
@@ -316,60 +316,60 @@ MESSAGES = Form()
 
 class Endpoint(Protocol):
     max_length: int
-    """Longest text of one message, in the units of `split`."""
+    """The maximum length of one message, in the units of `split`."""
     has_previews: bool = False
-    """Whether an answer is shown while it is written, by editing one message."""
+    """Whether a growing answer is shown by editing one message."""
     nonce_seconds: float = 0.0
-    """How long the platform recognises that the same delivery is sent again, with a margin."""
+    """How long the platform recognizes a repeated delivery, minus a margin."""
     form: Form = MESSAGES
-    """What an answer may be there."""
+    """The form of an answer there."""
 
     def split(self, text: str) -> list[str]:
-        """Cut a text into messages the platform takes; never empty pieces."""
+        """Split a text into messages that the platform accepts; no piece is empty."""
         ...
 
     async def send(self, delivery: Delivery) -> str:
-        """Send it; gives the platform's message id. Raises DeliveryFailed or DeliveryUnclear."""
+        """Send it; returns the platform's message id. Raises DeliveryFailed or DeliveryUnclear."""
         ...
 
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
-        """Which of these, all of one place and in order, stand in the place's history, with their message ids.
+        """Which of these, all of one place and in order, are in the place's history, with their message ids.
 
-        `taken` are ids of messages that are known to be others, even where the words are the same.
-        Raises HistoryUnreadable. Messages that are identical are matched in order.
+        `taken` are ids of messages that are known to be others, even with the same text. Identical messages are matched
+        in order. Raises HistoryUnreadable.
         """
         ...
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
-        """Replace the text of a message of ours, and the buttons of a card. Raises DeliveryFailed."""
+        """Replace the text of a message of ours, and a card's buttons. Raises DeliveryFailed."""
         ...
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
-        """Delete a message of ours; one that is already gone is fine. Raises DeliveryFailed."""
+        """Delete a message of ours, if it still exists. Raises DeliveryFailed."""
         ...
 
     async def show(self, activity: Activity) -> None:
-        """Show or end a typing indicator; never raises for the platform's refusal."""
+        """Show or end a typing indicator; never raises if the platform refuses."""
         ...
 
 
 @dataclass(frozen=True)
 class Readiness:
-    """Whether a front end can be heard and spoken through at the moment; if not, why."""
+    """Whether a front end can receive and send at the moment; if not, why."""
 
     ready: bool
     words: str = ""
 
 
 async def _at_once(_seconds: float) -> None:
-    """For a source where nobody waits for anything but what turns say."""
+    """For a source without work that has to be finished."""
 
 
 @dataclass(frozen=True)
 class Front:
-    """A source with the endpoint that speaks for it; `pause` makes the source deaf while the endpoint still speaks.
+    """A source and its endpoint; `pause` stops the source from receiving while the endpoint still sends.
 
-    `finish` lets whatever else people wait for there come to its end, for so many seconds at most, and raises nothing.
+    `finish` waits for other work that people wait for, for at most so many seconds, and never raises.
     """
 
     source: Source
@@ -378,4 +378,4 @@ class Front:
     finish: Callable[[float], Awaitable[None]] = _at_once
     readiness: Callable[[], Readiness] = lambda: Readiness(ready=True)
     handlers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-    """What the owner can ask it by command, by the names that the control socket knows."""
+    """Functions for commands of the owner, by their names in the control socket."""

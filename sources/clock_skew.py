@@ -1,4 +1,4 @@
-"""How far the clock of this machine is from a server's, by the Date of its answer."""
+"""How far this machine's clock differs from a server's, by the Date of its answer."""
 
 import time
 from email.utils import parsedate_to_datetime
@@ -13,11 +13,11 @@ from texts import _, gettext_lazy, gettext_noop
 _ASK = call_point("clock.ask")
 _SECONDS = 10.0
 _TOLERATED = 30.0
-"""Seconds. Tokens of Bluesky are refused past a minute; Date has whole seconds, and the way there takes some too."""
+"""Seconds. Bluesky rejects tokens after a minute; Date is in whole seconds, and the network takes time, too."""
 
 
 async def examine_clock(url: str) -> Finding:
-    """Compare clocks with the server of a URL; nothing there is changed, and what it answers does not matter."""
+    """Compare clocks with the server of a URL; this changes nothing there, and any answer will do."""
     try:
         async with aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as http:
             before = time.time()

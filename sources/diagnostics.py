@@ -1,11 +1,11 @@
-"""What an examination of something outside came to, for people who look after the service."""
+"""The results of checks of something outside, for the operator."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 
 
 class State(StrEnum):
-    """How far something that was looked at is as it should be."""
+    """How far something that was checked is as it should be."""
 
     GOOD = "good"
     UNSET = "not configured"
@@ -15,7 +15,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """`about` is what was looked at, `words` what was seen, `remedy` what to do; empty where there is nothing to do."""
+    """`about` is what was checked, `words` the result, `remedy` what to do; empty if there is nothing to do."""
 
     about: str
     state: State

@@ -1,9 +1,9 @@
-"""Text as it leaves: nothing that cannot be seen, and no link that hides where it leads.
+"""Cleans outgoing text: no invisible characters, and no link that hides its target.
 
-Models write what they read somewhere, and people read answers as ours. Marks that turn text around, zero-width marks
-and control characters carry messages past their readers and forge lines. `[words](address)` is shown by Discord as the
-words alone, so the address is written out, unless the words are its host. What comes out once comes out the same again,
-so a text may pass here more than once; it never grows.
+Models repeat what they read somewhere, and people read answers as ours. Bidi marks, zero-width characters and control
+characters smuggle messages past readers and forge lines. Discord shows `[words](address)` as the words only, so the
+address is written out, unless the words are its host. The function is idempotent, so a text may pass several times; it
+never grows.
 """
 
 from urllib.parse import urlsplit
@@ -54,9 +54,10 @@ _MARKUP = regex.compile(
 
 
 def seen(text: str) -> str:
-    """The text without what nobody sees: controls but line breaks and tabs, bidi and zero-width marks, half characters.
+    """The text without invisible characters: controls except line breaks and tabs, bidi and zero-width marks,
+    surrogates.
 
-    Joiners and variation selectors stay where emoji and scripts are written with them.
+    Joiners and variation selectors stay where emoji and scripts need them.
     """
     text = _BREAKS.sub("\n", sendable(text))
     while (without := _UNSEEN.sub("", text)) != text:
@@ -65,7 +66,7 @@ def seen(text: str) -> str:
 
 
 def outgoing(text: str) -> str:
-    """A message as it may be sent where Markdown is drawn."""
+    """A message for a platform that renders Markdown."""
     text = seen(text)
     while (shown := _unmasked(text)) != text:
         text = shown
@@ -73,7 +74,7 @@ def outgoing(text: str) -> str:
 
 
 def without_markup(text: str) -> str:
-    """What Markdown means, where nothing draws it. What stands in code stays as it is, character by character."""
+    """Markdown as plain text, for platforms that do not render it. Code stays as it is."""
 
     def meant(found: regex.Match[str]) -> str:
         return without_markup(found["marked"]) if found["marked"] else found["block"] or found["as_is"] or ""
@@ -91,7 +92,7 @@ def _unmasked(text: str) -> str:
         return f"{words} ({link['url']})" if words else link["url"]
 
     def parted(rest: regex.Match[str]) -> str:
-        """What Discord may still take for a link, although it is not one of the usual form."""
+        """The bracket in a form that Discord cannot take for part of a link."""
         inside = any(start <= rest.start() and rest.end() <= end for start, end in samples + named)
         return rest[0] if inside else "] "
 
@@ -112,9 +113,9 @@ def _names_its_host(link: regex.Match[str]) -> bool:
 
 
 def _samples(text: str) -> list[tuple[int, int]]:
-    """Where Markdown is only shown as code: there a link is an example.
+    """Where Markdown is shown literally, as code: links there are examples.
 
-    Counted from the beginning, and only as long as it is certain that Discord reads the marks the same way.
+    Counted from the beginning, as long as Discord certainly reads the marks the same way.
     """
     found: list[tuple[int, int]] = []
     at = text.find("`")

@@ -1,6 +1,6 @@
-"""A chat on a console: answers as they are written, and a spinner before that.
+"""A chat on a console: answers appear as they are written, after a spinner.
 
-On a terminal markdown is drawn; piped, only whole answers are written, as they are and without colour.
+A terminal shows rendered Markdown; a pipe gets only whole answers, unrendered and without color.
 """
 
 import itertools
@@ -21,18 +21,18 @@ from sources.terminal import Busy, Changed, Said, Shown, Withdrawn
 
 _MARKS = re.compile(r"([\\`*_\[\]<>~])")
 _DRAW_SECONDS = 0.1
-"""A growing answer is drawn at most this often: models write faster than anybody reads."""
+"""The minimum seconds between redraws of a growing answer: models write faster than people read."""
 
 
 class _Raw(Paragraph):
-    """HTML as it stands: a terminal shows none, and words must not get lost."""
+    """Literal HTML: a terminal does not render it, and no words may get lost."""
 
     def on_text(self, context: MarkdownContext, text: TextType) -> None:
         super().on_text(context, str(text).rstrip("\n"))
 
 
 class _Words(Markdown):
-    """Markdown as chats mean it: a line break is one, an address is written out, HTML is text."""
+    """Markdown as in chats: a line break is kept, URLs are written out, HTML is text."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {**Markdown.elements, "html_block": _Raw}
     _MEANT: ClassVar[dict[str, str]] = {"softbreak": "hardbreak", "html_inline": "text"}
@@ -51,7 +51,7 @@ class _Block:
     source: str
     end: int
     kind: str = ""
-    """What markdown calls it; empty for what it would swallow, the definitions of links."""
+    """Its kind in Markdown; empty for definitions of links, which would not be shown."""
 
 
 def _blocks(text: str) -> list[_Block]:
@@ -76,10 +76,10 @@ def _blocks(text: str) -> list[_Block]:
 
 
 class Moment(Protocol):
-    """What stands below the conversation for the moment: the end of an answer that grows, or that one is made."""
+    """What is temporarily below the conversation: the end of a growing answer, or a spinner."""
 
     def grow(self, lines: list[list[Segment]]) -> None:
-        """Show these lines, in place of what stood there."""
+        """Show these lines in place of the previous ones."""
 
     def think(self) -> None:
         """Show that an answer is being made."""
@@ -89,7 +89,7 @@ class Moment(Protocol):
 
 
 class LiveMoment:
-    """On a console where nobody types: lines that are drawn over, and a spinner."""
+    """On a console where nobody types: lines that are redrawn, and a spinner."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -132,16 +132,16 @@ class ChatView:
         self._moment: Moment = LiveMoment(console) if moment is None else moment
         self._streamed = ""
         self._drawn = 0
-        """Characters of `_streamed` that stand on the screen for good."""
+        """Characters of `_streamed` that are on the screen for good."""
         self._next_draw = 0.0
         self._last = Said("", "")
 
     def stream(self, text: str) -> None:
-        """An answer as far as it is written: all of it so far, not only what is new."""
+        """A growing answer: all of it so far, not only the new part."""
         text = _clean(text)
         if not self._console.is_terminal or not text:
             return
-        if not text.startswith(self._streamed):  # another model began from nothing
+        if not text.startswith(self._streamed):  # another model started again
             self._forget(anew=True)
         self._streamed = text
         if time.monotonic() >= self._next_draw:
@@ -160,14 +160,14 @@ class ChatView:
                 self._wait(shown.busy)
 
     def note(self, text: str) -> None:
-        """A line about the chat rather than of it."""
+        """A line about the chat, not part of it."""
         self._write(text, style="dim")
 
     def recall(self, speaker: str, text: str) -> None:
         self._say(_clean(text), speaker, style="dim")
 
     def close(self) -> None:
-        """End what stands there for the moment; an unfinished answer stays as far as it came."""
+        """Finish the temporary lines; an unfinished answer stays as far as it came."""
         self._moment.clear()
         if self._streamed:
             rest, after = self._streamed[self._drawn :], self._drawn > 0
@@ -201,14 +201,14 @@ class ChatView:
     # ------------------------------------------------------------------ drawing
 
     def _forget(self, *, anew: bool = False) -> None:
-        """The growing answer is over: what of it is not for good leaves the screen; the rest is said to be void."""
+        """The growing answer is over: remove its temporary lines, and mark the rest as void."""
         self._moment.clear()
         if anew and self._drawn:
             self._write("(begun anew)", style="dim")
         self._streamed, self._drawn, self._next_draw = "", 0, 0.0
 
     def _draw_growing(self) -> None:
-        """What can no longer change goes onto the screen for good, what still grows below it for the moment."""
+        """Print what can no longer change for good, and the growing part below it temporarily."""
         *complete, last = _blocks(self._streamed[self._drawn :]) or [_Block("", 0)]
         begun = self._drawn
         for block in complete:
@@ -227,7 +227,7 @@ class ChatView:
         self._print(text, style=style)
 
     def _print(self, text: str, *, after: bool = False, style: str = "none") -> None:
-        """Draw whole blocks, `after` others of the same answer."""
+        """Print whole blocks, `after` others of the same answer."""
         for block in _blocks(text):
             self._place(block, after=after, style=style)
             after = True
@@ -240,7 +240,7 @@ class ChatView:
     def _lines(self, block: _Block, style: str = "none") -> list[list[Segment]]:
         words = _Words(block.source, style) if block.kind else Text(block.source, style)
         lines = [_trimmed(line) for line in self._console.render_lines(words, pad=False)]
-        while lines and not lines[0]:  # rich begins a list with an empty line; blocks are parted here
+        while lines and not lines[0]:  # rich starts a list with an empty line; blocks are separated here
             lines.pop(0)
         return lines
 
@@ -248,7 +248,7 @@ class ChatView:
         clean = _clean(text)
         if self._console.is_terminal:
             self._console.print(Text(clean, style or "none"))
-        else:  # as it is: rich would turn tabs into spaces
+        else:  # literally: rich would turn tabs into spaces
             self._console.file.write(clean + "\n")
             self._console.file.flush()
 
@@ -258,7 +258,7 @@ def _clean(text: str) -> str:
 
 
 def _trimmed(line: list[Segment]) -> list[Segment]:
-    """Without the spaces that only fill it up: they would be copied with the words."""
+    """Without trailing padding, which would be copied with the text."""
     kept = list(line)
     while kept and not kept[-1].text.strip() and not (kept[-1].style and kept[-1].style.bgcolor):
         kept.pop()

@@ -1,12 +1,12 @@
 """The terminal as a place: "terminal:local", where only the owner reads.
 
-A chat session *attaches* itself to the endpoint and is told what is said. With nobody attached a delivery fails for
-the time being and waits in the outbox.
+A chat session *attaches* to the endpoint and gets the messages. If nobody is attached, a delivery fails temporarily and
+waits in the outbox.
 
-What was shown is kept in a journal: one line with the outbox id, on disk before the text goes to the screen. So a
-text is shown at most once, and after a crash `find` says what the journal holds. Between journal and screen there
-is a gap that nothing can close: a text that was journaled when the process, or the chat's own process, died counts
-as shown. Nothing is lost by that, for the conversation holds it, and a chat begins with its last answers.
+A journal records what was shown: one line with the outbox id, on disk before the text goes to the screen. So a text is
+shown at most once, and after a crash `find` reports what is in the journal. The gap between journal and screen cannot
+be closed: a journaled text counts as shown even if the process, or the chat's own process, died right then. Nothing is
+lost by that, since the conversation has it, and a chat begins with the last answers.
 """
 
 import asyncio
@@ -47,16 +47,16 @@ SOURCE = "terminal"
 PLACE = Place(PlaceId("terminal:local"), PlaceKind.TERMINAL, OWNER, name="the terminal", bindings=("terminal:local",))
 PERSON = PersonId("terminal:owner")
 ONCE = "terminal-once-"
-"""How the external ids begin of what is said by those who wait for its answer alone."""
+"""The prefix of external ids of messages whose senders only wait for the answer."""
 
 _JOURNAL = call_point("terminal.journal")
 _JOURNAL_SECONDS = 30.0
 _WAIT_SECONDS = 30 * 86_400.0
-"""When to try again by itself with nobody attached: hardly ever, so that waiting does not use up the row's attempts."""
+"""The retry time with nobody attached: very long, so that waiting does not use up the row's attempts."""
 
 
 def local_name() -> str:
-    """The name of the account that runs this process, on one line; "you" when it has none."""
+    """The name of the account that runs this process, on one line; "you" if it has none."""
     try:
         return flatten(getpass.getuser()) or "you"
     except (KeyError, OSError, ImportError):
@@ -64,7 +64,7 @@ def local_name() -> str:
 
 
 class TerminalSource:
-    """Hears what a chat session passes on. `owner` is the name the agents know the person by."""
+    """Receives from chat sessions. `owner` is the name by which agents know the person."""
 
     name = SOURCE
 
@@ -74,7 +74,7 @@ class TerminalSource:
         self._deliver: Deliver | None = None
 
     def hear(self, text: str, external_id: str) -> Notification:
-        """What somebody typed, as a notification; delivers nothing."""
+        """A typed text as a notification; does not deliver it."""
         return Notification(
             source=SOURCE,
             external_id=external_id,
@@ -87,7 +87,7 @@ class TerminalSource:
         )
 
     def say(self, text: str, external_id: str = "") -> Notification:
-        """Deliver what somebody typed; the same `external_id` again is the same message.
+        """Deliver a typed text; repeating an `external_id` repeats the same message.
 
         Raises RuntimeError while the source is not running.
         """
@@ -97,7 +97,7 @@ class TerminalSource:
         return notification
 
     async def run(self, deliver: Deliver) -> None:
-        """Pass on what is said until cancelled."""
+        """Deliver what is typed until canceled."""
         self._deliver = deliver
         try:
             await asyncio.Event().wait()
@@ -116,7 +116,7 @@ class Said:
 
 @dataclass(frozen=True)
 class Changed:
-    """The new text of a message that was shown before."""
+    """The new text of a message that was shown."""
 
     id: str
     text: str
@@ -124,7 +124,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Withdrawn:
-    """A message that was shown before and no longer stands."""
+    """A message that was shown and is withdrawn."""
 
     id: str
 
@@ -136,25 +136,25 @@ class Busy:
 
 Shown: TypeAlias = Said | Changed | Withdrawn | Busy
 Listener: TypeAlias = Callable[[Shown], None]
-"""Takes what is shown at once, without waiting; a queue's `put_nowait`, say."""
+"""Takes an item without waiting, such as a queue's `put_nowait`."""
 
 _SHOWN: dict[str, Callable[..., Shown]] = {each.__name__: each for each in (Said, Changed, Withdrawn, Busy)}
 
 
 def to_data(shown: Shown) -> dict[str, Any]:
-    """As plain JSON data, for a chat session in another process."""
+    """As JSON data, for a chat session in another process."""
     return {"kind": type(shown).__name__, **asdict(shown)}
 
 
 def from_data(data: dict[str, Any]) -> Shown:
-    """Back from `to_data`; raises KeyError or TypeError for anything else."""
+    """The inverse of `to_data`; raises KeyError or TypeError for invalid data."""
     return _SHOWN[data["kind"]](**{key: value for key, value in data.items() if key != "kind"})
 
 
 class Journal:
-    """The outbox ids that were shown, one line each, nothing else; for its owner only.
+    """The outbox ids that were shown, one per line; readable only by its owner.
 
-    `add` returns when the line is on disk. Above `most_bytes` the newest `keep` ids remain.
+    `add` returns when the line is on disk. Above `most_bytes` only the newest `keep` ids remain.
     """
 
     def __init__(self, path: Path, *, most_bytes: int = 1_000_000, keep: int = 10_000) -> None:
@@ -167,13 +167,13 @@ class Journal:
         return identifier in self._ids
 
     def add(self, identifier: OutboxId) -> None:
-        """Note that it is shown. Blocks for the disk; raises OSError."""
+        """Record that it is shown. Blocks for the disk; raises OSError."""
         with self._lock:
             self._append({"id": identifier})
             self._ids.add(identifier)
 
     def take_back(self, identifier: OutboxId) -> None:
-        """Note that it was not shown after all. Blocks for the disk; raises OSError."""
+        """Record that it was not shown after all. Blocks for the disk; raises OSError."""
         with self._lock:
             self._append({"id": identifier, "shown": False})
             self._ids.discard(identifier)
@@ -182,7 +182,7 @@ class Journal:
         ids: set[OutboxId] = set()
         content = self._path.read_bytes()
         for line in content.splitlines():
-            with suppress(ValueError):  # half a line, of a crash while it was written
+            with suppress(ValueError):  # a partial line from a crash
                 match json.loads(line):
                     case {"id": int(identifier), "shown": False}:
                         ids.discard(OutboxId(identifier))
@@ -209,14 +209,14 @@ class Journal:
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(self._path)
-        with suppress(OSError):  # Windows has no such thing, and keeps the name without it
+        with suppress(OSError):  # Windows has no such call, and keeps the name without it
             folder = os.open(self._path.parent, os.O_RDONLY)
             os.fsync(folder)
             os.close(folder)
 
 
 class TerminalEndpoint(Endpoint):
-    """Shows deliveries to the chat sessions that are attached."""
+    """Shows deliveries to the attached chat sessions."""
 
     max_length = 1_000_000
 
@@ -226,7 +226,7 @@ class TerminalEndpoint(Endpoint):
 
     @contextmanager
     def attach(self, listener: Listener) -> Iterator[None]:
-        """Be told what is shown, until the context ends."""
+        """Receive what is shown, until the context ends."""
         self._listeners.append(listener)
         try:
             yield
@@ -238,13 +238,13 @@ class TerminalEndpoint(Endpoint):
         return [text] if visible(text) else []
 
     async def send(self, delivery: Delivery) -> str:
-        """Show it; a delivery that was shown before is not shown again. Raises DeliveryFailed, DeliveryUnclear."""
+        """Show a delivery, unless it was shown before. Raises DeliveryFailed, DeliveryUnclear."""
         self._check(delivery.place)
         external_id = _external_id(delivery)
         if delivery.id in self._journal:
             return external_id
         await self._note(delivery.id)
-        if not self._listeners:  # the last one left while the disk worked
+        if not self._listeners:  # the last one left during the disk write
             with suppress(OSError):  # else it counts as shown, as after a crash here
                 await asyncio.to_thread(self._journal.take_back, delivery.id)
                 self._check(delivery.place)
@@ -256,17 +256,17 @@ class TerminalEndpoint(Endpoint):
         return {identifier: external for identifier, external in known.items() if external not in taken}
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
-        """Show the new text of a message. Raises DeliveryFailed when nobody is there."""
+        """Show the new text of a message. Raises DeliveryFailed if nobody is attached."""
         self._check(place)
         self._tell(Changed(external_id, seen(text) + _answers(buttons)))
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
-        """Tell those who are there that a message no longer stands."""
+        """Tell the attached sessions that a message is withdrawn."""
         if place == PLACE.id:
             self._tell(Withdrawn(external_id))
 
     async def show(self, activity: Activity) -> None:
-        """Tell those who are there that an answer is being made, or that none is any longer."""
+        """Tell the attached sessions that an answer is being made, or is not any more."""
         if activity.place == PLACE.id:
             self._tell(Busy(activity.busy))
 
@@ -291,7 +291,7 @@ class TerminalEndpoint(Endpoint):
 
 
 def shown_as(delivery: Delivery) -> Said:
-    """A delivery as chat sessions are told of it."""
+    """A delivery in the form for chat sessions."""
     text = "\n\n".join([*filter(None, [delivery.text]), *(f"{file.name}:\n{file.text}" for file in delivery.files)])
     return Said(_external_id(delivery), seen(text) + _answers(delivery.buttons), delivery.speaker)
 

@@ -1,4 +1,4 @@
-"""Text for the platforms: names that cannot forge structure, and messages cut where a reader would cut them."""
+"""Text for platforms: names that cannot forge structure, and messages split at natural boundaries."""
 
 import re
 from collections.abc import Callable
@@ -19,7 +19,7 @@ MIN_LIMIT = 64
 # zero-width spaces, tags) and fillers (DI). What emoji and several scripts are written with stays in its place:
 # a joiner behind a letter that is not Latin, one variation selector behind a character, a tagged flag of Britain.
 TERMINAL = r"(?:\x1b\[|\x9b)[0-?]*[\x20-/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"
-"""What terminals obey: nothing of it is read, so nothing of it stays."""
+"""Escape sequences of terminals: invisible to readers, so they are removed."""
 _UNSEEN = UnicodePattern(
     rf"{TERMINAL}|"
     r"\U0001f3f4\U000e0067\U000e0062(?:\U000e0065\U000e006e\U000e0067|\U000e0073\U000e0063\U000e0074|"
@@ -35,10 +35,10 @@ _BREAKS = UnicodePattern(r"[\s\x1c-\x1f\x85\p{Zl}\p{Zp}]+")
 _LINE_ENDS = Pattern("\r\n|[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _INVISIBLE = UnicodePattern(r"[\s\u2800\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}]*")
 _MARKS = UnicodePattern(r"[\p{M}\U0001d159]+")
-"""What is drawn upon a letter before it, and a note without a head: no name by themselves."""
+"""Combining marks, and a note without a head: no name on their own."""
 SQUARES = "[［【〔〖〘〚⟦❲⁅⦋⦍⦏⦗⧘⧚⟅⟬﹇﹝︗︹︻⸢⸤⹕⹗⌈⌊⎡⎣⦉⦓⦕"
 ANGLES = "\u2329︽<＜﹤‹〈〈⟨❬❮❰⟪⦑⧼︿˂ᐸ"
-"""What looks like the marks with which lines and tags of ours begin."""
+"""Characters that look like the brackets at the beginning of our lines and tags."""
 _FORGERS = str.maketrans(
     {
         "`": None,
@@ -50,24 +50,24 @@ _FORGERS = str.maketrans(
         **dict.fromkeys(":：﹕︓꞉∶ː˸։׃܃܄፡⁚ꓽ᛬", "-"),
     }
 )
-"""What lines of ours are made of, and what looks like it, in names."""
+"""Characters in names that our lines are made of, or that look like those."""
 _PARENTHESES = str.maketrans(dict.fromkeys("()（）﹙﹚⁽⁾₍₎❨❩❪❫⟮⟯⦅⦆⦇⦈⸨⸩⹙⹚⹛⹜｟｠︵︶·", " "))
 _IDENTIFIED = Pattern(
     r"[(（﹙⁽₍❨❪⟮⦅⦇⸨⹙⹛｟︵].{0,20}?(?:\d{5}|discord|bluesky|bsky|terminal|\bdid\b|\butc\b)", re.IGNORECASE
 )
-"""A name that gives an id in parentheses, as lines of ours do."""
+"""A name with an id in parentheses, as in our lines."""
 _HEADING = Pattern(r"^[\s#=*_~|+\-•]+(?=\S)")
 _SPOKEN_OF = Pattern(
     r"\b(?:is|are|was|of|about|with|to|from|for|by|than|and|or|like|love|hate|called|named|ist|sind|war|von|über|mit|"
     r"an|für|als|wie|und|oder|mag|liebe|hasse|heißt)\s*$",
     re.IGNORECASE,
 )
-"""What stands before a name that is part of the sentence."""
+"""Words before a name that is part of the sentence."""
 _CLUSTER = UnicodePattern(r"\X")
 
 
 def times_of(source: str) -> Times:
-    """How moments are written to readers of a source; Discord shows its own mark on each reader's clocks."""
+    """How times are written for readers of a source; Discord renders its own timestamps in each reader's zone."""
     return _discord_time if source == "discord" else moment_text
 
 
@@ -87,18 +87,18 @@ def visible(text: str) -> bool:
 
 
 def sendable(text: str) -> str:
-    """The text without half characters, which no platform takes."""
+    """The text without surrogates, which no platform accepts."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 def one_line(text: str, limit: int = MAX_LINE) -> str:
-    """Somebody's words as one line of bounded length, without anything that cannot be seen."""
+    """A text as one line of limited length, without invisible characters."""
     line = without_unseen(_BREAKS.sub(" ", text)).strip()
     return _bounded(line.replace("```", "'''"), limit)
 
 
 def without_unseen(text: str) -> str:
-    """The text without anything that cannot be seen; its lines end with a line feed."""
+    """The text without invisible characters; its lines end with a line feed."""
     return "\n".join("\t".join(map(_seen, line.split("\t"))) for line in _LINE_ENDS.split(text))
 
 
@@ -107,9 +107,9 @@ def _seen(part: str) -> str:
 
 
 def flatten(name: str, limit: int = MAX_NAME) -> str:
-    """A name as one line that cannot pass for a heading, a tag, a quote or somebody's "name: text".
+    """A name as one line that cannot pass for a heading, a tag, a quote or "name: text".
 
-    Empty when nothing that can be seen remains; the caller then has an id to show.
+    Empty if nothing visible remains; the caller then shows an id.
     """
     line = one_line(name, limit=4 * limit).translate(_FORGERS)
     if _IDENTIFIED.search(line):
@@ -120,9 +120,9 @@ def flatten(name: str, limit: int = MAX_NAME) -> str:
 
 
 def without_call_behind(said: str, called: str) -> str:
-    """Words without the name at their end that only says to whom they are said; `called` is a pattern for it.
+    """A text without a name at its end that only addresses somebody; `called` is a pattern for it.
 
-    As they are where the name is part of the sentence ("what do you know about @Carina?").
+    Unchanged if the name is part of the sentence ("what do you know about @Carina?").
     """
     sign = rf"(?<=\S)\s{{0,8}}([,、]?)\s{{0,8}}(?:{called})\s{{0,8}}([.!?。！？…]{{0,12}})\s*\Z"
     last = re.search(sign, said, re.IGNORECASE)
@@ -136,7 +136,7 @@ def _bounded(text: str, limit: int) -> str:
 
 
 def _end_within(text: str, room: int, measure: Callable[[str], float]) -> int:
-    """The end of the last grapheme that fits; a single grapheme that is too long is cut between code points."""
+    """The end of the last grapheme that fits; a single one that is too long is cut between code points."""
     end, used = 0, 0.0
     for cluster in _CLUSTER.finditer(text):
         used += measure(cluster[0])
@@ -152,7 +152,7 @@ def _end_within(text: str, room: int, measure: Callable[[str], float]) -> int:
 
 @dataclass(frozen=True)
 class _Fence:
-    """An open code block: where it opened in the text being cut, and its language."""
+    """An open code block: its start in the text being split, and its language."""
 
     at: int
     language: str
@@ -168,7 +168,7 @@ _CLOSE = "\n```"
 
 
 Measure: TypeAlias = Callable[[str], float]
-"""How long a text is; of two together no more than of both."""
+"""The length of a text; that of two together is at most the sum."""
 
 
 def split_text(text: str, limit: int = 2000, measure: Measure = units) -> list[str]:
@@ -194,7 +194,7 @@ def split_text(text: str, limit: int = 2000, measure: Measure = units) -> list[s
 
 
 def _next_piece(rest: str, fence: _Fence | None, limit: int, measure: Measure) -> tuple[str, str, _Fence | None]:
-    """The next piece as it is sent, what remains, and the code block that is open then."""
+    """The next piece as it is sent, the rest, and the code block that is open then."""
     opening = fence.opening if fence else ""
     room = limit - len(opening) - len(_CLOSE)
     if measure(rest) <= room:
@@ -222,7 +222,7 @@ def _fence_after(text: str, fence: _Fence | None) -> _Fence | None:
 
 
 def _outside_markers(rest: str, cut: int, fence: _Fence | None) -> tuple[int, _Fence | None]:
-    """Move a cut so that it neither splits a marker nor leaves an opened block without a line in it."""
+    """Move a cut so that it neither splits a marker nor leaves an opened block without a line."""
     for marker in _MARKER.finditer(rest, 0, cut + MIN_LIMIT):
         if marker.start() >= cut:
             break
@@ -248,7 +248,7 @@ _CODE_BOUNDARIES = ((0.1, UnicodePattern(r"\n" + _WHOLE)), (0.25, UnicodePattern
 
 
 def _best_cut(text: str, window: int, *, inside: bool) -> int:
-    """The last sensible boundary in text[:window], else its end, which is the end of a whole grapheme."""
+    """The last sensible boundary in text[:window], else its end at a grapheme boundary."""
     beyond = window + 1 if text[window : window + 1].isspace() else window
     for share, pattern in _CODE_BOUNDARIES if inside else _BOUNDARIES:
         last = 0

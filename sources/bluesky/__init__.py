@@ -1,5 +1,5 @@
-"""Bluesky: posts that are addressed to the account become notifications, what agents say becomes replies, once.
+"""Bluesky: posts that address the account become notifications, agents' answers become replies, once.
 
-Import from the modules: `source` (BlueskySource, Wiring), `settings`, `failures`. This file loads nothing: the atproto
-library takes half a second and 70 MB, and only a service that serves Bluesky pays for it.
+Import from the modules: `source` (BlueskySource, Wiring), `settings`, `failures`. This file imports nothing: the
+atproto library takes half a second and 70 MB, and only a service with Bluesky pays for it.
 """

@@ -1,4 +1,4 @@
-"""Likes, reposts and follows of the account: noted among what happens, seldom asked for, never answered."""
+"""Likes, reposts and follows of the account: recorded as activity, fetched rarely, never answered."""
 
 import time
 from collections import deque
@@ -23,9 +23,9 @@ _DONE = {
 }
 _PAGE = 50
 _SELDOM = 30
-"""Looks at what addresses the account for one at this."""
+"""It looks once for so many checks for posts."""
 _PER_HOUR = 30
-"""Acts that are noted in an hour; of more, who looks at the account knows anyway."""
+"""Acts that are recorded per hour; whoever looks at the account sees the others anyway."""
 _MARK = "bluesky.acts"
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 
@@ -53,7 +53,7 @@ class Acts:
         self._noted: deque[float] = deque()
 
     async def look(self) -> None:
-        """Note what is new. Raises CallFailed."""
+        """Record what is new. Raises CallFailed."""
         now = time.monotonic()
         if now < self._next:
             return
@@ -64,7 +64,7 @@ class Acts:
         low = self._low or await self._wiring.mark(_MARK)
         newest = max((to_text(each.at) for each in told), default=low or _LONG_AGO)
         if newest != low:
-            await self._wiring.set_mark(_MARK, newest)  # first: what is noted twice would look like two
+            await self._wiring.set_mark(_MARK, newest)  # first, so that nothing is recorded twice
         self._low = newest
         if low is None or self._wiring.paused():
             return

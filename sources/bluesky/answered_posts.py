@@ -1,8 +1,8 @@
-"""Posts whose words memory holds: who takes one back is not answered any more, and what was kept of it is forgotten.
+"""Watches posts that memory holds: after a deletion, nothing is answered and what was stored is erased.
 
-A post that waits for its answer is looked for every few seconds, one that was answered less and less often the older it
-is. The server that shows posts leaves out also what it only hides (of somebody who blocks us, say): before an answered
-post counts as deleted its record is asked for.
+A post that waits for its answer is checked every few seconds, an answered one less and less often as it ages. The
+server also leaves out posts that it only hides (if the author blocks us, say), so before an answered post counts as
+deleted, its record is fetched.
 """
 
 import time
@@ -20,12 +20,12 @@ from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import RememberedPost, Wiring
 
 AT_MOST = 900.0
-"""Seconds for which an answer is waited for."""
+"""Seconds to wait for an answer."""
 _AT_ONCE = 25
-"""Posts that the server takes in one question."""
+"""Posts per request, a limit of the server."""
 EVERY = 3.0
 _SOONEST, _LATEST, _SHARE = 20.0, 86_400.0, 0.5
-"""An answered post is looked for again after this share of its age, within these seconds."""
+"""An answered post is checked again after this share of its age, within these limits in seconds."""
 _MOST = 5_000
 """Posts that are watched, the newest."""
 _NO_RECORD = ("could not locate record", "record not found", "could not find repo", "repo not found")
@@ -35,9 +35,9 @@ _NO_RECORD = ("could not locate record", "record not found", "could not find rep
 class _Watch:
     held: RememberedPost
     due: float
-    """When it is looked for: not at once, since it was read a moment ago and its answer may come first."""
+    """When it is checked: not at once, since it was read a moment ago and its answer may come first."""
     until: float
-    """Until when its answer is waited for; 0 when it was answered."""
+    """Until when its answer is waited for; 0 if it was answered."""
 
 
 class Watched:
@@ -53,7 +53,7 @@ class Watched:
         self._posts[found.id] = _Watch(RememberedPost(found.id, place.id, found.at), now + EVERY, now + AT_MOST)
 
     def answered(self, message: str) -> None:
-        """Its deletion may have been a moment too late for us to see."""
+        """Check it soon: it may have been deleted just before the answer."""
         if (found := self._posts.get(message)) is not None:
             self._posts[message] = replace(found, due=time.monotonic() + EVERY, until=0.0)
 
@@ -69,12 +69,12 @@ class Watched:
         return any(message.startswith(f"{uri}#") for message in self._posts)
 
     async def posts(self, uris: Sequence[str]) -> dict[str, Post]:
-        """Those of these posts that exist and can be seen, as they are now. Raises CallFailed."""
+        """Those of these posts that exist and are visible, in their current form. Raises CallFailed."""
         answer = await self._session.query("app.bsky.feed.getPosts", {"uris": list(uris)})
         return {each.uri: each for view in items(answer.get("posts")) if (each := post(view)) is not None}
 
     async def look(self, deliver: Deliver) -> None:
-        """Tell of posts that were deleted since. Raises CallFailed."""
+        """Deliver deletions since the last check. Raises CallFailed."""
         if not self._loaded:
             await self._load()
         now = time.monotonic()
@@ -91,13 +91,13 @@ class Watched:
             await self.take_back(held, deliver)
 
     async def take_back(self, held: RememberedPost, deliver: Deliver) -> None:
-        """A post is not there any more: what it led to is followed, and our answer with it."""
+        """A post was deleted: deliver that, and take our answer back."""
         await self._wiring.withdraw(held.message)
         where = Place(held.place, PlaceKind.THREAD, PUBLIC, bindings=(held.place, NAME))
         deliver(deletion(NAME, held.message, where, self._wiring.clock()))
 
     async def _load(self) -> None:
-        """What was held before this start; looked for soon, the newest first, a few at a time."""
+        """Load the posts from before this start; checked soon, newest first, a few at a time."""
         now = time.monotonic()
         for each in await self._wiring.held(_MOST):
             if uri_and_cid(each.message)[0]:
@@ -111,7 +111,7 @@ class Watched:
         return min(max(age * _SHARE, _SOONEST), _LATEST)
 
     async def _deleted(self, message: str) -> bool:
-        """Whether the record of a post that is not shown is gone, as far as its server says so."""
+        """Whether the record of an invisible post is gone, according to its server."""
         _, _, did, collection, key = uri_and_cid(message)[0].split("/")
         try:
             asked = {"repo": did, "collection": collection, "rkey": key}

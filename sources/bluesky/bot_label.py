@@ -1,4 +1,4 @@
-"""Being known for what one is: the account's profile says that it is a bot, and whose."""
+"""Labels the account: its profile says that it is a bot, and whose."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -19,7 +19,7 @@ MOST_DESCRIPTION = 256
 
 
 async def owner_line(session: BlueskySession, owner: str) -> str:
-    """Whose bot it is, in words for the profile; `owner` is a DID, or empty. Raises CallFailed."""
+    """The line of the profile that names the bot's owner; `owner` is a DID, or empty. Raises CallFailed."""
     if not owner:
         return 'Automated account, run with Carina. Reply "stop" and it never answers you again.'
     handle = (await session.query("app.bsky.actor.getProfile", {"actor": owner})).get("handle", owner)
@@ -27,7 +27,7 @@ async def owner_line(session: BlueskySession, owner: str) -> str:
 
 
 async def set_up(session: BlueskySession, line: str) -> list[str]:
-    """Label the account as a bot and put the line into its profile; gives what was changed. Raises CallFailed."""
+    """Label the account as a bot and put the line into its profile; returns the changes. Raises CallFailed."""
     record, cid = await _profile(session)
     changed, values = [], _values(record)
     if _BOT not in values:
@@ -48,13 +48,13 @@ async def set_up(session: BlueskySession, line: str) -> list[str]:
         changed.append("owner line added to the profile")
     if changed:
         data = {"repo": session.did, "collection": PROFILE, "rkey": "self", "record": record}
-        swap = {"swapRecord": cid} if cid else {}  # somebody may be changing the profile at this moment
+        swap = {"swapRecord": cid} if cid else {}  # somebody may be editing the profile at this moment
         await session.procedure("com.atproto.repo.putRecord", {**data, **swap}, _PROFILE)
     return changed
 
 
 async def is_labelled(session: BlueskySession) -> bool:
-    """Whether the account says that it is a bot. Raises CallFailed."""
+    """Whether the account is labeled as a bot. Raises CallFailed."""
     record, _ = await _profile(session)
     return _BOT in _values(record)
 

@@ -1,8 +1,8 @@
-"""Direct messages on Bluesky, which a service of their own carries (chat.bsky.convo), where there is one.
+"""Direct messages on Bluesky, through the separate service chat.bsky.convo, where it exists.
 
-The owner and people whom the owner let in are heard there; from anybody else only an answer to a question that was put
-to them, and that they want out. What was read is known as with notifications: from the inbox and what was passed over,
-with a mark up to which everything is decided.
+Only the owner and people whom the owner let in are heard there; from all others, only an answer to a question that was
+put to them, and an opt-out. As with notifications, the inbox and the skipped ids show what was read, and a mark shows
+up to when everything is decided.
 """
 
 import re
@@ -62,14 +62,14 @@ class Decisions:
         return [each for each in found if each.id not in self._known]
 
     async def pass_over(self, found: Mapping[str, Why]) -> None:
-        """They are not heard; what is kept of them is why."""
+        """Record that these are not heard, with the reason only."""
         if found:
             await self._wiring.pass_over({each: str(why) for each, why in found.items()})
             self.add(found)
             log.info("bluesky_posts_skipped", reasons=sorted({str(why) for why in found.values()}), messages=len(found))
 
     async def unstored(self, given: Sequence[M]) -> list[M]:
-        """Of what was delivered, that which did not arrive in the store: to be tried again, but not for ever."""
+        """Of the delivered messages, those that did not reach the store: retried a limited number of times."""
         await self._wiring.settled()
         missing = await self.open(given)
         for each in missing:
@@ -85,15 +85,15 @@ _SAY = call_point("bluesky.direct")
 CHAT = "did:web:api.bsky.chat#bsky_chat"
 _PAGE, _MOST_PAGES = 50, 10
 _MOST_GRAPHEMES = 1_000
-"""Of one direct message."""
+"""Graphemes of one direct message."""
 _MARGIN = timedelta(minutes=5)
 _SKEW = timedelta(seconds=30)
-"""How far the clocks of this machine and of the service may be apart."""
+"""The maximum difference between the clocks of this machine and the service."""
 _AGAIN, _SOON = 900.0, 30.0
-"""Seconds until it is tried again: where there is no such service, and where it was out of reach."""
+"""Seconds until the next try: if there is no such service, and if it was unreachable."""
 _MARK = "bluesky.direct"
 _SELDOM = 4
-"""Looks at what addresses the account for one at this."""
+"""It looks once for so many checks for posts."""
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 _VERDICTS = {"yes": Verdict.ONCE, "hour": Verdict.HOUR, "always": Verdict.ALWAYS, "no": Verdict.DENY}
 _ANSWER = re.compile(r"\s*(yes|hour|always|no)(?:\s+#?(\d{1,19}))?\s*[.!]?\s*", re.IGNORECASE | re.ASCII)
@@ -107,7 +107,7 @@ class Said:
     key: str
     sender: str
     other: Account
-    """Who talks with us there."""
+    """The other person."""
     text: str
     at: datetime
 
@@ -117,12 +117,12 @@ class Said:
 
 
 def message_id(convo: str, key: str) -> str:
-    """A direct message as the inbox and the outbox name it."""
+    """The name of a direct message in inbox and outbox."""
     return f"chat:{convo}:{key}"
 
 
 class DirectMessages:
-    """Hears and says direct messages; where the service has none, `trouble` says so."""
+    """Receives and sends direct messages; without such a service, `trouble` says so."""
 
     def __init__(self, settings: BlueskySettings, session: BlueskySession, wiring: Wiring) -> None:
         self._settings = settings
@@ -152,13 +152,13 @@ class DirectMessages:
 
     @property
     def known_to_be_missing(self) -> bool:
-        """Whether the service was looked for, and was never there."""
+        """Whether the service was looked for and never found."""
         return bool(self.trouble) and self._low is None
 
     # ------------------------------------------------------------------ hearing
 
     async def look(self, deliver: Deliver) -> None:
-        """Read what is new. What is in the way of that stands in `trouble`, and is in the way of nothing else."""
+        """Read new messages. Errors are kept in `trouble` and affect nothing else."""
         now = time.monotonic()
         if not self._settings.direct or now < self._next:
             return
@@ -196,7 +196,7 @@ class DirectMessages:
             await self._wiring.set_mark(_MARK, self._low)
 
     async def _messages(self, last: Said, back: datetime) -> list[Said]:
-        """The messages of a conversation since then, the oldest first."""
+        """The messages of a conversation since then, oldest first."""
         found: list[Said] = []
         cursor = ""
         for _page in range(_MOST_PAGES):
@@ -214,7 +214,7 @@ class DirectMessages:
         return await self._decisions.open(found)
 
     async def _hear(self, fresh: Sequence[Said], deliver: Deliver, newest: datetime) -> datetime:
-        """Deliver what is to be heard; gives up to when everything is decided and stored."""
+        """Deliver the messages to be heard; returns up to when everything is decided and stored."""
         passed: dict[str, Why] = {}
         heard: list[Said] = []
         for each in fresh:
@@ -235,13 +235,13 @@ class DirectMessages:
         return min([newest, *(each.at for each in missing)])
 
     async def _tell_waiting(self, said: Sequence[Said]) -> None:
-        """Who said a bare "yes" is told what waits for them. Once: after it is stored, also what the agent hears."""
+        """Tell a person who wrote a bare "yes" what waits for them; once, after the message is stored."""
         for each in said:
             if (answer := _ANSWER.fullmatch(each.text)) is not None:
                 await self._decide(each, "", _VERDICTS[answer[1].lower()])
 
     async def _why_not(self, each: Said) -> Why | None:
-        """Why a message is not heard; what it says to the service itself is done here."""
+        """Why a message is not heard; messages to the service itself are handled here."""
         person, did, filters = person_id(each.other.did), each.other.did, self._settings.filters
         if (wants_out := opting(each.text)) is not None:
             await self._wiring.opt(person, wants_out)
@@ -293,7 +293,7 @@ class DirectMessages:
     # ------------------------------------------------------------------ saying
 
     async def send(self, delivery: Delivery, did: str) -> str:
-        """Say it, unless it was said before. Raises CallFailed, DeliveryFailed."""
+        """Send it, unless it was sent before. Raises CallFailed, DeliveryFailed."""
         text = _fitting(delivery)
         if not visible(text):
             raise DeliveryFailed(gettext_lazy("there is nothing to say"))
@@ -303,7 +303,7 @@ class DirectMessages:
         return self._claim(message_id(convo, await self._send(convo, text)), delivery.id)
 
     async def find(self, deliveries: Sequence[Delivery], did: str, taken: Collection[str]) -> dict[OutboxId, str]:
-        """Which of these stand there. Raises CallFailed."""
+        """Which of these were sent. Raises CallFailed."""
         convo, found = await self._convo_with(did), dict[OutboxId, str]()
         for each in deliveries:
             text = _fitting(each)
@@ -313,7 +313,7 @@ class DirectMessages:
         return found
 
     async def _there(self, convo: str, row: OutboxId, text: str, since: datetime) -> str | None:
-        """Our own message with these words since then that became no other row."""
+        """Our own message with this text since then that does not belong to another row."""
         us = Account(self._session.did)
         for each in await self._messages(Said(convo, "", us.did, us, "", since), since - _SKEW):
             if each.sender == us.did and each.text == text and self._claimed.get(each.id) in (None, row):
@@ -343,7 +343,7 @@ class DirectMessages:
 
 
 def _fitting(delivery: Delivery) -> str:
-    """What one message says, without marks; a question with how to answer it, since there are no buttons."""
+    """The text of one message, without markup; a question explains how to answer, since there are no buttons."""
     text, how = without_markup(outgoing(delivery.text)).strip(), ""
     if delivery.buttons is not None and delivery.buttons.kind == "permit":
         names = {verdict.value: word for word, verdict in _VERDICTS.items()}
@@ -358,7 +358,7 @@ def _fitting(delivery: Delivery) -> str:
 
 
 def _convo(view: Any, us: str) -> Said | None:
-    """The last message of a conversation of two, without its words: it may be one that was deleted."""
+    """The last message of a conversation of two, without its text: it may be deleted."""
     view = mapping(view)
     members = [account(each) for each in items(view.get("members"))]
     others = [each for each in members if each.did != us]
@@ -369,7 +369,7 @@ def _convo(view: Any, us: str) -> Said | None:
 
 
 def _said(convo: str, view: Any, other: Account) -> Said | None:
-    """A message; None for one that was deleted, or is of the service itself."""
+    """A message; None for a deleted one, or one by the service itself."""
     view = mapping(view)
     sender = str(mapping(view.get("sender")).get("did", ""))
     text, key = view.get("text"), view.get("id")

@@ -1,4 +1,4 @@
-"""Saying things on Bluesky: each outbox row is one record with a key of its own, so it is there once or not at all."""
+"""Sends to Bluesky: each outbox row is one record with its own key, so it exists once or not at all."""
 
 import hashlib
 import re
@@ -44,8 +44,8 @@ _HOUR, _DAY = 3_600.0, 86_400.0
 
 
 class Budget:
-    """The points of the last hour and the last day, of what this process wrote, so that the server need not refuse in
-    the middle of a thread: it allows 5,000 an hour and 35,000 a day, and takes 3 for a new record and 1 for a deletion
+    """The points of this process's writes in the last hour and day, to stay within the server's limits even in the
+    middle of a thread: 5,000 an hour and 35,000 a day; a new record takes 3 and a deletion 1
     (https://docs.bsky.app/docs/advanced-guides/rate-limits)."""
 
     def __init__(self, per_hour: int, per_day: int, now: Callable[[], float] = time.monotonic) -> None:
@@ -54,7 +54,7 @@ class Budget:
         self._spent: deque[tuple[float, int]] = deque()
 
     def wait(self, points: int) -> float:
-        """Seconds until so many points may be spent; 0 when they may be now."""
+        """Seconds until so many points may be spent; 0 if they may be now."""
         now = self._now()
         while self._spent and self._spent[0][0] <= now - _DAY:
             self._spent.popleft()
@@ -80,7 +80,7 @@ _REMOVE = call_point("bluesky.remove")
 _MOST_LANGUAGES = 3
 _LANGUAGE = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{1,8}){0,4}")
 _HANDLE_SECONDS = 60.0
-"""For so long a handle is somebody's without asking again: handles change hands."""
+"""How long a handle is cached: handles change owners."""
 _UPLOAD = call_point("bluesky.upload")
 _QUOTE, _QUOTE_MEDIA, _IMAGES = "app.bsky.embed.record", "app.bsky.embed.recordWithMedia", "app.bsky.embed.images"
 _ACTS = {
@@ -96,7 +96,7 @@ _ACTS = {
 class BlueskyEndpoint(Endpoint):
     max_length = richtext.MOST_GRAPHEMES
     nonce_seconds = 1_800.0
-    """A record's key is good for ever; after this long it is looked up whether the record is there."""
+    """A record's key never expires; after this time it is checked whether the record exists."""
 
     def __init__(
         self,
@@ -166,7 +166,7 @@ class BlueskyEndpoint(Endpoint):
         return said
 
     async def _act(self, delivery: Delivery) -> str:
-        """Post; like, repost, quote or answer a post, or follow somebody; or take that back."""
+        """Post, like, repost, quote, reply or follow; or take one of these back."""
         if delivery.act == "post":
             return await self._create(delivery, await self._record(delivery, ()))
         if delivery.act in ("unlike", "unfollow", "delete"):
@@ -190,7 +190,7 @@ class BlueskyEndpoint(Endpoint):
         return await self._create(delivery, {**record, "embed": {"$type": _QUOTE, "record": subject}})
 
     async def _undo(self, delivery: Delivery) -> str:
-        """Remove our record, of whatever row or client; one that is not there needs nothing."""
+        """Remove our record, whichever row or client made it; if there is none, there is nothing to do."""
         if delivery.act == "delete":
             records = [delivery.target]
         elif delivery.act == "unfollow":
@@ -204,7 +204,7 @@ class BlueskyEndpoint(Endpoint):
         return ""
 
     async def _remove(self, uri: str) -> None:
-        """Remove a record of ours; it may be gone already. Raises CallFailed."""
+        """Remove a record of ours, if it still exists. Raises CallFailed."""
         _, _, did, collection, key = uri.split("/")
         await self._session.procedure(
             "com.atproto.repo.deleteRecord", {"repo": did, "collection": collection, "rkey": key}, _REMOVE
@@ -212,9 +212,10 @@ class BlueskyEndpoint(Endpoint):
         self.budget.spend(DELETE)
 
     async def _standing(self, delivery: Delivery, seen: str) -> str | None:
-        """The record that does the same already, as a message: of an earlier row, or made by hand as the server `seen`.
+        """An existing record with the same effect, as a message: by an earlier row, or, in `seen` by the server, made
+        by hand.
 
-        What was removed, in whatever client, is not there on our own server, though another may show it for a while.
+        Our own server knows at once what was removed in any client, though another may show it for a while.
         """
         made = [self._uri(delivery.act, row) for row in delivery.earlier]
         for uri in dict.fromkeys([*made, *([seen] if author_of(seen) == self._session.did else [])]):
@@ -235,13 +236,13 @@ class BlueskyEndpoint(Endpoint):
     # ------------------------------------------------------------------ what is answered
 
     async def _answered(self, delivery: Delivery) -> tuple[Reference, Reference, tuple[str, ...]]:
-        """The thread's first post, the post that is answered, and its languages. Raises DeliveryFailed."""
+        """The thread's first post, the post to reply to, and its languages. Raises DeliveryFailed."""
         if delivery.follows:
             return await self._own(delivery.follows)
         root = root_of(delivery.place)
         uri, _ = uri_and_cid(delivery.reply_to)
         if delivery.turn is not None and delivery.later and not uri:
-            # The thread's first author may never have spoken to us.
+            # The thread's first author may never have written to us.
             raise DeliveryFailed(gettext_lazy("the post it continues was not delivered"))
         if not root:
             raise DeliveryFailed(gettext_lazy("{place} is not a thread on Bluesky", place=delivery.place))
@@ -262,7 +263,7 @@ class BlueskyEndpoint(Endpoint):
             raise DeliveryFailed(gettext_lazy("the author of the thread does not let the bot reply"), withheld=True)
 
     def _check_person(self, who: Account) -> None:
-        """Raise DeliveryFailed for somebody with whom we have nothing to do, by their choice or by ours."""
+        """Raise DeliveryFailed for a person whom we do not contact, by their choice or by ours."""
         if self._us().withheld(person_id(who.did)):
             raise DeliveryFailed(
                 gettext_lazy("the person does not want to hear from the bot (opted out)"), withheld=True
@@ -277,7 +278,7 @@ class BlueskyEndpoint(Endpoint):
             raise DeliveryFailed(gettext_lazy("the bot's account has muted the person"), withheld=True)
 
     async def _followed(self, did: str) -> Account:
-        """Somebody of whom no post is at hand, with the same checks."""
+        """A person without a known post, after the same checks."""
         if did == self._session.did:
             raise DeliveryFailed(gettext_lazy("the account cannot follow itself"))
         self._check_person(Account(did))
@@ -286,7 +287,7 @@ class BlueskyEndpoint(Endpoint):
         return who
 
     async def _own(self, message: str) -> tuple[Reference, Reference, tuple[str, ...]]:
-        """The same for a post of ours that goes on: from its own record, which our server has at once."""
+        """The same for a post of ours that continues: from its own record, which our server has at once."""
         uri, cid = uri_and_cid(message)
         known = self._roots.get(message)
         if known is None:
@@ -300,9 +301,9 @@ class BlueskyEndpoint(Endpoint):
     # ------------------------------------------------------------------ the record
 
     async def _record(self, delivery: Delivery, languages: tuple[str, ...]) -> dict[str, Any]:
-        """The post; the same for every try, down to its time."""
+        """The post; the same for every attempt, including its time."""
         text = outgoing(delivery.text).strip()
-        if not delivery.act:  # a post that somebody approved is said to the letter
+        if not delivery.act:  # an approved post is sent literally
             text = without_markup(text)
         if not visible(text):
             raise DeliveryFailed(gettext_lazy("there is nothing to say"))
@@ -323,7 +324,7 @@ class BlueskyEndpoint(Endpoint):
         return record
 
     async def _resolved(self, text: str, may_mention: Collection[PersonId]) -> Mapping[str, str]:
-        """The DIDs of the handles that a text mentions, of those who may be woken by it."""
+        """The DIDs of the handles that a text mentions, if those people may be notified."""
         found = {}
         for handle in richtext.handles(text)[:10]:
             did, known_at = self._handles.get(handle) or ("", float("-inf"))
@@ -339,7 +340,7 @@ class BlueskyEndpoint(Endpoint):
         return found
 
     async def _create(self, delivery: Delivery, record: Mapping[str, Any]) -> str:
-        """Make the record under the row's own key, or find that it was made before."""
+        """Create the record under the row's own key, or find that it exists already."""
         if (wait := self.budget.wait(CREATE)) > 0:
             raise RateLimited(wait)
         if delivery.images:
@@ -359,7 +360,7 @@ class BlueskyEndpoint(Endpoint):
         return _message(answer)
 
     async def _embed(self, delivery: Delivery, quoted: Mapping[str, Any] | None) -> dict[str, Any]:
-        """The pictures, with what is quoted. A file that is brought twice is one file."""
+        """The images, with the quote. An image that is uploaded twice is one file."""
         images = []
         for each in delivery.images:
             try:
@@ -371,7 +372,7 @@ class BlueskyEndpoint(Endpoint):
         return media if quoted is None else {"$type": _QUOTE_MEDIA, "record": dict(quoted), "media": media}
 
     async def _there(self, delivery: Delivery) -> str | None:
-        """The row's record as a message, when it is there."""
+        """The row's record as a message, if it exists."""
         try:
             found = await self._get(self._uri(delivery.act, delivery.id))
         except Refused:
@@ -390,7 +391,7 @@ class BlueskyEndpoint(Endpoint):
     # ------------------------------------------------------------------ afterwards
 
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
-        """Each by its own key, which no two rows share; direct messages by their words."""
+        """Each by its own key, which no two rows share; direct messages by their text."""
         found = {}
         if deliveries and (did := user_of(deliveries[0].place)):
             try:
@@ -423,7 +424,7 @@ class BlueskyEndpoint(Endpoint):
         )
 
     async def _say_after(self, did: str, external_id: str, text: str) -> None:
-        """A direct message cannot be changed: what its end says now is said after it."""
+        """A direct message cannot be edited: the new end of its text is sent as another message."""
         number = OutboxId(int(hashlib.sha256(external_id.encode()).hexdigest()[:15], 16))
         last, at = text.strip().rpartition("\n")[2].strip("*"), datetime.now(UTC)
         try:
@@ -443,16 +444,16 @@ class BlueskyEndpoint(Endpoint):
             raise DeliveryFailed(why.reason, retry_after=5, reached=False) from why
 
     async def show(self, activity: Activity) -> None:
-        """Bluesky shows nobody that somebody writes."""
+        """Bluesky has no typing indicator."""
 
 
 def _languages(answered: Post) -> tuple[str, ...]:
-    """Those of a post that an answer may name: servers refuse a record with anything else, and authors write it."""
+    """The valid languages of a post, for the reply: authors write anything, and servers reject others."""
     return tuple(each for each in answered.languages if _LANGUAGE.fullmatch(each))[:_MOST_LANGUAGES]
 
 
 def _message(record: Mapping[str, Any]) -> str:
-    """What a server says of a record, as a message of ours."""
+    """A record in a server's answer, as a message of ours."""
     uri, cid = record.get("uri"), record.get("cid")
     if not isinstance(uri, str) or not isinstance(cid, str):
         raise NoAnswer(gettext_lazy("Bluesky's answer names no record"))

@@ -1,4 +1,4 @@
-"""What a call to Bluesky fails with, as types that say what may be done next."""
+"""Errors of calls to Bluesky, as types that say what to do next."""
 
 from sources.base import DeliveryFailed, DeliveryUnclear, SourceRefused
 from texts import _, gettext_lazy
@@ -7,7 +7,7 @@ SOON = 5.0
 
 
 class CallFailed(Exception):
-    """A call did not give what was asked for. `reason` is for logs and for the owner."""
+    """A call failed. `reason` is for logs and for the owner."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason)
@@ -15,15 +15,15 @@ class CallFailed(Exception):
 
 
 class Unreachable(CallFailed):
-    """There is no way to the server at the moment: nothing was asked."""
+    """The server is unreachable at the moment: nothing was asked."""
 
 
 class NoAnswer(CallFailed):
-    """The server was asked and gave no clear answer: a time limit, a broken connection, an error of its own."""
+    """The server gave no clear answer: a timeout, a broken connection, an error of its own."""
 
 
 class NoLogin(NoAnswer):
-    """The server gave no answer to a login that a Bluesky server would give; it may pass."""
+    """The server's answer to a login is not that of a Bluesky server; this may be temporary."""
 
     def __init__(self, service: str, what: str) -> None:
         super().__init__(
@@ -44,7 +44,7 @@ class RateLimited(CallFailed):
 
 
 class Refused(CallFailed):
-    """The server does not do it. `error` is its name of the reason, such as "ExpiredToken"."""
+    """The server rejects the call. `error` is its name of the reason, such as "ExpiredToken"."""
 
     def __init__(self, status: int, error: str, message: str) -> None:
         super().__init__(
@@ -61,7 +61,7 @@ class Refused(CallFailed):
 
 
 class WrongPassword(SourceRefused):
-    """The server does not take the handle with this password."""
+    """The server rejects the handle with this password."""
 
     def __init__(self, handle: str, service: str) -> None:
         super().__init__(
@@ -76,7 +76,7 @@ class WrongPassword(SourceRefused):
 
 
 class AccountGone(SourceRefused):
-    """The server does not serve the account any more."""
+    """The server does not host the account any more."""
 
     def __init__(self, handle: str, service: str) -> None:
         super().__init__(
@@ -90,7 +90,7 @@ class AccountGone(SourceRefused):
 
 
 def as_delivery(why: CallFailed) -> DeliveryFailed | DeliveryUnclear:
-    """What a failed write means for what was to be said."""
+    """What a failed write means for the delivery."""
     match why:
         case Unreachable():
             return DeliveryFailed(why.reason, retry_after=SOON, reached=False)

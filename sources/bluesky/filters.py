@@ -1,4 +1,4 @@
-"""Which posts are heard, and which of them are answered: pure, in a fixed order."""
+"""Which posts are heard, and which of them are answered. Pure, in a fixed order."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,14 +14,14 @@ from sources.bluesky.threads import Thread
 
 
 class Why(StrEnum):
-    """Why a post is passed over; what is kept of it."""
+    """Why a post is skipped; only this is stored of it."""
 
     BEFORE = "before"
-    """It was there before the account was first served."""
+    """It is older than the first start with this account."""
     OWN = "own"
     OPTED_OUT = "opted_out"
     OPTING = "opting"
-    """It says that its author opts out, or in again."""
+    """Its author opts out, or in again."""
     EXCLUDED_PERSON = "excluded_person"
     EXCLUDED_WORD = "excluded_word"
     NOT_LISTED = "not_listed"
@@ -30,28 +30,28 @@ class Why(StrEnum):
     LANGUAGE = "language"
     BOT = "bot"
     MACHINE = "machine"
-    """Its author answers like a machine, without saying that it is one."""
+    """Its author behaves like a machine, without the label."""
     BLOCKED = "blocked"
     CLOSED = "closed"
     """The thread's author lets only others reply."""
     VACATED = "vacated"
-    """Somebody or something excluded stands in its thread."""
+    """An excluded person or word occurs in its thread."""
     NOT_INVOLVED = "not_involved"
-    """Nobody in its thread talks to us."""
+    """Nobody in its thread addresses us."""
     GONE = "gone"
     PAUSED = "paused"
     TOO_OLD = "too_old"
     NOT_LET_IN = "not_let_in"
-    """A direct message of somebody whom the owner did not let in."""
+    """A direct message of a person whom the owner did not let in."""
     DECIDED = "decided"
     """A direct message that answers a question of the service."""
     UNFIT = "unfit"
-    """It could not be stored, three times."""
+    """Storing it failed three times."""
 
 
 @dataclass(frozen=True)
 class Us:
-    """Who we are, and whose words are not heard by their own choice."""
+    """Our account, and the people who are not heard by their own choice."""
 
     did: str
     withheld: Callable[[PersonId], bool]
@@ -59,12 +59,12 @@ class Us:
     """Who was shut out by command."""
 
     def shuts_out(self, person: PersonId) -> bool:
-        """Whether nothing of somebody is shown or touched, by their choice or by ours."""
+        """Whether nothing of a person is shown or touched, by their choice or by ours."""
         return self.withheld(person) or self.denied(person)
 
 
 def passed_over(post: Post, us: Us, filters: Filters) -> Why | None:
-    """Why a post that we were told of is not heard; None when it is."""
+    """Why a post in our notifications is not heard; None if it is."""
     author = post.author
     if author.did == us.did:
         return Why.OWN
@@ -91,14 +91,14 @@ def passed_over(post: Post, us: Us, filters: Filters) -> Why | None:
 
 
 def vacates(thread: Thread, us: Us, filters: Filters) -> bool:
-    """Whether nothing of a thread is heard: for an excluded person anywhere, or a word on the way to the post."""
+    """Whether a whole thread is not heard: for an excluded person anywhere, or a word in the posts above ours."""
     if not filters.exclude_dids.isdisjoint({*thread.others, *(post.author.did for post in thread.posts)}):
         return True
     return any(excluded_word(post, filters) for post in (*thread.parents, thread.post) if post.author.did != us.did)
 
 
 def involved(post: Post, thread: Thread, us: Us, filters: Filters) -> bool:
-    """Whether the thread has to do with us, so that a post in it is heard at all."""
+    """Whether the thread concerns us, so that a post in it is heard at all."""
     if not filters.require_agent_participation or answers(post, us):
         return True
     if post.author.did in filters.friends or author_of(post.root.uri) == us.did:
@@ -109,7 +109,7 @@ def involved(post: Post, thread: Thread, us: Us, filters: Filters) -> bool:
 
 
 def answers(post: Post, us: Us) -> bool:
-    """Whether it speaks to us, so that it may be answered: it mentions us, replies to us, or quotes us."""
+    """Whether it addresses us, so that it may be answered: it mentions us, replies to us, or quotes us."""
     if us.did in post.mentions:
         return True
     return (post.parent is not None and author_of(post.parent.uri) == us.did) or author_of(post.quotes) == us.did
@@ -141,7 +141,7 @@ _POLITE = frozenset({"please", "pls", "bitte", "now", "thanks"})
 
 
 def opting(text: str) -> bool | None:
-    """True when all that somebody says is that they want out, False when it is that they want in again, else None."""
+    """True if a text is only an opt-out, False if it is only an opt-in, else None."""
     raw = re.sub(r"(?<!\S)@[\w.-]+", " ", text)
     said = re.sub(r"[^\w\s]", " ", re.sub(r"\bopt-(?=in|out)", "opt ", raw.casefold()))
     words = " ".join(word for word in said.split() if word not in _POLITE)
@@ -149,41 +149,41 @@ def opting(text: str) -> bool | None:
 
 
 def contains(text: str, words: tuple[str, ...]) -> bool:
-    """Whether one of these words is in a text, in any case."""
+    """Whether one of these words occurs in a text, in any case."""
     folded = text.casefold()
     return any(word.casefold() in folded for word in words)
 
 
 def _speaks(languages: tuple[str, ...], wanted: frozenset[str]) -> bool:
-    """Whether one of a post's languages is wanted; "pt" takes "pt-BR"."""
+    """Whether one of a post's languages is wanted; "pt" includes "pt-BR"."""
     return any(each in wanted or each.partition("-")[0] in wanted for each in languages)
 
 
 ROUNDS = 5
-"""Answers of theirs, one after the other, from which on a pattern is looked for."""
+"""Consecutive answers of a person from which on a pattern is looked for."""
 SLOW_ROUNDS = 10
-"""How many it takes if they are not quick."""
+"""The number if the answers are not quick."""
 _QUICK, _STEADY = 20.0, 0.35
-"""Seconds within which a machine answers; how far its pauses and lengths vary, as shares of their means."""
+"""Seconds within which a machine answers; the variation of its pauses and lengths, as shares of their means."""
 _LONG, _TYPED = 60, 10.0
-"""Characters from which on a post takes its time to be typed, and how many a quick writer types in a second."""
+"""Longer posts take time to type; characters that a quick typist types per second."""
 _SHORT = 20
-"""Shorter ones, such as "yes" and "no", are alike whoever writes them."""
+"""Shorter posts, such as "yes" and "no", are alike whoever writes them."""
 
 
 @dataclass(frozen=True)
 class _Round:
-    """A post of theirs, and after how many seconds it answered ours."""
+    """A post of theirs, and the seconds since ours that it answers."""
 
     wait: float
     text: str
 
 
 def machine(post: Post, parents: Sequence[Post], us: str) -> bool:
-    """Whether the author of a post that answers us goes on like a machine; `parents` lead to it, oldest first.
+    """Whether the author of a post that answers us behaves like a machine; `parents` lead to it, oldest first.
 
-    People pause, and say one thing in three words and the next in thirty. Two bots that answer each other alternate
-    without a gap, each time within seconds, with posts of like length; slow ones keep pace and length for longer.
+    People pause, and write three words and then thirty. Two bots that answer each other alternate without a gap, within
+    seconds, with posts of similar length; slow ones keep their pace and length for longer.
     """
     rounds = _rounds([*parents, post], post.author.did, us)
     if len(rounds) < ROUNDS:
@@ -196,13 +196,13 @@ def machine(post: Post, parents: Sequence[Post], us: str) -> bool:
 
 
 def _is_steady(rounds: Sequence[_Round]) -> bool:
-    """Whether pace and length stay alike."""
+    """Whether pace and length stay similar."""
     lengths = [len(each.text) for each in rounds]
     return mean(lengths) >= _SHORT and _even([each.wait for each in rounds]) and _even(lengths)
 
 
 def _rounds(thread: Sequence[Post], them: str, us: str) -> list[_Round]:
-    """Their answers to ours at the end of a thread, as long as only the two of them speak by turns."""
+    """Their answers to ours at the end of a thread, as long as only the two of us alternate."""
     found: list[_Round] = []
     for earlier, later in zip(reversed(thread[:-1]), reversed(thread[1:]), strict=True):
         if {earlier.author.did, later.author.did} != {them, us}:

@@ -1,4 +1,4 @@
-"""Names of things on Bluesky: places, people, messages, and the keys of records that we make."""
+"""Identifiers on Bluesky: places, people, messages, and the keys of our records."""
 
 import re
 from datetime import UTC, datetime
@@ -9,7 +9,7 @@ NAME = "bluesky"
 POSTS = "app.bsky.feed.post"
 
 _SIGNS = "234567abcdefghijklmnopqrstuvwxyz"
-"""Base 32 whose order is that of the numbers: https://atproto.com/specs/tid."""
+"""Base 32 in numeric order: https://atproto.com/specs/tid."""
 _URI = re.compile(
     r"at://(?P<did>did:[a-z]+:[A-Za-z0-9._:%-]+)/(?P<collection>[A-Za-z0-9.-]+)/(?P<key>[A-Za-z0-9._:~-]+)"
 )
@@ -28,7 +28,7 @@ def direct_place(did: str) -> PlaceId:
 
 
 def user_of(place: PlaceId) -> str:
-    """With whom one talks alone in a place; empty for others."""
+    """The other person in a place for two; empty for other places."""
     source, _, user = place.partition(":user:")
     return user if source == NAME else ""
 
@@ -40,27 +40,27 @@ def root_of(place: PlaceId) -> str:
 
 
 def message_id(uri: str, cid: str) -> str:
-    """A post as a message: which record it is, and which content of it."""
+    """A post as a message id: the record, and the version of its content."""
     return f"{uri}#{cid}"
 
 
 def uri_and_cid(message: str) -> tuple[str, str]:
-    """Back from `message_id`; two empty texts for what is none."""
+    """The inverse of `message_id`; two empty texts for any other id."""
     uri, _, cid = message.partition("#")
     return (uri, cid) if cid and _URI.fullmatch(uri) else ("", "")
 
 
 def author_of(uri: str) -> str:
-    """The DID whose record it is; empty for what is no such URI."""
+    """The DID of the record's owner; empty for an invalid URI."""
     found = _URI.fullmatch(uri)
     return found["did"] if found else ""
 
 
 def record_key(row: OutboxId) -> str:
-    """The key of the record that an outbox row becomes: always the same, so that trying again cannot post twice.
+    """The key of an outbox row's record: always the same, so that a retry cannot post twice.
 
-    It is a TID: 53 bits of microseconds since 1970 and 10 bits of a clock's number. The snowflake's 12 bits of sequence
-    go half into the microseconds of its millisecond, half into the clock's number, the process into what is left there.
+    It is a TID: 53 bits of microseconds since 1970 and 10 bits of a clock id. Of the snowflake's 12 bits of sequence,
+    half go into the microseconds of its millisecond and half into the clock id; the process fills the remaining bits.
     """
     low = row & 0x3FFFFF
     sequence, process = low & 0xFFF, low >> 12
@@ -79,7 +79,7 @@ def tid(number: int) -> str:
 
 
 def moment(text: str) -> datetime:
-    """A time as records have it; records of others may have anything there, which counts as long ago."""
+    """Parse a record's time; an invalid one counts as long ago, since other people's records may contain anything."""
     try:
         found = datetime.fromisoformat(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What agents look up on Bluesky: posts by words, people, threads, as lines. Who wants nothing of us is left out."""
+"""Lookups of agents on Bluesky: posts by words, people, threads, as lines. People who opted out are left out."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -23,10 +23,10 @@ _METHOD = "app.bsky.feed.getPostThread"
 async def read_thread(
     session: BlueskySession, uri: str, filters: Filters, *, with_siblings: bool = False
 ) -> Thread | None:
-    """A post with what leads to it and what follows it; None when it cannot be seen. Raises CallFailed.
+    """A post with the posts above and below it; None if it is not visible. Raises CallFailed.
 
-    Posts beside the way to it are in no answer about it, so the first post is asked for too where they are to be shown,
-    and where people are excluded: these are looked for as deep as a thread goes, and nothing is heard unless they were.
+    The answer for a post lacks side branches, so the first post is also fetched if they are to be shown, or if people
+    are excluded: these are searched for to the maximum depth, and nothing is heard otherwise.
     """
     asked = {"uri": uri, "depth": DEPTH, "parentHeight": PARENTS}
     seen = thread(await session.query(_METHOD, asked))
@@ -35,7 +35,7 @@ async def read_thread(
     depth = PARENTS if filters.exclude_dids else len(seen.parents) + DEPTH
     try:
         below = await session.query(_METHOD, {"uri": seen.root.uri, "depth": depth, "parentHeight": 0})
-    except Refused:  # it was deleted in this moment: nothing more can be known of its thread
+    except Refused:  # just deleted: nothing more can be known of its thread
         return seen
     except NoAnswer as why:
         if filters.exclude_dids:
@@ -47,20 +47,20 @@ async def read_thread(
 
 
 _WORDS = 600
-"""Characters that are shown of a post with what stands in it."""
+"""Characters of a post, including its embeds, that are shown."""
 _MOST_REPLIES, _MOST_PARENTS = 20, 20
 
 
 @dataclass(frozen=True)
 class Found:
-    """Lines for a model, and how much is not shown."""
+    """Lines for a model, and how many posts are not shown."""
 
     lines: tuple[str, ...]
     hidden: int = 0
 
 
 class BlueskyReader:
-    """Looks things up with the account's eyes. Every call raises CallFailed."""
+    """Looks things up with the account. Every call raises CallFailed."""
 
     def __init__(self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], Us]) -> None:
         self._settings = settings
@@ -72,14 +72,14 @@ class BlueskyReader:
         return self._now()
 
     async def search(self, query: str, limit: int) -> Found:
-        """Posts that have these words, the newest first."""
+        """Posts with these words, newest first."""
         asked = {"q": query, "limit": limit, "sort": "latest"}
         answer = await self._session.query("app.bsky.feed.searchPosts", asked)
         found = [each for each in map(post, items(answer.get("posts"))) if each is not None]
         return self._shown(found[:limit])
 
     async def feed(self, target: str, limit: int) -> Found:
-        """The newest posts of a feed, of the members of a list, of somebody, or of those whom the account follows."""
+        """The newest posts of a feed, of a list's members, of a person, or of those whom the account follows."""
         asked: dict[str, object] = {"limit": limit}
         if "/app.bsky.feed.generator/" in target:
             method, asked["feed"] = "app.bsky.feed.getFeed", target
@@ -94,7 +94,7 @@ class BlueskyReader:
         return self._shown(found[:limit])
 
     async def profile(self, actor: str) -> Found:
-        """What is public about somebody, named by handle or DID."""
+        """The public profile of a person, by handle or DID."""
         answer = await self._session.query("app.bsky.actor.getProfile", {"actor": actor.removeprefix("@")})
         who = account(answer)
         self._require(who)
@@ -117,7 +117,7 @@ class BlueskyReader:
         return Found(found.lines, found.hidden + cut)
 
     def _require(self, who: Account) -> None:
-        """Raise Refused for somebody who is not to be read, by their choice or by ours."""
+        """Raise Refused for a person who must not be read, by their choice or by ours."""
         if who.did == self._us.did:
             return
         if self._us.withheld(person_id(who.did)):

@@ -1,4 +1,4 @@
-"""What was heard, as notifications: pure."""
+"""Converts received posts to notifications. Pure."""
 
 import hashlib
 from collections.abc import Callable, Collection, Sequence
@@ -18,7 +18,7 @@ _MOST_LABEL = 100
 
 
 def place_of(thread: Thread, hidden: Callable[[Post], bool]) -> Place:
-    """A thread, which everybody can read; named after who began it, unless their posts are not shown."""
+    """The place of a thread, which everybody can read; named after its author, unless their posts are not shown."""
     place, first = thread_place(thread.post.root.uri), thread.first
     named = first is not None and (first is thread.post or not hidden(first))
     name = f"a thread of {first.author.shown} on Bluesky" if first is not None and named else "a thread on Bluesky"
@@ -35,7 +35,7 @@ def speaker_of(who: Account, settings: BlueskySettings) -> Speaker:
 
 
 def hidden_from(us: Us, settings: BlueskySettings) -> Callable[[Post], bool]:
-    """Whose posts are not shown around another: by their own choice, or by ours."""
+    """Returns whose posts are not shown around another one: by their own choice, or by ours."""
 
     def hidden(post: Post) -> bool:
         if post.author.did == us.did:
@@ -48,7 +48,7 @@ def hidden_from(us: Us, settings: BlueskySettings) -> Callable[[Post], bool]:
 def _with_answers(
     thread: Thread, us: Us, hidden: Callable[[Post], bool], speaking: Collection[str]
 ) -> Callable[[Post], bool]:
-    """The same with our answers to such posts, which may say again what stands there; but for who speaks to us now."""
+    """The same with our answers to such posts, which may repeat them; except for the person who addresses us now."""
     gone = {each.uri for each in thread.posts if each.author.did not in speaking and hidden(each)}
 
     def too(post: Post) -> bool:
@@ -58,7 +58,7 @@ def _with_answers(
 
 
 def _shut(who: Account, us: Us, settings: BlueskySettings) -> bool:
-    """Whether what somebody writes is shown only when they themselves say it to us."""
+    """Whether a person's posts are shown only when they address us themselves."""
     if who.did == us.did:
         return False
     excluded = who.did in settings.filters.exclude_dids
@@ -66,7 +66,7 @@ def _shut(who: Account, us: Us, settings: BlueskySettings) -> bool:
 
 
 def as_shown(us: Us, settings: BlueskySettings) -> Callable[[Post], Post]:
-    """A post without words that it quotes of somebody whose own posts are not shown."""
+    """Returns a post without quotes of people whose own posts are not shown."""
 
     def shown(post: Post) -> Post:
         who = post.quoted_by
@@ -82,10 +82,10 @@ def notifications(
     settings: BlueskySettings,
     standing: Collection[str] = (),
 ) -> list[Notification]:
-    """Posts of one thread, the oldest first: all are heard, and the newest that speaks to us is answered for all.
+    """Posts of one thread, oldest first: all are heard, and the answer is to the newest that addresses us.
 
-    A post is taken as the thread shows it: what we are notified of has neither quoted words nor addresses of pictures.
-    Of the thread around them is left out what stands in the conversation already: the ids of posts that are `standing`.
+    Posts are taken from the thread, since notifications lack quotes and image URLs. Posts of the thread whose ids are
+    `standing` are left out: they are in the conversation already.
     """
     shown = as_shown(us, settings)
     thread = thread.changed(shown)
@@ -121,12 +121,12 @@ def notifications(
 
 
 def _comes(posts: Sequence[Post], standing: Collection[str], parent: str, one: Post) -> bool:
-    """Whether a post is shown anyway: it is heard, stands in the conversation, or is quoted as what is answered."""
+    """Whether a post is shown anyway: it is heard, is in the conversation, or is quoted as the one replied to."""
     return one in posts or one.id in standing or one.uri == parent
 
 
 def _text(post: Post, us: Us) -> str:
-    """What the post says, without the call to us that it begins with."""
+    """The post's text, without a leading mention of us."""
     words, call = post.text.lstrip(), post.mentions.get(us.did, "")
     if call and words.startswith(call):
         words = words[len(call) :].lstrip(" ,:")
@@ -141,7 +141,7 @@ def _quoted(post: Post, by_uri: dict[str, Post], us: Us, hidden: Callable[[Post]
 
 
 def _pictures(post: Post) -> tuple[Attachment, ...]:
-    """Pictures that have an address; what they show in words stands in the text."""
+    """Images with a URL; their descriptions are in the text."""
     return tuple(
         Attachment(f"image {number}", image.content_type, image.size, url=image.url)
         for number, image in enumerate(post.images, 1)
@@ -150,7 +150,7 @@ def _pictures(post: Post) -> tuple[Attachment, ...]:
 
 
 def _label(kind: str, identifier: str) -> str:
-    """A block's label; of an identifier that is too long for one (a DID may have 2,000 characters), its digest."""
+    """A block's label; an id that is too long for one (a DID may have 2,000 characters) becomes a digest."""
     label = f"{kind}:{identifier}"
     if len(label) <= _MOST_LABEL:
         return label
@@ -158,7 +158,7 @@ def _label(kind: str, identifier: str) -> str:
 
 
 def _blocks(post: Post, view: Post, thread: Thread, us: Us, hidden: Callable[[Post], bool]) -> tuple[BlockSpec, ...]:
-    """The blocks of the thread and of the person, keyed by record and DID, so that a rename keeps them."""
+    """The blocks of the thread and of the person, by record and DID, so that they survive a rename."""
     return (
         BlockSpec(
             label=_label("bluesky_thread", thread.post.root.uri),

@@ -1,4 +1,4 @@
-"""What the servers answer, as plain values. Records of others may hold anything: what is not understood is left out."""
+"""Servers' answers as plain values. Other people's records may contain anything: what is invalid is left out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -23,10 +23,10 @@ class Account:
     description: str = ""
     labels: frozenset[str] = frozenset()
     blocked: bool = False
-    """One of us has blocked the other, or a list does."""
+    """Whether one of us blocks the other, directly or by a list."""
     muted: bool = False
     followed: str = ""
-    """URI of our record that follows them, as the server that shows them has it."""
+    """URI of our record that follows them, as the public server has it."""
 
     @property
     def shown(self) -> str:
@@ -38,7 +38,7 @@ class Account:
 
     @property
     def shy(self) -> bool:
-        """Whether the person asks that others than readers who are logged in are not shown what they write."""
+        """Whether the person asks that their posts are shown only to readers who are logged in."""
         return _NO_READERS in self.labels
 
 
@@ -52,7 +52,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Reference:
-    """A post by its record and content: what a reply points to."""
+    """A post by its record and content, as replies refer to it."""
 
     uri: str
     cid: str
@@ -63,7 +63,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class Post:
-    """One post. `replies_closed` says that a gate keeps us from answering it."""
+    """One post. `replies_closed`: a gate keeps us from replying to it."""
 
     uri: str
     cid: str
@@ -73,7 +73,7 @@ class Post:
     root: Reference
     parent: Reference | None = None
     mentions: Mapping[str, str] = field(default_factory=dict)
-    """DIDs of those mentioned, by facet, with the words that do it."""
+    """The DIDs of mentioned people, from facets, with the words of each."""
     languages: tuple[str, ...] = ()
     images: tuple[Image, ...] = ()
     extras: tuple[str, ...] = ()
@@ -81,10 +81,10 @@ class Post:
     quotes: str = ""
     """URI of the post that it quotes."""
     quoted_by: Account | None = None
-    """Whose words those that it quotes are, where they are at hand."""
+    """The author of its quote, if known."""
     liked: str = ""
     reposted: str = ""
-    """URIs of our records that do so, as the server that shows it has them."""
+    """URIs of our records that do so, as the public server has them."""
     replies_closed: bool = False
 
     @property
@@ -96,14 +96,14 @@ class Post:
         return "\n".join(line for line in (self.text, *self.extras) if line)
 
     def unquoted(self) -> "Post":
-        """The same without the words that it quotes."""
+        """The post without its quote."""
         extras = tuple(line for line in self.extras if not line.startswith(_QUOTES))
         return replace(self, extras=extras, quoted_by=None)
 
 
 @dataclass(frozen=True)
 class Notified:
-    """One notification: why we are told, and the post, where it is one."""
+    """One notification: the reason, and the post, if it is about one."""
 
     reason: str
     indexed_at: datetime
@@ -130,7 +130,7 @@ def account(data: Any) -> Account:
 
 
 def post(data: Any) -> Post | None:
-    """A post view, or a notification about one; None for what is no post."""
+    """A post view, or a notification about one; None if it is not a post."""
     data = mapping(data)
     record, uri, cid = mapping(data.get("record")), text_of(data.get("uri")), text_of(data.get("cid"))
     if not author_of(uri) or not cid or record.get("$type", "app.bsky.feed.post") != "app.bsky.feed.post":
@@ -160,7 +160,7 @@ def post(data: Any) -> Post | None:
 
 
 def _when(record: Mapping[str, Any], view: Mapping[str, Any]) -> datetime:
-    """When it was posted: as its author says, but never after the server had it, since authors may say anything."""
+    """When it was posted: as the author says, but not after the server got it, since authors may write anything."""
     said, indexed = text_of(record.get("createdAt")), text_of(view.get("indexedAt"))
     times = [moment(each) for each in (said, indexed) if each]
     return min(times) if times else moment("")
@@ -176,7 +176,7 @@ def notified(data: Any) -> Notified | None:
 
 
 def _labels(data: Mapping[str, Any]) -> frozenset[str]:
-    """Labels that hold, but of `bot` only the account's own word."""
+    """Valid labels; `bot` only if the account itself set it."""
     did, found = data.get("did"), set()
     for label in items(data.get("labels")):
         each = mapping(label)
@@ -205,7 +205,7 @@ def _offsets(start: Any, end: Any, length: int) -> bool:
 
 
 def _images(embed: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Image, ...]:
-    """Pictures with their addresses from the view, and their sizes from the record."""
+    """Images with their URLs from the view, and their sizes from the record."""
     shown = items(_media(embed).get("images"))
     blobs = items(_media(own).get("images"))
     found = []
@@ -225,7 +225,7 @@ def _images(embed: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[Image, ..
 
 
 def _media(embed: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The part of an embed that has pictures: itself, or what goes with a quote."""
+    """The part of an embed that has images: itself, or the one beside a quote."""
     return mapping(embed.get("media")) or embed
 
 
@@ -280,12 +280,12 @@ def _reference(data: Any) -> Reference | None:
 
 
 def mapping(data: Any) -> Mapping[str, Any]:
-    """A JSON object; an empty one in place of anything else."""
+    """A JSON object; empty if it is anything else."""
     return data if isinstance(data, Mapping) else {}
 
 
 def items(data: Any) -> list[Any]:
-    """A JSON list; an empty one in place of anything else."""
+    """A JSON list; empty if it is anything else."""
     return data if isinstance(data, list) else []
 
 

@@ -1,4 +1,4 @@
-"""Text as Bluesky takes it: cut into posts, with mentions, links and tags marked by the offsets of their bytes."""
+"""Text for Bluesky: split into posts, with mentions, links and tags marked by byte offsets."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ _END = ".,;:!?'\"”’»"
 _TOP = frozenset(
     {"com", "org", "net", "io", "dev", "app", "social", "blue", "edu", "gov", "info", "me", "co", "uk", "de"}
 )
-"""Names without a scheme are links only under these: `main.py` is none."""
+"""Names without a scheme are links only under these: `main.py` is not one."""
 
 
 def graphemes(text: str) -> int:
@@ -39,12 +39,12 @@ def fits(text: str) -> bool:
 
 
 def shortened(text: str, room: int) -> str:
-    """The beginning of a text, so many graphemes at most."""
+    """The beginning of a text, at most so many graphemes."""
     return "".join(each[0] for each, _ in zip(_CLUSTER.finditer(text), range(room), strict=False))
 
 
 def posts(text: str, *, numbered: bool = False) -> list[str]:
-    """The posts that say a text, in order; none for what nobody could see. With `numbered` each says which it is."""
+    """The posts for a text, in order; empty for an invisible one. With `numbered`, each contains its number."""
     text = text.strip()
     if not visible(text):
         return []
@@ -55,13 +55,13 @@ def posts(text: str, *, numbered: bool = False) -> list[str]:
 
 
 def _size(text: str) -> float:
-    """Graphemes, each of which counts as more where it takes more than its share of bytes."""
+    """The number of graphemes, where one with many bytes counts as more."""
     return max(graphemes(text), len(text.encode("utf-8")) * MOST_GRAPHEMES / MOST_BYTES)
 
 
 @dataclass(frozen=True)
 class Mark:
-    """A part of a text, in characters, and what it is."""
+    """A part of a text, in characters, and its kind."""
 
     start: int
     end: int
@@ -70,7 +70,7 @@ class Mark:
 
 
 def marks(text: str) -> list[Mark]:
-    """Links, mentions and tags of a text, in order and apart: links go first, then what begins earlier."""
+    """Links, mentions and tags of a text, in order and without overlap: links take precedence, then the earlier one."""
     found: list[Mark] = []
     for link in _LINK.finditer(text):
         words = _trimmed(link[0])
@@ -94,7 +94,7 @@ def handles(text: str) -> list[str]:
 
 
 def facets(text: str, resolved: Mapping[str, str]) -> list[dict[str, Any]]:
-    """The marks as a record has them. Mentions of handles without a DID in `resolved` stay plain words."""
+    """The marks in a record's form. Mentions of handles without a DID in `resolved` stay plain text."""
     features: dict[str, Callable[[str], dict[str, str]]] = {
         "link": lambda url: {"$type": "app.bsky.richtext.facet#link", "uri": url},
         "tag": lambda tag: {"$type": "app.bsky.richtext.facet#tag", "tag": tag},
@@ -111,7 +111,7 @@ def facets(text: str, resolved: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _trimmed(link: str) -> str:
-    """A link without what ends the sentence around it."""
+    """A link without the punctuation of the sentence around it."""
     link = link.rstrip(_END)
     while link.endswith(")") and link.count(")") > link.count("("):
         link = link[:-1].rstrip(_END)

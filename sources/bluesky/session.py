@@ -1,9 +1,9 @@
-"""The account's session with its server: logging in as seldom as possible, and every call with a time limit.
+"""The account's session with its server: as few logins as possible, and every call with a time limit.
 
-The session stands in a file for the owner only, so a restart logs nobody in; the library renews its tokens before they
-run out. When the server says that a token ran out all the same (its clock differs, or somebody revoked it), the session
-is renewed, and only when that fails is the password used again: logins are scarce (30 in 5 minutes, 300 a day), so at
-most one in `LOGIN_PAUSE` seconds is made.
+The session is stored in a file for the owner only, so a restart needs no login; the library renews its tokens before
+they expire. If the server says that a token has expired anyway (its clock differs, or somebody revoked it), the session
+is renewed, and only if that fails is the password used again: logins are scarce (30 in 5 minutes, 300 a day), so at
+most one is made in `LOGIN_PAUSE` seconds.
 """
 
 import asyncio
@@ -58,7 +58,7 @@ log = Log(__name__)
 
 
 class BlueskySession:
-    """Asks the account's server; logs in when that is needed."""
+    """Calls the account's server; logs in when necessary."""
 
     def __init__(self, settings: BlueskySettings) -> None:
         self._settings = settings
@@ -68,11 +68,11 @@ class BlueskySession:
         self._logins: list[float] = []
         self._session: Session | None = None
         self.headers: Mapping[str, str] = {}
-        """Of the last answer: `ratelimit-remaining` and the like."""
+        """The headers of the last answer: `ratelimit-remaining` and the like."""
 
     @property
     def did(self) -> str:
-        """Who we are; empty before the first login."""
+        """The account's DID; empty before the first login."""
         return self._session.did if self._session is not None else ""
 
     @property
@@ -80,7 +80,7 @@ class BlueskySession:
         return self._session.handle if self._session is not None else self._settings.handle
 
     async def open(self) -> None:
-        """Have a session: the stored one, else a new one. Raises CallFailed, WrongPassword, AccountGone."""
+        """Get a session: the stored one, else a new one. Raises CallFailed, WrongPassword, AccountGone."""
         async with self._one:
             if self._closed:
                 self._client, self._closed = self._made(), False
@@ -88,19 +88,19 @@ class BlueskySession:
                 await self._log_in()
 
     async def query(self, method: str, params: Mapping[str, Any], *, proxy: str = "") -> dict[str, Any]:
-        """Ask something that changes nothing; `proxy` is whom the server shall ask for us. Raises CallFailed."""
+        """Call a method that changes nothing; `proxy` is the service that the server asks for us. Raises CallFailed."""
         given: dict[str, Any] = {"params": DotDict({key: value for key, value in params.items() if value != ""})}
         given |= _proxied(proxy)
         return await self._call(_ASK, lambda: self._client.invoke_query(method, **given))
 
     async def procedure(self, method: str, data: Mapping[str, Any], point: Point, *, proxy: str = "") -> dict[str, Any]:
-        """Have something done. Raises CallFailed: `NoAnswer` when nobody knows whether it was."""
+        """Call a method that writes. Raises CallFailed: `NoAnswer` if nobody knows whether it was carried out."""
         given: dict[str, Any] = {"data": DotDict(dict(data)), "input_encoding": "application/json"}
         given |= _proxied(proxy)
         return await self._call(point, lambda: self._client.invoke_procedure(method, **given))
 
     async def upload(self, content: bytes, content_type: str, point: Point) -> dict[str, Any]:
-        """Bring a file to the server, which keeps it once a record names it; its reference. Raises CallFailed."""
+        """Upload a file, which the server keeps once a record names it; returns its reference. Raises CallFailed."""
         given: dict[str, Any] = {"content": content, "input_encoding": content_type}
         answer = await self._call(point, lambda: self._client.invoke_procedure("com.atproto.repo.uploadBlob", **given))
         blob = answer.get("blob")
@@ -109,7 +109,7 @@ class BlueskySession:
         return blob
 
     async def close(self) -> None:
-        """Let go of the connection; whoever asks again opens another."""
+        """Close the connection; the next call opens another."""
         self._closed, self._session = True, None
         with suppress(TimeoutError):
             async with asyncio.timeout(CONNECT_SECONDS):
@@ -143,7 +143,7 @@ class BlueskySession:
     # ------------------------------------------------------------------ the session
 
     async def _take_up(self) -> bool:
-        """Go on with the stored session, when there is one of this account."""
+        """Use the stored session, if there is one of this account."""
         try:
             stored = await asyncio.to_thread(self._settings.session_file.read_text, "utf-8")
             found = Session.decode(stored.strip())
@@ -159,11 +159,11 @@ class BlueskySession:
         return True
 
     async def _renew(self, before: str) -> None:
-        """A token was refused: renew the session, or log in again."""
+        """A token was rejected: renew the session, or log in again."""
         async with self._one:
             session = self._session
             if session is None or session.access_jwt != before:
-                return  # somebody else was faster
+                return  # another task was faster
             try:
                 with _Translated():
                     refresh = {"Authorization": f"Bearer {session.refresh_jwt}"}
@@ -196,14 +196,14 @@ class BlueskySession:
                 raise AccountGone(name, self._settings.service) from why
             if why.error == "AuthenticationRequired" or (why.status == 401 and why.error):
                 raise WrongPassword(name, self._settings.service) from why
-            if not why.error:  # whoever speaks the protocol names a reason
+            if not why.error:  # a server with this protocol names a reason
                 raise NoLogin(self._settings.service, f"HTTP {why.status}") from why
             raise
         except NoAnswer as why:
             raise NoLogin(self._settings.service, why.reason) from why
 
     async def _changed(self, event: SessionEvent, session: Session) -> None:
-        """Keep the session: tokens that renew it serve once."""
+        """Store the session: refresh tokens work only once."""
         self._session = session
         if event is SessionEvent.IMPORT and await asyncio.to_thread(self._stored) == session.encode():
             return
@@ -231,7 +231,7 @@ def _proxied(service: str) -> dict[str, Any]:
 
 
 class _Translated:
-    """The library's exceptions as ours."""
+    """Translates the library's exceptions to ours."""
 
     def __enter__(self) -> None:
         return None
@@ -242,7 +242,7 @@ class _Translated:
 
 
 def _server(why: httpx.RequestError) -> str:
-    """Which server was asked, without the path."""
+    """The server that was asked, without the path."""
     try:
         url = why.request.url
     except RuntimeError:  # the library did not say

@@ -1,4 +1,4 @@
-"""What the owner configures about Bluesky, as plain values; composition fills it from file and environment."""
+"""The settings for Bluesky as plain values; composition fills them from file and environment."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -33,7 +33,7 @@ class Filters:
 
 @dataclass(frozen=True)
 class BlueskySettings:
-    """Everything the Bluesky source and its endpoint are told. `session_file` is where the session is kept (0600)."""
+    """All settings of the Bluesky source and its endpoint. `session_file` stores the session (mode 0600)."""
 
     handle: str
     password: SecretStr
@@ -46,16 +46,16 @@ class BlueskySettings:
     direct: bool = True
     """Whether direct messages are read and written, where the server has them."""
     direct_dids: frozenset[str] = frozenset()
-    """Whose direct messages are answered beside the owner's."""
+    """People whose direct messages are answered besides the owner's."""
     jetstream: str = ""
-    """Address of a Jetstream server, as wss://…/xrpc; empty for no subscription."""
+    """URL of a Jetstream server, as wss://…/xrpc; empty for no subscription."""
     follow_dids: frozenset[str] = frozenset()
     follow_lists: tuple[str, ...] = ()
     follow_keywords: tuple[str, ...] = ()
     most_posts: int = 4
     numbered: bool = False
     languages: tuple[str, ...] = ("en",)
-    """Of posts that answer nobody; an answer has the languages of what it answers."""
+    """The languages of posts that are not replies; a reply has those of the post that it answers."""
     batch_seconds: float = 20
     bot_answers_per_day: int = 0
     read_back_days: float = 7
@@ -65,7 +65,7 @@ class BlueskySettings:
 
 @dataclass(frozen=True)
 class Act:
-    """What somebody did to a post of ours, or to the account; `words` go on from "Somebody"."""
+    """What a person did to a post of ours, or to the account; `words` continue "Somebody"."""
 
     person: PersonId
     words: str
@@ -74,7 +74,7 @@ class Act:
 
 @dataclass(frozen=True)
 class RememberedPost:
-    """A post whose words memory holds: as a message, where, and when it was posted."""
+    """A post that memory holds: its message id, its place, and when it was posted."""
 
     message: str
     place: PlaceId
@@ -83,21 +83,21 @@ class RememberedPost:
 
 @dataclass(frozen=True, kw_only=True)
 class Wiring:
-    """What composition gives the source and its endpoint.
+    """What composition passes to the source and its endpoint.
 
-    `seen` and `pass_over` are what is known of external ids; `mark` and `set_mark` keep, by name, up to where all is
-    decided; `settled` waits until what was delivered is stored; `opt` stores that somebody wants out (True) or in.
+    `seen` and `pass_over` look up and record skipped external ids; `mark` and `set_mark` store, by name, up to where
+    everything is decided; `settled` waits until deliveries are stored; `opt` stores an opt-out (True) or opt-in.
     """
 
     seen: Callable[[Sequence[str]], Awaitable[set[str]]]
     held: Callable[[int], Awaitable[Sequence[RememberedPost]]]
-    """The posts whose words memory holds, the newest so many."""
+    """The newest posts that memory holds, at most so many."""
     heard: Callable[[str], Awaitable[tuple[str, PlaceId] | None]]
-    """The message that the post with this URI became, and where; None for what was not heard."""
+    """The message and place of the post with this URI; None if it was not heard."""
     standing: Callable[[Sequence[str]], Awaitable[set[str]]]
-    """Which of these posts stand in a conversation, ours and others'."""
+    """Which of these posts, ours or others', are in a conversation."""
     withdraw: Callable[[str], Awaitable[None]]
-    """Take our answer to a post back, where that is wanted: the post was deleted."""
+    """Take back our answer to a deleted post, if that is configured."""
     pass_over: Callable[[Mapping[str, str]], Awaitable[None]]
     suspect: Callable[[str, str], Awaitable[None]]
     """Tell the owner once of a thread (its first post) that it is not answered any more, since somebody (their name)
@@ -110,16 +110,16 @@ class Wiring:
     """How often a person was answered during the last day."""
     withheld: Callable[[PersonId], bool]
     denied: Callable[[PersonId], bool]
-    """Whether somebody was shut out by command."""
+    """Whether a person was shut out by command."""
     allowed: Callable[[PersonId], bool]
-    """Whether somebody was let in by command."""
+    """Whether a person was let in by command."""
     decide: Callable[[PersonId, str, str, Verdict], Awaitable[str]]
     """Give somebody's answer (person, handle, the end of the request's number, what they say).
 
     Words for them where it does not count. Without a number nothing is decided: they are told what waits, if anything.
     """
     noted: Callable[[Sequence[Act]], Awaitable[None]]
-    """Notes likes, reposts and follows."""
+    """Records likes, reposts and follows."""
     paused: Callable[[], bool]
     on_ready: Callable[[str], None] = lambda _: None
     clock: Clock = utc_now

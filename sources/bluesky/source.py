@@ -1,8 +1,8 @@
-"""The Bluesky source: reads notifications page by page until what it knows, and makes turns' worth of them.
+"""The Bluesky source: reads notifications page by page back to known ones, and makes turns of them.
 
-What was seen is known from the inbox and from what was passed over, never from the server's `isRead`. A mark says up to
-when everything is decided and durable; each look reads back to some minutes before it, since servers index late and not
-in order. So a crash at any moment loses nothing: what was not stored yet is read again.
+The inbox and the skipped ids show what was seen, never the server's `isRead`. A mark shows up to when everything is
+decided and durable; each look reads back to some minutes before it, since servers index late and out of order. So a
+crash at any moment loses nothing: what was not stored is read again.
 """
 
 import asyncio
@@ -34,16 +34,16 @@ from sources.bluesky.threads import Thread
 from texts import _, gettext_lazy
 
 _BUSY_SECONDS = 120.0
-"""How long after something was heard it is looked for more often."""
+"""For how long after a post the source looks more often."""
 _BUSY_SHARE = 5
 _LEAST = 1.0
 _FEW_LEFT = 0.1
-"""Of the requests that the server allows, when it is looked seldom."""
+"""Below this share of the allowed requests it looks rarely."""
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
 
 
 class Pace:
-    """Says how many seconds to wait before the next look."""
+    """The number of seconds to wait before the next look."""
 
     def __init__(self, usual: float) -> None:
         self._usual = usual
@@ -69,7 +69,7 @@ class Pace:
 
 
 def _until_reset(headers: Mapping[str, str], clock: float) -> float:
-    """Seconds until the server's count begins anew, when little of it is left; else 0."""
+    """Seconds until the server's count starts again, if little of it is left; else 0."""
     try:
         limit, left = int(headers.get("ratelimit-limit", "")), int(headers.get("ratelimit-remaining", ""))
         reset = float(headers.get("ratelimit-reset", ""))
@@ -82,20 +82,20 @@ log = Log(__name__)
 
 PAGE, MOST_PAGES = 50, 40
 FULLY = 30.0
-"""Seconds after which a whole page is read although the newest is known: servers put late posts further back."""
+"""Seconds after which a whole page is read even if the newest is known: servers insert late posts further down."""
 REASONS = ("mention", "reply", "quote")
 MARGIN = timedelta(minutes=5)
-"""How far before the mark is read again: servers index posts late, and not in their order."""
+"""How far before the mark is read again: servers index posts late and out of order."""
 _MARK = "bluesky.mark"
 MOST_TRIES = 9
-"""Looks at a thread that cannot be read."""
+"""Tries for a thread that cannot be read."""
 _DAY = 86_400.0
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 
 
 @dataclass
 class _Batch:
-    """Posts of one thread that wait until they are made notifications of."""
+    """Posts of one thread that wait to become notifications."""
 
     due: float
     found: list[Notified] = field(default_factory=list)
@@ -103,7 +103,7 @@ class _Batch:
 
 
 class BlueskySource:
-    """Hears Bluesky; its `endpoint` speaks there."""
+    """Receives from Bluesky; its `endpoint` sends there."""
 
     name = "bluesky"
 
@@ -124,14 +124,14 @@ class BlueskySource:
         self._waiting: dict[str, _Batch] = {}
         self._low: str | None = None
         self._top: tuple[str, str] | None = None
-        """The newest notification when all were read last."""
+        """The newest notification when all were last read."""
         self._first: tuple[str, str] = ("", "")
         self._read_at = 0.0
         self._stopped = False
         self._hurry = asyncio.Event()
         self.connected = False
         self.trouble = ""
-        """Why it cannot be heard at the moment; empty when it can."""
+        """Why it cannot receive at the moment; empty if it can."""
 
     @property
     def us(self) -> Us:
@@ -143,15 +143,15 @@ class BlueskySource:
         return Readiness(self.connected and not self.trouble, words)
 
     def pause(self) -> None:
-        """Stop hearing but go on speaking, for shutting down; what comes meanwhile is read at the next start."""
+        """Stop receiving but keep sending, for the shutdown; the next start reads what arrives meanwhile."""
         self._stopped = True
 
     def hurry(self) -> None:
-        """Look now: somebody knows that there is something new."""
+        """Look now: something new is known to be there."""
         self._hurry.set()
 
     async def run(self, deliver: Deliver) -> None:
-        """Look again and again until cancelled; raises SourceRefused."""
+        """Look repeatedly until canceled; raises SourceRefused."""
 
         def give(notification: Notification) -> None:
             if not self._stopped:
@@ -173,7 +173,7 @@ class BlueskySource:
             await self.session.close()
 
     async def _turn(self, deliver: Deliver) -> float:
-        """One look; gives the seconds to wait before the next."""
+        """One look; returns the seconds to wait before the next."""
         try:
             await self.session.open()
             odd = [await self._odd(look) for look in self._looks(deliver)]
@@ -181,7 +181,7 @@ class BlueskySource:
             raise
         except CallFailed as why:
             return self._failed(why.reason, why.seconds if isinstance(why, RateLimited) else None)
-        except Exception as why:  # a border: what a server answers must not end the service
+        except Exception as why:  # a border: a server's answers must not end the service
             log.exception("bluesky_look_failed")
             return self._failed(_unexpected(why))
         if any(odd):
@@ -202,7 +202,7 @@ class BlueskySource:
         return (*(functools.partial(look, deliver) for look in to_give), self._acts.look)
 
     async def _odd(self, look: Callable[[], Awaitable[None]]) -> str:
-        """Look; what nobody foresaw keeps the others from nothing, and is given by its name. Raises CallFailed."""
+        """Look; an unexpected error does not affect the others and is returned by its name. Raises CallFailed."""
         try:
             await look()
         except (SourceRefused, CallFailed):
@@ -219,7 +219,7 @@ class BlueskySource:
         return self._pace.failed(asked)
 
     async def look(self, deliver: Deliver) -> None:
-        """Read what is new, and deliver what is to be heard of it. Raises CallFailed."""
+        """Read what is new, and deliver the posts to be heard. Raises CallFailed."""
         newest = await self._newest()
         fully = newest is None or newest != self._top or time.monotonic() - self._read_at > FULLY
         found = await self._read() if fully else []
@@ -239,7 +239,7 @@ class BlueskySource:
     # ------------------------------------------------------------------ reading
 
     async def _newest(self) -> tuple[str, str] | None:
-        """Which notification is the newest: a page of one costs little. None where everything is to be read anyway."""
+        """The newest notification: a page of one is cheap. None if everything is to be read anyway."""
         if self._top is None:
             return None
         page = await self._page(1)
@@ -250,10 +250,10 @@ class BlueskySource:
         return await self.session.query("app.bsky.notification.listNotifications", asked)
 
     async def _read(self) -> list[Notified]:
-        """Everything since the mark, the oldest first, each once."""
+        """Everything since the mark, oldest first, each once."""
         if self._low is None:
             mark, now = await self._wiring.mark(_MARK), to_text(self._wiring.clock())
-            if mark is not None and mark > now:  # a clock was wrong; after a time away only one page would be read
+            if mark is not None and mark > now:  # a clock was wrong; after an absence only one page would be read
                 await self._wiring.set_mark(_MARK, now)
                 mark = now
             self._low = mark
@@ -274,7 +274,7 @@ class BlueskySource:
         return sorted(found.values(), key=lambda each: (each.indexed_at, each.id))
 
     async def _begin(self, found: Sequence[Notified]) -> None:
-        """The first look of all: what is there was there before, and is not answered."""
+        """The first look of all: existing posts are not answered."""
         await self._decisions.pass_over({each.id: Why.BEFORE for each in found})
         self._low = to_text(found[-1].indexed_at) if found else _LONG_AGO
         await self._wiring.set_mark(_MARK, self._low)
@@ -282,14 +282,14 @@ class BlueskySource:
     # ------------------------------------------------------------------ deciding
 
     async def _sort(self, fresh: Sequence[Notified]) -> None:
-        """Pass over what is not heard, and let the rest wait with its thread."""
+        """Skip posts that are not heard, and let the rest wait with their threads."""
         passed: dict[str, Why] = {}
         now = time.monotonic()
         oldest = self._wiring.clock() - timedelta(days=self._settings.read_back_days)
         for each in fresh:
             why = await self._why_not(each, too_old=each.indexed_at < oldest)
             if why is not None and each.reason == SUBSCRIBED:
-                self._decisions.add([each.id])  # nothing is kept of it
+                self._decisions.add([each.id])  # nothing of it is stored
                 continue
             if why is not None:
                 passed[each.id] = why
@@ -301,7 +301,7 @@ class BlueskySource:
         await self._decisions.pass_over(passed)
 
     async def _why_not(self, each: Notified, *, too_old: bool) -> Why | None:
-        """Why it is not heard; None when it is. Whoever wants out is taken at their word, whenever they said it."""
+        """Why it is not heard; None if it is. An opt-out is respected, however old it is."""
         post, author = each.post, each.post.author
         wants_out = opting(post.text) if author.did != self.us.did and answers(post, self.us) else None
         if wants_out is not None:
@@ -319,7 +319,7 @@ class BlueskySource:
         return why
 
     async def _bot_may_be_answered(self, did: str) -> bool:
-        """Whether a bot's share of the day is left; what was let through and is not answered yet counts too."""
+        """Whether a bot still has answers left today; accepted but unanswered posts count, too."""
         most, now = self._settings.bot_answers_per_day, time.monotonic()
         recent = [at for at in self._bots.get(did) or () if at > now - _DAY]
         if most == 0 or max(len(recent), await self._wiring.answered(person_id(did))) >= most:
@@ -330,14 +330,14 @@ class BlueskySource:
     # ------------------------------------------------------------------ delivering
 
     async def _give_due(self, deliver: Deliver) -> list[Notified]:
-        """Make notifications of the threads whose time has come; a thread that cannot be read now waits."""
+        """Make notifications of the threads that are due; a thread that cannot be read now waits."""
         given: list[Notified] = []
         for root, batch in list(self._waiting.items()):
             if batch.due > time.monotonic() and self._watched.awaits(thread_place(root)):
                 continue
             try:
                 given += await self._give(batch.found, deliver)
-            except Refused as why:  # the newest cannot be seen any more; those before it perhaps can
+            except Refused as why:  # the newest post is not visible any more; earlier ones may be
                 reason = Why.BLOCKED if "Block" in why.error else Why.GONE
                 await self._decisions.pass_over({batch.found.pop().id: reason})
                 if batch.found:
@@ -350,7 +350,7 @@ class BlueskySource:
         return given
 
     async def _put_off(self, batch: _Batch, why: NoAnswer) -> bool:
-        """A thread could not be read, others perhaps can: it waits, but not for ever. False when it is given up."""
+        """A thread could not be read: it waits, while others go on. False when it is given up."""
         batch.tries += 1
         log.warning("bluesky_thread_unread", reason=why.reason, tries=batch.tries)
         if batch.tries >= MOST_TRIES:
@@ -360,7 +360,7 @@ class BlueskySource:
         return True
 
     async def _give(self, found: Sequence[Notified], deliver: Deliver) -> list[Notified]:
-        """Deliver posts of one thread, unless the thread as a whole says otherwise; gives what was delivered."""
+        """Deliver posts of one thread, unless the whole thread is excluded; returns the delivered ones."""
         newest = found[-1].post
         seen = await read_thread(self.session, newest.uri, self._settings.filters, with_siblings=True)
         if seen is None:
@@ -377,7 +377,7 @@ class BlueskySource:
         aside = {each.id: why for each in found if (why := self._aside(each, seen)) is not None}
         await self._decisions.pass_over(aside)
         heard = [each for each in found if each.id not in aside]
-        await self._wiring.settled()  # what was heard there just before stands there too
+        await self._wiring.settled()  # recent posts of the thread are stored, too
         standing = await self._wiring.standing([each.id for each in seen.posts])
         made = notifications([each.post for each in heard], seen, us, self._settings, standing)
         posts = {each.id: each.post for each in heard}
@@ -388,7 +388,7 @@ class BlueskySource:
         return heard
 
     def _aside(self, each: Notified, seen: Thread) -> Why | None:
-        """Why a post is not heard in its thread; of a followed one its author is known only from there."""
+        """Why a post is not heard in its thread; for a followed thread, its author is known only from there."""
         if each.reason == SUBSCRIBED:
             view = next((one for one in seen.posts if one.id == each.id), None)
             if view is None:
@@ -399,7 +399,7 @@ class BlueskySource:
         return None if involved(each.post, seen, self.us, self._settings.filters) else Why.NOT_INVOLVED
 
     async def _remove(self, uris: Sequence[str], deliver: Deliver) -> None:
-        """Posts were deleted: whatever was heard of them is forgotten."""
+        """Posts were deleted: deliver that for those that were heard."""
         for uri in uris:
             if (found := await self._wiring.heard(uri)) is not None:
                 await self._watched.take_back(RememberedPost(*found, self._wiring.clock()), deliver)
@@ -407,7 +407,7 @@ class BlueskySource:
             await self._wiring.settled()
 
     async def _move(self, found: Sequence[Notified], given: Sequence[Notified]) -> None:
-        """Move the mark to the newest moment before which everything is decided and stored."""
+        """Move the mark to the newest time before which everything is decided and stored."""
         unstored: list[Notified] = [each for batch in self._waiting.values() for each in batch.found]
         if given:
             missing = await self._decisions.unstored(given)
@@ -423,7 +423,7 @@ class BlueskySource:
 
 
 def _top(page: Mapping[str, object]) -> tuple[str, str]:
-    """The newest notification of a page, by its record; two empty texts where there is none."""
+    """The newest notification of a page, by its record; two empty texts without one."""
     first = next((each for each in _listed(page) if isinstance(each, dict)), {})
     return str(first.get("uri", "")), str(first.get("cid", ""))
 

@@ -1,8 +1,8 @@
-"""Hearing people who do not speak to us, by subscription: posts of authors, of members of lists, and with keywords.
+"""Subscriptions to posts that do not address us: of authors, of members of lists, and with keywords.
 
 A Jetstream server (version 2 of its protocol: `network.bsky.jetstream.subscribeEvents`) sends posts as they are made.
-What is not looked for is dropped here, before anything is asked or stored of it. The cursor moves once everything
-before it is decided, so that a crash or a broken connection leaves no gap that the server can still fill.
+Posts without a match are dropped here, before any lookup or storing. The cursor moves once everything before it is
+decided, so that a crash or a broken connection leaves no gap that the server can still fill.
 """
 
 import asyncio
@@ -32,25 +32,25 @@ log = Log(__name__)
 _CONNECT = call_point("bluesky.subscribe")
 
 SUBSCRIBED = "subscribed"
-"""Why we are told of a post: as the reason of a notification."""
+"""The reason of such a notification."""
 _METHOD, _PROTOCOL = "network.bsky.jetstream.subscribeEvents", "xrpc.v1.json"
 _LARGEST = 1 << 20
 """Bytes of one frame; a post takes a few thousand."""
 _QUEUE = 500
 _PER_MINUTE = 60
-"""Posts that are taken on in a minute; each costs a question to the server."""
+"""Posts that are accepted per minute; each costs a call to the server."""
 _MOST_NAMED = 300
-"""People that are named to the server; of more everybody's posts come, and are sorted out here."""
+"""People that are named to the server; if there are more, everybody's posts come and are filtered here."""
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
 _CONNECT_SECONDS, _SILENCE = 15.0, 30.0
 _LISTS_SECONDS = 3_600.0
-"""How long the members of lists are known."""
+"""How long the members of lists are cached."""
 _SAVE_SECONDS = 5.0
 _MARK = "bluesky.stream"
 
 
 class Subscription:
-    """Reads the stream; what is looked for waits until it is taken. `news` is called when something does."""
+    """Reads the stream; matching posts wait until `take`. `news` is called for each."""
 
     def __init__(
         self,
@@ -77,7 +77,7 @@ class Subscription:
         self._failures = 0
         self._dropped = 0
         self.trouble = gettext_lazy("not connected yet")
-        """Why nothing comes; empty while the stream is read."""
+        """Why nothing arrives; empty while the stream is read."""
 
     @property
     def words(self) -> str:
@@ -92,7 +92,7 @@ class Subscription:
     # ------------------------------------------------------------------ what waits
 
     def take(self) -> list[Notified]:
-        """What came since the last time, in order."""
+        """Matching posts since the last call, in order."""
         found = []
         while not self._found.empty():
             seq, each = self._found.get_nowait()
@@ -101,7 +101,7 @@ class Subscription:
         return found
 
     def removed(self) -> list[str]:
-        """Posts of followed people that were deleted since the last time, by URI."""
+        """Posts of followed people that were deleted since the last call, by URI."""
         found, self._removed = self._removed, []
         return found
 
@@ -118,7 +118,7 @@ class Subscription:
     # ------------------------------------------------------------------ reading
 
     async def run(self) -> None:
-        """Read until cancelled, connecting again and again."""
+        """Read until canceled, reconnecting as necessary."""
         while True:
             try:
                 await self._session.open()
@@ -129,7 +129,7 @@ class Subscription:
             except CallFailed as error:
                 why = error.reason
             except SourceRefused:
-                return  # the source ends with that, and says so
+                return  # the source ends with this error, and reports it
             except Exception as error:  # a border: what a server sends must not end it
                 log.exception("bluesky_subscription_failed")
                 raise_if_cancelled()
@@ -158,7 +158,7 @@ class Subscription:
                 )
 
     async def _connected(self) -> None:
-        """One connection, until it ends or the lists are to be read again."""
+        """One connection, until it ends or the lists must be reloaded."""
         self._people = self._settings.follow_dids | await self._members()
         url = f"{self._settings.jetstream.rstrip('/')}/{_METHOD}?{urlencode(await self._asked(), doseq=True)}"
         limits = aiohttp.ClientTimeout(total=None, connect=_CONNECT_SECONDS, sock_connect=_CONNECT_SECONDS)
@@ -183,12 +183,12 @@ class Subscription:
             self._failures = 0
             try:
                 await self._event(mapping(told.get("payload")))
-            except Exception:  # passed over: read again it would fail again
+            except Exception:  # skipped: it would fail again
                 log.exception("bluesky_event_failed")
 
     async def _refused(self, error: str) -> None:
         log.warning("bluesky_subscription_refused", error=error)
-        if error == "CursorTooOld":  # what the server does not have any more cannot be had
+        if error == "CursorTooOld":  # what the server does not have any more is lost
             self._read = self._saved = 0
             await self._wiring.set_mark(_MARK, "")
 
@@ -200,7 +200,7 @@ class Subscription:
         return {**asked, "cursor": stored} if stored else asked
 
     async def _members(self) -> frozenset[str]:
-        """The members of all lists that are followed. Raises CallFailed."""
+        """The members of all followed lists. Raises CallFailed."""
         found = set()
         for uri in self._settings.follow_lists:
             cursor = ""
@@ -218,7 +218,7 @@ class Subscription:
     async def _event(self, told: Mapping[str, Any]) -> None:
         seq = told.get("seq")
         if not isinstance(seq, int):
-            return  # the server says something about the stream itself
+            return  # a message about the stream itself
         uri = f"at://{told.get('did', '')}/{POSTS}/{told.get('rkey', '')}"
         deleted = told.get("operation") == "delete" and told.get("collection") == POSTS
         if deleted and (told.get("did") in self._people or self._held(uri)):
@@ -227,7 +227,7 @@ class Subscription:
         found = self._looked_for(told)
         if found is not None:
             if answers(found.post, self._us()):
-                self._news()  # the notifications have it, or will in a moment
+                self._news()  # the notifications have it, or will soon
             elif self._has_room():
                 await self._found.put((seq, found))
                 self._news()
@@ -236,7 +236,7 @@ class Subscription:
         self._read = seq
 
     def _looked_for(self, told: Mapping[str, Any]) -> Notified | None:
-        """The post of an event, when it is one that is to be heard, as far as its own words say."""
+        """The post of an event if it matches, judged by its own content."""
         if told.get("operation") != "create" or told.get("collection") != POSTS:
             return None
         did, words = str(told.get("did", "")), str(mapping(told.get("record")).get("text", ""))

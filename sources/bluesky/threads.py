@@ -1,4 +1,4 @@
-"""A thread as its reader sees it: what leads to a post, what follows it, and both as lines for a model."""
+"""A thread as its reader sees it: the posts above and below one, and both as lines for a model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,15 +10,15 @@ from sources.bluesky.records import Account, Post, items, post
 from sources.text import one_line
 
 PARENTS, DEPTH = 80, 6
-"""Posts above and levels below that are asked for."""
+"""Posts above and levels below that are requested."""
 _SHOWN_DEPTH, _MOST_REPLIES, _MOST_LINES = 3, 12, 50
 _MOST_SIBLINGS, _SIBLING_LENGTH = 8, 200
-"""How many posts of other branches are shown, and of each so many characters."""
+"""How many posts of other branches are shown, and the characters of each."""
 
 
 @dataclass(frozen=True)
 class Branch:
-    """A reply and those to it; `post` is None for one that cannot be seen."""
+    """A reply with its replies; `post` is None if it is not visible."""
 
     post: Post | None
     replies: tuple["Branch", ...] = ()
@@ -35,10 +35,10 @@ class Branch:
 
 @dataclass(frozen=True)
 class Thread:
-    """A post with the posts that lead to it, the first one first, and its replies. `cut` says that some are missing.
+    """A post with those above it, the first one first, and its replies. `cut`: some are missing.
 
-    `siblings` are branches that leave the way to the post, where they were asked for. `others` are DIDs of who wrote in
-    the thread besides, as far as is known: of posts that block, and of other branches.
+    `siblings` are branches that leave the path to the post, if they were requested. `others` are DIDs of other known
+    authors in the thread: of hidden posts, and of other branches.
     """
 
     post: Post
@@ -58,17 +58,17 @@ class Thread:
 
     @property
     def root(self) -> Post:
-        """The first post that can be seen."""
+        """The first visible post."""
         return self.parents[0] if self.parents else self.post
 
     @property
     def first(self) -> Post | None:
-        """The thread's first post, where it can be seen."""
+        """The thread's first post, if it is visible."""
         top = self.root
         return top if top.uri == self.post.root.uri else None
 
     def changed(self, change: Callable[[Post], Post]) -> "Thread":
-        """The same with each post as `change` makes it."""
+        """The thread with `change` applied to each post."""
         parents = tuple(change(each) for each in self.parents)
         replies = tuple(each.changed(change) for each in self.replies)
         siblings = tuple(each.changed(change) for each in self.siblings)
@@ -80,7 +80,7 @@ def _seen(branches: tuple[Branch, ...]) -> list[Post]:
 
 
 def thread(data: Mapping[str, Any]) -> Thread | None:
-    """What getPostThread answers; None when the post itself cannot be seen."""
+    """Parse an answer of getPostThread; None if the post itself is not visible."""
     view = data.get("thread")
     if not isinstance(view, dict) or (found := post(view.get("post"))) is None:
         return None
@@ -96,7 +96,7 @@ def thread(data: Mapping[str, Any]) -> Thread | None:
 
 
 def siblings(data: Mapping[str, Any], way: Sequence[str]) -> tuple[Branch, ...]:
-    """The branches that leave the way from a thread's first post, of which the answer is, to the last of these URIs."""
+    """The branches that leave the path to the last of these URIs, from the answer for a thread's first post."""
     found: list[Branch] = []
     view = data.get("thread")
     while isinstance(view, dict):
@@ -112,7 +112,7 @@ def siblings(data: Mapping[str, Any], way: Sequence[str]) -> tuple[Branch, ...]:
 
 
 def writers(data: Mapping[str, Any]) -> frozenset[str]:
-    """DIDs of everybody who wrote something that stands in an answer of getPostThread, also where it is hidden."""
+    """The DIDs of all authors in an answer of getPostThread, even of hidden posts."""
     found, left = set(), [data.get("thread")]
     while left:
         view = left.pop()
@@ -139,9 +139,9 @@ def _listed(view: Mapping[str, Any]) -> list[dict[str, Any]]:
 def lines(
     thread: Thread, us: str, hidden: Callable[[Post], bool], known: Callable[[Post], bool] = lambda _post: False
 ) -> tuple[str, ...]:
-    """The thread around its post, a line for each other post but the `hidden`.
+    """The thread around its post, a line per other post, except `hidden` ones.
 
-    Posts that are `known`, since they stand in the conversation or come with the post, are left out.
+    Posts that are `known`, in the conversation or with the post, are left out.
     """
     parents = [each for each in thread.parents if hidden(each) or not known(each)]
     found: list[str] = []
@@ -183,8 +183,8 @@ def _replies(
 def _siblings(
     thread: Thread, us: str, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
 ) -> tuple[list[str], int]:
-    """Lines of other branches, each with whom it answers, and how many posts there are not shown; the nearest branches
-    are those that leave late."""
+    """Lines of other branches, each with the person that it replies to, and the number of posts not shown; nearest
+    branches are those that leave the path last."""
     among = [(depth, each.post) for branch in reversed(thread.siblings) for depth, each in branch.walk()]
     left = [(depth, each) for depth, each in among if each is None or hidden(each) or not known(each)]
     near = [(depth, each) for depth, each in left if depth < _SHOWN_DEPTH and each is not None and not hidden(each)]
@@ -208,7 +208,7 @@ def _who(each: Post, us: str) -> str:
 
 
 def thread_profile(thread: Thread, us: str, hidden: Callable[[Post], bool]) -> str:
-    """What a thread is, in a few lines without anybody's words, nor the names of those whose posts are `hidden`."""
+    """A thread in a few lines, without anybody's words, and without names of people whose posts are `hidden`."""
     root = thread.first
     seen = [each for each in thread.posts if each is thread.post or not hidden(each)]
     people = dict.fromkeys("you" if each.author.did == us else each.author.shown for each in seen)
@@ -226,7 +226,7 @@ def thread_profile(thread: Thread, us: str, hidden: Callable[[Post], bool]) -> s
 
 
 def person_profile(who: Account, seen: str = "") -> str:
-    """What is public about somebody; `seen`: when they last spoke to us."""
+    """The public data of a person; `seen`: when they last addressed us."""
     parts = [
         ("Name", who.shown),
         ("Handle", one_line(who.handle)),

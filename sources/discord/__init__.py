@@ -1,5 +1,5 @@
-"""Discord: what is heard there becomes notifications, what agents say is said there once.
+"""Discord: its messages become notifications, agents' messages are sent there once.
 
-Import from the modules: `source` (DiscordSource, Wiring), `settings`, `errors`, `invite`. This file loads
-nothing, so that whoever only prints an invitation does not load discord.py.
+Import from the modules: `source` (DiscordSource, Wiring), `settings`, `errors`, `invite`. This file imports nothing, so
+that printing an invitation does not load discord.py.
 """

@@ -14,7 +14,7 @@ from sources.base import Attachment
 
 
 class FetchFailed(Exception):
-    """The file could not be had; the text says why, in words for the model."""
+    """The file could not be downloaded; the text says why, for the model."""
 
 
 class Fetcher:
@@ -27,7 +27,7 @@ class Fetcher:
         await self._session.close()
 
     async def get(self, url: str, limit: int) -> bytes:
-        """The body, which must not be longer than `limit` bytes, whatever was announced."""
+        """The body; raises if it is longer than `limit` bytes, whatever length was announced."""
         try:
             async with self._session.get(url, allow_redirects=False) as answer:
                 if answer.status != 200:
@@ -49,7 +49,7 @@ _HOSTS = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 
 
 def plan(offered: list[Offered], trusted: Callable[[str], bool]) -> list[Attachment]:
-    """Decide about every file; nothing is downloaded yet."""
+    """Decide what to do with every file; this downloads nothing."""
     return [_trusted(consider(one, number), trusted) for number, one in enumerate(offered)]
 
 
@@ -60,7 +60,7 @@ def _trusted(file: Attachment, trusted: Callable[[str], bool]) -> Attachment:
 
 
 def from_discord(url: str) -> bool:
-    """Whether an address is on Discord's file servers (or on the one the library was pointed at)."""
+    """Whether a URL is on Discord's file servers (or the one that the library was pointed at)."""
     parts, base = urlsplit(url), urlsplit(discord.Asset.BASE)
     if (parts.scheme, parts.netloc) == (base.scheme, base.netloc):
         return True
@@ -68,7 +68,7 @@ def from_discord(url: str) -> bool:
 
 
 async def fetched(plan: list[Attachment], fetcher: Fetcher) -> tuple[Attachment, ...]:
-    """The attachments with their texts; whatever cannot be had says so."""
+    """The attachments with their texts; one that cannot be downloaded says so."""
     return tuple(await asyncio.gather(*(_read(one, fetcher) for one in plan)))
 
 

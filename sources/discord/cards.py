@@ -1,7 +1,8 @@
-"""What Discord shows in a colored container: results and cards, with buttons, menus and pages.
+"""Discord's colored containers: results and cards, with buttons, menus and pages.
 
-The ids of buttons carry the question's id and the answer, nothing else. What is pressed or chosen is heard by its id,
-so it works after a restart, and who may do it is decided then."""
+A button's id contains only the question's id and the answer. Clicks and choices are handled by id, so they work after a
+restart, and rights are checked then.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,22 +16,22 @@ from sources.base import Buttons, Pressed
 from texts import _, gettext_noop
 
 _OF = r"(?::(?P<of>con_[0-9a-z]{1,40}))?"
-"""The constellation that asks, where it is not the configured one."""
+"""The constellation that asks, if it is not the configured one."""
 
 PATTERN = re.compile(r"carina:permit:(?P<offer>[a-z]{1,10}):(?P<request>[0-9]{1,19})" + _OF)
 """Matches the custom id of an answer to a question."""
 
 LONGER = re.compile(r"carina:permit-for:(?P<request>[0-9]{1,19})" + _OF)
-"""Matches the id of the menu under a question that allows it for longer; what is chosen is the answer."""
+"""Matches the menu that allows a question's call for longer; the choice is the answer."""
 
 PRESS = re.compile(
     r"carina:(?P<kind>reminder|retry|preference|pairing):(?P<offer>[a-z]{1,10}):"
     r"(?P<id>[0-9]{1,19}|ent_[0-9a-z]{1,20}|discord:[0-9]{1,20})" + _OF
 )
-"""Matches the id of a button that calls an operation: of a reminder, of what was given up or inferred, of a person."""
+"""Matches a button that calls an operation: for a reminder, a given-up message, an inference, or a person."""
 
 SNOOZE = re.compile(r"carina:snooze:(?P<id>[0-9]{1,19})" + _OF)
-"""Matches the id of the menu that puts a reminder off; what is chosen is an argument of the operation and its value."""
+"""Matches the menu that postpones a reminder; the choice is an argument of the operation and its value."""
 
 _LONGER = {
     "hour": gettext_noop("For 1 hour"),
@@ -67,14 +68,14 @@ def button(offer: str, request: Pressed, kind: str = "permit", of: str = "") -> 
 
 
 def _menu(kind: str, title: str, offers: Mapping[str, str], buttons: Buttons) -> discord.ui.Select[Any]:
-    """A choice among answers; buttons that were sent before there was one still work."""
+    """A menu of answers; buttons on older cards still work."""
     of = f":{buttons.constellation}" if buttons.constellation else ""
     options = [discord.SelectOption(label=_(label), value=value) for value, label in offers.items()]
     return discord.ui.Select(custom_id=f"carina:{kind}:{buttons.request}{of}", placeholder=title, options=options)
 
 
 def items_of(buttons: Buttons | None) -> list[discord.ui.Item[Any]]:
-    """The buttons and menus under a card; none where it offers nothing."""
+    """The buttons and menus of a card; empty if it offers none."""
     if buttons is None or not buttons.offers:
         return []
     found = list[discord.ui.Item[Any]]()
@@ -90,13 +91,13 @@ def items_of(buttons: Buttons | None) -> list[discord.ui.Item[Any]]:
 
 
 LONGEST = 3_600
-"""Characters of an answer; what is longer goes into pages or a file. Discord takes 4,000 with headings and all."""
-_BUTTONS = 5  # of one row
-_LINES = 20  # of one page
+"""Characters of an answer; longer ones become pages or a file. Discord's limit is 4,000 including headings."""
+_BUTTONS = 5  # per row
+_LINES = 20  # per page
 
 
 class Tone(Enum):
-    """What an answer is about, as the color at its edge."""
+    """The topic of an answer, as the color of its edge."""
 
     PLAIN = 0x5865F2
     DONE = 0x2E9E5B
@@ -106,7 +107,7 @@ class Tone(Enum):
 
 @dataclass(frozen=True)
 class Looks:
-    """What stands around the words of an answer."""
+    """What surrounds the text of an answer."""
 
     tone: Tone = Tone.PLAIN
     title: str = ""
@@ -115,13 +116,13 @@ class Looks:
 
 
 _TONES = {"permit": Tone.ASKS, "pairing": Tone.ASKS, "preference": Tone.ASKS, "retry": Tone.REFUSED}
-"""By what a card asks; one that tells or reminds is plain."""
+"""By what a card asks; plain for notices and reminders."""
 
 PLAIN, DONE, NO = Looks(), Looks(Tone.DONE), Looks(Tone.REFUSED)
 
 
 def container(words: str, looks: Looks, file_names: Iterable[str] = ()) -> discord.ui.LayoutView:
-    """One answer; `file_names` are those of its files, which Discord shows only where they are named."""
+    """One answer; `file_names` are those of its files, which Discord shows only if they are named."""
     parts = list[discord.ui.Item[Any]]()
     if looks.title:
         parts.append(discord.ui.TextDisplay(f"### {looks.title}"))
@@ -133,18 +134,18 @@ def container(words: str, looks: Looks, file_names: Iterable[str] = ()) -> disco
     parts += rows(looks.items)
     view = discord.ui.LayoutView(timeout=None)
     view.add_item(discord.ui.Container(*parts, accent_color=looks.tone.value))
-    view.stop()  # what is pressed is heard by its id: discord.py need not keep each view
+    view.stop()  # clicks are handled by id: discord.py need not keep the views
     return view
 
 
 def card(words: str, buttons: Buttons | None, file_names: Iterable[str] = ()) -> discord.ui.LayoutView:
-    """What the service itself says or asks, with its buttons; a card that was answered has none."""
+    """A text or question of the service itself, with its buttons; an answered card has none."""
     tone = _TONES.get(buttons.kind, Tone.PLAIN) if buttons is not None and buttons.offers else Tone.PLAIN
     return container(words, Looks(tone, items=items_of(buttons)), file_names)
 
 
 def words_of(message: discord.Message) -> str:
-    """The words of a message, also of one that is a container."""
+    """The text of a message, also if it is a container."""
     return message.content or "\n".join(_texts(message.components))
 
 
@@ -157,7 +158,7 @@ def _texts(parts: Iterable[object]) -> Iterator[str]:
 
 
 def paged(lines: Iterable[str]) -> list[str]:
-    """Lines as pages of an answer, none of them too long for one."""
+    """Lines as pages, each short enough for one answer."""
     pages, count = [""], 0
     for line in lines:
         text = line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

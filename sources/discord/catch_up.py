@@ -1,9 +1,9 @@
-"""What was missed: read after a start, and after a reconnect that could not resume.
+"""Reads missed messages: after a start, and after a reconnect that could not resume.
 
-A place that cannot be read at that moment becomes a gap, noted before anything that is said there live is let in: the
-live message moves the place's cursor on. Gaps are read again, with pauses that grow, until they are read or cannot be.
-Direct messages of people who never wrote before have no cursor and stand in no list of Discord's: each of them is such
-a gap from the start, and is opened by its person's id.
+A place that cannot be read at that time becomes a gap, recorded before any live message of the place is accepted, since
+that moves the place's cursor. Gaps are retried with growing pauses until they are read or given up. Direct messages of
+people who never wrote have no cursor and are in no list of Discord's: each is such a gap from the start, and is opened
+by the person's id.
 """
 
 import asyncio
@@ -38,7 +38,7 @@ SECONDS = 20.0
 ASK_SECONDS = 30.0
 AT_ONCE = 4
 MAX_FIRST = 150
-"""Places that are read before anything that arrived meanwhile: the database is asked for each while all else waits."""
+"""Places that are read before newer messages: each needs a database query while everything else waits."""
 MAX_DIRECT = 100
 DIRECT_EVERY = 1.0
 """Seconds between two direct channels that are opened: Discord takes many at once for spam."""
@@ -56,7 +56,7 @@ GONE = {
     50013: "the bot may not read the channel's history",
     50033: "this person takes no direct messages from the bot",
 }
-"""Answers after which another try is useless, by Discord's codes."""
+"""Errors after which retries are useless, by Discord's codes."""
 
 
 class Unreadable(Exception):
@@ -68,7 +68,7 @@ class Unreadable(Exception):
 
 
 class Readback:
-    """Reads back, place by place, each in its queue before anything that arrived meanwhile."""
+    """Reads missed messages place by place, each in its queue before newer ones."""
 
     def __init__(
         self,
@@ -92,10 +92,10 @@ class Readback:
         """Whether it is known where to read."""
 
     async def run(self) -> None:
-        """Decide where to read, queue that, and let go of what was held, whatever happens.
+        """Decide where to read, queue that, and then release the held messages in any case.
 
-        While the database refuses, what arrives stays held: let go, it would move the cursors that were not read yet.
-        One that is only slow is not waited for without end: what was found so far is read then, if anything was.
+        While the database refuses, new messages stay held: they would move cursors that were not read yet. A slow
+        database is not waited for without limit: then only the places found so far are read, if any.
         """
         first: dict[int, Job] = {}
         hold, failures = self._queues.held, 0
@@ -111,16 +111,16 @@ class Readback:
                     failures += 1
                     log.exception("history_check_failed", failures=failures)
                     stuck = isinstance(why, TimeoutError) and not self._found  # nothing could be stored either
-                    if failures >= MOST_UNDECIDED and not stuck:  # it is better to hear than to hold it for ever
+                    if failures >= MOST_UNDECIDED and not stuck:  # receiving is better than holding forever
                         break
                 await asyncio.sleep(AGAIN_SECONDS)
         finally:
             self._queues.release(first, hold)
 
     async def _decide(self, first: dict[int, Job]) -> None:
-        """Find what is read before anything that arrived meanwhile, by channel; the rest is noted, to be read after it.
+        """Find what to read before newer messages, by channel; the rest is recorded, to be read later.
 
-        Whatever is found stands in `first` at once, so that nothing of it is lost when the time is over.
+        Results go into `first` at once, so that nothing is lost when the time is over.
         """
         wiring = self._wiring
         now = wiring.clock()
@@ -147,9 +147,9 @@ class Readback:
                 first[channel] = partial(self._read_first, channel, span, known)
 
     async def keep_reading(self) -> None:
-        """Read gaps when they are due, as long as the connection stands."""
+        """Read gaps when they are due, as long as the connection lasts."""
         while True:
-            self._noted.clear()  # what is noted from here on may not be among what is due
+            self._noted.clear()  # gaps recorded from here on may not be among the due ones
             seconds = AGAIN_SECONDS
             try:
                 seconds = await self._read_due()
@@ -162,7 +162,7 @@ class Readback:
                     await self._noted.wait()
 
     async def _read_due(self) -> float:
-        """Read what is due; gives the seconds until there is more."""
+        """Read due gaps; returns the seconds until the next."""
         if self._deaf():
             return AGAIN_SECONDS
         for gap in await self._wiring.gaps.due():
@@ -175,10 +175,10 @@ class Readback:
         self._noted.set()
 
     def _worth(self, seen: Mapping[int, int], newest: int, floor: int) -> list[tuple[int, int]]:
-        """The channels to read, and after which message; those in which something was said last come first.
+        """The channels to read, and after which message; most recently active channels last.
 
-        Channels without a cursor are read when something newer than everything seen so far stands in them; while
-        nothing was ever seen, something newer than the beginning.
+        Channels without a cursor are read if they contain something newer than everything seen so far or, if nothing
+        was ever seen, newer than `floor`.
         """
         places = [(channel, last) for channel, last in seen.items() if last > floor or self._moved(channel, last)]
         for guild in self._client.guilds:
@@ -196,7 +196,7 @@ class Readback:
         return self._client.get_channel(channel) is None or self._latest(channel) > last
 
     async def _read_first(self, channel: int, span: Span, known: Mapping[int, str]) -> None:
-        """Read a place in its queue, or remember that it is to be read before anything else of the queue is heard."""
+        """Read a place in its queue, or record a gap before anything else of the queue is accepted."""
         try:
             found = await self._messages(channel, span, known)
         except Unreadable as why:
@@ -208,7 +208,7 @@ class Readback:
         await self._hear(channel, span, found, known)
 
     async def _read_gap(self, span: Span) -> None:
-        """Read what could not be read before. The channel's queue does not wait for the request, only for the rest."""
+        """Read a gap. The channel's queue does not wait for the request, only for the rest."""
         gaps = self._wiring.gaps
         try:
             channel = channel_number(span.place) or await self._open(user_number(span.place))
@@ -228,11 +228,11 @@ class Readback:
 
         self._queues.put(channel, hear)
         await heard.wait()
-        if not self._deaf():  # else it was not taken, and is read again
+        if not self._deaf():  # else it was not accepted, and is read again
             await gaps.fill(span)
 
     async def _open(self, person: int | None) -> int:
-        """The channel of the direct messages with a person. Raises Unreadable."""
+        """The channel of a person's direct messages. Raises Unreadable."""
         if person is None:
             raise Unreadable(gettext_lazy("it does not name a place on Discord"), for_good=True)
         await asyncio.sleep(DIRECT_EVERY)
@@ -240,7 +240,7 @@ class Readback:
         return int((await _asked(outside(DIRECT, opening, SECONDS))).id)
 
     async def _messages(self, channel: int, span: Span, known: Mapping[int, str]) -> list[discord.Message]:
-        """The newest messages of the span and of what is known, oldest first: as many as are read, and one more.
+        """The newest messages of the span and of the known ones, oldest first: up to the limit, and one more.
 
         Raises Unreadable.
         """
@@ -276,7 +276,7 @@ class Readback:
             await self._wiring.gaps.close(span, f"only the newest {limit} missed messages were read")
 
     async def _compare(self, channel: int, messages: Sequence[discord.Message], known: Mapping[int, str]) -> None:
-        """Tell what was edited and deleted while nobody listened, as far as was read."""
+        """Deliver edits and deletions that were missed, as far as was read."""
         standing = {message.id: message for message in messages}
         full = len(messages) >= self._settings.read_back_messages
         since = messages[0].id if full else 0
@@ -292,7 +292,7 @@ class Readback:
 
 
 async def _asked(asking: Awaitable[Any]) -> Any:
-    """What Discord answers. Raises Unreadable."""
+    """Discord's answer. Raises Unreadable."""
     try:
         return await asking
     except REFUSED as why:
@@ -305,7 +305,7 @@ async def _asked(asking: Awaitable[Any]) -> Any:
 
 
 def _unavailable(place: Any) -> bool:
-    """Whether the place's server is out of order or not known yet, so that nobody can tell what the bot may do."""
+    """Whether the place's server is unavailable or not known yet, so that nobody can tell the bot's permissions."""
     guild = getattr(place, "guild", None)
     return guild is None or getattr(guild, "unavailable", False) or getattr(guild, "me", None) is None
 

@@ -1,4 +1,4 @@
-"""What has to be looked up before something heard is understood: channels, memberships, earlier lines."""
+"""Lookups that a message needs before it can be understood: channels, memberships, earlier lines."""
 
 import asyncio
 from dataclasses import dataclass, replace
@@ -31,20 +31,20 @@ MAX_GUILDS = 20
 ALREADY_A_THREAD = 160004
 
 LINES_AROUND = 5
-"""Lines that are read where an older message is answered: that one, and what stands around it."""
+"""Lines that are read for a reply to an older message: that one, and those around it."""
 UNREAD_LINES = "(what was said here before could not be read)"
 
 
 @dataclass(frozen=True)
 class Earlier:
-    """Which messages before one are read: the newest after `since`, and those around another; None for neither."""
+    """Which earlier messages to read: the newest after `since`, and those around another; None for neither."""
 
     since: int | None
     around: int | None
 
 
 class ChannelLookup:
-    """Answers from the cache at once; what the cache does not know is fetched, and then remembered for a minute."""
+    """Answers from the cache at once; misses are fetched, and then cached for a minute."""
 
     def __init__(self, client: discord.Client, link: Link, settings: DiscordSettings) -> None:
         self._client = client
@@ -57,13 +57,13 @@ class ChannelLookup:
         return self._client.get_channel(channel) or self._client.get_partial_messageable(channel, guild_id=guild)
 
     async def locate(self, channel: Any, person: int | None) -> tuple[Spot, tuple[int, ...]]:
-        """The channel as it is now, and the guilds shared with its person."""
+        """The channel in its current form, and the guilds shared with the person."""
         spot = self._spot(self._known(channel) or await self._fetch(channel), person)
         shared = self._shared(spot)
         return spot, await self._fetch_shared(spot) if shared is None else shared
 
     async def resolve(self, channel: int) -> Any:
-        """A channel by its id. Raises what asking Discord for it raises."""
+        """A channel by id. Raises the errors of a request to Discord."""
         known = self._known(self.partial(channel, None))
         if known is not None and not isinstance(known, discord.PartialMessageable):
             return known
@@ -71,7 +71,7 @@ class ChannelLookup:
         return self._channels.put(channel, (self._now(), found))[1]
 
     async def shared_with(self, channel: Any, user: discord.abc.User) -> tuple[int, ...]:
-        """The guilds shared with the person of direct messages; none where what they say would not be heard."""
+        """The guilds shared with a direct messages' person; empty if those messages are not heard."""
         spot = self._spot(channel, user.id)
         if not spot.direct or spot.person != user.id or self._link.withheld(person_id(user.id)):
             return ()
@@ -81,12 +81,12 @@ class ChannelLookup:
         return shared if admitted(author_of(user), spot, self._settings, shares_guild=bool(shared)) else ()
 
     def _spot(self, channel: Any, person: int | None) -> Spot:
-        """The channel as plain values; a thread has the id of the message it was begun on, and that may be ours."""
+        """The channel as plain values; a thread has the id of its first message, which may be ours."""
         spot = spot_of(channel, person)
         return replace(spot, ours=True) if spot.kind is PlaceKind.THREAD and spot.id in self._link.sent else spot
 
     def _known(self, channel: Any) -> Any:
-        """The channel as the cache has it; None when it must be fetched."""
+        """The channel from the cache; None if it must be fetched."""
         cached = self._client.get_channel(channel.id)
         if cached is not None:
             return cached
@@ -105,7 +105,7 @@ class ChannelLookup:
         return self._channels.put(channel.id, (self._now(), found))[1]
 
     def _shared(self, spot: Spot) -> tuple[int, ...] | None:
-        """Guilds in which the person of direct messages is; None when that must be asked."""
+        """Guilds of a direct messages' person; None if that must be fetched."""
         if not spot.direct or spot.person is None or spot.person == self._settings.owner_id:
             return ()
         counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)]
@@ -133,7 +133,7 @@ class ChannelLookup:
         return tuple(guild.id for guild, member in zip(counted, members, strict=True) if member is not None)
 
     async def member(self, guild: discord.Guild, person: int) -> discord.Member | None:
-        """Somebody as a member of a guild, asked at most once a minute; None when they are not, or nobody knows."""
+        """A member of a guild, fetched at most once a minute; None if they are not one, or if that is unknown."""
         known = guild.get_member(person) if self._client.intents.members else None
         if known is not None:
             return known
@@ -147,10 +147,10 @@ class ChannelLookup:
         return self._members.put((guild.id, person), (self._now(), found))[1]
 
     async def author(self, message: discord.Message, *, always: bool = True) -> Author | None:
-        """Who wrote a message of the history, which does not say their roles: they are asked for where the cache does
-        not know, and unless `always` only where they decide something.
+        """The author of a message from the history, which lacks roles: these are fetched if they are not cached and
+        either `always` is set or they decide something.
 
-        None when a role could have denied them and nobody knows whether they have it.
+        None if a role could have denied the author and it is unknown whether they have it.
         """
         member = message.author
         wanted = always or self._settings.roles_matter
@@ -163,12 +163,12 @@ class ChannelLookup:
         return author_of(member)
 
     async def earlier(self, message: discord.Message, wanted: Earlier) -> list[discord.Message] | None:
-        """What people said before a message, oldest first; None when it cannot be had quickly."""
+        """People's messages before a message, oldest first; None if they cannot be read quickly."""
         try:
             return await outside(LINES, self._earlier(message, wanted), LINES_SECONDS)
         except REFUSED:
             log.info("channel_history_unreadable", channel=message.channel.id)
-        except Exception:  # a border: the message is heard all the same
+        except Exception:  # a border: the message is heard anyway
             log.exception("channel_history_failed", channel=message.channel.id)
         return None
 
@@ -185,7 +185,7 @@ class ChannelLookup:
         return [found[one] for one in sorted(found) if said_by_a_person(found[one])]
 
     async def open_thread(self, message: discord.Message, name: str) -> discord.Thread | None:
-        """The thread for a message, opened if there is none yet; None when that is not possible."""
+        """The thread for a message, opened if necessary; None if that is not possible."""
         if message.thread is not None:
             return message.thread
         title = flatten(message.clean_content, 60) or f"With {name}"

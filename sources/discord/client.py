@@ -1,4 +1,4 @@
-"""discord.py's client, with its events heard synchronously and its commands synced only when they changed."""
+"""discord.py's client, with synchronous event handling, and with commands synced only after a change."""
 
 import asyncio
 import hashlib
@@ -25,7 +25,7 @@ SYNC = call_point("discord.sync_commands")
 
 SYNC_SECONDS = 30.0
 RATE_LIMIT_SECONDS = 30.0
-"""The longest rate limit that is waited for; a longer one is the outbox's business."""
+"""The longest rate limit that is waited out; the outbox handles longer ones."""
 
 TELLING_SECONDS = 1.0
 UNFINISHED = gettext_noop(
@@ -35,10 +35,10 @@ NOT_BEGUN = gettext_noop("I am restarting, so nothing was done. Please try again
 
 Tree: TypeAlias = app_commands.CommandTree[Any]
 Install: TypeAlias = Callable[[Tree], None]
-"""Puts commands, menus and persistent components (by `tree.client`) in place, before the connection is made."""
+"""Installs commands, menus and persistent components (by `tree.client`) before the connection is made."""
 
 Shared: TypeAlias = Callable[[Any, discord.abc.User], Awaitable[tuple[int, ...]]]
-"""Finds, for direct messages and their person, the guilds whose words a message said there may be answered with."""
+"""Finds the guilds whose messages may be used to answer a direct message of this person."""
 
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], object]
 Hear: TypeAlias = Callable[[str, tuple[Any, ...]], None]
@@ -46,19 +46,19 @@ Hear: TypeAlias = Callable[[str, tuple[Any, ...]], None]
 
 @dataclass(frozen=True)
 class Commands:
-    """The commands to install, and where the mark of what Discord has of them is kept."""
+    """The commands to install, and where the digest of Discord's version of them is stored."""
 
     install: Install
     synced: Callable[[], Awaitable[str | None]]
-    """Gives the mark that was stored last."""
+    """Returns the stored digest."""
     note: Callable[[str], Awaitable[None]]
-    """Stores the mark."""
+    """Stores the digest."""
     barred: Callable[[discord.Interaction[Any]], str]
-    """Words for somebody whose command, button or form is not to be answered; empty for everybody else."""
+    """The reason why a person's command, button or form is refused; empty for everybody else."""
     language: Callable[[discord.Interaction[Any]], str]
-    """The language that somebody chose; empty where they chose none, and that of their Discord is spoken."""
+    """The language that a person chose; empty without a choice, so that their Discord's is used."""
     cleaned: Callable[[Any], Any]
-    """What somebody wrote into a command or form, or is shown in answer, without what must be neither kept nor said."""
+    """A text from a command or form, or in an answer, without what must not be stored or shown."""
 
 
 class PlainClient(discord.Client):
@@ -73,13 +73,13 @@ class PlainClient(discord.Client):
 
 
 class ShardedClient(PlainClient, discord.AutoShardedClient):
-    """As many connections as Discord asks for."""
+    """As many connections as Discord requires."""
 
 
 def make_client(
     settings: DiscordSettings, hear: Hear, commands: Commands, *, left_out: frozenset[str], sharded: bool
 ) -> PlainClient:
-    """A client with the intents Carina needs, except those left out."""
+    """A client with the intents that Carina needs, except those left out."""
     kind = ShardedClient if sharded else PlainClient
     return kind(
         hear,
@@ -93,7 +93,7 @@ def make_client(
 
 
 def intents(left_out: frozenset[str]) -> discord.Intents:
-    """Guilds, members, messages, reactions, their content, who is typing; the privileged ones can be left out."""
+    """Guilds, members, messages, reactions, content, typing; the privileged ones can be left out."""
     wanted = discord.Intents.none()
     wanted.guilds = wanted.messages = wanted.reactions = wanted.typing = True
     wanted.members = "members" not in left_out
@@ -102,12 +102,12 @@ def intents(left_out: frozenset[str]) -> discord.Intents:
 
 
 class CatalogTranslator(app_commands.Translator):
-    """Descriptions of commands and options, and the names of choices and menu entries, from the catalogs of texts."""
+    """Translates descriptions of commands and options, and names of choices and menu entries."""
 
     async def translate(
         self, string: app_commands.locale_str, locale: discord.Locale, context: app_commands.TranslationContextTypes
     ) -> str | None:
-        """None where Discord is to show the English text. Names stay: people type them as the documents have them."""
+        """None if Discord is to show the English text. Names stay: people type them as documented."""
         typed = context.location in _NAMES and not isinstance(context.data, app_commands.ContextMenu)
         if typed or (code := language_of(locale.value)) == "en":
             return None
@@ -139,12 +139,12 @@ class OwnTree(app_commands.CommandTree[Any]):
         return str(self._own.cleaned(said))
 
     async def answered(self, seconds: float) -> None:
-        """Wait until whoever gave a command, pressed or sent something has their answer, as long as that."""
+        """Wait, for at most so long, until every interaction has its answer."""
         if self._answering:
             await asyncio.wait(self._answering, timeout=seconds)
 
     async def finish(self, seconds: float) -> None:
-        """Wait like that; who has no answer then is told that none comes, as is whoever asks from now on."""
+        """Wait likewise; then tell those without an answer, and everybody from now on, that none will come."""
         await self.answered(max(seconds - TELLING_SECONDS, 0))
         self._ending = True
         unanswered = dict(self._answering)
@@ -159,7 +159,7 @@ class OwnTree(app_commands.CommandTree[Any]):
                 task.cancel()
 
     async def interaction_check(self, interaction: discord.Interaction[Any], /) -> bool:
-        """Asked before every command, menu and suggestion, and by whoever hears buttons and forms."""
+        """Checked before every command, menu and suggestion, and for buttons and forms."""
         if (task := asyncio.current_task()) is not None:
             self._answering[task] = interaction
             task.add_done_callback(lambda done: self._answering.pop(done, None))
@@ -178,7 +178,7 @@ class OwnTree(app_commands.CommandTree[Any]):
         return False
 
     async def on_error(self, interaction: discord.Interaction[Any], error: app_commands.AppCommandError, /) -> None:
-        """A command broke: who gave it is told instead of waiting for ever, and the log has why."""
+        """A command failed: tell the person instead of letting them wait, and log the error."""
         if isinstance(error, app_commands.TransformerError):
             text = _("I cannot use {value}: I do not see it, or it is the wrong kind.", value=error.value)
         elif isinstance(why := getattr(error, "original", None), DatabaseBusy | DatabaseFull):
@@ -191,16 +191,16 @@ class OwnTree(app_commands.CommandTree[Any]):
 
 
 BROKEN = gettext_noop("Something went wrong. The person who runs me can find the reason in my log.")
-"""What somebody is told whose command, button or form met a defect."""
+"""What a person is told if their command, button or form met a defect."""
 
 
 def not_stored(why: DatabaseBusy | DatabaseFull) -> str:
-    """What somebody is told whose command, button or form met a database that takes no writes."""
+    """What a person is told if the database refused their write."""
     return _("I cannot store anything right now: {why}. Please check what was done and try again in a minute.", why=why)
 
 
 async def answer_anyhow(interaction: discord.Interaction[Any], text: str) -> None:
-    """Answer in words that only they see, whether or not something was answered before; failing is only logged."""
+    """Send a text that only they see, answered before or not; a failure is only logged."""
     try:
         if interaction.response.is_done():
             await interaction.followup.send(text, ephemeral=True)
@@ -211,7 +211,7 @@ async def answer_anyhow(interaction: discord.Interaction[Any], text: str) -> Non
 
 
 def plant(client: discord.Client, commands: Commands) -> OwnTree:
-    """The tree of commands, usable in guilds, direct messages and where a person installed the bot."""
+    """The tree of commands, for guilds, direct messages and user installs."""
     tree = OwnTree(
         client,
         commands,
@@ -230,7 +230,7 @@ async def mark(tree: Tree) -> str:
 
 
 async def sync(tree: Tree, commands: Commands) -> None:
-    """Tell Discord the commands if they are not what it was told last; without that the old ones stay."""
+    """Send Discord the commands if they have changed; if that fails, the old ones stay."""
     await tree.set_translator(CatalogTranslator())
     current = await mark(tree)
     if await commands.synced() == current:
@@ -244,7 +244,7 @@ async def sync(tree: Tree, commands: Commands) -> None:
 
 
 class CommandSync:
-    """Syncs once the connection stands, so that nobody waits for it to be heard."""
+    """Syncs once the connection is up, so that nothing waits for it."""
 
     def __init__(self, tree: Tree, commands: Commands, spawn: Spawn) -> None:
         self._tree, self._commands, self._spawn = tree, commands, spawn

@@ -1,4 +1,4 @@
-"""How the connection to Discord stands, each state logged once, and how long to wait before the next try."""
+"""The state of the connection to Discord, logged once per change, and the pauses between tries."""
 
 import asyncio
 import random
@@ -27,14 +27,14 @@ class WrongToken(SourceRefused):
 
 
 class MissingIntent(SourceRefused):
-    """Discord refuses the connection for an intent even after the privileged ones were left out."""
+    """Discord rejects the connection for an intent even without the privileged ones."""
 
     def __init__(self) -> None:
         super().__init__(_("Discord refused the gateway intents. Check the bot's settings in the developer portal."))
 
 
 class GatewayRefused(SourceRefused):
-    """Discord closed the connection for a reason that trying again does not cure."""
+    """Discord closed the connection for a reason that retries do not cure."""
 
     def __init__(self, code: int) -> None:
         super().__init__(_("Discord closed the gateway permanently (close code {code}).", code=code))
@@ -44,39 +44,39 @@ class GatewayRefused(SourceRefused):
 log = Log("sources.discord")
 
 ALL_HERE = "all_here"
-"""An event of ours, beside the library's."""
+"""An event of ours, besides the library's."""
 STARTS = call_point("discord.session_starts")
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
 STARTS_SECONDS = 15.0
 SPARE_STARTS = 5
-"""Session starts that are left for whoever starts the service by hand: Discord resets the token of a bot that uses up
-its allowance of a day (1,000 for most)."""
+"""Session starts that are left for manual starts of the service: Discord resets the token of a bot that uses up its
+daily allowance (1,000 for most)."""
 
 
 class Stage(StrEnum):
     CONNECTING = "connecting"
     WAITING = "waiting"
-    """The last try failed; the next one comes at a known time."""
+    """The last try failed; the next one is at a known time."""
     INTERRUPTED = "interrupted"
-    """It stood, and the library is resuming the session."""
+    """The connection broke, and the library is resuming the session."""
     CONNECTED = "connected"
 
 
 @dataclass(frozen=True)
 class State:
-    """How the connection stands, since when, why, and until when if that is known."""
+    """The state, since when, why, and until when if that is known."""
 
     stage: Stage
     since: datetime
     reason: str = ""
     until: datetime | None = None
     tries: int = 0
-    """Tries that failed since the connection last stood."""
+    """Failed tries since the last connection."""
 
     @property
     def words(self) -> str:
-        """For people who look after the service; empty when it is connected."""
+        """For the operator; empty if it is connected."""
         match self.stage:
             case Stage.CONNECTED:
                 return ""
@@ -99,9 +99,9 @@ class State:
 
 
 class Connection:
-    """Keeps the state of one source's connection and logs every change of it once.
+    """Keeps one source's connection state and logs every change once.
 
-    A try that fails for the same reason as the one before is no change: the state has it, the log has it already.
+    A try that fails for the same reason as the last one is no change: it is logged already.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -121,7 +121,7 @@ class Connection:
         self.state = State(Stage.CONNECTING, self._clock(), state.reason, tries=state.tries)
 
     def waiting(self, reason: str, seconds: float) -> None:
-        """A try failed; the next one comes so many seconds later."""
+        """A try failed; the next one is in so many seconds."""
         self.ended()
         now = self._clock()
         until = now + timedelta(seconds=seconds)
@@ -132,7 +132,7 @@ class Connection:
         self.state = State(Stage.WAITING, now, reason, until, self.state.tries + 1)
 
     def interrupted(self, reason: str) -> None:
-        """The connection ended, and the library tries to resume it."""
+        """The connection broke, and the library tries to resume it."""
         if self.stands:
             self._down_since = self._clock()
             self.state = State(Stage.INTERRUPTED, self._down_since, reason)
@@ -155,8 +155,8 @@ class Connection:
 
 
 class AllHere:
-    """Tells when every server that Discord named at the beginning has come: the library waits a fixed time after the
-    last one, in which nothing would be heard."""
+    """Reports when every server that Discord announced has arrived: the library waits a fixed time after the last one,
+    in which nothing would be received."""
 
     def __init__(
         self, client: discord.Client, hold: Callable[[], int], tell: Callable[[str, tuple[Any, ...]], None]
@@ -173,10 +173,10 @@ class AllHere:
 
     def on(self, event: str, _args: tuple[Any, ...]) -> None:
         if event in ("connect", "socket_event_type") and not self.told:
-            asyncio.get_running_loop().call_soon(self._look)  # when the library has read it
+            asyncio.get_running_loop().call_soon(self._look)  # after the library has read it
 
     def _look(self) -> None:
-        sharded = isinstance(self._client, discord.AutoShardedClient)  # what other shards will bring is not known
+        sharded = isinstance(self._client, discord.AutoShardedClient)  # other shards' servers are not known
         if sharded or self._client.user is None or self.told:
             return
         if not any(guild.unavailable for guild in self._client.guilds):
@@ -185,9 +185,9 @@ class AllHere:
 
 
 def waits(chance: Callable[[], float] = random.random) -> Iterator[float]:
-    """Pauses between tries: doubled up to the longest, each shortened by up to half at random.
+    """Pauses between tries: doubled up to the longest, each shortened at random by up to half.
 
-    After an outage of Discord's all bots come back; what is random keeps them from coming at the same moment.
+    After an outage of Discord all bots reconnect; the randomness spreads them.
     """
     wait = FIRST_WAIT
     while True:
@@ -196,7 +196,7 @@ def waits(chance: Callable[[], float] = random.random) -> Iterator[float]:
 
 
 class StartsUsedUp(Exception):
-    """Discord's allowance of session starts is used up; `seconds` until it is whole again."""
+    """Discord's allowance of session starts is used up; `seconds` until it is renewed."""
 
     def __init__(self, total: int, seconds: float) -> None:
         self.reason = gettext_lazy(
@@ -207,14 +207,14 @@ class StartsUsedUp(Exception):
 
 
 async def check_starts(client: discord.Client) -> None:
-    """Ask Discord whether a new session may be started. Raises StartsUsedUp, and what a failed request raises."""
+    """Ask Discord whether a session may be started. Raises StartsUsedUp, and the errors of a request."""
     _, _, limit = await outside(STARTS, client.http.get_bot_gateway(), STARTS_SECONDS)
     if limit["remaining"] <= SPARE_STARTS:
         raise StartsUsedUp(limit["total"], max(limit["reset_after"] / 1000, FIRST_WAIT))
 
 
 def reason_of(why: BaseException | None, client: discord.Client) -> str:
-    """Why a connection ended or did not come about, in words for the operator."""
+    """Why a connection ended or failed, in words for the operator."""
     match why:
         case ReconnectWebSocket(resume=False):
             return gettext_lazy("Discord declared the session invalid (op 9)")

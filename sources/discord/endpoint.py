@@ -1,4 +1,4 @@
-"""Saying things on Discord: one message at a time, never twice, waking nobody who was not meant."""
+"""Sends to Discord: one message at a time, never twice, with only the intended notifications."""
 
 import asyncio
 import io
@@ -35,7 +35,7 @@ PREFIX_ROOM = MAX_NAME + len("****: ")
 
 @dataclass(frozen=True)
 class Said:
-    """A message of ours that stands in the history."""
+    """A message of ours in the history."""
 
     id: int
     at: datetime
@@ -45,7 +45,7 @@ class Said:
 
 
 def prefixed(speaker: str, text: str, limit: int) -> str:
-    """The text under an agent's name, where the account itself has to speak for it; without it if it would not fit."""
+    """The text after an agent's name, if the account has to speak for it; without the name if that does not fit."""
     name = flatten(speaker, MAX_NAME)
     named = f"**{name}**: {text}"
     return named if name and units(named) <= limit else text
@@ -54,7 +54,7 @@ def prefixed(speaker: str, text: str, limit: int) -> str:
 def matched(
     deliveries: Iterable[Delivery], said: Iterable[Said], taken: Container[int], limit: int
 ) -> dict[OutboxId, str]:
-    """Which deliveries stand there: same words, same reference if any, not older; identical ones in order."""
+    """Which deliveries are in the history: same text, same reference if any, not older; identical ones in order."""
     left = [one for one in sorted(said, key=lambda one: one.id) if one.id not in taken]
     found: dict[OutboxId, str] = {}
     for delivery in deliveries:
@@ -95,23 +95,23 @@ SECONDS = 15.0
 FIND_SECONDS = 20.0
 CONNECT_SECONDS = 15.0
 LONGEST_WAIT = 300.0
-"""Seconds between tries when Discord has been out of reach for long; the wait grows with the outage."""
+"""Seconds between tries in a long outage of Discord; the pause grows with the outage."""
 
 TYPING_EVERY = 8.0
 TYPING_AFTER = 0.25
-"""Seconds without an answer until the typing sign is shown: what comes at once needs none."""
+"""Seconds before the typing sign is shown: quick answers need none."""
 TYPING_AT_MOST = 900.0
 EDIT_EVERY = 1.0
-"""Seconds between edits of one message, whoever makes them: the last preview of an answer and the answer itself."""
+"""Seconds between edits of one message, of previews and of the final answer."""
 MAX_MENTIONS = 100
 MAX_FOUND = 500
 
 GONE = "gone"
-"""What `send` gives when the message had been sent before and was deleted since: sent, but there is nothing to edit."""
+"""The result of `send` if the message was sent earlier and deleted since: sent, but there is nothing to edit."""
 
 
 def allowed_mentions(persons: Iterable[PersonId]) -> discord.AllowedMentions:
-    """Exactly these persons may be woken; everyone, roles and the author of a quoted message never."""
+    """Exactly these persons may be notified; never everyone, roles, or the author of a quoted message."""
     numbers = [number for person in persons if (number := user_number(person)) is not None]
     users = [discord.Object(number) for number in dict.fromkeys(numbers)]
     if len(users) > MAX_MENTIONS:
@@ -210,7 +210,7 @@ class DiscordEndpoint(Endpoint):
         return self._done.put(delivery.id, message)
 
     def _reference(self, channel: int, delivery: Delivery) -> discord.MessageReference | None:
-        """A reply only when the channel has moved on since the message that is answered."""
+        """A reference only if the channel has moved on since the message that is answered."""
         answered = int(delivery.reply_to) if delivery.reply_to.isdecimal() else channel
         if answered == channel or (self._link.newest.get(channel) or 0) <= answered:
             return None
@@ -235,7 +235,7 @@ class DiscordEndpoint(Endpoint):
         return known | matched(unknown, said, others, self.max_length)
 
     async def _whole_channel(self, client: discord.Client, place: PlaceId) -> Any:
-        """The channel with its permissions, which must allow to read it."""
+        """The channel with its permissions, which must allow reading it."""
         partial = await self._channel(client, place)
         channel = client.get_channel(partial.id)
         if channel is None:
@@ -259,7 +259,7 @@ class DiscordEndpoint(Endpoint):
             shown = _shown(text, buttons)
             words: dict[str, Any] = {"content": shown}
             if buttons is not None:
-                # A card that still asks keeps its file: what is not named in its parts is not seen any more.
+                # An open card keeps its file: a file that its parts do not name is not shown.
                 said = await outside(EDIT, message.fetch(), SECONDS) if buttons.offers else None
                 files = [] if said is None else [each.filename for each in said.attachments]
                 words = {"content": None, "view": card(shown, buttons, files)}
@@ -312,7 +312,7 @@ class DiscordEndpoint(Endpoint):
                     await asyncio.sleep(TYPING_EVERY)
         except (*REFUSED, DeliveryFailed):
             return
-        except Exception:  # a border: what Discord answers here must not end the connection
+        except Exception:  # a border: Discord's answers must not end the connection
             log.exception("typing_failed", place=place)
 
     async def _client(self) -> discord.Client:
@@ -326,7 +326,7 @@ class DiscordEndpoint(Endpoint):
         return self._link.client
 
     async def _ready(self, client: discord.Client) -> None:
-        """Until guilds and their permissions are known."""
+        """Wait until guilds and their permissions are known."""
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await client.wait_until_ready()
@@ -334,7 +334,7 @@ class DiscordEndpoint(Endpoint):
             raise outcomes.Unreachable(gettext_lazy("the connection to Discord is not ready")) from why
 
     async def _channel(self, client: discord.Client, place: PlaceId) -> Any:
-        """Where to speak; a person's direct messages are opened."""
+        """The channel to send to; a person's direct messages are opened."""
         number = channel_number(place)
         if number is not None:
             channel = client.get_channel(number) or client.get_partial_messageable(number)
@@ -352,7 +352,7 @@ async def _type(channel: Any) -> None:
 
 
 def _shown(text: str, buttons: Buttons | None) -> str:
-    """A text as it is sent. What a card asks stands in it character by character, in code that nothing can end."""
+    """A text as it is sent. A card's question is verbatim, in a code block that nothing in it can end."""
     return seen(text) if buttons is not None and buttons.kind == "permit" else outgoing(text)
 
 

@@ -1,6 +1,7 @@
-"""Addresses on Discord: of a message, and the link that invites the bot, with the least permissions it can work with.
+"""URLs on Discord: of a message, and the invitation of the bot with the least necessary permissions.
 
-Loads no library."""
+Imports no library.
+"""
 
 import base64
 import binascii
@@ -26,7 +27,7 @@ PERMISSIONS |= _MANAGE_WEBHOOKS | _CREATE_PUBLIC_THREADS  # for agents' own name
 
 
 def invite_url(application_id: int) -> str:
-    """Where an administrator of a guild adds the bot to it."""
+    """Where an administrator of a guild adds the bot."""
     query = {
         "client_id": application_id,
         "scope": "bot applications.commands",
@@ -36,7 +37,7 @@ def invite_url(application_id: int) -> str:
 
 
 def application_of(token: str) -> int | None:
-    """The application a bot token belongs to, without asking anybody; None when it is not such a token."""
+    """The application of a bot token, from the token alone; None for an invalid token."""
     head = token.strip().removeprefix("Bot ").partition(".")[0]
     try:
         number = base64.b64decode(head + "=" * (-len(head) % 4), validate=True).decode("ascii")
@@ -49,9 +50,9 @@ _DISCORD = "discord:"
 
 
 def message_link(place: PlaceId, kind: str, heard_by: Iterable[Audience], external_id: str) -> str:
-    """The address of a message; empty where there is none (the terminal), or not enough is known of the place.
+    """The URL of a message; empty if there is none (the terminal), or too little is known of the place.
 
-    `kind` is the place's, `heard_by` its audience and those within which it lies: they name its guild.
+    `kind` is the place's, `heard_by` its audience and wider ones: they name its guild.
     """
     channel = place.removeprefix(_DISCORD)
     if not (place.startswith(_DISCORD) and channel.isdecimal() and external_id.isdecimal()):

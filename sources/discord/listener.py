@@ -1,8 +1,8 @@
-"""What comes through the gateway, turned into notifications in the order of arrival.
+"""Turns gateway events into notifications in the order of arrival.
 
-discord.py starts event handlers as tasks, so an edit can overtake its message there. `GatewayListener.on` is called
-from `Client.dispatch` instead, synchronously, while the event is being parsed, and puts it into its channel's queue:
-what it has to wait for (a download, earlier lines, a lookup), the later events of the channel wait for too.
+discord.py starts event handlers as tasks, so an edit can overtake its message there. Instead, `Client.dispatch` calls
+`GatewayListener.on` synchronously, while the event is parsed; it puts the event into its channel's queue. If an event
+has to wait (for a download, earlier lines, a lookup), later events of the channel wait, too.
 """
 
 import asyncio
@@ -33,16 +33,16 @@ Job: TypeAlias = Callable[[], Awaitable[None]]
 Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
 
 AGAIN: tuple[float, ...] = (1.0, 5.0)
-"""Seconds before each further try at a job that failed; its queue waits as long."""
+"""Seconds before each retry of a failed job; its queue waits as long."""
 
 
 class ChannelQueues:
-    """Jobs of one queue run one after another, in the order they were put; queues do not wait for each other.
+    """Jobs of one queue run one after another, in order; queues do not wait for each other.
 
-    A job that fails is tried again; `gave_up` is told of the channel whose job failed at every try.
+    A failed job is retried; `gave_up` gets the channel of a job that failed every time.
 
-    While held, nothing new runs: what arrives waits behind the hold. `release` runs the given jobs first, each
-    in its queue, then what waited; it names the hold it ends, so that it does not end a later one.
+    While held, nothing new runs: later jobs wait. `release` runs the given jobs first, each in its queue, then the
+    waiting ones; it names the hold that it ends, so that it cannot end a later one.
     """
 
     def __init__(self, spawn: Spawn, gave_up: Callable[[int], Awaitable[None]]) -> None:
@@ -54,7 +54,7 @@ class ChannelQueues:
 
     @property
     def held(self) -> int:
-        """The number of the present hold; 0 when there is none."""
+        """The number of the current hold; 0 without one."""
         return self._holds if self._held is not None else 0
 
     def hold(self) -> None:
@@ -96,7 +96,7 @@ class ChannelQueues:
 
 
 async def _done(job: Job, channel: int) -> bool:
-    """Do it, some times over where it fails; whether it was done at last."""
+    """Run a job with retries; returns whether it succeeded."""
     for pause in (0.0, *AGAIN):
         if pause:
             await asyncio.sleep(pause)
@@ -116,7 +116,7 @@ KEEP_PEOPLE = 10
 
 @dataclass(frozen=True)
 class Equipment:
-    """What hearing needs beside the connection."""
+    """What the listener needs besides the connection."""
 
     settings: DiscordSettings
     link: Link
@@ -128,7 +128,7 @@ class Equipment:
 
 
 class GatewayListener:
-    """Takes the gateway's events and gives notifications, in order."""
+    """Takes the gateway's events and returns notifications, in order."""
 
     def __init__(self, equipment: Equipment) -> None:
         self._with = equipment
@@ -136,17 +136,17 @@ class GatewayListener:
         self._link = equipment.link
         self._given: Recent[str, None] = Recent(10_000)
         self._after: Recent[int, int] = Recent(5_000)
-        """The message per channel up to which everything was heard that may be; missing where that is unknown."""
+        """The message per channel up to which everything allowed was heard; missing if unknown."""
         self._began = 0
         self._off: Recent[int, int] = Recent(5_000)
-        """The newest message per channel that was said while it was off: up to there nothing is read."""
+        """The newest message per channel while it was off: nothing up to there is read."""
         self._all_heard: Recent[int, bool] = Recent(5_000)
-        """Whether nothing was said in a channel since then that was passed over."""
+        """Whether no message of a channel was skipped since then."""
         self._people: Recent[int, Recent[int, str]] = Recent(1_000)
         self._reactions: Recent[tuple[int, int, str], int] = Recent(5_000)
 
     def on(self, event: str, args: tuple[Any, ...]) -> None:
-        """Hear one event of discord.py, by its name and arguments."""
+        """Handle one event of discord.py, by its name and arguments."""
         match event:
             case "connect":
                 self._with.queues.hold()
@@ -188,18 +188,18 @@ class GatewayListener:
         self._with.queues.put(event.channel_id, partial(self._hear_reaction, event))
 
     def heard_up_to(self, seen: Mapping[int, int], began: int | None) -> None:
-        """Take over how far each channel was read before the start, and as of which message the bot listens at all."""
+        """Set how far each channel was read before the start, and the message from which the bot listens at all."""
         self._began = began or 0
         for channel, message in seen.items():
             self._after.put(channel, max(message, self._after.get(channel) or 0))
             self._off.put(channel, message)  # it may have been off until then
 
     def forget_given(self) -> None:
-        """Give again what is heard again: some of it was not taken. What was, is known to the inbox."""
+        """Deliver again what is read again: some was not accepted. The inbox knows what was."""
         self._given.clear()
 
     async def hear(self, message: discord.Message, author: Author | None = None) -> None:
-        """A person's message, live or read back; `author` when more is known of them than it tells."""
+        """A person's message, live or read back; `author` if more is known of them than it says."""
         if self._link.deaf():
             return
         heard = heard_of(message, self._link, author)
@@ -233,18 +233,18 @@ class GatewayListener:
         self._give(replace(notification, background=lines, attachments=fetched))
 
     def _pass_over(self, message: int, spot: Spot, shared: tuple[int, ...]) -> None:
-        """What is not heard now: where the bot is addressed later, it is read then. Where it is off, it never is."""
+        """Skip a message: it is read later if the bot is addressed. In a channel that is off, never."""
         if self._settings.mode(spot.chain or (spot.id,)) is Mode.OFF:
             self._off.put(spot.id, message)
             place = place_of(spot, self._settings, shared)
-            self._give(notifications.to_passed(message, place, self._with.clock()))  # it holds over a restart
+            self._give(notifications.to_passed(message, place, self._with.clock()))  # it stays skipped after a restart
         else:
             self._all_heard.put(spot.id, False)
 
     async def _earlier(self, message: discord.Message, heard: Heard, spot: Spot) -> Sequence[discord.Message] | None:
-        """What was passed over since the bot was addressed last, and what is said around what this answers, in order.
+        """Messages skipped since the bot was last addressed, and those around the one that this replies to, in order.
 
-        None where it cannot be had quickly.
+        None if they cannot be read quickly.
         """
         if self._settings.earlier_lines == 0:
             return ()
@@ -262,7 +262,7 @@ class GatewayListener:
         return [line for line in found if line.id > off]
 
     async def _overhear(self, message: discord.Message, spot: Spot, where: Spot) -> None:
-        """Give what somebody said to others, unless they are not to be heard, as part of the conversation `where`."""
+        """Deliver a message to others as part of the conversation `where`, unless its author must not be heard."""
         author = await self._with.lookout.author(message, always=False)
         if author is None or self._link.withheld(person_id(author.id)):
             return
@@ -270,13 +270,13 @@ class GatewayListener:
             return
         heard = heard_of(message, self._link, author)
         if message.id > self._began and notifications.hearing(heard, spot, self._settings).answer:
-            return  # it is heard by itself, and answered: it may be in a gap that is yet to be read
+            return  # it may be in an unread gap, and is then answered itself
         line = notifications.to_notification(heard, self._around(where, (), author), answer=False)
         if line.text:
             self._give(line)
 
     def _knock(self, author: Author, spot: Spot, shared: Sequence[int]) -> None:
-        """Somebody who is not let in wrote: that is all that is passed on of it."""
+        """A person who is not let in wrote: pass on only that fact."""
         if notifications.may_ask_in(author, spot, self._settings) and not self._link.withheld(person_id(author.id)):
             guilds = [self._link.client.get_guild(one) for one in shared] if self._link.client else []
             servers = tuple(flatten(guild.name) for guild in guilds if guild is not None)
@@ -289,7 +289,7 @@ class GatewayListener:
         return self._settings.auto_thread and heard.calls_us and public and not withheld
 
     async def hear_edit(self, message: discord.Message, author: Author | None = None) -> None:
-        """The new text of a person's message. It is followed through in every mode: it may replace what was heard."""
+        """The new text of a person's message. Edits count in every mode, since the old text may be stored."""
         heard = heard_of(message, self._link, author)
         spot, shared = await self._with.lookout.locate(message.channel, message.author.id)
         if heard.edited_at is None or not notifications.admitted(

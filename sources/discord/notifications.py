@@ -1,4 +1,4 @@
-"""What was heard, as plain values, and what becomes of it: pure, so that every rule is a table in a test."""
+"""Converts messages, as plain values, to notifications: pure, so that every rule is a table in a test."""
 
 import hashlib
 import re
@@ -17,7 +17,7 @@ from sources.text import flatten, one_line, without_call_behind
 
 @dataclass(frozen=True)
 class Author:
-    """Who wrote; `roles` are those of the message's guild, by id, without @everyone."""
+    """The author; `roles` are ids in the message's guild, without @everyone."""
 
     id: int
     name: str
@@ -32,7 +32,7 @@ class Author:
 
 @dataclass(frozen=True)
 class Heard:
-    """One message of a person, as plain values. `mentions` are the names of those mentioned, by id."""
+    """A person's message as plain values. `mentions` are the names of mentioned people, by id."""
 
     id: int
     author: Author
@@ -45,9 +45,9 @@ class Heard:
     extras: tuple[str, ...] = ()
     quoted: Quoted | None = None
     calls_us: bool = False
-    """It mentions the bot, or the bot's own role."""
+    """Whether it mentions the bot, or the bot's own role."""
     own_roles: frozenset[int] = frozenset()
-    """Mentioned roles that are the bot's own: every bot has one of its name in a guild."""
+    """Mentioned roles of the bot itself: every bot has one of its name in a guild."""
 
     @property
     def addressed(self) -> bool:
@@ -76,17 +76,17 @@ def admitted(author: Author, spot: Spot, settings: DiscordSettings, *, shares_gu
 
 
 def shut_out(author: Author, spot: Spot, settings: DiscordSettings) -> bool:
-    """Whether nothing that this person says there is heard."""
+    """Whether nothing that this person writes there is heard."""
     return settings.shuts_out(author.id, author.roles, spot.guild)
 
 
 def may_ask_in(author: Author, spot: Spot, settings: DiscordSettings) -> bool:
-    """Whether somebody who is not admitted here is told how to be let in."""
+    """Whether a person who is not admitted here is told how to be let in."""
     return spot.direct and settings.direct is Direct.PAIR and not shut_out(author, spot, settings)
 
 
 def _approved(author: Author, settings: DiscordSettings) -> bool:
-    """Whether the person, or one of their roles in this guild, was let in by name: configured, or decided since."""
+    """Whether the person, or a role of theirs in this guild, was let in by the configuration or by command."""
     allow = settings.allow
     if author.id in allow.persons or not allow.roles.isdisjoint(author.roles):
         return True
@@ -101,7 +101,7 @@ def trust_of(author: Author, settings: DiscordSettings) -> Trust:
 
 @dataclass(frozen=True)
 class Hearing:
-    """What becomes of a message: whether agents get it, and whether they are to answer."""
+    """What to do with a message: whether agents get it, and whether they answer."""
 
     heard: bool
     answer: bool
@@ -126,7 +126,7 @@ def hearing(message: Heard, spot: Spot, settings: DiscordSettings) -> Hearing:
 
 
 MOST_ROLES = 20
-"""Roles of somebody that are named; how many more there are is said."""
+"""Roles of a person that are named; the others are counted."""
 
 _GREETINGS = r"hey|hi|hello|ok|okay|thanks|thank you|good (?:morning|evening|night)|hallo|moin|servus|danke"
 _TAG = re.compile(r"<(@!?|@&|#)(\d{1,20})>")
@@ -134,9 +134,9 @@ _EMOJI = re.compile(r"<a?(:\w{1,40}:)\d{1,20}>")
 
 
 def readable(message: Heard, me: int) -> str:
-    """The text as its readers see it: names for ids, the call to the bot around it taken off, extras as lines.
+    """The text as readers see it: names for ids, without a surrounding mention of the bot, extras as lines.
 
-    What the bot is called does not matter there: it is known by its id.
+    The bot is recognized by id, whatever its name is there.
     """
     us = "|".join([f"<@!?{me}>", *(f"<@&{role}>" for role in message.own_roles)])
     text = re.sub(rf"^\s*(?:{us})[\s,:]*", "", message.content)
@@ -159,13 +159,13 @@ def readable(message: Heard, me: int) -> str:
 
 
 def text_mark(text: str) -> str:
-    """A short mark of a text, to see after downtime whether a message still says what was heard."""
+    """A short digest of a text, to see after an absence whether a message was edited."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What is known of the place and its people when something is heard there."""
+    """Known data about a message's place and people."""
 
     me: int
     spot: Spot
@@ -175,7 +175,7 @@ class Surroundings:
 
 
 def to_notification(message: Heard, around: Surroundings, *, answer: bool) -> Notification:
-    """A message as a notification; attachments and background are added where they were fetched."""
+    """A message as a notification, with the fetched attachments and background."""
     names = {person_id(one): flatten(name) for one, name in message.mentions.items() if one != around.me}
     return Notification(
         source=NAME,
@@ -200,14 +200,14 @@ def to_edit(message: Heard, edited_at: datetime, around: Surroundings, *, answer
 
 
 def to_passed(message: int, place: Place, at: datetime) -> Notification:
-    """That a message is not to be heard, later neither."""
+    """A notification that a message must not be heard, now or later."""
     same = deletion(NAME, str(message), place, at)
     return replace(same, kind=Kind.PASSED, external_id=f"{message}?", position=str(message))
 
 
 @dataclass(frozen=True)
 class Reaction:
-    """Somebody's reaction to a message of ours; `count` is the how manieth time they added it."""
+    """A reaction to a message of ours; `count` is how often this person has added it."""
 
     message: int
     author: Author
@@ -251,7 +251,7 @@ def _more(author: Author) -> str:
 
 
 def blocks(author: Author, around: Surroundings) -> tuple[BlockSpec, ...]:
-    """The ephemeral blocks of the place and of the person, keyed by id so that a rename keeps them."""
+    """The ephemeral blocks of the place and of the person, by id, so that they survive a rename."""
     spot = around.spot
     thread = spot.kind is PlaceKind.THREAD
     lines = [

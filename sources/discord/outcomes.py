@@ -10,7 +10,7 @@ REPEATED_AND_DELETED = 10008
 NOT_OUR_MESSAGE = 50005
 SOON = 5.0
 SECOND_TRY = 0.9
-"""discord.py waits at least a second before it tries again: a failure sooner than that was its first try's."""
+"""discord.py waits at least a second before its retry: an earlier failure is that of its first try."""
 
 _WORDS = {
     10003: gettext_lazy("the channel no longer exists, or the bot cannot see it"),
@@ -26,7 +26,7 @@ _WORDS = {
 
 
 class Unreachable(DeliveryFailed):
-    """Nothing was sent, because there is no way to Discord at the moment."""
+    """Nothing was sent, because Discord is unreachable at the moment."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(reason, retry_after=SOON, reached=False)
@@ -52,7 +52,7 @@ def verdict(why: Exception, elapsed: float) -> DeliveryFailed | DeliveryUnclear:
 
 
 def refusal(status: int, code: int, text: str, retry_after: str | None = None) -> DeliveryFailed:
-    """An answer below 500: nothing was done."""
+    """A status below 500: nothing was done."""
     if status == 429:
         return DeliveryFailed(gettext_lazy("Discord asks the bot to wait"), retry_after=_seconds(retry_after))
     return DeliveryFailed(
@@ -69,7 +69,7 @@ def _seconds(text: str | None) -> float:
 
 
 def failed(why: Exception, elapsed: float) -> DeliveryFailed:
-    """The same for what may simply be done again: edits and deletions."""
+    """The same for what can simply be repeated: edits and deletions."""
     outcome = verdict(why, elapsed)
     if isinstance(outcome, DeliveryFailed):
         return outcome
@@ -77,7 +77,7 @@ def failed(why: Exception, elapsed: float) -> DeliveryFailed:
 
 
 def passing(why: Exception) -> bool:
-    """Whether a look into the history failed for a reason that goes away by itself."""
+    """Whether reading the history failed for a temporary reason."""
     match why:
         case DeliveryFailed():
             return why.retry_after is not None

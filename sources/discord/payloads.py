@@ -1,4 +1,4 @@
-"""discord.py's objects read into plain values."""
+"""Converts discord.py's objects to plain values."""
 
 import discord
 
@@ -15,12 +15,12 @@ _SAID = (discord.MessageType.default, discord.MessageType.reply)
 
 
 def said_by_a_person(message: discord.Message) -> bool:
-    """Whether a person wrote it: no bot, no webhook, no notice of the system."""
+    """Whether a person wrote it: no bot, webhook or system message."""
     return not message.author.bot and message.webhook_id is None and message.type in _SAID
 
 
 def author_of(user: discord.abc.User) -> Author:
-    """A person; their roles when they were seen as a member of the guild."""
+    """A person; with roles if they were seen as a member of the guild."""
     if not isinstance(user, discord.Member):
         return Author(user.id, user.display_name, user.name)
     roles = {role.id: role.name for role in user.roles if not role.is_default()}
@@ -28,7 +28,7 @@ def author_of(user: discord.abc.User) -> Author:
 
 
 def heard_of(message: discord.Message, link: Link, author: Author | None = None) -> Heard:
-    """A person's message; `author` when more is known of them than the message tells."""
+    """A person's message; `author` if more is known of them than the message says."""
     own_roles = [role for role in message.role_mentions if role.tags and role.tags.bot_id == link.me]
     return Heard(
         id=message.id,
@@ -47,7 +47,7 @@ def heard_of(message: discord.Message, link: Link, author: Author | None = None)
 
 
 def _extras(message: discord.Message) -> tuple[str, ...]:
-    """What stands in a message beside its text and files, one line each."""
+    """What a message contains besides text and files, one line each."""
     lines = [f"[sticker: {flatten(sticker.name)}]" for sticker in message.stickers]
     lines += [line for part in message.message_snapshots for line in forwarded_lines(part)]
     if message.poll is not None:
@@ -57,7 +57,7 @@ def _extras(message: discord.Message) -> tuple[str, ...]:
 
 
 def forwarded_lines(part: discord.MessageSnapshot) -> list[str]:
-    """What a forwarded message says; its files stand among those of the message."""
+    """The text of a forwarded message; its files are among those of the message."""
     lines = [f"[forwarded: {shortened(part.content, MOST_FORWARDED)}]"] if part.content else []
     for embed in part.embeds:
         words = ": ".join(filter(None, (embed.title, embed.description)))
@@ -78,6 +78,6 @@ def _quoted(message: discord.Message, link: Link) -> Quoted | None:
 
 
 def offered_of(message: discord.Message) -> list[Offered]:
-    """The files of a message, those of a forwarded one included."""
+    """The files of a message, including those of a forwarded one."""
     files = [*message.attachments, *(file for part in message.message_snapshots for file in part.attachments)]
     return [Offered(file.filename, file.content_type or "", file.size, file.url) for file in files]

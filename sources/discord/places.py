@@ -1,4 +1,4 @@
-"""Discord's channels as places: who hears what is said there, by the table of the memory specification."""
+"""Discord's channels as places, with their audiences by the table of the memory specification."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +27,7 @@ def guild_id(guild: int) -> GuildId:
 
 
 def direct_place(user: int) -> PlaceId:
-    """The direct messages with a person, for speaking first: which channel that is turns out when it is opened."""
+    """A person's direct messages before their channel is known: it is opened on sending."""
     return PlaceId(f"{NAME}:user:{user}")
 
 
@@ -44,7 +44,7 @@ def user_number(identifier: str) -> int | None:
 
 
 def shortened(text: str, limit: int = MAX_LINE) -> str:
-    """Words on one line; where they are too long it says how long they are."""
+    """A text on one line; if it is cut, the line says how long it is."""
     whole = one_line(text, len(text) + 1)
     return whole if len(whole) <= limit else f"{one_line(text, limit)} (cut: it has {len(whole):,} characters)"
 
@@ -68,7 +68,7 @@ class Spot:
     everyone: bool = False
     private: bool = False
     ours: bool = False
-    """A thread in which the bot takes part."""
+    """Whether it is a thread that the bot takes part in."""
     person: int | None = None
     """Whose direct messages these are."""
 
@@ -78,7 +78,7 @@ class Spot:
 
 
 def place_of(spot: Spot, settings: DiscordSettings, shared: tuple[int, ...] = ()) -> Place:
-    """The place, with its audience; `shared` are guilds in which the person of direct messages was just seen."""
+    """The place, with its audience; `shared` are guilds in which a direct messages' person was just seen."""
     audience, within = _audience(spot, settings, shared)
     return Place(
         id=place_id(spot.id),
@@ -91,7 +91,7 @@ def place_of(spot: Spot, settings: DiscordSettings, shared: tuple[int, ...] = ()
 
 
 def bindings_of(spot: Spot) -> tuple[str, ...]:
-    """The names by which a place is given to a group or a constellation, narrowest first."""
+    """The names by which a place is assigned to a group or constellation, narrowest first."""
     kinds = {spot.guild: "guild:", spot.person if spot.direct else None: "user:"}
     return tuple(f"{NAME}:{kinds.get(one, '')}{one}" for one in (spot.chain or (spot.id,)))
 
@@ -123,9 +123,9 @@ def _title(spot: Spot) -> str:
 
 
 def spot_of(channel: Any, person: int | None = None) -> Spot:
-    """Read a discord.py channel; one that is not in the cache comes out as narrow as possible.
+    """Read a discord.py channel; one that is not cached gets the narrowest audience.
 
-    `person` is who wrote, for direct messages whose channel object does not know its recipient.
+    `person` is the author, for direct messages whose channel object does not know its recipient.
     """
     match channel:
         case discord.Thread():
@@ -183,7 +183,7 @@ def _chain(*ids: int | None) -> tuple[int, ...]:
 
 
 def everyone_reads(channel: discord.abc.GuildChannel) -> bool:
-    """Whether the guild's @everyone can see the channel (and join it, where text hangs on a voice channel)."""
+    """Whether the guild's @everyone can see the channel (and join it, for the text of a voice channel)."""
     everyone = channel.guild.get_role(channel.guild.id)
     if channel.guild.unavailable or everyone is None:
         return False
@@ -193,7 +193,7 @@ def everyone_reads(channel: discord.abc.GuildChannel) -> bool:
 
 
 def history_readable(channel: Any) -> bool:
-    """Whether what was said there can be read; where it cannot, Discord answers with no messages, not an error."""
+    """Whether the history can be read; if not, Discord returns no messages instead of an error."""
     if isinstance(channel, discord.DMChannel | discord.GroupChannel):
         return True
     if isinstance(channel, discord.Thread) and channel.parent is None:

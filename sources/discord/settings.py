@@ -1,4 +1,4 @@
-"""What the owner configures about Discord, as plain values; composition fills it from file and environment."""
+"""The settings for Discord as plain values; composition fills them from file and environment."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,20 +17,20 @@ class Mode(StrEnum):
     OPEN = "open"
     """Every message is answered."""
     MENTION = "mention"
-    """Only what is addressed to the bot is heard, and answered."""
+    """Only messages that address the bot are heard, and answered."""
     LISTEN = "listen"
     """Everything is heard for memory; only mentions and replies are answered."""
     OFF = "off"
 
 
 class Direct(StrEnum):
-    """Whose direct messages are taken. The owner's and those of allowed persons always are, except with OFF."""
+    """Whose direct messages are accepted. The owner's and those of allowed persons always are, except with OFF."""
 
     EVERYONE = "everyone"
     SHARED = "shared"
     """Everybody who is in a guild with the bot."""
     PAIR = "pair"
-    """Those who were let in; anybody else is told a code by which the owner can let them in."""
+    """Those who were let in; all others get a code by which the owner can let them in."""
     ALLOWED = "allowed"
     OFF = "off"
     """Only the owner's."""
@@ -51,7 +51,7 @@ class People:
 
 
 def role_subject(role: int) -> str:
-    """How a role stands among those who were let in or shut out by command; ids of roles are unique in all guilds."""
+    """The subject of a role in decisions by command; ids of roles are unique across guilds."""
     return f"discord:role:{role}"
 
 
@@ -61,7 +61,7 @@ def guild_subject(guild: int) -> str:
 
 @dataclass(frozen=True)
 class Decided:
-    """What was decided by command, as it is at this moment: the mapping changes while the service runs.
+    """Decisions by command, always current: the mappings change while the service runs.
 
     `rules` is by "discord:<user>", `role_subject` and `guild_subject`.
     """
@@ -70,7 +70,7 @@ class Decided:
     modes: Mapping[str, str] = field(default_factory=dict)
     """By "discord:<channel, category or guild>"."""
     alone: Callable[[PersonId], Sequence[Audience]] = lambda _person: ()
-    """What was said alone to the other accounts of a person: they know that too."""
+    """The audiences of a person's other accounts, whose messages that person knows, too."""
 
     def says(self, rule: Rule, person: int, roles: Iterable[int] = (), guild: int | None = None) -> bool:
         subjects = [f"discord:{person}", *map(role_subject, roles)]
@@ -86,11 +86,11 @@ class Decided:
 
 @dataclass(frozen=True)
 class DiscordSettings:
-    """Everything the Discord source and its endpoint are told.
+    """All settings of the Discord source and its endpoint.
 
-    `modes` maps the id of a thread, channel, category or guild to its mode; the narrowest wins. `owner_places`
-    are channels that only the owner reads. `show_names` says that agents speak under names of their own, which
-    leaves room for a name before the text.
+    `modes` maps the id of a thread, channel, category or guild to its mode; the narrowest wins. `owner_places` are
+    channels that only the owner reads. `show_names`: agents speak under their own names, so messages leave room for a
+    name before the text.
     """
 
     token: SecretStr
@@ -104,7 +104,7 @@ class DiscordSettings:
     auto_thread: bool = False
     show_names: bool = False
     earlier_lines: int = 50
-    """How many messages are read, at most, that people wrote to each other since the bot was addressed last."""
+    """How many messages between people are read at most, since the bot was last addressed."""
     read_back_messages: int = 200
     read_back_days: float = 7
     ready_seconds: float = 1.5
@@ -112,13 +112,13 @@ class DiscordSettings:
     handshake_seconds: float = 30
     """How long Discord may take from the login to READY."""
     resume_seconds: float = 60
-    """How long the library may try to resume a session that was interrupted."""
+    """How long the library may try to resume a broken session."""
     sharded: bool = False
     """Start with shards at once; when Discord demands them they are used anyway."""
     decided: Decided = field(default_factory=Decided)
 
     def mode(self, chain: tuple[int, ...]) -> Mode:
-        """The mode of a place named by these ids, narrowest first; of each, what was decided by command."""
+        """The mode of a place with these ids, narrowest first; for each, decisions by command come first."""
         for one in chain:
             if decided := self.decided.modes.get(f"discord:{one}"):
                 return Mode(decided)
@@ -127,7 +127,7 @@ class DiscordSettings:
         return self.default_mode
 
     def shuts_out(self, person: int, roles: Collection[int], guild: int | None) -> bool:
-        """Whether the person, one of their roles or the guild is denied, or the guild is none of those allowed."""
+        """Whether the person, one of their roles or the guild is denied, or the guild is not among the allowed ones."""
         if person in self.deny.persons or not self.deny.roles.isdisjoint(roles):
             return True
         return self.decided.says(Rule.DENY, person, roles) or (guild is not None and not self.takes_guild(guild))
@@ -140,12 +140,12 @@ class DiscordSettings:
 
     @property
     def roles_matter(self) -> bool:
-        """Whether somebody's roles can let them in or shut them out."""
+        """Whether roles can let people in or shut them out."""
         prefix = role_subject(0)[:-1]
         ruled = any(subject.startswith(prefix) for subject in self.decided.rules)
         return bool(self.allow.roles or self.deny.roles) or ruled
 
     @property
     def denies_roles(self) -> bool:
-        """Whether somebody's roles can shut them out."""
+        """Whether roles can shut people out."""
         return bool(self.deny.roles) or self.decided.denies_roles

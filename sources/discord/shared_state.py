@@ -1,4 +1,4 @@
-"""What hearing and speaking know of the one connection together."""
+"""What receiving and sending share about the one connection."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -12,14 +12,14 @@ from memory.store.recent import Recent
 from sources.base import Knock
 
 REFUSED = (discord.HTTPException, discord.RateLimited, aiohttp.ClientError, OSError, TimeoutError, RuntimeError)
-"""What a request to Discord fails with: `outside`'s time limit, and a session that is closed (RuntimeError)."""
+"""Errors of a request to Discord: including `outside`'s timeout, and a closed session (RuntimeError)."""
 
 
 class Link:
-    """The client of the moment, and what was seen through it.
+    """The current client, and what was seen through it.
 
-    `newest` is the last message of others per channel, `sent` the channel of each message we sent, by its id,
-    `withdrawn` those that we deleted ourselves, `hooks` the webhooks that are ours.
+    `newest` is the last message of others per channel, `sent` the channel of each message of ours by its id,
+    `withdrawn` those that we deleted, `hooks` our webhooks.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class Link:
         self.withdrawn: Recent[int, None] = Recent(1_000)
         self.hooks: Recent[int, None] = Recent(1_000)
         self.withheld = withheld
-        """Whether a person chose that nothing they say is heard: then it is not quoted either."""
+        """Whether a person opted out: then they are not quoted either."""
         self.deaf = deaf
-        """Whether nothing that is said is heard for the time being."""
+        """Whether receiving is paused."""
         self.knocks = knocks
-        """Told who wrote directly without being let in; never what."""
+        """Gets people who wrote directly without being let in; never their messages."""
 
     def saw(self, channel: int, message: int) -> None:
         self.newest.put(channel, max(message, self.newest.get(channel) or 0))
@@ -56,7 +56,7 @@ class Link:
 
     @property
     def me(self) -> int:
-        """The bot's own id; 0 while it is not known."""
+        """The bot's own id; 0 while it is unknown."""
         return self.client.user.id if self.client and self.client.user else 0
 
     @property
@@ -64,7 +64,7 @@ class Link:
         return (self.client.application_id or 0) if self.client else 0
 
     def ours(self, message: discord.Message) -> bool:
-        """Whether we said it: by the account, or by a webhook of the application."""
+        """Whether we sent it: by the account, or by a webhook of the application."""
         if message.author.id == self.me or message.id in self.sent:
             return True
         if message.webhook_id is None:

@@ -1,9 +1,9 @@
-"""The Discord source: connects, stays connected, falls back when an intent is missing, and says how it stands.
+"""The Discord source: connects, stays connected, falls back when an intent is missing, and reports its state.
 
-discord.py resumes short interruptions by itself. It gives up a first connection that fails (by an AttributeError), and
-repeats a refused session without any pause; after an interruption it pauses for up to 17 minutes. So each of its runs
-has a deadline for the handshake and for resuming: what takes longer ends the run, and the next one begins with a
-client of its own after a pause of ours, for ever, within Discord's allowance of session starts.
+discord.py resumes after short interruptions. It gives up if a first connection fails (with an AttributeError), and
+repeats a rejected session without any pause; after an interruption it pauses for up to 17 minutes. So each of its runs
+has a deadline for the handshake and for resuming: a slower run is ended, and the next one begins with a new client
+after a pause of ours, forever, within Discord's allowance of session starts.
 """
 
 import asyncio
@@ -52,9 +52,9 @@ LOGIN = call_point("discord.login")
 LOGIN_SECONDS = 60.0
 CLOSE_SECONDS = 2.0
 ANSWER_SECONDS = 10.0
-"""How long a connection that ends while the service goes on waits for commands that are being answered over it."""
+"""How long an ending connection waits for commands that are being answered over it."""
 HELD_SECONDS = 60.0
-"""A session that lasted as long as this is no failed try."""
+"""A session that lasted this long does not count as a failed try."""
 PRIVILEGED = frozenset({"members", "message_content"})
 WRONG_TOKEN, SHARDS_NEEDED, INTENT_REFUSED = 4004, 4011, 4014
 
@@ -64,7 +64,7 @@ class DiscordStatus:
     state: State
     name: str
     latency: float | None
-    """Seconds of the last heartbeat; None when there was none."""
+    """Seconds of the last heartbeat; None without one."""
     missing_intents: frozenset[str]
 
     @property
@@ -90,15 +90,15 @@ class _Standing:
     announced: bool = False
     begun: int | None = None
     deadline: asyncio.Timeout | None = None
-    """When the run of the moment is given up, unless it is connected by then."""
+    """When the current run is given up, unless it is connected by then."""
     held_since: float = math.inf
-    """Since when the session of the moment stands, by the loop's clock."""
+    """When the current session began, by the loop's clock."""
     why: str = ""
-    """Why the connection ended last, if it did not come back since."""
+    """Why the connection last ended, if it has not come back."""
 
 
 class DiscordSource:
-    """Hears Discord; its `endpoint` speaks there."""
+    """Receives from Discord; its `endpoint` sends there."""
 
     name = "discord"
 
@@ -116,7 +116,7 @@ class DiscordSource:
 
     @property
     def client(self) -> discord.Client | None:
-        """The client of the moment, for those who answer interactions."""
+        """The current client, for those who answer interactions."""
         return self._link.client
 
     @property
@@ -135,25 +135,25 @@ class DiscordSource:
         return Readiness(self._connection.stands, self._connection.state.words)
 
     def pause(self) -> None:
-        """Stop hearing but go on speaking, for shutting down; what comes meanwhile is read back at the next start."""
+        """Stop receiving but keep sending, for the shutdown; the next start reads what arrives meanwhile."""
         self._paused = True
 
     async def finish(self, seconds: float) -> None:
-        """Let commands that are being answered come to their end, for so many seconds at most.
+        """Let running commands finish, for at most so many seconds.
 
-        Cut off without a word they would look busy for a quarter of an hour, so those people are told.
+        Otherwise they would look busy for a quarter of an hour, so those people are told.
         """
         self._finished = True
         if self._tree is not None:
             await self._tree.finish(seconds)
 
     def read_back(self) -> None:
-        """Hear what was said while nothing was to be heard, as after a restart; unconnected, that comes by itself."""
+        """Read what was missed during a pause, as after a restart; without a connection, connecting does that."""
         if self._read_back is not None and self._connection.stands:
             self._read_back()
 
     async def run(self, deliver: Deliver) -> None:
-        """Stay connected until cancelled; raises WrongToken, MissingIntent or GatewayRefused."""
+        """Stay connected until canceled; raises WrongToken, MissingIntent or GatewayRefused."""
 
         def give(notification: Notification) -> None:
             if not self._paused:
@@ -165,7 +165,7 @@ class DiscordSource:
                 try:
                     ending = await self._session(give)
                 except Exception:
-                    # Discord's answers, the library and what hears them are many; none of it may end the service.
+                    # Discord's answers and the library fail in many ways; none may end the service.
                     log.exception("discord_session_failed")
                     raise_if_cancelled()
                     await self._pause(_Ending(reason=gettext_lazy("an unexpected error; see the log")))
@@ -176,7 +176,7 @@ class DiscordSource:
             await self.endpoint.close()
 
     async def _session(self, deliver: Deliver) -> _Ending:
-        """One client, from login until the next is to be made; while it waits, messages can be sent through it."""
+        """One client, from login until its successor; while it waits, messages can be sent through it."""
         tasks: set[asyncio.Task[None]] = set()
         fetcher = Fetcher()
         async with asyncio.TaskGroup() as group:
@@ -195,14 +195,14 @@ class DiscordSource:
                 return ending
             finally:
                 self._connection.ended()
-                self._handlers.clear()  # the library goes on dispatching for a moment
+                self._handlers.clear()  # the library still dispatches for a moment
                 self._link.shut()
                 for task in tasks:
                     task.cancel()
                 await _close(client, fetcher, 0.0 if self._finished else ANSWER_SECONDS)
 
     async def _pause(self, ending: _Ending) -> None:
-        """Wait before the next try: longer each time, from the beginning after a session that held."""
+        """Wait before the next try: longer each time, starting again after a session that lasted."""
         standing = self._standing
         if asyncio.get_running_loop().time() - standing.held_since >= HELD_SECONDS:
             standing.pauses = waits()
@@ -260,7 +260,7 @@ class DiscordSource:
         return client
 
     def _note_typing(self, event: str, args: tuple[Any, ...]) -> None:
-        """People who are typing are about to add something, as far as anything of them is to be known."""
+        """Record who is typing, so about to add something, unless they must not be heard."""
         match event, args:
             case "raw_typing", (discord.RawTypingEvent() as typing,):
                 if not self._wiring.withheld(person_id(typing.user_id)):
@@ -283,7 +283,7 @@ class DiscordSource:
             self._is_ready(client)
 
     def _is_gone(self, client: discord.Client) -> None:
-        """The library tells why it connects anew only by the exception that it is handling."""
+        """The library reveals why it reconnects only by the exception that it is handling."""
         why, held = sys.exc_info()[1], asyncio.get_running_loop().time() - self._standing.held_since
         self._standing.why = reason_of(why, client)
         self._connection.interrupted(self._standing.why)
@@ -293,7 +293,7 @@ class DiscordSource:
             self._standing.held_since = math.inf
 
     def _give_up_in(self, seconds: float | None) -> None:
-        """End the library's run after that time; None takes it back. A time that was set before stays."""
+        """End the library's run after that time; None cancels that. An earlier deadline stays."""
         deadline, now = self._standing.deadline, asyncio.get_running_loop().time()
         if deadline is None or deadline.expired():
             return
@@ -362,11 +362,11 @@ class DiscordSource:
                 return _Ending(GatewayRefused(code))
 
     async def _leave_out(self, client: discord.Client) -> _Ending:
-        """Go on without the privileged intents that are not granted: mentions and direct messages still work."""
+        """Continue without the privileged intents that are not granted: mentions and direct messages still work."""
         try:
             flags = (await outside(LOGIN, client.application_info(), LOGIN_SECONDS)).flags
         except REFUSED:
-            flags = client.application_flags  # as they were at the login
+            flags = client.application_flags  # as of the login
         missing = ungranted(flags) - self._standing.missing or PRIVILEGED - self._standing.missing
         if not missing:
             return _Ending(MissingIntent())
@@ -380,7 +380,7 @@ class DiscordSource:
 
 
 def ungranted(flags: discord.ApplicationFlags) -> frozenset[str]:
-    """The privileged intents that the application's flags do not show."""
+    """The privileged intents that the application's flags lack."""
     granted = set()
     if flags.gateway_guild_members or flags.gateway_guild_members_limited:
         granted.add("members")

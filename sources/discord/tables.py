@@ -1,4 +1,4 @@
-"""Tables of Markdown, which Discord does not draw, as code blocks with aligned columns."""
+"""Renders Markdown tables, which Discord does not support, as code blocks with aligned columns."""
 
 import re
 import unicodedata
@@ -9,11 +9,11 @@ _RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)*\|?")
 _FENCE = re.compile(r"\s*(```|~~~)")
 _CELL = re.compile(r"(?<!\\)\|")
 _MARKS = re.compile(r"\*\*|__|`")
-_WIDEST = 90  # cells of a line; a wider table stands as one paragraph for each row
+_WIDEST = 90  # cells per line; a wider table becomes one paragraph per row
 
 
 def tables_as_code(text: str) -> str:
-    """A text whose tables are aligned; everything else, and whatever stands in code, as it is."""
+    """A text with aligned tables; everything else, and code, unchanged."""
     return "\n".join(_lines(text.split("\n"))) if "|" in text else text
 
 
@@ -68,6 +68,6 @@ def _drawn(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _width(text: str) -> int:
-    """In cells: characters of East Asian scripts take two, and what stands on another one none."""
+    """In cells: East Asian characters take two, combining ones none."""
     wide = sum(unicodedata.east_asian_width(each) in "WF" for each in text)
     return len(text) + wide - sum(unicodedata.combining(each) > 0 for each in text)

@@ -1,7 +1,7 @@
-"""Agents under their own names, through a webhook of the channel.
+"""Messages under agents' own names, through a webhook of the channel.
 
-A webhook knows no nonce, so a request whose answer is lost must not be repeated before somebody has looked.
-discord.py repeats it (after 5xx) by itself; therefore the message goes out by a request of our own.
+Webhooks have no nonce, so a request without an answer must not be repeated before the history was checked. discord.py
+repeats it (after 5xx) itself; therefore we send the request ourselves.
 """
 
 import json
@@ -32,7 +32,7 @@ CHANGE = call_point("discord.webhook_change")
 
 SECONDS = 15.0
 NONE_FOR = 600.0
-"""Seconds for which a channel without a webhook of ours is not asked again."""
+"""Seconds for which a channel without a webhook of ours is not checked again."""
 
 HOOK_NAME = "Carina"
 NO_MENTIONS: dict[str, Any] = {"parse": []}
@@ -42,7 +42,7 @@ UNKNOWN_WEBHOOK, INVALID_WEBHOOK_TOKEN = 10015, 50027
 
 @dataclass(frozen=True)
 class Hook:
-    """A webhook of ours, and the thread below its channel that is meant, if any."""
+    """A webhook of ours, and the thread below its channel, if any."""
 
     id: int
     token: str = field(repr=False)
@@ -85,7 +85,7 @@ def shown_name(speaker: str) -> str:
 
 
 class Webhooks:
-    """The webhooks of channels, found or made when first needed."""
+    """The webhooks of channels, found or created on first use."""
 
     def __init__(self, link: Link) -> None:
         self._link = link
@@ -98,7 +98,7 @@ class Webhooks:
             self._session = None
 
     async def hook(self, channel: Any) -> Hook | None:
-        """Our webhook for a channel or thread; None where there can be none."""
+        """Our webhook for a channel or thread; None if there can be none."""
         parent = channel.parent if isinstance(channel, discord.Thread) else channel
         thread = channel.id if isinstance(channel, discord.Thread) else None
         fitting = discord.TextChannel | discord.VoiceChannel | discord.StageChannel | discord.ForumChannel
@@ -125,7 +125,7 @@ class Webhooks:
         return Hook(hook.id, hook.token, channel.id) if hook.token else None
 
     async def say(self, hook: Hook, words: Words) -> int | None:
-        """Say it once; gives the message id, None when the webhook is not allowed to. Never repeats anything."""
+        """Send once; returns the message id, None if the webhook is not permitted to. Never repeats anything."""
         query = hook.query | {"wait": "true"}
         status, body = await self._request(EXECUTE, "POST", hook.url, query=query, data=_form(words))
         match status:

@@ -1,4 +1,4 @@
-"""Feeds, calendars and folders, of which agents can be told: what each has. Reading alone."""
+"""Feeds, calendars and folders as data sources: their items. Read-only."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,7 +8,7 @@ from texts import TextError
 
 @dataclass(frozen=True)
 class Item:
-    """Something that a source has. It is news when its key is new, or looks otherwise than its `mark` said."""
+    """An item of a source. It is news if its key is new, or if its `mark` has changed."""
 
     key: str
     mark: str
@@ -19,4 +19,4 @@ class Item:
 
 
 class SourceUnreadable(TextError):
-    """A source cannot be read as what it is said to be; the text says why."""
+    """A source cannot be read as its kind; the text says why."""

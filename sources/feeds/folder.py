@@ -1,4 +1,4 @@
-"""Folders: which files there are, and how each looks from outside. Nothing is opened, and no link is followed."""
+"""Folders: the files in them and their metadata. No file is opened, and no link is followed."""
 
 import os
 from collections.abc import Iterator
@@ -10,14 +10,14 @@ MOST_FILES = 200_000
 
 
 def read_folder(folder: Path) -> list[Item]:
-    """Every file in a folder and those within it. Raises SourceUnreadable."""
+    """Every file in a folder and its subfolders. Raises SourceUnreadable."""
     if not folder.is_dir():
         raise SourceUnreadable("the folder does not exist")
     found = []
     for path, entry in _files(folder, ""):
         try:
             known = entry.stat(follow_symlinks=False)
-        except OSError:  # it went while the folder was read
+        except OSError:  # it was deleted while the folder was read
             continue
         found.append(Item(path, f"{known.st_mtime_ns}:{known.st_size}", path))
         if len(found) > MOST_FILES:

@@ -1,4 +1,4 @@
-"""Calendars in the iCalendar format, by icalendar: what begins soon."""
+"""iCalendar calendars, by icalendar: events that begin soon."""
 
 import re
 import time as clocks
@@ -17,11 +17,11 @@ _SECONDS = 30.0
 """For a whole calendar. A rule can name a day that never comes, or every second of each day."""
 _ENDLESS = re.compile(r"INTERVAL=(?!0*[1-9])")
 _RARE = ("FREQ=DAILY", "FREQ=WEEKLY", "FREQ=MONTHLY", "FREQ=YEARLY")
-"""How often an event may come again: to look through what comes every second since 1970 takes too long."""
+"""The allowed frequencies: to enumerate every second since 1970 takes too long."""
 
 
 def read_calendar(body: bytes, now: datetime, ahead: timedelta) -> list[Item]:
-    """The events that begin from now on, within so long. Raises SourceUnreadable where that cannot be told."""
+    """The events that begin between now and `ahead` later. Raises SourceUnreadable if that cannot be determined."""
     try:
         calendar = Calendar.from_ical(body)
         events = list(calendar.walk("VEVENT"))
@@ -35,7 +35,7 @@ def read_calendar(body: bytes, now: datetime, ahead: timedelta) -> list[Item]:
 
 
 def _upcoming(event: Any, now: datetime, until: datetime, deadline: float) -> Iterator[Item]:
-    """The next time of an event, if that is soon; one that cannot be understood is none."""
+    """The next occurrence of an event, if it is soon; invalid events are skipped."""
     try:
         begins = _moment(event["DTSTART"].dt)
         if begins is not None and (rule := event.get("RRULE")) is not None:
@@ -50,7 +50,7 @@ def _upcoming(event: Any, now: datetime, until: datetime, deadline: float) -> It
 
 
 def _again(begins: datetime, rule: str, now: datetime, deadline: float) -> datetime | None:
-    """When it comes next. Raises SourceUnreadable where that is not found in time."""
+    """The next occurrence. Raises SourceUnreadable if it is not found in time."""
     if not any(each in rule.upper() for each in _RARE) or _ENDLESS.search(rule.upper()):
         return None
     until = "UNTIL=" in rule.upper()
@@ -72,7 +72,7 @@ def _naive(part: str) -> str:
 
 
 def _moment(given: datetime | date) -> datetime | None:
-    """In UTC; None for what no calendar has."""
+    """In UTC; None for an invalid time."""
     try:
         if isinstance(given, datetime):
             return given.replace(tzinfo=UTC) if given.tzinfo is None else given.astimezone(UTC)

@@ -16,7 +16,7 @@ _LONGEST = 1_000
 
 
 def read_feed(body: bytes) -> list[Item]:
-    """What a feed has, oldest first. Raises SourceUnreadable for what is no feed."""
+    """The items of a feed, oldest first. Raises SourceUnreadable if it is not a feed."""
     found: Any = feedparser.parse(body, sanitize_html=False, resolve_relative_uris=False)
     if not found.get("version") and not found.get("entries"):
         raise SourceUnreadable("it is not an RSS or Atom feed")
@@ -37,7 +37,7 @@ def _words(html: str, most: int) -> str:
 
 
 def _moment(entry: Any) -> datetime | None:
-    """When it was published; None for no time, or one that no calendar has."""
+    """The publication time; None if it is missing or invalid."""
     name = next((each for each in ("published_parsed", "updated_parsed") if each in entry), "")
     parsed = entry[name] if name else None
     try:

@@ -1,4 +1,4 @@
-"""Reading the web for agents: pages and searches, without ever reaching into the network the service stands in."""
+"""Reading the web for agents: pages and searches, never from the service's own network."""
 
 from sources.web.fetch import Found, Page, PageText, Reader, Searching, WebRefused, checked_url, is_public, read_text
 

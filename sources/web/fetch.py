@@ -1,4 +1,4 @@
-"""Reading the web: fetching pages without reaching into the service's own network, their words, and searching."""
+"""Fetches web pages, never from the service's own network; extracts their text; and searches."""
 
 import asyncio
 import importlib
@@ -20,15 +20,15 @@ _KIND = re.compile(r"[\w.+-]{1,40}/[\w.+-]{1,40}")
 
 
 class WebRefused(TextError):
-    """A page that is not read, or could not be; the text says why, for the model."""
+    """A page was refused or could not be read; the text says why, for the model."""
 
 
 @dataclass(frozen=True)
 class Page:
-    """An answer of a web server: bytes as they came, cut at the size limit when not `whole`."""
+    """An answer of a web server: its bytes, cut at the size limit if not `whole`."""
 
     url: str
-    """Where it was found in the end, after redirects."""
+    """The final URL, after redirects."""
     status: int
     type: str
     body: bytes
@@ -36,13 +36,13 @@ class Page:
 
     @property
     def host(self) -> str:
-        """Whose answer it is: all of the address that an error repeats, since the rest may be anybody's words."""
+        """Whose answer it is: the only part of the URL that an error repeats, since the rest may be anybody's words."""
         return (urlsplit(self.url).hostname or "")[:100]
 
 
 @dataclass(frozen=True)
 class PageText:
-    """Title, words and links (text, address) of a page."""
+    """Title, text and links (text, address) of a page."""
 
     title: str
     text: str
@@ -50,12 +50,12 @@ class PageText:
 
 
 def read_text(page: Page) -> PageText:
-    """The words of a page. Raises WebRefused for what has none. Takes up to a second: not for the event loop."""
+    """The text of a page. Raises WebRefused if it has none. Takes up to a second: not for the event loop."""
     kind, charset = _content_type(page.type)
     if page.status >= 400:
         raise WebRefused("{host} answered with the error {status}.", host=page.host, status=page.status)
     if kind in ("text/html", "application/xhtml+xml"):
-        parser = importlib.import_module("sources.web.html_text")  # its library is loaded for the first page
+        parser = importlib.import_module("sources.web.html_text")  # the library is imported for the first page
         read: PageText = parser.read_html(page.body, charset)
         return read
     if kind.startswith("text/") or kind.endswith(("json", "xml")) or not kind:
@@ -72,7 +72,7 @@ def read_text(page: Page) -> PageText:
 
 
 def _content_type(header: str) -> tuple[str, str]:
-    """Kind and character set, as RFC 2045 writes them."""
+    """Type and character set, in the syntax of RFC 2045."""
     parsed = Message()
     parsed["content-type"] = header or "text/plain"
     charset = parsed.get_content_charset() or ""
@@ -91,20 +91,20 @@ _MOST_URL = 2_000
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.IGNORECASE)
 _REDIRECTS = (301, 302, 303, 307, 308)
 _AGENT = "Carina (self-hosted chat bot)"
-_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # RFC 4291: what is given out of IPv6
+_GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # RFC 4291: the allocated part of IPv6
 _CARRYING = tuple(ipaddress.ip_network(each) for each in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48"))
-"""IPv6 networks whose addresses end in an IPv4 one: RFC 4291 (2.5.5.1), RFC 6052, RFC 8215."""
+"""IPv6 networks whose addresses contain an IPv4 one: RFC 4291 (2.5.5.1), RFC 6052, RFC 8215."""
 
 Vet = Callable[[str], bool]
 """Whether an IP address may be connected to."""
 Resolve = Callable[[str, int], Awaitable[Iterable[str]]]
-"""The IP addresses of a host for a port."""
+"""Returns the IP addresses of a host for a port."""
 
 
 def is_public(address: str) -> bool:
-    """Whether an address is one of the public internet, after the IANA registries that Python's ipaddress holds.
+    """Whether an address is on the public internet, by the IANA registries in Python's ipaddress.
 
-    IPv6 addresses that carry an IPv4 one (mapped, 6to4, Teredo, NAT64) are judged by that one too.
+    IPv6 addresses that contain an IPv4 one (mapped, 6to4, Teredo, NAT64) are judged by that one, too.
     """
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
@@ -129,7 +129,7 @@ async def resolve(host: str, port: int) -> Iterable[str]:
 
 
 class _VettedNetwork(httpcore.AsyncNetworkBackend):
-    """Connects to vetted addresses only. The name stays the request's, so certificates are checked against it."""
+    """Connects only to checked addresses. The request keeps the name, so certificates are checked against it."""
 
     def __init__(self, vet: Vet, resolving: Resolve, named: str = "") -> None:
         self._vet, self._resolving, self._named = vet, resolving, named
@@ -151,16 +151,16 @@ class _VettedNetwork(httpcore.AsyncNetworkBackend):
 
 
 class Reader:
-    """Fetches pages. `vet` and `resolving` are there for tests of what is refused; no setting reaches them.
+    """Fetches pages. `vet` and `resolving` exist for tests of refusals; no setting reaches them.
 
-    `private_hosts` are read wherever they are, if the owner's setting names them; what they lead on to is not.
+    `private_hosts` from the owner's setting are read wherever they are; redirects from them to others are not.
     """
 
     def __init__(self, vet: Vet = is_public, resolving: Resolve = resolve, private_hosts: Collection[str] = ()) -> None:
         self._vet, self._resolving, self._private = vet, resolving, frozenset(map(str.casefold, private_hosts))
 
     async def require_public(self, url: str) -> None:
-        """Raise WebRefused for what is not read. A name that leads nowhere may do so later."""
+        """Raise WebRefused for a URL that may not be read. A name that does not resolve may be valid later."""
         parts = checked_url(url)
         host = parts.hostname or ""
         if host in self._private:
@@ -178,7 +178,7 @@ class Reader:
             )
 
     async def fetch(self, url: str, accept: str = "text/html, text/*;q=0.9, application/json;q=0.8") -> Page:
-        """The page at a URL, through at most five redirects. Raises WebRefused in words for the model."""
+        """The page at a URL, through at most five redirects. Raises WebRefused with a text for the model."""
         own = _host(url)
         network = _VettedNetwork(self._vet, self._resolving, _ascii(own) if own in self._private else "")
         try:
@@ -203,7 +203,7 @@ class Reader:
 
 
 def _onward(url: str, onward: str) -> str:
-    """Where a redirect leads. Raises WebRefused."""
+    """The target of a redirect. Raises WebRefused."""
     try:
         return urljoin(url, onward)
     except ValueError as error:
@@ -211,7 +211,7 @@ def _onward(url: str, onward: str) -> str:
 
 
 def checked_url(url: str) -> SplitResult:
-    """The parts of a URL that may be read, as far as its form decides that. Raises WebRefused."""
+    """The parts of a URL that may be read, judged by its form. Raises WebRefused."""
     if len(url) > _MOST_URL:
         raise WebRefused("That address is too long.")
     try:
@@ -238,7 +238,7 @@ async def _one(pool: httpcore.AsyncConnectionPool, parts: SplitResult, accept: s
         target=quote(target, safe="/?&=%:@!$'()*+,;~-._[]", errors="replace").encode(),
     )
     limits = {"connect": _CONNECT_SECONDS, "read": _SECONDS, "write": _CONNECT_SECONDS, "pool": _CONNECT_SECONDS}
-    # Nothing is compressed, so that what arrives is what was counted.
+    # No compression, so that the size limit counts what arrives.
     named = f"[{host}]" if ":" in host else host
     shown = named if parts.port is None else f"{named}:{parts.port}"
     headers = {"Host": shown, "Accept": accept, "Accept-Encoding": "identity", "User-Agent": _AGENT}
@@ -260,7 +260,7 @@ async def _one(pool: httpcore.AsyncConnectionPool, parts: SplitResult, accept: s
 
 
 def _is_host(host: str) -> bool:
-    """Whether it is an IPv6 address, or has the form of a name or of an IPv4 address (RFC 1123, and underscores)."""
+    """Whether it is an IPv6 address, or has the form of a name or an IPv4 address (RFC 1123, and underscores)."""
     try:
         return bool(ipaddress.ip_address(host))
     except ValueError:
@@ -295,7 +295,7 @@ _MOST_WORDS = 400
 
 @dataclass(frozen=True)
 class Found:
-    """One hit: where it is, what it is called, and an excerpt."""
+    """One hit: its URL, title and excerpt."""
 
     url: str
     title: str
@@ -303,14 +303,14 @@ class Found:
 
 
 class Searching:
-    """Asks one server, which may stand in the service's own network: the owner's setting names it, nobody else."""
+    """Asks one server, which may be in the service's own network, since only the owner's setting names it."""
 
     def __init__(self, server: str) -> None:
         self._server = server.rstrip("/")
         self._reader = Reader(vet=lambda _address: True)
 
     async def search(self, words: str, limit: int) -> list[Found]:
-        """The first hits. Raises WebRefused when the server cannot be asked or gives no JSON."""
+        """The first hits. Raises WebRefused if the server cannot be reached or returns no JSON."""
         address = f"{self._server}/search?q={quote_plus(words[:_MOST_WORDS])}&format=json"
         page = await self._reader.fetch(address, accept="application/json")
         if page.status != 200:

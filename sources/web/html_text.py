@@ -31,7 +31,7 @@ def read_html(body: bytes, charset: str) -> PageText:
 
 
 def _words(body: Tag) -> Iterator[str]:
-    """The texts of a page in order, blocks on lines of their own; in time that grows with the page alone."""
+    """The texts of a page in order, blocks on separate lines; in time linear in the page."""
     stack: list[Any] = [body]
     while stack:
         each = stack.pop()
