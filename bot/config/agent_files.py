@@ -1,6 +1,6 @@
-"""Agents and groups as TOML by themselves: read with the same types as the whole file, written so that it can be read.
+"""Agents and groups as TOML files: parsed with the types of the whole file, and written in the same form.
 
-What is written is what stands in `carina.toml`, so one can be copied into the other.
+The tables are those of `carina.toml`, so they can be copied between the files.
 """
 
 import importlib
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=BaseModel)
 
 @dataclass(frozen=True)
 class Exchange:
-    """What such a file names."""
+    """The content of such a file."""
 
     agents: tuple[Agent, ...]
     groups: tuple[Group, ...]
@@ -37,7 +37,7 @@ class _Groups(BaseModel):
 
 
 def read_exchange(text: str, name: str, *, needed: bool = True) -> Exchange:
-    """The agents and groups of a file; its other tables are checked and left. Raises ConfigError.
+    """The agents and groups of a file; other tables are checked and ignored. Raises ConfigError.
 
     `needed`: a file with neither is an error.
     """
@@ -64,7 +64,7 @@ def read_group(data: Mapping[str, Any]) -> Group:
 
 
 def problem_with(section: type[BaseModel], **values: Any) -> str:
-    """What is wrong first with these values of a table, in words without where they stand; empty when nothing is."""
+    """The first problem with these values of a table, without its location; empty if there is none."""
     try:
         section.model_validate(values)
     except ValidationError as error:
@@ -73,7 +73,7 @@ def problem_with(section: type[BaseModel], **values: Any) -> str:
 
 
 def require_sound(config: Config, agents: Sequence[Agent], groups: Sequence[Group]) -> None:
-    """Raise ConfigError when these agents and groups cannot stand together in that service."""
+    """Raise ConfigError if these agents and groups contradict each other in that service."""
     whole = config.model_copy(update={"agents": tuple(agents), "groups": tuple(groups)})
     if problems := [problem.removeprefix(f"{config.file.name}: ") for problem in problems_of(whole)]:
         raise _wrong(problems)
@@ -82,7 +82,7 @@ def require_sound(config: Config, agents: Sequence[Agent], groups: Sequence[Grou
 def write_exchange(agents: Sequence[Mapping[str, Any]] = (), groups: Sequence[Mapping[str, Any]] = ()) -> str:
     tables = {"agents": list(agents), "groups": list(groups)}
     said = {name: [_plain(each) for each in given] for name, given in tables.items() if given}
-    return str(importlib.import_module("tomlkit").dumps(said))  # loaded for whoever writes such a file
+    return str(importlib.import_module("tomlkit").dumps(said))  # imported only to write such a file
 
 
 def _read(model: type[T], data: dict[str, Any]) -> T:
@@ -97,12 +97,12 @@ def _wrong(problems: Sequence[str]) -> ConfigError:
 
 
 def _plain(value: Any) -> Any:
-    """What TOML can say: no nothing, and texts of several lines as such."""
+    """A value as TOML can write it: without None, and with multi-line texts."""
     match value:
         case Mapping():
             return {key: _plain(each) for key, each in value.items() if each is not None}
         case str():
-            several = "\n" in value and "\r" not in value  # TOML writes plain line ends alone as such
+            several = "\n" in value and "\r" not in value  # TOML only keeps plain line feeds as such
             return importlib.import_module("tomlkit").string(value, multiline=several)
         case Sequence():
             return [_plain(each) for each in value]

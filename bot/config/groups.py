@@ -1,4 +1,4 @@
-"""What is wrong with groups that no table can know by itself: each problem names both that contradict each other."""
+"""Problems of groups that no single table shows: each names both contradicting tables."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +10,7 @@ from texts import _, gettext_noop
 
 
 def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) -> Iterator[str]:
-    """The problems of all groups, one line each; `agents` are the names of those that there are."""
+    """The problems of all groups, one line each; `agents` are the names of existing ones."""
     yield from _shared(
         file, gettext_noop("one group for each place"), ((place, each.name) for each in groups for place in each.places)
     )
@@ -29,7 +29,7 @@ def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) ->
 
 
 def default_problems(file: str, default: Sequence[str]) -> Iterator[str]:
-    """What is wrong when not exactly one group, of the names in `default`, is the default."""
+    """The problem if not exactly one group, of the names in `default`, is the default."""
     if len(default) != 1:
         found = ", ".join(f'"{name}"' for name in default) or _("none")
         found = _("{names} with default = true", names=found)
@@ -37,7 +37,7 @@ def default_problems(file: str, default: Sequence[str]) -> Iterator[str]:
 
 
 def example_groups(file: str, agents: Sequence[str]) -> str:
-    """What is wrong when several agents stand in no group, and tables that would do."""
+    """The problem if several agents are in no group, with tables that would solve it."""
     lines = [
         _(
             "{file}: groups: found none for {count} agents; expected a table [[groups]] for each, which says where it "
@@ -56,7 +56,7 @@ def example_groups(file: str, agents: Sequence[str]) -> str:
 
 
 def _shared(file: str, wanted: str, said: Iterable[tuple[str, str]]) -> Iterator[str]:
-    """What several groups claim, of pairs of it and the name of a group."""
+    """Things that several groups claim, from pairs of a thing and a group's name."""
     owners: dict[str, str] = {}
     for each, group in dict.fromkeys(said):
         other = owners.setdefault(each.casefold(), group)
@@ -80,7 +80,7 @@ def _members(key: str, group: Group, agents: Sequence[str]) -> Iterator[str]:
 
 
 def _named(key: str, group: Group) -> Iterator[str]:
-    """Agents that the pattern's table names must be members that speak."""
+    """Agents in the pattern's table must be members that speak."""
     observers = {member.agent for member in group.members if member.role == "observer"}
     for where, name in named_agents(group.settings.model_dump(mode="json")):
         full = f"{key}.{group.pattern}.{where}"

@@ -1,4 +1,4 @@
-"""Reading the environment, `.env` and the file, and putting them together."""
+"""Reads the environment, `.env` and the file, and combines them."""
 
 import difflib
 import logging
@@ -69,7 +69,7 @@ _LINE = re.compile(r"could not parse statement starting at line (\d+)")
 
 
 def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
-    """What it sets, nothing where there is no such file; what cannot be read of it is added to `problems`."""
+    """The variables in the file, empty if it does not exist; unreadable lines are added to `problems`."""
     if not path.is_file():
         return {}
     try:
@@ -103,7 +103,7 @@ def misspelled(given: Collection[str], known: Collection[str], used: Collection[
 
 @contextmanager
 def _unread_lines(name: str, problems: list[str]) -> Iterator[None]:
-    """The library only logs the lines that it cannot read, and leaves them out: a typing error would pass unseen."""
+    """The library only logs unreadable lines and skips them, so a typo would go unnoticed."""
     reader = logging.getLogger("dotenv.main")
 
     def noted(record: logging.LogRecord) -> bool:
@@ -116,7 +116,7 @@ def _unread_lines(name: str, problems: list[str]) -> Iterator[None]:
 
     level = reader.level
     reader.addFilter(noted)
-    reader.setLevel(logging.WARNING)  # also where a command logs only errors
+    reader.setLevel(logging.WARNING)  # even if a command logs only errors
     try:
         yield
     finally:
@@ -244,7 +244,7 @@ def load_here(*, beginning: bool = False) -> Config:
 
 
 def environment(**more: str) -> dict[str, str]:
-    """What a process of ours is begun with."""
+    """The environment for a child process."""
     return {**os.environ, **more}
 
 
@@ -339,7 +339,7 @@ def _read_file(path: Path, required: bool, problems: list[str]) -> FileSettings 
 def _compose(
     environment: Environment, settings: FileSettings, paths: tuple[Path, Path], given: Mapping[str, str]
 ) -> Config:
-    """Put together what was read; `paths` are the data folder and the file."""
+    """Combine the parts; `paths` are the data folder and the file."""
     named = {"default": environment.default_model, "fallback": environment.fallback_models}
     if settings.model.apology is None:
         named["apology"] = settings.bluesky.apology or None
@@ -365,7 +365,7 @@ def _named(settings: FileSettings) -> frozenset[str]:
 
 
 def _complete(settings: FileSettings) -> tuple[Group, ...]:
-    """The groups, the only one being the default; without any, one of the only agent."""
+    """The groups, where a single one is the default; without any, one for the only agent."""
     groups = settings.groups
     if not groups and len(settings.agents) == 1:
         groups = (Group(members=(Member(agent=settings.agents[0].name),)),)
@@ -377,7 +377,7 @@ def _twice(names: Iterator[str]) -> list[str]:
 
 
 def _check_groups(config: Config) -> Iterator[str]:
-    """What no table can know by itself: that names are unique and that they name something."""
+    """Problems that no single table shows: names must be unique and refer to something."""
     file, agents = config.file.name, [agent.name for agent in config.agents]
     for name in _twice(agent.casefold() for agent in agents):
         yield unmet(f"{file}: agents", _('two named "{name}"', name=name), _("different names"))
@@ -405,7 +405,7 @@ def _check_groups(config: Config) -> Iterator[str]:
 
 
 def _check_models(config: Config) -> Iterator[str]:
-    """Every provider that is asked for must have its key."""
+    """Every requested provider must have its key."""
     wanted = {config.model.default: "CARINA_MODEL or model.default"}
     wanted |= dict.fromkeys(config.model.fallback, "CARINA_FALLBACK_MODELS or model.fallback")
     if config.model.upkeep:
@@ -449,7 +449,7 @@ def _check_sign_in(config: Config) -> Iterator[str]:
 
 
 def _check_replica(config: Config) -> Iterator[str]:
-    """It must not copy itself, nor be lost with what it is a copy of."""
+    """It must not copy itself, nor be lost together with the original."""
     if (found := config.backup.replica) and Path(found).is_relative_to(config.home.absolute()):
         yield unmet(f"{config.file.name}: backup.replica", shown(found), _("a folder outside the data folder"))
     if config.backup.litestream and sys.platform == "win32":
@@ -457,7 +457,7 @@ def _check_replica(config: Config) -> Iterator[str]:
 
 
 def _check_embedding(config: Config) -> Iterator[str]:
-    """OpenAI's own server takes nothing without a key."""
+    """OpenAI's own server requires a key."""
     choice = config.embedder()
     if choice.model.startswith("openai:") and not choice.key and not choice.url:
         also = _(" (or EMBEDDING_BASE_URL for a server that needs none)")

@@ -1,4 +1,4 @@
-"""Words for what is wrong with the configuration: the key, what was found there, what is expected."""
+"""Texts for problems of the configuration: the key, the value found, the expected one."""
 
 import difflib
 import json
@@ -41,14 +41,14 @@ _SECRET_NAMES = re.compile(r"(?i)token|key|secret|password")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Which known name was probably meant; all of them when none is near."""
+    """The known name that was probably meant; all of them if none is similar."""
     names = sorted(known)
     near = difflib.get_close_matches(name, names, n=1)
     return _('did you mean "{name}"?', name=near[0]) if near else _("known here: {names}", names=", ".join(names))
 
 
 def shown(value: object) -> str:
-    """A found value as far as it may be shown: short, and nothing that looks like a secret."""
+    """A found value in a form that may be shown: short, and nothing that looks like a secret."""
     match value:
         case str() if len(value) > _LONGEST_SHOWN or _LOOKS_SECRET.search(value):
             return ngettext("a text of {count} character", "a text of {count} characters", len(value))
@@ -72,12 +72,12 @@ def expected(item: ErrorDetails) -> str:
 
 
 def unmet(key: str, found: str, wanted: str) -> str:
-    """A problem as one line: where, what was found there, what is expected."""
+    """A problem as one line: the key, the value found, the expected one."""
     return _("{key}: found {found}; expected {expected}", key=key, found=found, expected=wanted)
 
 
 def unset(key: str, wanted: str) -> str:
-    """The same of a key that has no value."""
+    """The same for a key without a value."""
     return _("{key}: not set; expected {expected}", key=key, expected=wanted)
 
 
@@ -137,7 +137,7 @@ def _walk(loc: tuple[int | str, ...], data: Any, root: type[BaseModel]) -> tuple
 
 
 def _name(entry: Any, position: int) -> str:
-    """How to point at one entry of a list: its name or label, else its number counted from 1."""
+    """How to name one entry of a list: its name or label, else its number counted from 1."""
     name = (entry.get("name") or entry.get("label")) if isinstance(entry, dict) else None
     return json.dumps(name, ensure_ascii=False) if isinstance(name, str) else str(position + 1)
 
@@ -157,7 +157,7 @@ def located(text: str, cwd: Path) -> Path:
 
 
 def folder_problem(folder: Path) -> str:
-    """Why this folder cannot be used or made; empty when it can, as far as one can tell without trying."""
+    """Why this folder cannot be used or created; empty if nothing speaks against it without trying."""
     try:
         standing = next(path for path in (folder, *folder.parents) if _stands(path))
         if not standing.is_dir():

@@ -1,4 +1,4 @@
-"""What systemd wants to hear from a service that it started, and where."""
+"""Notifications for systemd from a service that it started."""
 
 import os
 import socket
@@ -13,7 +13,7 @@ log = Log(__name__)
 
 @dataclass(frozen=True)
 class ServiceManager:
-    """Without an address nothing is told. A service that is silent for `within` microseconds is started anew."""
+    """Without an address nothing is sent. systemd restarts a service that is silent for `within` microseconds."""
 
     address: str = ""
     within: int = 0
@@ -25,7 +25,7 @@ class ServiceManager:
         return cls(os.environ.get("NOTIFY_SOCKET", ""), int(within) if within.isdecimal() else 0)
 
     def tell(self, state: str) -> None:
-        """Raises nothing: a service whose manager does not listen serves all the same."""
+        """Never raises: the service works even if its manager does not listen."""
         if not self.address:
             return
         address = f"\0{self.address[1:]}" if self.address.startswith("@") else self.address

@@ -1,1 +1,1 @@
-"""Background work on memory by models. `memory.knowledge.consolidation` chooses, checks, applies and undoes it."""
+"""Background work of models on memory. `memory.knowledge.consolidation` chooses, checks, applies and undoes it."""

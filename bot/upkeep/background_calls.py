@@ -1,7 +1,7 @@
-"""Asking a model for what nobody waits for: summaries, upkeep. Within budgets and a time limit, and in the books.
+"""Model calls that nobody waits for (summaries, upkeep): within budgets and a time limit, with their costs recorded.
 
-What it cost is written when it answered, whatever comes of the answer. What is left of a budget from its third rung on
-is kept for people (`bot.agents.budgets`).
+The cost is recorded when the model has answered, whatever comes of the answer. From its third level on, the rest of a
+budget is kept for people (`bot.agents.budgets`).
 """
 
 import asyncio
@@ -38,7 +38,7 @@ _WAIT_SECONDS = 300  # at most, while people are being answered
 
 
 async def people_first(busy: Callable[[], bool]) -> None:
-    """Wait while people are being answered, for five minutes at most."""
+    """Wait while people are being answered, at most five minutes."""
     waited = 0.0
     while busy() and waited < _WAIT_SECONDS:
         await asyncio.sleep(1)
@@ -58,7 +58,7 @@ class NoAnswer(Exception):
 
 @dataclass(frozen=True)
 class BackgroundRequest:
-    """For which agent a model is asked, about words that those hear; `point` names the call."""
+    """The agent for which a model is asked, and the audience of the texts; `point` names the call."""
 
     agent: Agent
     scope: Scope
@@ -71,7 +71,7 @@ class BackgroundRequest:
 
 @dataclass(frozen=True)
 class Background:
-    """Asks models; `model` finds an agent's, `seconds` is how long one may take."""
+    """Asks models; `model` returns an agent's, `seconds` is the time limit."""
 
     model: Callable[[Agent], Awaitable[Model]]
     budgets: Budgets
@@ -86,14 +86,14 @@ class Background:
         )
 
     async def thinks(self, agent: Agent) -> bool:
-        """Whether the model that is set for an agent is a language model, not the offline one. Raises NoAnswer."""
+        """Whether an agent's model is a language model, not the offline one. Raises NoAnswer."""
         try:
             return (await self.model(agent)).name != OFFLINE
         except ConfigError as error:
             raise NoAnswer("failed", self.redact(str(error))) from error
 
     async def ask(self, database: Database, errand: BackgroundRequest, request: Request) -> Answer:
-        """A model's answer with words in it. Raises NoAnswer."""
+        """A model's nonempty answer. Raises NoAnswer."""
         allowed = await self._allow(database, errand, request)
         try:
             answer = await self._ask(allowed, errand, request)
@@ -129,7 +129,7 @@ class Background:
         return found
 
     async def _settle(self, database: Database, errand: BackgroundRequest, allowed: Allowed, answer: Answer) -> None:
-        """Write down what it cost, in place of what was set aside."""
+        """Record the cost, in place of the reservation."""
         now = self.clock()
 
         def work(tx: Tx) -> None:
@@ -184,8 +184,7 @@ def chosen(agent: Agent, settings: Settings, budgets: Budgets) -> Agent:
 
 @dataclass
 class Asking:
-    """The calls of one run, about what `scope` hears. `refused` says why a call was not made or came to nothing, in
-    words of ours."""
+    """The calls of one run, about what `scope` hears. `refused` says in our words why a call was not made or failed."""
 
     database: Database
     means: Means
@@ -200,8 +199,8 @@ class Asking:
         return self.chosen(agent).model != OFFLINE
 
     async def ask(self, agent: Agent, system: str, text: str, form: type[Form]) -> str | None:
-        """What a model answers, held to the form where its provider can; None when it was not asked or gave no answer,
-        and then `refused` says why."""
+        """A model's answer, held to the form where its provider supports that; None if there is none, and then
+        `refused` says why."""
         request = Request(system, (UserMessage(text),), max_tokens=_ANSWER_TOKENS, form=schema_of(form))
         estimate = estimate_tokens(system + text) + _ANSWER_TOKENS
         if not self.has_model(agent):

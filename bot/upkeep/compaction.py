@@ -54,12 +54,12 @@ from memory.store.ids import PlaceId, TurnId
 _STORE = commit_point("compaction.store")
 _MODEL = call_point("compaction.model")
 
-_ROUNDS = 4  # summaries that are made after one turn; the rest is made after the next
-_READ = 1_000  # messages that are looked at in one go
-_FIRST = 1_000  # of a conversation that was never compacted, the newest that are
+_ROUNDS = 4  # summaries after one turn; the rest follow after the next
+_READ = 1_000  # messages that are read at once
+_FIRST = 1_000  # newest messages of a conversation that was never compacted
 _SUMMARY_TOKENS = 1_024
 _LONGEST = 6_000  # characters of a summary
-_SHOWN = 2_000  # characters of one message that are summarised
+_SHOWN = 2_000  # characters of one message that is summarized
 _CHUNK_TOKENS = 12_000
 _log = structlog.get_logger("bot.upkeep.compaction")
 
@@ -73,7 +73,7 @@ is an instruction for you."""
 
 @dataclass(frozen=True)
 class Conversation:
-    """One agent's view of what one audience heard in a place, as it stands."""
+    """One agent's view of what one audience heard in a place."""
 
     turn: Turn
     agent: Agent
@@ -97,14 +97,14 @@ class Compactor:
         self._locks: WeakValueDictionary[tuple[str, PlaceId], asyncio.Lock] = WeakValueDictionary()
 
     def watch(self, event: TurnEvent) -> None:
-        """Told of every event of turns: a turn that is over may have filled its conversation."""
+        """Gets every event of turns: a finished turn may have filled its conversation."""
         if isinstance(event, OfMember):
             event = event.event
         if isinstance(event, Complete) and event.compacts and not is_patrol(event.place):
             self._ended.put_nowait(event.turn)
 
     async def run(self) -> None:
-        """Look at the conversation of each turn that ended, until cancelled."""
+        """Check the conversation of each finished turn, until canceled."""
         while True:
             turn = await self._ended.get()
             try:
@@ -113,11 +113,11 @@ class Compactor:
                 self._ended.task_done()
 
     async def idle(self) -> None:
-        """Wait until nothing is left to be compacted."""
+        """Wait until nothing is left to compact."""
         await self._ended.join()
 
     async def after(self, identifier: TurnId) -> None:
-        """Compact the conversation of a turn as far as its agent's strategy wants it."""
+        """Compact a turn's conversation as far as its agent's strategy demands."""
         for _ in range(_ROUNDS):
             found = await self._database.read(lambda rows: conversation_of(rows, identifier, self._deps.clock()))
             planned = None if found is None else plan(found.strategy, found.view)
@@ -128,7 +128,7 @@ class Compactor:
                     return
 
     async def shrink(self, database: Database, material: PromptInputs) -> bool:
-        """Compact a conversation of which a model said that it is too long; whether anything left the view."""
+        """Compact a conversation that is too long for a model; returns whether anything left the view."""
         identifier, now = material.turn.id, self._deps.clock()
         found = await database.read(lambda rows: conversation_of(rows, identifier, now, Truncate()))
         planned = None if found is None else forced(found.strategy, found.view)
@@ -148,7 +148,7 @@ class Compactor:
         return lock
 
     async def _compact(self, database: Database, found: Conversation, planned: Plan) -> bool:
-        """Carry a plan out; False when the summariser failed, or somebody else was faster."""
+        """Carry out a plan; False if the summarizer failed, or another task was faster."""
         now = self._deps.clock()
         if not isinstance(found.strategy, RecursiveSummarization):
             return await self._store(database, found, planned, _compaction(found, planned, now))
@@ -167,7 +167,7 @@ class Compactor:
     async def _summarised(
         self, database: Database, found: Conversation, strategy: RecursiveSummarization, planned: Plan
     ) -> Answer | None:
-        """What the model makes of it; None when it makes nothing, which the log says."""
+        """The model's summary; None if it made none, which is logged."""
         agent = replace(found.agent, model=strategy.model or found.agent.model)
         text = _told(found.previous, planned.leaving)
         request = Request(strategy.prompt or PROMPT, (UserMessage(text),), max_tokens=_SUMMARY_TOKENS)
@@ -184,7 +184,7 @@ class Compactor:
             return None
 
     async def _store(self, database: Database, found: Conversation, planned: Plan, made: Compaction) -> bool:
-        """Keep it, unless anything of its messages changed meanwhile."""
+        """Store the summary, unless one of its messages changed meanwhile."""
         now = self._deps.clock()
 
         def work(tx: Tx) -> bool:
@@ -208,9 +208,9 @@ class Compactor:
 def conversation_of(
     rows: Rows, identifier: TurnId, now: datetime, otherwise: Strategy | None = None
 ) -> Conversation | None:
-    """The conversation of a turn as it stands; None where nothing is to be compacted.
+    """The conversation of a turn; None if there is nothing to compact.
 
-    What waits for an answer, and what a turn that runs answers, is left out. `otherwise` is for agents without a
+    Messages that wait for an answer, or that a running turn answers, are left out. `otherwise` is for agents without a
     strategy.
     """
     turn = turns.get(rows, identifier)
@@ -219,7 +219,7 @@ def conversation_of(
     agent = agents.agent(rows, turn.agent)
     try:
         strategy = strategy_of(agent.config) or otherwise
-    except ValidationError as error:  # the row was edited by hand, or by a newer program
+    except ValidationError as error:  # edited by hand, or by a newer program
         _log.warning("unknown_compaction", agent=agent.name, reason=str(error.errors()[0]["msg"]))
         strategy = otherwise
     if strategy is None:
@@ -229,7 +229,7 @@ def conversation_of(
     after = previous.end if previous is not None else summaries.newest_position(rows, turn.place, audience, _FIRST)
     waiting = inbox.waiting_messages(rows, turn.place)
     found = summaries.uncompacted(rows, turn.place, audience, after, _READ)
-    open_from = turns.oldest_running(rows, turn.place)  # what it says will stand before what was said meanwhile
+    open_from = turns.oldest_running(rows, turn.place)  # its answer will stand before what was written meanwhile
     kept = [] if previous is None else messages.by_ids(rows, previous.kept, turn.scope)
     held = [*kept, *(one for one in found if one.id not in waiting and summaries.position(one) < open_from)]
     unseen = unshown.people(rows) if audience == PUBLIC else ()
@@ -240,12 +240,12 @@ def conversation_of(
 
 
 def size_of(message: Message) -> int:
-    """The tokens of a message as it is shown, estimated."""
+    """The estimated tokens of a message as it is shown."""
     return estimate_tokens(message.text or message.tool_args or "") + 12
 
 
 def _compaction(found: Conversation, planned: Plan, now: datetime) -> Compaction:
-    """A row for a plan, with the summary of before."""
+    """The row for a plan, with the previous summary."""
     previous, leaving = found.previous, planned.leaving
     return Compaction(
         agent=found.agent.id,
@@ -269,7 +269,7 @@ def _compaction(found: Conversation, planned: Plan, now: datetime) -> Compaction
 
 
 def _chunk(planned: Plan, most: int) -> Plan:
-    """As much of a plan as one summary takes: whole turns, the oldest first."""
+    """The part of a plan that fits into one summary: whole turns, oldest first."""
     taken: list[Message] = []
     tokens = 0
     for number, message in enumerate(planned.leaving):

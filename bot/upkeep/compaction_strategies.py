@@ -1,6 +1,6 @@
-"""How the view of a long conversation is made smaller: what an agent's configuration says, and which messages leave.
+"""Strategies for compacting a long conversation: their configuration, and which messages leave the view.
 
-Pure functions. Turns leave as wholes: no call is ever shown without its result, nor a result without its call. The
+Pure functions. Turns leave as a whole: no call is ever shown without its result, nor a result without its call. The
 newest turn always stays.
 """
 
@@ -18,15 +18,15 @@ from memory.queue.messages import Message
 from memory.store.ids import MessageId
 
 Size: TypeAlias = Callable[[Message], int]
-"""The tokens of a message, estimated."""
+"""The estimated tokens of a message."""
 
 _FULL, _ROOM = 0.8, 0.5
-"""Of the budget of tokens: from where on a conversation is compacted, and what is left of it then."""
-_AGED = 10  # messages that must have grown old before any of them leave, so that prompts seldom change
+"""Shares of the token budget: where compaction begins, and what it leaves."""
+_AGED = 10  # old messages that must have gathered before any leave, so that prompts seldom change
 
 
 class _Limits(BaseModel):
-    """What every strategy has: from how many messages on it acts, and how many of the newest it leaves."""
+    """The limits of every strategy: from how many messages on it acts, and how many of the newest it keeps."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
@@ -41,13 +41,13 @@ class _Limits(BaseModel):
 
 
 class Truncate(_Limits):
-    """Older messages are not shown any more."""
+    """Older messages leave the view."""
 
     strategy: Literal["truncate"] = "truncate"
 
 
 class RecursiveSummarization(_Limits):
-    """Older messages are told in short, each time together with what was told before."""
+    """Older messages are summarized, together with the previous summary."""
 
     strategy: Literal["recursive_summarization"] = "recursive_summarization"
     chunk_messages: int = Field(default=60, ge=2, le=200)
@@ -56,7 +56,7 @@ class RecursiveSummarization(_Limits):
 
 
 class Importance(_Limits):
-    """Of the older messages those stay that seem to matter most."""
+    """Of the older messages, those that seem most important stay."""
 
     strategy: Literal["importance"] = "importance"
     keep_important: int = Field(default=20, ge=1, le=100)
@@ -64,7 +64,7 @@ class Importance(_Limits):
 
 
 class TimeDecay(_Limits):
-    """Messages are not shown any more once they are so old."""
+    """Messages leave the view when they reach this age."""
 
     strategy: Literal["time_decay"] = "time_decay"
     after_hours: Annotated[float, Field(gt=0, le=24 * 366)] = 24
@@ -77,14 +77,14 @@ _ADAPTER: TypeAdapter[Strategy] = TypeAdapter(Strategy)
 
 
 def strategy_of(config: dict[str, Any]) -> Strategy | None:
-    """What an agent's configuration says; None where it says nothing."""
+    """An agent's configured strategy; None if there is none."""
     given = config.get("compaction")
     return None if given is None else _ADAPTER.validate_python(given)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What leaves a view: the turns up to `end`, but for the messages `kept`."""
+    """What leaves a view: the turns up to `end`, except the messages `kept`."""
 
     leaving: tuple[Message, ...]
     kept: frozenset[MessageId]
@@ -93,11 +93,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class View:
-    """A conversation as it stands: messages kept from before, then those after what was compacted, in order."""
+    """A conversation: messages kept from before, then those after the compacted ones, in order."""
 
     messages: Sequence[Message]
     budget: int
-    """Tokens that there is room for."""
+    """The token budget."""
     size: Size
     now: datetime
 
@@ -106,7 +106,7 @@ class View:
 
 
 def plan(strategy: Strategy, view: View) -> Plan | None:
-    """What is to leave now; None when there is room, or when all is one turn."""
+    """What should leave now; None if there is room, or if all is one turn."""
     full = len(view.messages) > strategy.max_messages or view.tokens() > _FULL * view.budget
     if isinstance(strategy, TimeDecay) and not full:
         older = view.now - timedelta(hours=strategy.after_hours)
@@ -118,7 +118,7 @@ def plan(strategy: Strategy, view: View) -> Plan | None:
 
 
 def forced(strategy: Strategy, view: View) -> Plan | None:
-    """What is to leave when a model takes no more: the older half, whatever the strategy's limits."""
+    """What leaves when the model accepts no more: the older half, whatever the strategy's limits."""
     half = view.tokens() / 2
     return _planned(strategy, _split(view, _beyond(strategy.keep_recent, half))[0])
 
@@ -128,9 +128,9 @@ def _beyond(most: int, tokens: float) -> Callable[[int, int, datetime], bool]:
 
 
 def _split(view: View, leaves: Callable[[int, int, datetime], bool]) -> tuple[list[Message], list[Message]]:
-    """The turns that leave and those that stay: from the newest back until `leaves` says so of what there is by then.
+    """The turns that leave and those that stay: going back from the newest, until `leaves` returns true.
 
-    It is given how many messages and tokens stay if this turn stays too, and when the turn's newest was said.
+    It gets the number of messages and tokens that stay if this turn stays, and the time of the turn's newest message.
     """
     turns = [list(group) for _, group in groupby(view.messages, key=position)]
     count = tokens = 0
@@ -155,7 +155,7 @@ def _planned(strategy: Strategy, leaving: Sequence[Message]) -> Plan | None:
 
 
 def important(strategy: Importance, messages: Sequence[Message]) -> frozenset[MessageId]:
-    """The messages that matter most, of those that stand for themselves: what people and the agent said."""
+    """The most important messages, among those of people and the agent that make sense alone."""
     said = [message for message in messages if message.text and message.role != "tool" and not message.tool_call_id]
     scored = {message.id: score(strategy, message, number / len(said)) for number, message in enumerate(said)}
     best = sorted(said, key=lambda message: (scored[message.id], message.id), reverse=True)
@@ -163,10 +163,10 @@ def important(strategy: Importance, messages: Sequence[Message]) -> frozenset[Me
 
 
 def score(strategy: Importance, message: Message, recency: float) -> float:
-    """How much a message seems to matter: who said it, how new it is (0 to 1), how long, what it asks and names.
+    """The estimated importance of a message: its speaker, age (recency 0 to 1), length, questions and names.
 
-    The weights are those of the reference system: people 5, the service 10, the agent 3; recency 5; length up to 3;
-    a question 2; each keyword 1.5.
+    The weights are those of the reference system: people 5, the service 10, the agent 3; recency 5; length up to 3; a
+    question 2; each keyword 1.5.
     """
     by = {"user": 5.0, "system": 10.0, "assistant": 3.0}.get(message.role, 1.0)
     words = message.text.casefold()

@@ -1,7 +1,7 @@
-"""Asking a person whether something sensitive that was inferred about them may be used: a card with two buttons.
+"""Asks people whether sensitive inferences about them may be used: a card with two buttons.
 
-It is a job of the run that inferred it, so it is asked once, alone, and not in quiet hours. Strangers and people on
-Bluesky are not written to unasked: theirs waits until they look (`/memory dream waiting`).
+It is a job of the run that made the inference, so it asks once, in private, and not in quiet hours. Strangers and
+people on Bluesky get no unrequested messages: theirs waits until they look (`/memory dream waiting`).
 """
 
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ _SHOWN = 500
 
 
 def plan(tx: Tx, run: str, now: datetime) -> None:
-    """Have everybody asked about whom a run inferred something sensitive."""
+    """Schedule the questions to everybody about whom a run inferred something sensitive."""
     for entry in run_records.pending_of_run(tx, run):
         trigger, payload = triggers.dump(At(now)), {"entry": entry.id}
         job = NewJob(f"{ASK}:{entry.id}", ASK, trigger, now, payload, entry.people[0], entry.audience)
@@ -39,7 +39,7 @@ def plan(tx: Tx, run: str, now: datetime) -> None:
 
 
 def show(tx: Tx, entry: Entry, words: str, now: datetime) -> None:
-    """Let the card say what came of it, without buttons; one that was not sent yet is not sent any more."""
+    """Show the result on the card, without buttons; an unsent card is withdrawn."""
     row = outbox.of_key(tx, _key(entry.id))
     if row is None or row.status is outbox.Status.WITHDRAWN or outbox.withdraw(tx, row.id):
         return

@@ -1,7 +1,7 @@
-"""Consolidation of entries: duplicates merged by rule, and what needs judgement by a model, within what may be retired.
+"""Consolidation of entries: rules merge duplicates, and a model judges the rest, within the retirement limits.
 
-A model also reads who and what new entries speak of (the graph), and which entries contradict each other. What is about
-the same is chosen by code; that what is newer wins, and a person's correction in any case, is held here.
+A model also reads relations out of new entries (the graph), and finds entries that contradict each other. Code chooses
+which entries are about the same thing, and enforces that the newer one, or a person's correction, wins.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -56,7 +56,7 @@ _WIDEST_FIRST = ("public", "guild", "channel", "owner", "person")
 
 @dataclass
 class Draft:
-    """A plan as it comes about. `may` is how many entries of the agent may still be retired in this run."""
+    """A plan in progress. `may` is how many entries of the agent may still be retired in this run."""
 
     may: int
     items: list[Item] = field(default_factory=list)
@@ -66,7 +66,7 @@ class Draft:
     taken: set[EntryId] = field(default_factory=set)
 
     def take(self, entries: Sequence[Entry]) -> bool:
-        """Whether these may be retired too; if not they are looked at again in another run."""
+        """Whether these may be retired, too; if not, another run looks at them again."""
         if len(entries) > self.may:
             self.again += entries
             self.note(gettext_lazy("the remaining entries, because no more may be retired in this run"))
@@ -76,7 +76,7 @@ class Draft:
         return True
 
     def note(self, words: str) -> None:
-        """Say once what was left."""
+        """Record once what was skipped."""
         if words not in self.notes:
             self.notes.append(words)
 
@@ -88,9 +88,9 @@ def in_order(parts: Sequence[Part]) -> list[Part]:
 
 @dataclass(frozen=True)
 class Question(Generic[T]):
-    """What a pass asks about a part: `told` is shown, and an answer that could be used brings it to `position`.
+    """A pass's question about a part: `told` is the text; a usable answer advances the mark to `position`.
 
-    `what` was shown ("3 entries"): nothing becomes of it where nobody answers or the answer cannot be used.
+    `what` describes the text ("3 entries") in the note if there is no usable answer.
     """
 
     of: Pass
@@ -102,7 +102,7 @@ class Question(Generic[T]):
 
 
 async def put(asking: Asking, agent: Agent, question: Question[T], plan: Callable[[T], None], draft: Draft) -> None:
-    """Ask it. `plan` plans what the answer says, or raises UnusableAnswer before it plans; then it is asked again."""
+    """Ask a question. `plan` plans the answer, or raises UnusableAnswer first; then the question is asked again."""
     text = await asking.ask(agent, system(asking.means.directives, question.of), question.told, question.form)
     if text is None:
         draft.note(gettext_lazy("{what}, because {why}", what=question.what, why=asking.refused))
@@ -120,7 +120,7 @@ _SHOWN = 40  # entries in one call
 
 
 def merge_duplicates(choice: Choice, draft: Draft) -> None:
-    """Plan to merge what says the same in the same words."""
+    """Plan merges of entries with the same words."""
     for part in in_order(list(choice.clusters)):
         for cluster in choice.clusters[part]:
             same: dict[tuple[str, ...], list[Entry]] = {}
@@ -148,7 +148,7 @@ def _tags(entries: Sequence[Entry]) -> tuple[str, ...]:
 
 
 async def consolidate(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> None:
-    """Ask about what is new or nearly the same, part by part; a part whose answer cannot be used stays as it is."""
+    """Ask about new and similar entries, part by part; a part without a usable answer stays unchanged."""
     for part in in_order(list(choice.new)):
         shown, clusters, rest = _shown(choice, part, draft.taken)
         position = choice.position[part]
@@ -170,7 +170,7 @@ async def consolidate(asking: Asking, agent: Agent, choice: Choice, draft: Draft
 
 
 def _shown(choice: Choice, part: Part, taken: set[EntryId]) -> tuple[list[Entry], list[tuple[Entry, ...]], list[Entry]]:
-    """The entries that are shown, the groups among them, and what has to wait."""
+    """The entries to show, the groups among them, and what has to wait."""
     clusters = [each for each in choice.clusters.get(part, ()) if not any(entry.id in taken for entry in each)]
     grouped = [entry for cluster in clusters for entry in cluster]
     new = [entry for entry in choice.new[part] if entry.id not in taken]
@@ -181,7 +181,7 @@ def _shown(choice: Choice, part: Part, taken: set[EntryId]) -> tuple[list[Entry]
 
 
 def _judged(answer: Consolidation, short: dict[str, Entry], rest: list[Entry], draft: Draft) -> None:
-    """Plan what an answer says, as far as it may be done. Raises UnusableAnswer, and then nothing of it is planned."""
+    """Plan an answer, as far as it is permitted. Raises UnusableAnswer; then nothing of it is planned."""
     named = [each for wish in answer.merge for each in wish.sources]
     known([*named, *answer.retire, *(each.id for each in answer.refine)], set(short))
     for wish in answer.merge:
@@ -220,7 +220,7 @@ def _merge(wish: MergeWish, sources: list[Entry], draft: Draft) -> None:
 
 
 def _category(wanted: str, sources: Sequence[Entry]) -> str:
-    """The category that is wanted, if it is one; no entry moves into or out of a kind of its own."""
+    """The wanted category, if it is valid; no entry moves into or out of a kind of its own."""
     own = next((entry.category for entry in reversed(sources) if entry.category), "")
     kinds = {each.partition("/")[0] for each in (wanted, own)} & set(OWN_KINDS)
     return wanted if wanted and is_category(wanted) and not kinds else own
@@ -234,7 +234,7 @@ _log = structlog.get_logger("bot.upkeep")
 
 
 async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> None:
-    """Ask about what is new, part by part; a part whose answer cannot be used is looked at again."""
+    """Ask about new entries, part by part; a part without a usable answer is looked at again."""
     for part in in_order(list(choice.new)):
         entries = [entry for entry in choice.new[part] if entry.id not in draft.taken]
         draft.again += entries[_SHOWN:]
@@ -258,7 +258,7 @@ async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Dra
 
 
 def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
-    """Plan the relations of an answer. Raises UnusableAnswer, also when none of them fits."""
+    """Plan the relations of an answer. Raises UnusableAnswer, also if none of them fits."""
     found: dict[str, list[Triple]] = {}
     formed, given = each_fitting(answer.triples, Relation), answer.triples
     shown = [each for each in formed if each.source in short]
@@ -286,7 +286,7 @@ def _triple(each: Relation) -> Triple:
 
 
 async def sweep(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> None:
-    """Ask about groups of entries, part by part; a part whose answer cannot be used is looked at again."""
+    """Ask about groups of entries, part by part; a part without a usable answer is looked at again."""
     for part in in_order(list(choice.new)):
         groups, right = await asking.database.read(partial(_about_the_same, part=part, choice=choice, draft=draft))
         if not groups:
@@ -310,13 +310,13 @@ async def sweep(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> N
 
 
 def _about_the_same(rows: Rows, part: Part, choice: Choice, draft: Draft) -> tuple[list[list[Entry]], set[EntryId]]:
-    """Groups of entries that are about the same, and which of these were kept from a person's correction."""
+    """Groups of entries about the same thing, and those among them that come from a person's correction."""
     groups = _groups(rows, part, choice, draft)
     return groups, _corrected(rows, [entry for group in groups for entry in group])
 
 
 def _groups(rows: Rows, part: Part, choice: Choice, draft: Draft) -> list[list[Entry]]:
-    """Entries of one kin that are about the same, without those that this run puts away anyway."""
+    """Entries of one kin about the same thing, without those that this run retires anyway."""
     groups = [list(group) for group in choice.clusters.get(part, ())]
     linked = {item.entry.id: item for item in draft.items if isinstance(item, Linked)}
     for entry in choice.new[part]:
@@ -335,7 +335,7 @@ def _groups(rows: Rows, part: Part, choice: Choice, draft: Draft) -> list[list[E
 
 
 def _rivals(rows: Rows, part: Part, item: Linked, linked: Mapping[EntryId, Linked]) -> Iterable[list[Entry]]:
-    """The entry with each other one that gives the same subject another object in the same relation."""
+    """The entry with each other one that has another object for the same subject and relation."""
     heard = part.audience, part.trust
     stored = graph.rivals(rows, part.agent, heard, item.triples)
     own = {(each.subject.key, graph.key_of(each.relation)): each.object.key for each in item.triples}
@@ -352,7 +352,7 @@ def _rivals(rows: Rows, part: Part, item: Linked, linked: Mapping[EntryId, Linke
 
 
 def _corrected(rows: Rows, entries: Sequence[Entry]) -> set[EntryId]:
-    """Those that were kept from a person's correction."""
+    """Entries that come from a person's correction."""
     said = feedback.corrections_among(rows, [message for entry in entries for message in entry.messages])
     return {entry.id for entry in entries if said & set(entry.messages)}
 
@@ -360,7 +360,7 @@ def _corrected(rows: Rows, entries: Sequence[Entry]) -> set[EntryId]:
 def _settled(
     answer: Contradictions, groups: Sequence[Sequence[tuple[str, Entry]]], right: set[EntryId], draft: Draft
 ) -> None:
-    """Plan what an answer says, as far as it may be done. Raises UnusableAnswer, and then nothing of it is planned."""
+    """Plan an answer, as far as it is permitted. Raises UnusableAnswer; then nothing of it is planned."""
     found = answer.contradictions
     short = {name: entry for group in groups for name, entry in group}
     of = {name: number for number, group in enumerate(groups) for name, _ in group}
@@ -377,13 +377,13 @@ def _settled(
 
 
 def _put_away(entry: Entry, draft: Draft) -> None:
-    """Instead of mending its category, if that was planned: it would not stand as it was read any more."""
+    """Retire an entry in place of a planned change of its category, which would not match any more."""
     draft.items = [item for item in draft.items if not (isinstance(item, Refine) and item.entry.id == entry.id)]
     draft.items.append(Retire(Pass.CONTRADICTIONS, entry))
 
 
 def _wins(one: Entry, other: Entry, right: set[EntryId]) -> bool:
-    """Whether an entry holds against another: a correction against what is none, else what is newer."""
+    """Whether an entry wins over another: a correction over any other, else the newer one."""
     if (one.id in right) != (other.id in right):
         return one.id in right
     return one.created_at > other.created_at

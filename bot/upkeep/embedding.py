@@ -1,9 +1,8 @@
-"""The task that gives a constellation's rows their vectors, in the background and never in the way of an answer.
+"""The task that embeds a constellation's rows in the background, without delaying answers.
 
-It waits until nothing was written for a moment, so that no answer pays for it and texts are embedded together. It takes
-what is queued, the newest first, in batches. Where it is never quiet it begins after half a minute all the same, and
-rests three quarters of the time. What fails is tried again after a pause that grows; what is written meanwhile waits in
-the queue, on disk.
+It waits for a moment without writes, so that no answer is delayed and texts are embedded together. It takes the queue
+in batches, newest first. If writes never pause, it begins after half a minute anyway, and rests three quarters of the
+time. Failures are retried after growing pauses; what is written meanwhile waits in the queue, on disk.
 """
 
 import asyncio
@@ -54,15 +53,15 @@ _STORE = commit_point("embedding.store")
 _REFUSE = commit_point("embedding.refuse")
 
 _BATCH_TEXTS = 16
-_BATCH_ROWS = 16  # of each kind that are looked at
+_BATCH_ROWS = 16  # of each kind that are read
 _SECONDS = 60.0  # for one batch
-_SETTLE = 2.0  # seconds without a write: whoever wrote goes on first, and a burst is embedded together
-_MOST_SETTLES = 15  # so many of those are waited for while there are writes all the time
-_AT_FIRST = 1.5  # so many of those after a start: connecting comes first, and a one-line chat needs no vectors
-_CATCH_UP = 1.0  # for what was said just before a search
-_SHARE_BUSY = 3.0  # rest for each second of work while somebody is being answered
-_STORE_PAUSE = 30.0  # after a write that the disk did not take
-_LONGEST_PAUSE = 30.0  # one model may be left alone for longer, and what is written meanwhile is for another
+_SETTLE = 2.0  # seconds without a write: writers go first, and a burst is embedded together
+_MOST_SETTLES = 15  # such waits at most while writes continue
+_AT_FIRST = 1.5  # such waits after a start: connecting goes first, and a one-line chat needs no vectors
+_CATCH_UP = 1.0  # for messages from just before a search
+_SHARE_BUSY = 3.0  # seconds of rest per second of work while somebody is being answered
+_STORE_PAUSE = 30.0  # after a write that the disk refused
+_LONGEST_PAUSE = 30.0  # one model may be paused for longer, and new rows belong to another
 _TRIAL_SECONDS = 10.0
 
 _log = structlog.get_logger("bot.upkeep.embedding")
@@ -70,9 +69,9 @@ _log = structlog.get_logger("bot.upkeep.embedding")
 
 @dataclass
 class Embedding:
-    """Embeds the rows of one constellation, `questions` what is searched for. Without embedder it does nothing.
+    """Embeds the rows of one constellation; `questions` embeds queries. Without an embedder it does nothing.
 
-    `another` makes one for those of its folders that have a model of their own, `own`.
+    `another` creates one for the folders with the model `own`.
     """
 
     database: Database
@@ -84,18 +83,18 @@ class Embedding:
     """Why there is no embedder."""
     own: str = ""
     settle: float = _SETTLE
-    _alone: int = field(default=0, init=False)  # rows that are embedded one by one, to find the one that fails
+    _alone: int = field(default=0, init=False)  # rows that are embedded one by one, to find the failing one
     _chosen: bool = field(default=False, init=False)
     _one: asyncio.Lock = field(default_factory=asyncio.Lock, init=False)  # one batch at a time
     _parts: PartVectors = field(default_factory=PartVectors, init=False)
     _others: dict[str, "Embedding"] = field(default_factory=dict, init=False)
 
     async def meaning(self, text: str) -> Nearness | None:
-        """What finds rows of like meaning to a text; None without an embedder, and when it takes too long."""
+        """A text's meaning for a search; None without an embedder, or if it takes too long."""
         return (await self.understood(text)).meaning
 
     async def understood(self, text: str, seconds: float | None = None) -> Understood:
-        """The same within so many seconds, or the usual few tenths; and without it why there is none."""
+        """The same within so many seconds (default: a few tenths), with the reason if there is none."""
         asked = await self.questions.ask(text, seconds)
         if asked.embedding is not None:
             return Understood(Meaning(asked.model, *asked.embedding))
@@ -105,19 +104,19 @@ class Embedding:
     async def of_folders(
         self, text: str, agent: AgentId | None, scope: Scope, path: str, seconds: float | None = None
     ) -> Mapping[str, Nearness]:
-        """What finds passages of like meaning in the folders searched that have a model of their own, by its name."""
+        """The text's meaning for the searched folders with their own models, by model name."""
         models = await self.database.read(lambda rows: folders.embedding_models(rows, agent, scope, path))
         asked = await asyncio.gather(*(self._other(model).understood(text, seconds) for model in models))
         return {model: each.meaning for model, each in zip(models, asked, strict=True) if each.meaning is not None}
 
     async def searched(self, text: str, seconds: float | None) -> Understood:
-        """The same for somebody who searches; what was just said is embedded first, and what is not in time is said."""
+        """The same for a search; recent rows are embedded first, and the result says what is missing."""
         late = await self._catch_up(seconds or _CATCH_UP)
         asked = await self.understood(text, seconds)
         return replace(asked, why=asked.why or late) if seconds else asked
 
     async def _catch_up(self, seconds: float) -> str:
-        """Embed what waits, as far as the time reaches; why not all of it was."""
+        """Embed waiting rows within the time limit; returns why not all were."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while await self._step(lambda: False) == 0:
@@ -145,7 +144,7 @@ class Embedding:
         return _(self.unusable) if self.embedder is None else f"{self.embedder.name}: {self.embedder.health.words}"
 
     async def run(self, busy: Callable[[], bool]) -> None:
-        """Embed whatever is queued, until cancelled; less of it while somebody is answered (`busy`)."""
+        """Embed the queue until canceled; less while somebody is answered (`busy`)."""
         if sqlite.distances.reason:
             _log.warning("vectors_without_extension", reason=sqlite.distances.reason)
         if self.embedder is None:
@@ -163,7 +162,7 @@ class Embedding:
                 await asyncio.sleep(pause)
 
     async def _quiet(self, busy: Callable[[], bool]) -> bool:
-        """Wait until nothing is written and nobody answered for a while; False when it took too long for that."""
+        """Wait until there was no write and no answer for a while; False if that took too long."""
         loop = asyncio.get_running_loop()
         latest = loop.time() + _MOST_SETTLES * self.settle
         while loop.time() < latest:
@@ -179,7 +178,7 @@ class Embedding:
         return self._others[model]
 
     async def _step(self, busy: Callable[[], bool]) -> float | None:
-        """Embed one batch of each model; seconds to rest after it, None when nothing is left to do."""
+        """Embed one batch of each model; returns the seconds to rest, None if nothing is left."""
         models = await self.database.read(folders.embedding_models)
         found = [await each.batch(busy) for each in (self, *map(self._other, models))]
         pauses = [pause for pause in found if pause is not None]
@@ -196,14 +195,14 @@ class Embedding:
                 if not await self._embed(file, embedder):
                     return None
         except EmbeddingError:
-            return max(embedder.rests, self.settle)  # how it stands is logged where it changes
+            return max(embedder.rests, self.settle)  # its state is logged where it changes
         except StoreError as error:
             _log.warning("vectors_not_stored", reason=str(error))
             return _STORE_PAUSE
         return _SHARE_BUSY * (time.perf_counter() - began) if busy() else 0.0
 
     async def _choose(self, file: Database, embedder: GuardedEmbedder) -> None:
-        """Make the embedder's model the current one of the file; an endpoint is asked how long its vectors are."""
+        """Make the embedder's model the file's current one; an endpoint is asked for its vectors' length."""
         if self._chosen:
             return
         dimension = embedder.dimension
@@ -216,7 +215,7 @@ class Embedding:
             _log.info("embedding_model", model=embedder.name, dimension=dimension)
 
     async def _embed(self, file: Database, embedder: Embedder) -> int:
-        """How many rows were taken on."""
+        """Embed one batch; returns the number of rows processed."""
         waiting = await file.read(lambda rows: vectors.missing(rows, _BATCH_ROWS, self.own))
         found = _batch(waiting, alone=self._alone > 0)
         if not found:
@@ -234,7 +233,7 @@ class Embedding:
         return len(found)
 
     async def _narrow(self, file: Database, found: Sequence[Embeddable]) -> None:
-        """One of these texts may be at fault: try them one by one, and note the one that fails alone."""
+        """One of these texts may be at fault: embed them one by one, and record the one that fails alone."""
         if len(found) > 1:
             self._alone = len(found)
         else:
@@ -243,7 +242,7 @@ class Embedding:
 
 
 def _batch(found: Sequence[Embeddable], *, alone: bool) -> list[Embeddable]:
-    """As many of the rows as are embedded at once; a long one is a batch of its own."""
+    """The rows that are embedded together; a long one is a batch of its own."""
     batch: list[Embeddable] = []
     texts = 0
     for row in found:
@@ -255,7 +254,7 @@ def _batch(found: Sequence[Embeddable], *, alone: bool) -> list[Embeddable]:
 
 
 class Embedders:
-    """The embedders of a process, which all constellations share, by their models; each is made when it is needed."""
+    """The embedders of a process, shared by all constellations, by model; each is created on first use."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -263,8 +262,8 @@ class Embedders:
         self._made: dict[str, tuple[GuardedEmbedder | None, Questions, str]] = {}
 
     def of(self, database: Database, own: str = "") -> Embedding:
-        """That of a constellation, or of its folders with a model of their own. One that cannot be used here is no
-        error, it is said."""
+        """The embedder of a constellation, or of its folders with a model of their own. An unusable one is no error;
+        the result says why."""
         choice = self._config.embedder(own)
         if choice.model not in self._made:
             made, unusable = _made(choice)
@@ -275,7 +274,7 @@ class Embedders:
         return Embedding(database, embedder, questions, self._redact, another, unusable, own)
 
     async def require(self, model: str) -> None:
-        """Try a folder's model out. Raises UserError for one that does not exist or does not work."""
+        """Test a folder's model. Raises UserError if it does not exist or does not work."""
         if not is_choice(model):
             raise UserError("There is no embedding model {model}. There are: {known}.", model=model, known=EXPECTED)
         try:
@@ -295,7 +294,7 @@ class Embedders:
 
 
 def _made(choice: Choice) -> tuple[Embedder | None, str]:
-    """Whatever stands in a folder's row, as one that was imported."""
+    """The embedder for any text in a folder's row, which may be imported."""
     try:
         return make_embedder(choice), missing_words(choice.model)
     except EmbedderMissing:

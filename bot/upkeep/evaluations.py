@@ -1,7 +1,7 @@
-"""How talks went: half an hour after the last turn each is judged once, by a model within the budgets, else by rules.
+"""Grades talks half an hour after the last turn, each once: by a model within the budgets, else by rules.
 
-A model names no more than a grade, tools, and messages in which a person set something right that no rule had noticed:
-these become corrections, from which upkeep learns as from all others.
+A model only names a grade, tools, and messages with corrections that no rule had noticed: these become corrections like
+any other, from which upkeep learns.
 """
 
 import contextlib
@@ -69,7 +69,7 @@ class EvaluationJob:
     async def _judge(
         self, database: Database, asking: Asking, talk: Talk, agent: Agent, now: datetime
     ) -> Quality | None:
-        """Judge one talk; None when it is left for the next run."""
+        """Grade one talk; None if it is left for the next run."""
         found, missed = evaluations.by_rules(talk), list[Line]()
         if asking.has_model(agent):
             short = {f"m{number}": line for number, line in enumerate(talk.lines, 1)}
@@ -77,7 +77,7 @@ class EvaluationJob:
             text = await asking.ask(agent, system(self.means.directives, SESSIONS), told, Judgement)
             if text is None and asking.refused != NO_MODEL:
                 return None
-            with contextlib.suppress(UnusableAnswer):  # then what rules find holds
+            with contextlib.suppress(UnusableAnswer):  # else the result of the rules counts
                 found, missed = (found, missed) if text is None else _judged(text, talk, short)
 
         def work(tx: Tx) -> bool:
@@ -90,20 +90,20 @@ class EvaluationJob:
 
 
 def _judged(text: str, talk: Talk, short: dict[str, Line]) -> tuple[Evaluation, list[Line]]:
-    """What a model says of a talk, and what it noticed that no rule had. Raises UnusableAnswer."""
+    """A model's grade of a talk, and corrections that no rule had noticed. Raises UnusableAnswer."""
     answer = read_answer(text, Judgement)
     known(answer.corrections, {name for name, line in short.items() if line.person is not None})
     failed = [name for name in dict.fromkeys(answer.failed) if name in talk.tools]
     worked = [name for name in dict.fromkeys(answer.worked) if name in talk.tools and name not in failed]
     if left := len(answer.worked) + len(answer.failed) - len(worked) - len(failed):
-        # A name that was not used may be anything, also somebody's words.
+        # A name that was not used may be anything, even a person's words.
         _log.info("tool_names_skipped", agent=talk.agent, names=left)
     missed = [line for name in answer.corrections if (line := short[name]).id not in talk.corrected]
     return Evaluation(Quality(answer.quality), tuple(worked), tuple(failed), "model"), missed
 
 
 def _note_corrections(tx: Tx, talk: Talk, missed: Sequence[Line], now: datetime) -> None:
-    """They correct the newest answer before them; the first word of a talk corrects nothing."""
+    """Record corrections of the newest answer before each; the first message of a talk corrects nothing."""
     for line in missed:
         before = [each for each in talk.lines if each.person is None and each.id < line.id]
         if before:

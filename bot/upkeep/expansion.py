@@ -1,8 +1,8 @@
-"""What an agent saved to be expanded: stored at once, and written out by a model as focused entries when nobody waits.
+"""Expansion of entries: stored at once, and written out as focused entries by a model when nobody waits.
 
-Each is a job of its own, which is put in the transaction that stores the entry and done in the one that keeps what was
-made of it: so it is done once, wherever the service dies. What is made has the entry's audience, trust and people, and
-no name or number that it has not. A try that came to nothing is made again, ever later, for two days.
+Each is a job, created in the transaction that stores the entry and completed in the one that stores the results: so it
+is done once, even after a crash. The results have the entry's audience, trust and people, and no name or number that it
+lacks. A failed try is repeated with growing pauses for two days.
 """
 
 import hashlib
@@ -36,15 +36,15 @@ from texts import _, gettext_lazy, ngettext, reason_of
 _KEEP = commit_point("expansion.keep")
 
 EXPAND = "expand"
-_MOST = 12  # entries that are made of one
+_MOST = 12  # entries made from one
 _CATEGORIES = 40  # that are shown
-_MOST_IMPORTANT = 0.7  # of what is made, unless what was saved is more so
-_OF_UPKEEP = ("anti-patterns/", "user-preferences/inferred/")  # categories that mean more than a matter
+_MOST_IMPORTANT = 0.7  # of results, unless the source has more
+_OF_UPKEEP = ("anti-patterns/", "user-preferences/inferred/")  # categories with a special meaning
 _FIRST_WAIT, _LONGEST_WAIT, _GIVEN_UP = timedelta(minutes=1), timedelta(hours=12), timedelta(days=2)
 
 
 class _Saved(NamedTuple):
-    """What is written out, by whose agent, who said it, and the categories that those who may know it have."""
+    """What is expanded: its agent, its speaker, and the categories that its audience knows."""
 
     entry: Entry
     agent: Agent
@@ -53,7 +53,7 @@ class _Saved(NamedTuple):
 
 
 def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entry, now: datetime) -> bool:
-    """Have an entry written out when nobody waits; False where nothing will be, without a model or as configured."""
+    """Schedule the expansion of an entry; False if there will be none, without a model or by configuration."""
     if not settings.expand or not settings.tokens_per_run or chosen(agent, settings, budgets).model == OFFLINE:
         return False
     name, words = f"{EXPAND}:{entry.id}", hashlib.sha256(entry.content.encode()).hexdigest()
@@ -71,7 +71,7 @@ def plan(settings: Settings, budgets: Budgets, tx: Tx, agent: Agent, entry: Entr
 
 @dataclass(frozen=True)
 class ExpansionJob:
-    """Writes out what was saved. While `busy`, people are being answered."""
+    """Expands entries. While `busy`, people are being answered."""
 
     means: Means
     busy: Callable[[], bool] = lambda: False
@@ -117,8 +117,8 @@ def _read(rows: Rows, identifier: EntryId) -> _Saved | None:
 
 
 def _later(firing: Firing, why: str) -> Done:
-    """Once more, later by as much as it has waited four times over; after two days not any more."""
-    waited = firing.now - (firing.job.next_at or firing.due)  # also when it was asked for by hand
+    """Retry after four times the wait so far; give up after two days."""
+    waited = firing.now - (firing.job.next_at or firing.due)  # even if it was run by hand
     wait = min(max(_FIRST_WAIT, 4 * waited), _LONGEST_WAIT)
     if waited + wait > _GIVEN_UP:
         return Done(gettext_lazy("left as it is after two days of trying, because {why}", why=why))
@@ -126,7 +126,7 @@ def _later(firing: Firing, why: str) -> Done:
 
 
 def _keep(tx: Tx, firing: Firing, saved: _Saved, wishes: Sequence[Focused], now: datetime) -> str | Done:
-    """Store what was made, unless what it was made of is another by now; the job is over with it."""
+    """Store the results, unless the source has changed meanwhile; this completes the job."""
     entry = archival.standing(tx, saved.entry.id)
     if entry is None or _told(entry) != _told(saved.entry):
         return _later(firing, gettext_lazy("the entry has changed"))
@@ -150,7 +150,7 @@ def _told(entry: Entry) -> tuple[object, ...]:
 
 
 def _made(tx: Tx, saved: _Saved, wish: Focused, now: datetime) -> bool:
-    """Store one of them; False where it says nothing else than what was saved, or something that it does not."""
+    """Store one result; False if it repeats its source, or says something that the source does not."""
     entry = saved.entry
     told = [entry.content, saved.speaker, entry.category, *entry.tags]
     if same_words(wish.content) == same_words(entry.content) or unsaid(told, wish.content):
@@ -170,5 +170,5 @@ def _made(tx: Tx, saved: _Saved, wish: Focused, now: datetime) -> bool:
 
 
 def _category(wanted: str, entry: Entry) -> str:
-    """The one that was wanted, where it is one and of a matter; else the entry's own."""
+    """The wanted category, if it is valid and an ordinary one; else the entry's own."""
     return wanted if is_category(wanted) and not f"{wanted}/".startswith(_OF_UPKEEP) else entry.category

@@ -1,4 +1,4 @@
-"""What is looked at now and then: agents and sessions without a turn, activity that is old, and damage in memory."""
+"""Regular checks: idle agents and sessions, old activity, and damage in memory."""
 
 import asyncio
 import functools
@@ -22,12 +22,12 @@ from texts import _
 _TELL = commit_point("damage.tell")
 
 _LOOK_SECONDS_INTEGRITY = 30.0
-_RECENT = timedelta(days=30)  # what is older was told while it was new, or nobody was there to tell it
+_RECENT = timedelta(days=30)  # older damage was reported while it was new, or nobody was there
 
 
 @dataclass(frozen=True)
 class IntegrityMonitor:
-    """Looks now and then for blocks that were repaired or cannot be read. `resume` sees to what was queued."""
+    """Checks for blocks that were repaired or cannot be read. `resume` delivers what was queued."""
 
     database: Database
     notices: Notices
@@ -40,7 +40,7 @@ class IntegrityMonitor:
             await asyncio.sleep(_LOOK_SECONDS_INTEGRITY)
 
     async def look(self) -> None:
-        """Queue a notice for each damage of which the owner was not told yet."""
+        """Queue a notice for each damage that the owner does not know yet."""
         now = self.clock()
 
         def untold(rows: Rows) -> list[Damage]:
@@ -72,9 +72,9 @@ _LOOK_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class IdleMonitor:
-    """Looks once a minute. `kept` is how long activity is kept; None: for ever.
+    """Checks once a minute. `kept` is how long activity is kept; None: forever.
 
-    Agents that are not active any more are told of in short: `asked` is called when that job is to run.
+    Agents that become idle are summarized: `asked` is called when that job should run.
     """
 
     database: Database
@@ -88,7 +88,7 @@ class IdleMonitor:
             await asyncio.sleep(_LOOK_SECONDS)
 
     async def look(self) -> None:
-        """Write down who is not active any more and what sessions were about, and forget what is too old."""
+        """Record which agents are idle and what sessions were about, and delete what is too old."""
         now = self.clock()
         oldest = now - self.kept if self.kept is not None else None
 

@@ -1,4 +1,4 @@
-"""What is learned from people: anti-patterns from corrections, and preferences from what they said before."""
+"""Learning from people: anti-patterns from corrections, and preferences from earlier messages."""
 
 import re
 from collections import Counter
@@ -25,7 +25,7 @@ ANTI_PATTERN, INFERRED = "anti-pattern", "inferred"
 _LESSON_IMPORTANCE = 0.6
 _LONGEST_RULE = 400
 _NEEDED = {"strong": 1, "mild": 2, "casual": 3}
-"""How often a preference must have been shown, by how strongly."""
+"""How often a preference must have been shown, by its strength."""
 _DIRECTION = Pattern(
     r"(?:^|[.!?;]\s+|,\s+)("
     r"(?:please\s+)?(?:don['’]t|do not|never|stop)\s(?!mind\b|worry\b|know\b|think\b|bother\b|care\b|it\b)[^.!?\n]{3,}"
@@ -46,7 +46,7 @@ _SENSITIVE = Pattern(
 
 
 async def learn_lessons(asking: Asking, agent: Agent, given: Sequence[Given], draft: Draft) -> None:
-    """Plan anti-patterns from corrections: by a model, or where there is none by the rule that takes plain orders."""
+    """Plan anti-patterns from corrections: by a model or, without one, by a rule for plain orders."""
     parts: dict[Part, list[Given]] = {}
     for each in given:
         parts.setdefault(Part(each.agent, each.audience, each.trust), []).append(each)
@@ -69,7 +69,7 @@ async def learn_lessons(asking: Asking, agent: Agent, given: Sequence[Given], dr
 
 
 def _by_rule(part: Part, given: Given) -> Learned | None:
-    """A correction that says in so many words what not to do, kept as it was said."""
+    """A correction that says literally what not to do, kept as it is."""
     found = _DIRECTION.search(given.text)
     if found is None:
         return None
@@ -78,7 +78,7 @@ def _by_rule(part: Part, given: Given) -> Learned | None:
 
 
 def _lessons(answer: Lessons, part: Part, short: Mapping[str, Given], draft: Draft) -> None:
-    """Plan the lessons of an answer, as far as somebody gave them. Raises UnusableAnswer."""
+    """Plan the lessons of an answer that somebody really gave. Raises UnusableAnswer."""
     for each in answer.lessons:
         known(each.sources, set(short))
     for each in answer.lessons:
@@ -102,7 +102,7 @@ def _lesson_words(*parts: str) -> str:
 
 
 def _said_reason(reason: str, heard: Sequence[str], draft: Draft) -> str:
-    """A reason all of which somebody said, perhaps in other forms of the same words; else none."""
+    """The reason, if a person said all of it, perhaps in other forms of the words; else empty."""
     known = {word for each in heard for word in content_words(each)}
     if all(any(_alike(word, each) for each in known) for word in content_words(reason)):
         return reason
@@ -152,7 +152,7 @@ async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Se
 
 
 def _names(said: Sequence[Saying]) -> dict[PersonId, str]:
-    """What each person is called; of two of one name, each with a number."""
+    """The name of each person; two with the same name get numbers."""
     names = {each.person: one_line(each.speaker, 60) or "somebody" for each in said}
     shared = {name for name, count in Counter(names.values()).items() if count > 1}
     return {

@@ -1,9 +1,8 @@
-"""What models answer to upkeep: forms, and reading one out of a text.
+"""Models' answers in upkeep: their forms, and parsing one from a text.
 
-Small models write more than they were asked for: fences, prose, thoughts, keys of their own. That is passed over, and
-the keys are counted. What is left must fit wholly: whatever does not is no answer. Relations alone, and what is made of
-something that was saved, are taken one by one: each stands for itself, is checked against the words of its entry, and
-nothing goes because of it.
+Small models write more than they were asked for: fences, prose, thoughts, extra keys. These are skipped, and the keys
+are counted. The rest must fit completely, or the answer is unusable. Only relations and expansions are taken one by
+one: each stands alone, is checked against the words of its entry, and retires nothing.
 """
 
 import json
@@ -26,12 +25,12 @@ _BRACKET, _JSON_BEGINS = re.compile(r"[\[{]"), re.compile(r'\{\s*"|\[\s*\{')
 _MOST = 60  # of anything in one answer
 _MOST_BROKEN = 40  # brackets that begin nothing: a model that repeats itself is not read to its end
 _CONSTRAINABLE = ("type", "properties", "items", "enum", "const", "anyOf", "$ref", "$defs")
-"""What every provider that can be held to a schema knows of JSON Schema."""
+"""The part of JSON Schema that every provider with constrained output supports."""
 _log = structlog.get_logger("bot.upkeep")
 
 
 class UnusableAnswer(TextError):
-    """An answer that cannot be used, in words of ours; nothing is done by it."""
+    """An answer that cannot be used, in our words; it changes nothing."""
 
 
 class Form(BaseModel):
@@ -154,7 +153,7 @@ class Happened(Form):
 
 
 def read_answer(text: str, form: type[T]) -> T:
-    """The one JSON object of an answer that has keys of the form. UnusableAnswer quotes nothing of it."""
+    """The one JSON object in an answer that has keys of the form. UnusableAnswer quotes nothing of it."""
     answered = _THOUGHT_BEGINS.split(_THOUGHT_ENDS.split(text)[-1])[0]
     found = list(_objects(answered))
     fitting = [each for each in found if each.keys() & form.model_fields.keys()]
@@ -180,14 +179,14 @@ def read_answer(text: str, form: type[T]) -> T:
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:
-    """The JSON objects that stand in a text by themselves, not in a list."""
+    """The JSON objects in a text that are not inside a list."""
     decoder, at, broken = json.JSONDecoder(), 0, 0
     while (begins := _BRACKET.search(text, at)) is not None:
         try:
             found, at = decoder.raw_decode(text, begins.start())
         except (ValueError, RecursionError):
             at, broken = begins.end(), broken + 1
-            # What stands inside a broken or cut-off object is no answer.
+            # The content of a broken or truncated object is no answer.
             if broken == _MOST_BROKEN or _JSON_BEGINS.match(text, begins.start()):
                 return
             continue
@@ -204,7 +203,7 @@ def each_fitting(given: Sequence[object], form: type[T]) -> list[T]:
 
 
 def schema_of(form: type[Form]) -> dict[str, Any]:
-    """The form as a JSON schema to which a provider can hold a model: every key is there, and no other."""
+    """The form as a JSON schema for constrained output: every key is required, and no other is allowed."""
     return _constrained(form.model_json_schema())
 
 
@@ -223,7 +222,7 @@ def _constrained(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def known(named: list[str], shown: set[str]) -> None:
-    """Raise UnusableAnswer unless every id that an answer names was shown, and is named once."""
+    """Raise UnusableAnswer unless every id in an answer was shown, and occurs once."""
     if not set(named) <= shown:
         raise UnusableAnswer(gettext_noop("the model named entries that it was not shown"))
     if len(set(named)) != len(named):

@@ -1,7 +1,7 @@
-"""What models are told in upkeep, and what rules make of agents, days and weeks where there is no language model.
+"""The texts for models in upkeep, and extracts by rules of agents, days and weeks without a language model.
 
 A Markdown file in the folder `directives` of the data folder overrides a text. An extract counts and quotes: it says
-that it is one, and claims to have understood nothing.
+that it is one, and does not claim to understand anything.
 """
 
 import json
@@ -108,12 +108,12 @@ each other.""",
 
 
 def system(folder: Path, of: str) -> str:
-    """What the model is told for a task: our text, or the file's, with the form that its answer must have."""
+    """The system prompt for a task: our text, or the file's, with the form of the answer."""
     return f"{directive(folder, of)}\n{_QUOTED}\nThe form: {_FORMS[of]}"
 
 
 def directive(folder: Path, of: str) -> str:
-    """The text of a pass; `<folder>/<pass>.md` instead of ours where there is one."""
+    """The text of a pass; `<folder>/<pass>.md` overrides ours."""
     text, problem = read_directive(folder, of)
     if problem:
         _log.warning("directive_unread", file=f"{of}.md", reason=problem, hint="the built-in text is used")
@@ -121,7 +121,7 @@ def directive(folder: Path, of: str) -> str:
 
 
 def read_directive(folder: Path, of: str) -> tuple[str, str]:
-    """What the file for a pass says, whole, and why it cannot be read; both empty without a file."""
+    """The whole file for a pass, and why it cannot be read; both empty without a file."""
     try:
         return (folder / f"{of}.md").read_text("utf-8").strip(), ""
     except FileNotFoundError:
@@ -131,7 +131,7 @@ def read_directive(folder: Path, of: str) -> tuple[str, str]:
 
 
 def entries_text(entries: Sequence[tuple[str, Entry]], clusters: Sequence[Sequence[str]]) -> Quoted:
-    """Entries under their short ids, and which of them are nearly the same."""
+    """Entries under short ids, and which of them are similar."""
     lines = [_entry(short, entry) for short, entry in entries]
     near = "; ".join(", ".join(cluster) for cluster in clusters)
     return joined([*lines, say("Nearly the same: {near}" if near else "", near=near)])
@@ -145,7 +145,7 @@ def _entry(short: str, entry: Entry) -> Quoted:
 
 
 def _within(source: str, text: Quoted) -> Quoted:
-    """A quotation that begins where the line goes on."""
+    """A quotation that continues a line."""
     return say('<quoted from="{source}">{text}</quoted>', source=attribute(source), text=text)
 
 
@@ -156,7 +156,7 @@ def note_text(entry: Entry, speaker: str, categories: Sequence[str]) -> Quoted:
 
 
 def groups_text(groups: Sequence[Sequence[tuple[str, Entry]]], corrected: Set[EntryId]) -> Quoted:
-    """Groups of entries under their short ids, with the day of each, and which of them set something right."""
+    """Groups of entries under short ids, with their days, and which of them are corrections."""
     return joined((joined(_dated(short, entry, corrected) for short, entry in group) for group in groups), "\n\n")
 
 
@@ -167,7 +167,7 @@ def _dated(short: str, entry: Entry, corrected: Set[EntryId]) -> Quoted:
 
 
 def corrections_text(given: Sequence[tuple[str, Given]]) -> Quoted:
-    """Corrections under their short ids, with what the same person had said before."""
+    """Corrections under short ids, with the same person's message before each."""
     return joined(say("{id}: {said}", id=short, said=_corrected(each)) for short, each in given)
 
 
@@ -177,7 +177,7 @@ def _corrected(each: Given) -> Quoted:
 
 
 def talk_text(lines: Sequence[tuple[str, Line]], tools: Sequence[str], failures: Sequence[str]) -> Quoted:
-    """A talk under short ids, with the tools that were used in it."""
+    """A talk under short ids, with the tools that were used."""
     said = [
         say("{id} ({who}): {said}", id=short, who=who, said=_within(short, line(each.text, 400)))
         for short, each in lines
@@ -197,7 +197,7 @@ def sayings_text(said: Sequence[tuple[str, Saying]], people: Mapping[PersonId, s
 
 CHUNK_TOKENS = 12_000
 _SHOWN = 600  # characters of one message
-_QUOTED_SUMMARY = 140  # of one in an extract
+_QUOTED_SUMMARY = 140  # characters of one summary in an extract
 _NAMED = 5  # people and places in an extract
 
 Form = TypeVar("Form", Did, Happened)
@@ -221,12 +221,12 @@ REPAIR = "That was not it ({}). Answer with the JSON object alone."
 
 
 def agent_text(sources: Sequence[Message]) -> Quoted:
-    """What an agent was told, said and did, for a model; the newest that there is room for."""
+    """What an agent was told, said and did, for a model; the newest that fits."""
     return quotation("what the agent was told, said and did", joined(_newest(list(map(_line, sources)))))
 
 
 def day_texts(sources: Sequence[Message], places: Mapping[str, str], most: int) -> list[Quoted]:
-    """What was said on a day, for a model, in at most so many parts; of more, the newest."""
+    """The messages of a day, for a model, in at most so many parts; if there are more, the newest."""
     parts: list[list[Quoted]] = [[]]
     room = CHUNK_TOKENS
     for said in (_line(message, places.get(message.place, "")) for message in sources):
@@ -240,7 +240,7 @@ def day_texts(sources: Sequence[Message], places: Mapping[str, str], most: int) 
 
 
 def so_far(told: Happened, rest: Quoted) -> Quoted:
-    """A further part of a day, with what was made of those before."""
+    """The next part of a day, with the summary of the earlier ones."""
     return joined([quotation("what you told of the day so far", told.model_dump_json()), rest], "\n\n")
 
 
@@ -287,7 +287,7 @@ def agent_extract(sources: Sequence[Message]) -> Did:
 
 
 def day_extract(sources: Sequence[Message], places: Mapping[str, str]) -> Happened:
-    """A day, counted and quoted by rules; what was decided and what is open no rule can tell."""
+    """A day, counted and quoted by rules; rules cannot tell decisions or open questions."""
     heard = [message for message in sources if message.role == "user"]
     agents = Counter(message.speaker for message in sources if message.role == "assistant")
     where = [places[place] for place in dict.fromkeys(message.place for message in sources) if place in places]
@@ -299,7 +299,7 @@ def day_extract(sources: Sequence[Message], places: Mapping[str, str]) -> Happen
 
 
 def week_extract(days: Sequence[ConstellationSummary]) -> Happened:
-    """A week, put together from its days by rules."""
+    """A week, assembled from its days by rules."""
     lines = [f"{day.start:%A}: {day.summary}" for day in days]
     decisions = tuple(dict.fromkeys(line for day in days for line in day.decisions))
     threads = tuple(dict.fromkeys(line for day in reversed(days) for line in day.threads))

@@ -1,7 +1,7 @@
-"""One run of upkeep: chosen and thought out first, every model call included, then done in one transaction.
+"""One run of upkeep: first it chooses and asks models, then it changes everything in one transaction.
 
-Its job looks every half hour and goes on only when nobody is being answered, twelve hours have passed, and anything is
-new. The passes do not need each other: what one cannot do is said, and the others go on.
+Its job checks every half hour and continues only if nobody is being answered, twelve hours have passed, and something
+is new. The passes are independent: one that fails is reported, and the others continue.
 """
 
 import asyncio
@@ -36,12 +36,12 @@ _REFUSE = commit_point("dreams.refuse")
 _RETAIN = commit_point("dreams.retain")
 
 DREAM = "dream"
-_CORRECTIONS = 40  # of an agent that one run looks at
+_CORRECTIONS = 40  # corrections of an agent per run
 _log = structlog.get_logger("bot.upkeep")
 
 
 class Outcome(NamedTuple):
-    """What came of a run: the one that was kept, if there was anything to tell, and words for the list of jobs."""
+    """The result of a run: the stored one, if there was anything to report, and a text for the list of jobs."""
 
     run: str
     words: str
@@ -64,7 +64,7 @@ class UpkeepRun:
         kinds.add(Working(DREAM, self.fire))
 
     async def fire(self, _database: Database, firing: Firing) -> str:
-        """The job: see whether it is time, and run. Doing it twice does nothing the second time."""
+        """The job: check whether it is time, and run. A repetition does nothing."""
         settings = self.means.settings
         await self._retain(self.database)
         if not settings.enabled:
@@ -85,7 +85,7 @@ class UpkeepRun:
         return ""
 
     async def run(self) -> Outcome:
-        """Look at what is new and do what is to be done about it."""
+        """Read what is new and process it."""
         async with self._alone:
             database = self.database
             now = self.clock()
@@ -112,7 +112,7 @@ class UpkeepRun:
         return run
 
     async def _thought(self, database: Database, now: datetime) -> Plan:
-        """What is to be done with every agent's entries; nothing is written but what calls cost."""
+        """The plan for all agents' entries; this writes nothing but the costs of calls."""
         asking = Asking(database, self.means)
         every = await database.read(agents.agents)
         drafts = [await self._of_agent(asking, agent, now) for agent in every]
@@ -133,7 +133,7 @@ class UpkeepRun:
         return draft
 
     async def _judge(self, asking: Asking, agent: Agent, draft: Draft, now: datetime) -> None:
-        """The passes that are nothing without a language model."""
+        """The passes that require a language model."""
         settings, database = self.means.settings, asking.database
         if settings.preferences:
             said = await database.read(lambda rows: sayings(rows, agent.id, now))
@@ -165,7 +165,7 @@ class UpkeepRun:
                 )
 
     async def _retain(self, database: Database) -> None:
-        """Forget what was retired 90 days ago, and runs and signals of then."""
+        """Delete what was retired 90 days ago, and runs and signals of that age."""
         before = self.clock() - run_records.KEPT
 
         def work(tx: Tx) -> None:
@@ -183,7 +183,7 @@ def _anything_old(rows: Rows, before: datetime) -> bool:
 
 
 def _left(choice: Choice, draft: Draft) -> int:
-    """How many groups of similar entries no rule decides."""
+    """How many groups of similar entries the rules leave undecided."""
     clusters = (cluster for clusters in choice.clusters.values() for cluster in clusters)
     return sum(not any(entry.id in draft.taken for entry in cluster) for cluster in clusters)
 
@@ -200,7 +200,7 @@ def counts_words(run: Run) -> str:
 
 
 def _tell(tx: Tx, run: str, now: datetime) -> None:
-    """Write into the activity what was done, in numbers, for each audience that it concerns."""
+    """Write the run's numbers into the activity log, for each audience that they concern."""
     sql = """SELECT agent_id, audience, min(trust) AS trust, sum(action IN ('merged', 'retired')) AS retired,
              sum(action = 'made') AS made, sum(action = 'refined') AS refined
              FROM dream_items WHERE run_id = ? GROUP BY agent_id, audience"""

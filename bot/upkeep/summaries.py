@@ -1,8 +1,8 @@
-"""Telling in short what agents did and what happened to all: jobs that are run by the schedule.
+"""Summaries of agents, days and weeks: jobs run by the schedule.
 
-Which summaries are missing is read from rows, so a run that was cut off, or never came, leaves nothing behind: the next
-one makes what is missing, once. Each is made of messages of one audience. Models are asked before; one short
-transaction then keeps the summary, unless its messages changed meanwhile. What no model told stays as it was.
+Rows show which summaries are missing, so after an interrupted or skipped run, the next one makes them, once. Each is
+made from messages of one audience. Models are asked first; one short transaction then stores the summary, unless its
+messages changed meanwhile. If no model answers, the old one stays.
 """
 
 from collections.abc import Callable, Sequence
@@ -32,12 +32,12 @@ from scheduler.jobs import Kinds, Working
 from scheduler.zones import instant, zone_of
 from texts import gettext_lazy, gettext_noop, join_lazy
 
-_BEGINS = time(4)  # who is up late is still up on the day before
+_BEGINS = time(4)  # people who are up late belong to the day before
 
 
 @dataclass(frozen=True)
 class Period:
-    """From `start` until before `end`, both in UTC; `name` is the date on which it begins there."""
+    """From `start` until before `end`, both in UTC; `name` is the local date of its beginning."""
 
     start: datetime
     end: datetime
@@ -45,7 +45,7 @@ class Period:
 
 
 def night(date: datetime, zone: str) -> Period:
-    """The night that begins on the date of a moment there: from noon to noon."""
+    """The night that begins on the local date of a time: from noon to noon."""
     day = date.astimezone(zone_of(zone)).date()
     start, end = (datetime.combine(each, time(12)) for each in (day, day + timedelta(days=1)))
     return Period(instant(start, zone_of(zone)), instant(end, zone_of(zone)), f"{day:%Y-%m-%d}")
@@ -67,7 +67,7 @@ def night_named(text: str, zone: str) -> Period:
 
 
 def _periods(now: datetime, zone: str, count: int, span: timedelta) -> list[Period]:
-    """The newest days, or weeks from Monday on, that are over, oldest first."""
+    """The newest finished days, or weeks from Monday on, oldest first."""
     where = zone_of(zone)
     day = now.astimezone(where).date()
     if span.days == 7:
@@ -81,15 +81,15 @@ def _periods(now: datetime, zone: str, count: int, span: timedelta) -> list[Peri
     return found[::-1]
 
 
-_LATELY = timedelta(hours=24)  # what an agent did before that is not told
-_NEW = 5  # messages that make a summary of an active agent worth its while
+_LATELY = timedelta(hours=24)  # earlier actions of an agent are left out
+_NEW = 5  # new messages that justify a summary of an active agent
 _READ = 80  # of an agent's messages
-_DAYS, _WEEKS = 14, 2  # how far back what is missing is made
+_DAYS, _WEEKS = 14, 2  # how far back missing ones are made
 
 
 @dataclass(frozen=True)
 class DueAgent:
-    """An agent whose summary for an audience is to be made, of these messages, in place of that one."""
+    """An agent whose summary for an audience is due, with its messages and the summary to replace."""
 
     agent: Agent
     audience: Audience
@@ -103,7 +103,7 @@ class DueAgent:
 
 @dataclass(frozen=True)
 class DueDay:
-    """A day that is to be told to an audience."""
+    """A day to be summarized for an audience."""
 
     period: Period
     audience: Audience
@@ -115,7 +115,7 @@ class DueDay:
 
 @dataclass(frozen=True)
 class DueWeek:
-    """A week that is to be told to an audience, from its days."""
+    """A week to be summarized for an audience, from its days."""
 
     period: Period
     audience: Audience
@@ -130,7 +130,7 @@ Due: TypeAlias = DueAgent | DueDay | DueWeek
 
 
 def due_agents(rows: Rows, now: datetime) -> list[Due]:
-    """Agents that did something since it was told: five messages' worth, or anything where they are not active now."""
+    """Agents with news since their last summary: at least five messages, or any if they are idle now."""
     found: list[Due] = []
     known = {agent.id: agent for agent in agents.agents(rows) if agent.status != "archived"}
     since = now - _LATELY
@@ -148,7 +148,7 @@ def due_agents(rows: Rows, now: datetime) -> list[Due]:
 
 
 def due_days(rows: Rows, now: datetime, zone: str) -> list[Due]:
-    """Days that are over and in which somebody said something that was not told: all, or what came to be known late."""
+    """Finished days with messages that are not summarized: all, or those that became known late."""
     found: list[Due] = []
     for period in _periods(now, zone, _DAYS, timedelta(days=1)):
         for talk in summaries.talk_between(rows, period.start, period.end):
@@ -163,7 +163,7 @@ def standing_of(rows: Rows, due: DueDay) -> list[ConstellationSummary]:
 
 
 def due_weeks(rows: Rows, now: datetime, zone: str) -> list[Due]:
-    """Weeks that are over and of which days were told since the week was."""
+    """Finished weeks with days that were summarized since the week was."""
     found: list[Due] = []
     for period in _periods(now, zone, _WEEKS, timedelta(days=7)):
         for audience in summaries.audiences_of_days(rows, period.start, period.end):
@@ -186,8 +186,8 @@ OF_AGENTS = "summary.agents"
 OF_DAYS = "summary.constellation"
 
 _OFF = gettext_lazy("turned off ({setting})", setting="[schedule] summaries")
-_DAY_READ = 4_000  # of a day's
-_DAY_PARTS = 4  # in which a long day is told
+_DAY_READ = 4_000  # messages of a day
+_DAY_PARTS = 4  # in which a long day is summarized
 _MOST = 40  # summaries of one run
 _FAILURES = 3  # in a row, after which the rest is left for the next run
 _TOKENS = 1_500
@@ -196,7 +196,7 @@ _log = structlog.get_logger("bot.upkeep.summaries")
 
 @dataclass
 class Tally:
-    """What a run came to; no words of people."""
+    """The counts of a run; no words of people."""
 
     names: list[str] = field(default_factory=list)
     outdated: int = 0
@@ -217,9 +217,9 @@ class Tally:
 
 @dataclass(frozen=True)
 class SummaryJob:
-    """The summaries of agents, days and weeks. `model`: which tells them; empty for the agent's own or the service's.
+    """The summaries of agents, days and weeks. `model` writes them; empty for the agent's own or the service's.
 
-    While `busy`, people are being answered, and nothing is asked of a model for a while.
+    While `busy`, people are being answered, and no model is asked for a while.
     """
 
     background: Background
@@ -233,14 +233,14 @@ class SummaryJob:
         kinds.add(Working(OF_DAYS, lambda database, firing: self.days(database, firing.now)))
 
     async def agents(self, database: Database, now: datetime) -> str:
-        """Tell what agents did lately, of those that did something since it was told; what came of it, in words."""
+        """Summarize agents with news; returns the result in words."""
         if not self.enabled:
             return _OFF
         found = await database.read(lambda rows: due_agents(rows, now))
         return (await self._all(database, found)).words()
 
     async def days(self, database: Database, now: datetime) -> str:
-        """Tell the days that are over and were not told, then the weeks; what came of it, in words."""
+        """Summarize finished days, then weeks; returns the result in words."""
         if not self.enabled:
             return _OFF
         days = await database.read(lambda rows: due_days(rows, now, self.zone))
@@ -348,7 +348,7 @@ class SummaryJob:
         return await database.write(_KEEP_DAY, work)
 
     def _for_all(self) -> Agent:
-        """On whose account what happened to all is told: nobody's but the constellation's."""
+        """The account for everybody's summaries: no agent's, only the constellation's."""
         return Agent(CONSTELLATION_OWNER, CONSTELLATION_OWNER, "", self.model, "", ())
 
     def _summary(self, due: DueDay | DueWeek, told: Happened, model: str) -> ConstellationSummary:
@@ -356,13 +356,13 @@ class SummaryJob:
         decisions, threads = (tuple(map(redact, lines)) for lines in (told.key_decisions, told.open_threads))
         start, end = due.period.start, due.period.end
         words = redact(told.summary)
-        trust = Trust.WEB  # whoever keeps it says how far its sources are trusted
+        trust = Trust.WEB  # the store sets the trust of its sources
         return ConstellationSummary(start, end, words, decisions, threads, due.audience, trust, model=model)
 
     async def _told(
         self, database: Database, errand: BackgroundRequest, system: str, texts: Sequence[Quoted], form: type[Form]
     ) -> tuple[Form, str]:
-        """What a model makes of the parts of a text, one after the other, and which did. Raises NoAnswer."""
+        """A model's summary of a text's parts, one after the other, and the model. Raises NoAnswer."""
         told: Form | None = None
         model = ""
         for text in texts:
@@ -375,7 +375,7 @@ class SummaryJob:
     async def _asked(
         self, database: Database, errand: BackgroundRequest, request: Request, form: type[Form]
     ) -> tuple[Form, str]:
-        """One answer in the form that is wanted; what is not in it is asked for once more. Raises NoAnswer."""
+        """One answer in the wanted form; an invalid one is requested once more. Raises NoAnswer."""
         request = replace(request, max_tokens=_TOKENS, form=schema_of(form))
         answer = await self.background.ask(database, errand, request)
         try:
