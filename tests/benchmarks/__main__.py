@@ -27,6 +27,7 @@ BENCHMARKS = {
     "group_chat": "group_chat",
     "embedding": "embedding",
     "pages": "pages",
+    "api": "api",
     "prompt": "prompts",
 }
 
