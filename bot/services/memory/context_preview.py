@@ -123,14 +123,17 @@ class ContextPreview:
                 for shown in (material.stable, material.changing)
             ]
             material = replace(material, stable=one[0], changing=one[1])
+        elif arguments.text:
+            raise UserError("Name the block in which to try the text.")
         request = prompt.render(material, ())
         tokens = estimate_tokens(request.system) + sum(estimate_tokens(each.text) for each in request.messages)
         written = "\n\n".join([request.system, *(each.text for each in request.messages)])
         name = found.name or found.id
+        reasons = tuple(_reasons(material, written))
+        sized = sections(request.sizes, tokens)
         return Preview(
-            agent=answering.name, place=name, said=newest.text, sections=sections(request.sizes, tokens),
-            reasons=tuple(_reasons(material, written)), text=written,
-        )  # fmt: skip
+            agent=answering.name, place=name, said=newest.text, sections=sized, reasons=reasons, text=written
+        )
 
     @suggestions("places heard")
     @reads
