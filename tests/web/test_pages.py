@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
+from bot.errors import UserError
 from bot.interfaces.web import logs, pages
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, markdown, number
@@ -342,8 +343,8 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
         await s.call("memory.create", label="attic", description="old things", type="archival")
         unseen = await s.post("/context", place=place, agent="Carina", block="attic", text="A pelican speaks.")
         assert "Carina would not see the block attic there." in unseen.text
-        nowhere = await s.post("/context", place=place, agent="Carina", text="A pelican speaks.")
-        assert "Name the block in which to try the text." in nowhere.text
+        with pytest.raises(UserError, match="Name the block"):
+            await s.call("agent.preview", place=place, text="A pelican speaks.")
         token = (await s.call("token.create", name="app"))["token"]
         body = {"model": "Carina", "user": "ann", "messages": [{"role": "user", "content": "my secret is a plum"}]}
         await s.browser.post("/v1/chat/completions", json=body, headers={"Authorization": f"Bearer {token}"})
