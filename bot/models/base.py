@@ -32,6 +32,8 @@ class UserMessage(NamedTuple):
     """How a request was decided, where nobody said anything but that is told; for the offline model."""
     overheard: bool = False
     """Whether it was never to be answered: said to others, or set aside because nobody was there to answer."""
+    files: bool = False
+    """Whether files or images came with it."""
     answer: bool = False
     """Whether it is an answer of another agent, told as its words."""
 

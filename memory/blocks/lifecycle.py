@@ -95,7 +95,8 @@ def ensure_blocks(
     found = []
     for spec in specs:
         before = known.get((spec.owner, spec.label))
-        if before is None or (before.profile, before.description) != (spec.profile, spec.description):
+        ours = spec.owner == CONSTELLATION_OWNER  # an agent's own block keeps the description that somebody gave it
+        if before is None or (ours and (before.profile, before.description) != (spec.profile, spec.description)):
             known[spec.owner, spec.label] = ensure_block(tx, spec, SYSTEM, now)
         found.append((known[spec.owner, spec.label], before is None))
     return found

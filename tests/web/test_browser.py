@@ -1,7 +1,6 @@
 """The dashboard in a real Chromium: every page in both themes and sizes, by keyboard, and looked over by axe."""
 
 import asyncio
-import contextlib
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -10,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.async_playwright import Axe
-from playwright.async_api import Browser, Error, FilePayload, Page, async_playwright
+from playwright.async_api import Browser, FilePayload, Page, async_playwright
 
 from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
 from memory.store.clock import utc_now
@@ -124,8 +123,8 @@ async def test_a_request_is_approved_by_keyboard_alone(tmp_path: Path) -> None:
         await page.keyboard.press("Enter")
         await page.wait_for_selector(".banner.good")
         states = [each["status"] for each in (await s.call("permits.list"))["requests"]]
-        assert sorted(states) == ["approved", "waiting"]
-        assert (await s.call("permits.audit"))[0]["detail"] == "once by dashboard"
+        assert states.count("waiting") == 1, "the other was done already, or is about to be"
+        assert "once by dashboard" in [each["detail"] for each in await s.call("permits.audit")]
         assert wrong == []
 
 
@@ -167,13 +166,11 @@ async def test_a_page_says_that_the_service_went_away_and_what_was_written_is_no
         assert await page.input_value("textarea") == "I love the sea"
         async with site(tmp_path, toml):
             await page.wait_for_selector("#offline", state="hidden")
-        with contextlib.suppress(Error):  # the browser shows its own page
-            await page.click("text=Save", no_wait_after=True)
-            await page.wait_for_url("chrome-error:**")
+        await page.click("text=Save")
+        await page.wait_for_selector("#offline", state="visible")
+        assert page.url == here
+        assert await page.input_value("textarea") == "I love the sea"
         async with site(tmp_path, toml) as s:
-            await page.goto(here)
-            assert await page.is_visible("#restored")
-            assert await page.input_value("textarea") == "I love the sea"
             await page.click("text=Save")
             await page.wait_for_selector(".banner.good")
             assert (await s.call("memory.show", label="persona"))["text"] == "I love the sea"

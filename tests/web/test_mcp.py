@@ -30,4 +30,6 @@ async def test_an_mcp_client_calls_the_tools(tmp_path: Path) -> None:
 async def test_a_narrower_token_reaches_no_tool(tmp_path: Path, scope: str) -> None:
     async with site(tmp_path) as s:
         program = await s.program(scope)
-        assert (await program.post("/mcp", json={})).status_code == 403
+        refused = await program.post("/mcp", json={})
+        assert refused.status_code == 403
+        assert "needs a token with the scope admin" in refused.json()["error"]["message"]

@@ -14,7 +14,7 @@ from bot.errors import UserError
 from bot.interfaces.web import logs, pages
 from bot.interfaces.web.memory_pages import side_by_side
 from bot.interfaces.web.render import badge, markdown, number
-from bot.services.caller import Via, is_offered
+from bot.services.caller import Via, is_offered, owner_at_terminal
 from bot.services.system.demo import CONFIGURATION, write_demo
 from memory import agents
 from memory.people.audience import PUBLIC, Audience, Trust
@@ -500,6 +500,22 @@ async def test_entries_are_forgotten_together_and_found_by_category(tmp_path: Pa
         assert [each["text"] for each in await s.call("archival.list")] == ["The sea is salty"]
 
 
+async def test_the_night_of_the_demo_is_undone(tmp_path: Path) -> None:
+    async with site(tmp_path, CONFIGURATION) as s:
+        await s.sign_in()
+        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now().replace(hour=12)))
+        nights = await s.app.services.registry.suggest("summary.night", "night", owner_at_terminal(), {})
+        [night, *_] = dict(nights)
+        page = (await s.get(f"/nights?night={night}")).text
+        assert "Undo this night" in page
+        assert "Undo all by" in page
+        await said(s, "hello")
+        blocks = {each["block"]: each["description"] for each in await s.call("memory.list")}
+        assert blocks["human"] == "What I know about Robin", "as somebody described it, whatever a new one would have"
+        undone = await s.call("summary.undo-night", night=night)
+        assert [each["state"] for each in undone] == ["undone"]
+
+
 async def test_a_change_of_a_block_is_taken_back_from_the_journal(tmp_path: Path) -> None:
     async with site(tmp_path, CONFIGURATION) as s:
         await s.sign_in()
@@ -519,6 +535,7 @@ async def test_what_was_decided_is_one_line_and_the_record_says_what_was_answere
         await s.sign_in()
         await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now()))
         asked = (await s.call("permits.list"))["requests"]
+        await s.call("halt.now")  # what is approved is not done meanwhile
         page = (await s.post("/approvals", op="approve", request=asked[0]["id"])).text
         assert page.count("Approve once</button>") == 1
         assert f"<bdi>{asked[0]['tool']}</bdi>: the agent has not done it yet" in page

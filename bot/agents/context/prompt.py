@@ -409,7 +409,8 @@ def _render_asked(material: PromptInputs, asked: Asked) -> UserMessage:
     came = asked.payload if isinstance(asked.payload, Brought) else Brought()
     parts = [_around_turn(material) if newest else "", *carried(came, asked.answers), heard(row)]
     text = "\n\n".join(part for part in parts if part)
-    return UserMessage(text, row.text, row.created_at, row.speaker, (*came.images, *asked.pictures))
+    images, files = (*came.images, *asked.pictures), bool(came.attachments or came.images)
+    return UserMessage(text, row.text, row.created_at, row.speaker, images, files=files)
 
 
 def _render_event(material: PromptInputs, asked: Asked) -> UserMessage:

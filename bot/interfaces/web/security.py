@@ -119,6 +119,13 @@ class Refusal(Exception):
         if path.startswith("/v1/"):
             told = {"message": self.words, "type": "invalid_request_error", "param": None, "code": None}
             return JSONResponse({"error": told}, self.status)
+        if path.startswith("/mcp"):  # its clients show the words of an error of JSON-RPC, and of no other answer
+            wrong = {"code": -32600, "message": self.words}
+            return JSONResponse(
+                {"jsonrpc": "2.0", "id": None, "error": wrong},
+                self.status,
+                {"WWW-Authenticate": "Bearer"} if self.status == 401 else None,
+            )
         return problem(self.status, self.words)
 
 

@@ -143,7 +143,7 @@ def answer_question(intent: Intent, context: Context) -> Lines:
 
 
 def unknown(context: Context) -> Lines:
-    return Lines(context.language.say("unknown"), beyond=True)
+    return Lines(context.language.say("picture" if context.files else "unknown"), beyond=True)
 
 
 def _tell(found: list[Found], question: Question, context: Context) -> Lines | None:

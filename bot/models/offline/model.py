@@ -120,7 +120,8 @@ def _wanted(
         intents = Parser(speaks, turn.now).parse(words, before) if words.strip() else (Intent("say", name="picture"),)
         before = words
         for place, intent in enumerate(intents):
-            yield Context(turn, speaks, message.speaker, f"off_{_digest(message)}_{number}_{place}"), intent
+            ident = f"off_{_digest(message)}_{number}_{place}"
+            yield Context(turn, speaks, message.speaker, ident, message.files), intent
 
 
 def _compose(said: list[Lines], speaks: Language) -> str:
@@ -214,6 +215,9 @@ def _decided(request: Request, speaks: Language) -> str:
     result = request.messages[-1]
     if isinstance(result, ToolMessage) and result.ok:
         return speaks.say("allowed")
+    there = {each.name for each in (*request.tools, *request.named_tools)}
+    if isinstance(result, ToolMessage) and result.name not in there:
+        return speaks.say("missing_tool", tool=result.name)
     return speaks.say("failed", text=result.text if isinstance(result, ToolMessage) else speaks.say("no_result"))
 
 

@@ -143,6 +143,8 @@ class Context:
     language: Language
     speaker: str
     ident: str
+    files: bool = False
+    """Whether files came with the message, which no rule looks at."""
 
     # ------------------------------------------------------------------------------------------------- its calls
 

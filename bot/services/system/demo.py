@@ -200,9 +200,10 @@ def _answer(writing: _Writing, turn: Turn, agent: Agent, text: str, source: str,
 
 def _remember(tx: Tx, turn: Turn, agent: Agent, told: Mapping[str, Any], at: datetime) -> None:
     if text := told.get("block"):
-        new = NewBlock(agent.id, "human", "What I know about Robin", OWNER, Trust.OWNER, char_limit=600, pinned=True)
+        label, about = told.get("label", "human"), told.get("about", "What I know about Robin")
+        new = NewBlock(agent.id, label, about, OWNER, Trust.OWNER, char_limit=600, pinned=True)
         author = Author(agent.id, turn.scope, agent_writer(agent.id), turn.trust, at, turn.id, new)
-        edits.write_block(tx, author, "human", text)
+        edits.write_block(tx, author, label, text)
 
 
 def _know(writing: _Writing, known: list[dict[str, Any]]) -> None:
@@ -247,7 +248,9 @@ def _dream(writing: _Writing, told: Mapping[str, Any]) -> None:
     place = place_of("dashboard", group.id, group.name)
     turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, None, Scope(OWNER), Trust.AGENT, (), 0, at)
     turns.begin(tx, turn)
-    _answer(writing, turn, agent, told["text"], SOURCE, _work(writing, turn, agent, ["recall"]))
+    ended = _work(writing, turn, agent, ["context"])
+    _answer(writing, turn, agent, told["text"], SOURCE, ended)
+    _remember(tx, turn, agent, told, ended)
 
 
 def _keep_up(writing: _Writing, ago: int) -> None:

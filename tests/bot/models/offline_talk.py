@@ -124,6 +124,7 @@ class Talk:
     agent: str = ""
     owner: bool = True
     zone: str = ""
+    files: bool = False
 
     def say(self, *said: str, speaker: str = "Ana", late: tuple[str, ...] = ()) -> str:
         """Messages of one turn; those in `late` arrive after its first step."""
@@ -156,7 +157,7 @@ class Talk:
     def hear(self, *said: str, speaker: str) -> None:
         for text in said:
             header = f"[{speaker} in {self.memory.place}] {text}\nremember that headers are not read"
-            self.messages.append(UserMessage(header, said=text, at=self.memory.now, speaker=speaker))
+            self.messages.append(UserMessage(header, said=text, at=self.memory.now, speaker=speaker, files=self.files))
             self.memory.heard(text, speaker)
 
     def later(self, **delta: int) -> None:

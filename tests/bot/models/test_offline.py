@@ -53,6 +53,12 @@ def test_what_is_not_known_is_never_answered_with_something_else(code: str, row:
     assert "14:03" not in said
 
 
+def test_a_question_about_a_file_is_not_looked_for_in_memory() -> None:
+    said = Talk(files=True).say("what is in the attached report?")
+    assert said.startswith("I can't look at pictures or files.")
+    assert "CARINA_MODEL" in said
+
+
 @rows("nearest")
 def test_an_answer_of_another_sort_is_the_nearest_at_most(code: str, row: list[str]) -> None:
     assert asked(*row).startswith(NEAREST)

@@ -427,6 +427,12 @@ def test_a_long_list_says_what_it_leaves_out() -> None:
     ]
 
 
+def test_an_approved_call_of_a_tool_that_is_gone_is_told_in_plain_words() -> None:
+    gone = ToolMessage("c", "web_fetch", "There is no tool 'web_fetch'. The tools are: recall.", ok=False)
+    request = Request("", (UserMessage("[system] Approved.", event="approved"), gone), TOOLS)
+    assert complete(OfflineModel(lambda: NOW), request)[1].text.startswith("I can't do that here: the tool `web_fetch`")
+
+
 @pytest.mark.parametrize(("event", "answer"), [("sleeptime", ""), ("task", ""), ("denied", "not approved"), ("", "")])
 async def test_only_a_decision_is_answered_as_one(event: str, answer: str) -> None:
     request = Request("", (UserMessage("[system] Something happened.", event=event),))

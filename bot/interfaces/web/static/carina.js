@@ -53,7 +53,18 @@
   longs.forEach((form) => {
     const draft = JSON.parse(sessionStorage.getItem(kept(form)) ?? "[]");
     sessionStorage.removeItem(kept(form));
-    form.addEventListener("submit", () => sessionStorage.setItem(kept(form), JSON.stringify([...new FormData(form)])));
+    let answers = false, asks = false;
+    form.addEventListener("submit", async (event) => {
+      if (answers) { sessionStorage.setItem(kept(form), JSON.stringify([...new FormData(form)])); answers = false; return; }
+      event.preventDefault(); // sent only to a service that answers: else the browser would leave the page
+      if (asks) return;
+      const button = event.submitter;
+      asks = true;
+      answers = await fetch("/healthz", { cache: "no-store" }).then((answer) => answer.ok, () => false);
+      asks = false;
+      if (answers) form.requestSubmit(button);
+      else { $("#offline").hidden = false; $("#offline").scrollIntoView({ block: "nearest" }); }
+    });
     if (!draft.some(([name, value]) => name === "csrf" && value === document.body.dataset.csrf)) return; // somebody else's
     draft.forEach(([name, value]) => { const field = form.elements[name]; if (field?.type === "checkbox") field.checked = true; else if (field && "value" in field) field.value = value; });
     $("#restored").hidden = false;

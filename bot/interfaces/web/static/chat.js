@@ -21,6 +21,7 @@
   let atEnd = true;
   addEventListener("scroll", () => { atEnd = innerHeight + scrollY > document.body.scrollHeight - 200; });
   new MutationObserver(() => { dispatchEvent(new Event("resize")); if (atEnd) end(); }).observe(talk, { childList: true, subtree: true });
+  talk.addEventListener("load", () => { if (atEnd) end(); }, true); // a picture has its height only then
   // What was said in another window is added, unless something is under way here.
   document.addEventListener("changed", async ({ detail }) => {
     if (detail !== "messages" || busy || location.search) return;
