@@ -12,6 +12,8 @@ from memory.agents import Agent
 from memory.blocks import CONSTELLATION_OWNER, BlockType, NewBlock, Permission, configured
 from memory.blocks.configured import Common, described
 from memory.blocks.document import SYSTEM
+from memory.blocks.lifecycle import set_block_settings
+from memory.blocks.lookup import blocks_described, own_block
 from memory.blocks.schemas import TEXT, dump_schema, parse_schema
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
 from memory.store.database import Tx
@@ -31,7 +33,20 @@ def ensure_own_blocks(tx: Tx, agent: Agent, now: datetime) -> None:
     for seed in agent.config.get("blocks", ()):
         if seed["audience"] != "each":
             audience = PUBLIC if seed["audience"] == "public" else OWNER
-            blocks.ensure_block(tx, new_block(agent.id, seed, audience), SYSTEM, now)
+            if own_block(tx, agent.id, seed["label"], audience) is None:
+                blocks.create_block(tx, new_block(agent.id, seed, audience), SYSTEM, now)
+
+
+def describe_blocks(tx: Tx, before: Agent, agent: Agent, now: datetime) -> None:
+    """Describe the agent's blocks as its changed table does, except those that somebody described in other words."""
+    old, new = _descriptions(before), _descriptions(agent)
+    for label in old.keys() & new.keys():
+        for block in blocks_described(tx, agent.id, label, old[label]) if old[label] != new[label] else ():
+            set_block_settings(tx, block, blocks.NewSettings(description=new[label]), SYSTEM, now)
+
+
+def _descriptions(agent: Agent) -> dict[str, str]:
+    return {seed["label"]: new_block(agent.id, seed, OWNER).description for seed in agent.config.get("blocks", ())}
 
 
 def new_agent_id() -> AgentId:

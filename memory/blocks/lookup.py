@@ -146,6 +146,11 @@ def own_blocks(
     return {(block.owner, block.label): block for block in found}
 
 
+def blocks_described(rows: Rows, owner: AgentId, label: str, description: str) -> list[Block]:
+    """The owner's blocks of this label, for every audience, that have exactly this description."""
+    return _select(rows, owner, "b.agent_id = ? AND b.label = ? AND b.description = ?", (owner, label, description))
+
+
 def block_by_id(rows: Rows, agent: AgentId, block: BlockId) -> Block:
     return _select(rows, agent, "b.id = ?", (block,))[0]
 

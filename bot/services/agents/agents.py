@@ -18,7 +18,7 @@ from bot.agents.commit import abandon
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action
 from bot.agents.rules import Rules
-from bot.agents.seeds import ensure_own_blocks, seed_agent
+from bot.agents.seeds import describe_blocks, ensure_own_blocks, seed_agent
 from bot.config import Agent as Section
 from bot.config import Config
 from bot.config.agent_files import read_agent, write_exchange
@@ -327,6 +327,7 @@ class Agents(UsesApprovals):
             else:
                 changed = replace(made, id=there.id)
                 agents.change_agent(tx, changed, now)
+                describe_blocks(tx, there, changed, now)
                 ensure_own_blocks(tx, changed, now)
             did = _("created") if there is None else _("changed")
             done.append(Changed(kind="agent", name=section.name, did=did))

@@ -433,3 +433,23 @@ def test_a_file_that_cannot_be_used_applies_nothing(here: Here, tmp_path: Path) 
     refused = here("config apply")
     assert refused.returncode == 2
     assert "Sun" in refused.stderr
+
+
+def test_a_block_gets_its_new_description_from_the_file_unless_somebody_described_it(
+    here: Here, tmp_path: Path
+) -> None:
+    def apply(sky: str, sea: str) -> dict[str, str]:
+        own = "\n".join(
+            f'[[agents.blocks]]\nlabel = "{label}"\naudience = "owner"\ndescription = "{words}"'
+            for label, words in (("sky", sky), ("sea", sea))
+        )
+        changed = FILE.replace("[[groups]]", f'[[agents]]\nname = "Comet"\n{own}\n[[groups]]', 1)
+        (tmp_path / "carina.toml").write_text(changed, "utf-8")
+        assert "agent Comet" in here("config apply").stdout
+        return {each["block"]: each["description"] for each in rows(here, "memory list")}
+
+    found = apply("Stars", "Tides")
+    assert (found["sky"], found["sea"]) == ("Stars", "Tides")
+    assert here("memory change sea --description Fish").returncode == 0
+    found = apply("Clouds", "Waves")
+    assert (found["sky"], found["sea"]) == ("Clouds", "Fish")
