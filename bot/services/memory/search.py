@@ -166,7 +166,7 @@ def _why(told: dict[str, Any]) -> str:
         _("has {words}", words=", ".join(told["matched"])) if told["matched"] else "",
         _("around it {words}", words=", ".join(told["around"])) if told["around"] else "",
         _("its speaker is meant") if told["named"] else "",
-        _("distance {distance}", distance=number_text(told["distance"])) if told["distance"] is not None else "",
+        _("distance {distance}", distance=number_text(told["distance"], ".2f")) if told["distance"] is not None else "",
     ]
     return "; ".join(filter(None, parts))
 
