@@ -3,6 +3,7 @@
 import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
@@ -54,6 +55,21 @@ def reads(work: Callable[Concatenate[S, Rows, P], T]) -> Callable[Concatenate[S,
         return await self.database.read(lambda rows: work(self, rows, *given, **named))
 
     return run
+
+
+class _RolledBack(Exception):
+    pass
+
+
+async def tried(database: Database, point: Point, work: Callable[[Tx], object]) -> None:
+    """Do the work and roll it back. Raises what it raises."""
+
+    def undone(tx: Tx) -> None:
+        work(tx)
+        raise _RolledBack
+
+    with suppress(_RolledBack):
+        await database.write(point, undone)
 
 
 def writes(

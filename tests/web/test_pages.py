@@ -467,7 +467,8 @@ async def test_an_agent_is_edited_as_a_table_and_what_is_wrong_in_it_stays_in_th
         await s.sign_in()
         toml = (await s.call("agent.show", agent="Carina"))["toml"]
         tried = toml.replace("[[agents]]", '[[agents]]\ndescription = "Keeps bees"')
-        page = html.unescape((await s.post("/agents/Carina", op="agent.import", dry_run="true", file=tried)).text)
+        given = {"op": "agent.import", "replace": "true", "dry_run": "true"}
+        page = html.unescape((await s.post("/agents/Carina", **given, file=tried)).text)
         assert 'agent Carina, description: nothing in the database, "Keeps bees" in the file' in page
         assert 'description = "Keeps bees"' in page
         assert (await s.call("agent.list"))[0]["description"] == ""

@@ -43,7 +43,7 @@ from bot.services.names import find_agent
 from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.registry import CHANGES, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
-from bot.services.transactions import reads, writes
+from bot.services.transactions import reads, tried, writes
 from memory import agents, requests
 from memory.agents import Agent, Status
 from memory.queue import inbox, turns
@@ -212,6 +212,7 @@ class Agents(UsesApprovals):
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes | Lines[Difference]:
         tables = read_tables(arguments.file, "agents")
         if arguments.dry_run:
+            await tried(self.database, _SAVE, lambda tx: self.store(tx, tables, replacing=arguments.replace))
             return would_change(await self.differences(tables))
         return await self.save(tables, replacing=arguments.replace)
 

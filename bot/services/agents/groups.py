@@ -38,7 +38,7 @@ from bot.services.people.places import Places
 from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from bot.services.tables import rows_text
-from bot.services.transactions import reads, writes
+from bot.services.transactions import reads, tried, writes
 from memory import agents, groups
 from memory.agents import Agent, Group, Member
 from memory.store.clock import from_text
@@ -231,6 +231,7 @@ class Groups(UsesApprovals):
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes | Lines[Difference]:
         tables = read_tables(arguments.file, "groups")
         if arguments.dry_run:
+            await tried(self.database, _SAVE, lambda tx: self.store(tx, tables, replacing=arguments.replace))
             return would_change(await self.differences(tables))
         return await self.save(tables, replacing=arguments.replace)
 

@@ -81,11 +81,16 @@ def test_what_is_changed_by_command_wins_over_the_file_and_is_shown_to_differ(he
     assert (shown["settings"]["system_prompt"], shown["groups"]) == ("You are Moon.", ["Night"])
     assert rows(here, "agent edit Star --unset temperature --unset description")
     assert file_of(here, "Star") == "as in carina.toml"
-    refused = here(f"agent import {tmp_path / 'carina.toml'}")
-    assert (refused.returncode, "There is already an agent Star" in refused.stderr) == (1, True)
+    for dry_run in ("", " --dry-run"):
+        refused = here(f"agent import {tmp_path / 'carina.toml'}{dry_run}")
+        assert (refused.returncode, "There is already an agent Star" in refused.stderr) == (1, True)
     again = here("group create Night --member Moon")
     assert "There is already a group Night. `carina group import FILE --replace` changes it" in again.stderr
+    (foreseen,) = rows(here, f"agent import {tmp_path / 'carina.toml'} --replace --dry-run")
+    assert (foreseen["name"], foreseen["key"]) == ("Moon", "system_prompt")
     assert file_of(here, "Moon") == "differs from carina.toml: system_prompt"
+    (tmp_path / "day.toml").write_text('[[groups]]\nname = "Day"\nmembers = ["Sun"]\n', "utf-8")
+    assert 'found "Sun", which is not an agent' in here(f"group import {tmp_path / 'day.toml'} --dry-run").stderr
     assert len(rows(here, f"agent import {tmp_path / 'carina.toml'} --replace")) == 2
     assert file_of(here, "Moon") == "as in carina.toml"
 
