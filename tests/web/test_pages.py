@@ -480,6 +480,33 @@ async def test_an_agent_is_edited_as_a_table_and_what_is_wrong_in_it_stays_in_th
         assert (await s.call("agent.list"))[0]["description"] == "Keeps the calendar"
 
 
+@pytest.mark.parametrize(
+    ("kind", "name", "one", "other"),
+    [
+        ("agent", "Carina", 'description = "Keeps bees"', 'description = "Bakes bread"'),
+        ("group", "Main", 'keywords = ["bees"]', 'keywords = ["bread"]'),
+    ],
+)
+async def test_settings_that_two_windows_edit(tmp_path: Path, kind: str, name: str, one: str, other: str) -> None:
+    """The window that saves last reads of the other's change first, and keeps its own text."""
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        toml, page = (await s.call(f"{kind}.show", **{kind: name}))["toml"], (await s.get(f"/{kind}s/{name}")).text
+
+        async def saved(more: str, page: str) -> str:
+            fields = {"op": f"{kind}.import", "replace": "true", "seen": page.split('name="seen" value="')[1][:12]}
+            text = toml.replace("keywords = []\n", "").replace(f"[[{kind}s]]", f"[[{kind}s]]\n{more}")
+            return html.unescape((await s.post(f"/{kind}s/{name}", **fields, file=text)).text)
+
+        assert "banner good" in await saved(one, page)
+        refused = await saved(other, page)
+        assert "Somebody else changed these settings" in refused
+        assert other in refused
+        assert one in (await s.call(f"{kind}.show", **{kind: name}))["toml"]
+        assert "banner good" in await saved(other, refused)
+        assert other in (await s.call(f"{kind}.show", **{kind: name}))["toml"]
+
+
 async def test_entries_are_forgotten_together_and_found_by_category(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         await s.sign_in()

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -22,6 +23,7 @@ from bot.services.results import Result
 from bot.services.system.jobs import JobRow
 from memory.queue import inbox
 from memory.requests import Status
+from memory.store.digests import text_mark
 from memory.store.ids import MessageId
 from scheduler.zones import zone_of
 from texts import _, error_text
@@ -106,21 +108,29 @@ async def agents(ctx: Context) -> Response:
 
 
 async def agent(ctx: Context) -> Response:
-    done = await _stored(ctx, "agent.import")
-    found = await ctx.call("agent.show", agent=ctx.request.path_params["name"])
+    found, done = await _stored(ctx, "agent")
     return ctx.page("agent.html", title=found.agent, agent=found, **done)
 
 
 async def group(ctx: Context) -> Response:
-    done, name = await _stored(ctx, "group.import"), ctx.request.path_params["name"]
-    found, settings = await ctx.call("group.status", group=name), await ctx.call("group.show", group=name)
+    settings, done = await _stored(ctx, "group")
+    found = await ctx.call("group.status", group=settings.group)
     return ctx.page("group.html", title=found.group, group=found, toml=settings.toml, **done)
 
 
-async def _stored(ctx: Context, operation: str) -> dict[str, Any]:
+async def _stored(ctx: Context, kind: str) -> tuple[Any, dict[str, Any]]:
     """Store settings that a form has, or say what they would change; what is not stored stays in it."""
-    done, form = await outcome(ctx, (operation,)), await ctx.form()
-    return {**done, "draft": form.get("file", "") if done.get("told_kind") == "bad" or "dry_run" in form else ""}
+    show = partial(ctx.call, f"{kind}.show", **{kind: ctx.request.path_params["name"]})
+    found, form = await show(), await ctx.form()
+    if "dry_run" not in form and form.get("seen", (now := text_mark(found.toml))) != now:
+        words = _(
+            "Somebody else changed these settings while you were editing, so your changes are not saved. "
+            "Preview shows the differences; Save overwrites the other changes."
+        )
+        return found, {"told": words, "told_kind": "bad", "draft": form.get("file", "")}
+    if done := await outcome(ctx, (f"{kind}.import",)):
+        found = await show()
+    return found, {**done, "draft": form.get("file", "") if done.get("told_kind") == "bad" or "dry_run" in form else ""}
 
 
 async def people(ctx: Context) -> Response:
