@@ -1,6 +1,7 @@
 """Rules about tools: what is refused, what a turn may not end without, and how a model is brought to it."""
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, get_args
@@ -9,11 +10,12 @@ import pytest
 from pydantic import ValidationError
 
 from bot.agents.rules import RuleName, Rules, ToolRule
-from bot.models.base import Call
+from bot.models.base import Answer, Call, Request, UserMessage
 from memory.people.audience import Trust
 from memory.queue.steps import Answered, CallDone, CallFailed, CallWaits, Joined, Step, StepBody
 from memory.store.ids import RequestId
-from tests.bot.parts import call
+from tests.bot.parts import ANN, HALL, ScriptedModel, call, channel, direct, results, said, says
+from tests.bot.stage import Service, Setting, running
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 AGENT = '[[agents]]\nname = "Carina"\n'
@@ -179,3 +181,113 @@ def test_the_documentation_names_every_rule_and_no_other() -> None:
     text = (Path(__file__).parents[3] / "docs" / "rules.md").read_text("utf-8")
     table = text.partition("| rule | needs | meaning |")[2].partition("\n\n")[0]
     assert re.findall(r"(?m)^\| `(\w+)` \|", table) == list(get_args(RuleName))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"rule": "max_calls", "tool": "bell"},
+        {"rule": "max_calls", "tool": "bell", "count": 1, "seconds": 3},
+        {"rule": "requires_preceding", "tool": "bell"},
+        {"rule": "requires_preceding", "tool": "*", "tools": ["a"]},
+        {"rule": "exclusive_groups", "tool": "bell", "groups": [["a"]]},
+        {"rule": "exit_loop"},
+        {"rule": "dance", "tool": "bell"},
+    ],
+)
+def test_a_rule_that_cannot_be_kept_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        ToolRule.model_validate(wrong)
+
+
+# ----------------------------------------------------------------------------------------------------- in a real turn
+
+
+def ruled(*rules: str) -> str:
+    return AGENT + "".join(f"[[agents.rules]]\n{each}\n" for each in rules)
+
+
+def forced(requests: Iterable[Request]) -> list[str]:
+    return [request.force_tool for request in requests]
+
+
+async def failures(service: Service) -> list[str]:
+    return [text for text, ok in results(service.model.requests[-1]) if not ok]
+
+
+async def test_the_model_is_told_the_rules_and_shown_only_what_is_allowed(tmp_path: Path) -> None:
+    toml = ruled('rule = "allowed_operations"\ntool = "recall"\noperations = ["read"]')
+    async with running(tmp_path, Setting(toml=toml)) as service:
+        await service.heard(said("hello", 1))
+        (request,) = service.model.requests
+        assert "## Rules of your tools\n- Of `recall` you may use only: read." in request.system
+        schema = next(tool.parameters for tool in request.tools if tool.name == "recall")
+        assert schema["properties"]["operation"]["enum"] == ["read"]
+
+
+async def test_a_call_against_a_rule_is_not_made(tmp_path: Path) -> None:
+    toml = ruled('rule = "requires_preceding"\ntool = "recall"\ntools = ["search"]')
+    insert = call("recall", "one", operation="insert", content="the bus is 17")
+    again = call("recall", "two", operation="insert", content="the bus is 17")
+    model = ScriptedModel(says("", insert), says("", call("search", "s", query="bus"), again), says("Kept."))
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("remember the bus", 1))
+        assert service.platform.texts() == ["Kept."]
+        assert await failures(service) == [
+            "`recall` may be called only after `search` in the same turn; still to come: `search`."
+        ]
+        assert await service.column("SELECT content FROM archival_entries") == ["the bus is 17"]
+
+
+async def test_a_turn_does_not_end_before_what_it_needs(tmp_path: Path) -> None:
+    """Error, reminder, forced call; then the whole answer is asked for again."""
+    toml = ruled('rule = "required_before_exit"\ntool = "search"')
+    model = ScriptedModel(
+        says("One."), says("Two."), says("Three."), says("", call("search", "s", query="x")), says("At last.")
+    )
+    async with running(tmp_path, Setting(model, toml=toml)) as service:
+        await service.heard(said("hello", 1))
+        assert service.platform.texts() == ["At last."]
+        assert forced(model.requests) == ["", "", "", "search", ""]
+        told = [request.messages[-1].text for request in model.requests[1:4]]
+        assert "was not sent yet" in told[0]
+        assert "Reminder" in told[1]
+        assert "made to call it" in told[2]
+
+
+async def test_a_model_that_does_not_even_make_a_forced_call_is_not_asked_for_ever(tmp_path: Path) -> None:
+    toml = ruled('rule = "required_before_exit"\ntool = "search"')
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=says("No.")), toml=toml)) as service:
+        await service.heard(said("hello", 1))
+        assert service.platform.texts() == ["No."]
+        assert len(service.model.requests) == 4
+
+
+async def test_a_call_that_ends_the_turn_is_followed_by_no_other_question(tmp_path: Path) -> None:
+    toml = ruled('rule = "exit_loop"\ntool = "recall"')
+    keep = call("recall", operation="insert", content="the bus is 17")
+    async with running(tmp_path, Setting(ScriptedModel(says("Kept it.", keep)), toml=toml)) as service:
+        await service.heard(said("remember the bus", 1))
+        assert service.platform.texts() == ["Kept it."]
+        assert len(service.model.requests) == 1
+
+
+async def test_a_rest_between_calls_is_kept_over_turns_but_not_told_elsewhere(tmp_path: Path) -> None:
+    """A call in direct messages must not show by a refusal in a channel."""
+    toml = ruled('rule = "cooldown"\ntool = "search"\nseconds = 600')
+
+    def answer(request: Request) -> Answer:
+        if isinstance(request.messages[-1], UserMessage):
+            return says("", call("search", f"s{len(request.messages)}", query="x"))
+        return says("ok" if results(request)[-1][1] else "refused")
+
+    async with running(tmp_path, Setting(ScriptedModel(otherwise=answer), toml=toml)) as service:
+        await service.heard(said("a", 1, direct(ANN)))
+        await service.heard(said("b", 2, HALL))
+        await service.heard(said("c", 3, channel("attic")))
+        assert service.platform.texts(direct(ANN).id) == ["ok"]
+        assert service.platform.texts(HALL.id) == ["ok"]
+        assert service.platform.texts(channel("attic").id) == ["refused"]
+        service.clock.forward(601)
+        await service.heard(said("d", 4, channel("attic")))
+        assert service.platform.texts(channel("attic").id)[-1] == "ok"
