@@ -122,7 +122,7 @@ def unreadable_tables(path: Path, error: Exception) -> Exception:
     return _damaged(path, error) if result_code(error) == Code.ERROR else unreadable(path, error)
 
 
-def _damaged(path: Path, error: Exception) -> DatabaseCorrupt:
+def _damaged(path: Path, error: Exception | str) -> DatabaseCorrupt:
     return DatabaseCorrupt(
         "{path} cannot be read as a database ({error}): restore it from a backup", path=path, error=error
     )
@@ -209,34 +209,36 @@ def migrate(path: Path, kind: Kind, now: datetime) -> Path | None:
 def rehearse(path: Path, kind: Kind) -> float:
     """Run `migrate` on a temporary copy; returns the seconds it took. Raises StoreError."""
     copy, begun = path.with_name(f"{path.name}.before-trial"), time.monotonic()
+    _remove(copy)  # of a killed run: SQLite would read its log as that of the new copy
     try:
         _copy(path, copy)
         apply(copy, kind)
     except driver.DatabaseError as error:
         raise StoreError("{path} cannot be migrated: {error}", path=path, error=error) from error
     finally:
-        for left in (copy, Path(f"{copy}-wal"), Path(f"{copy}-shm")):
-            left.unlink(missing_ok=True)
+        _remove(copy)
     return time.monotonic() - begun
 
 
 def _copy(path: Path, copy: Path) -> None:
     """Copy the file and check the copy before it gets its name; on failure leave nothing behind."""
     making = path.with_name(f"{path.name}.before-part")
-    parts = (making, Path(f"{making}-wal"), Path(f"{making}-shm"))
-    for left in parts:  # of a killed run
-        left.unlink(missing_ok=True)
+    _remove(making)  # of a killed run
     making.touch(mode=0o600)
     try:
         with closing(connect(path, read_only=True)) as source, closing(connect(making)) as target:
             source.backup(target)
             target.execute("PRAGMA journal_mode=DELETE").fetchall()
         if why := damage(making):
-            raise DatabaseCorrupt("{path} is damaged: {why}", path=path, why=why)
+            raise _damaged(path, why)
         making.replace(copy)
     finally:
-        for left in parts:
-            left.unlink(missing_ok=True)
+        _remove(making)
+
+
+def _remove(path: Path) -> None:
+    for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
+        each.unlink(missing_ok=True)
 
 
 def _is_blank(path: Path) -> bool:

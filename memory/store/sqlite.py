@@ -133,4 +133,4 @@ def damage(path: Path) -> str:
     """The damage that SQLite finds in a file; empty if it is sound."""
     with closing(connect(path, read_only=True)) as raw:
         (found,) = raw.execute("PRAGMA integrity_check(1)").fetchone()
-    return "" if found == "ok" else str(found)
+    return "" if found == "ok" else str(found).splitlines()[-1]  # after a line that names the schema

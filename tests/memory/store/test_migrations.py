@@ -1,10 +1,12 @@
 """Migrations: what a fresh, an older, a newer and an edited file come to, and what stands after an interruption."""
 
+import json
 import shutil
 import stat
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -14,7 +16,7 @@ from memory.store import migrations
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.fulltext import match_query
-from memory.store.migrations import Kind, Migration, migrate, prepare, status
+from memory.store.migrations import Kind, Migration, migrate, prepare, rehearse, status
 from memory.store.sqlite import Code, Connection, connect, driver
 
 pytestmark = pytest.mark.usefixtures("made_databases")
@@ -94,6 +96,34 @@ def test_migrating_copies_first_and_then_brings_up_to_date(path: Path, monkeypat
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert copy.name == "carina.db.before-2-2026-11-22T093015250Z"
     prepare(path, Kind.GLOBAL)
+
+
+def test_a_trial_is_not_misled_by_the_log_of_one_that_was_killed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)
+    known(monkeypatch, FIRST, SECOND)
+    left = path.with_name("carina.db.before-trial")
+    shutil.copy(path, left)
+    with closing(connect(left)) as raw:
+        raw.execute("ALTER TABLE a ADD COLUMN m INTEGER")
+        log = left.with_name(f"{left.name}-wal").read_bytes()
+    left.with_name(f"{left.name}-wal").write_bytes(log)
+    assert rehearse(path, Kind.GLOBAL) >= 0
+    assert (version(path), beside(path)) == (1, ["carina.db"])
+
+
+def test_a_damaged_file_is_not_migrated_and_a_backup_is_named(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    known(monkeypatch, FIRST)
+    prepare(path, Kind.GLOBAL)
+    with closing(connect(path)) as raw:
+        raw.execute("INSERT INTO a SELECT value FROM json_each(?)", (json.dumps([0] * 5_000),))
+        raw.execute("PRAGMA journal_mode=DELETE").fetchall()
+    known(monkeypatch, FIRST, SECOND)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-4096] + b"?" * 4096)
+    with pytest.raises(DatabaseCorrupt, match=r"cannot be read as a database \(Tree .*\): restore it from a backup"):
+        migrate(path, Kind.GLOBAL, NOW)
+    assert beside(path) == ["carina.db"]
 
 
 @pytest.mark.parametrize(
