@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.block_results import (
     Blame,
@@ -258,6 +258,9 @@ class Blocks(MemoryService):
     async def revert_writer(
         self, caller: Caller, label: BlockName, writer: _Writer, since: _Since = "", only: _Only = None
     ) -> WentBack:
+        if since and only is not None:
+            raise CallError("--since and --only: use one of them")
+
         def act(tx: Tx, edit: Edit, known: Past | None) -> Done:
             block = find_named(tx, caller.scope, label).block.id
             past = known if known is not None and version_of(tx, block) == known.version else past_of_block(tx, block)

@@ -13,7 +13,7 @@ from bot.agents.permissions.policy import Action
 from bot.config.values import OFFLINE
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.names import Named, find_living, named_blocks, where
+from bot.services.names import Named, find_agent, find_living, named_blocks, where
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Row
 from bot.services.transactions import MemoryService, reads
@@ -230,7 +230,7 @@ class UndoneRow(Row):
 
 
 class Undone(Listing[UndoneRow]):
-    empty: str = Field(default=gettext_noop("Nothing was written that night that can be undone."), exclude=True)
+    empty: str = Field(default=gettext_noop("There is nothing to undo."), exclude=True)
 
     def lines(self, ink: Ink) -> list[str]:
         return [*super().lines(ink), *([_(_LASTING)] if self.rows else [])]
@@ -274,7 +274,8 @@ class ChangeReport(MemoryService):
 
         def chosen(rows: Rows) -> list[NightTurn]:
             found = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
-            return [each for each in found if agent in ("", each.agent_name) and turn in (None, each.id)]
+            name = find_agent(rows, agent).name if agent else ""
+            return [each for each in found if name in ("", each.agent_name) and turn in (None, each.id)]
 
         def replay(rows: Rows) -> dict[BlockId, Past]:
             """A long past takes its time: it is replayed by a reader."""

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 import pytest
 
 from bot.agents.permissions.policy import People
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.blocks import Blocks
 from memory import blocks
@@ -104,6 +104,8 @@ async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(tmp_pat
     async with interrupted(tmp_path, a_text, lambda _tx: None) as memory:
         with pytest.raises(UserError, match=r"^Star has changed nothing here since version 1"):
             await memory("revert", "notes", writer="Star", since="2")
+        with pytest.raises(CallError, match="--since and --only: use one of them"):
+            await memory("revert", "notes", writer="Star", since="2", only=1)
         await memory("revert", "notes", writer="Star")
         with pytest.raises(UserError, match=r"^Nothing of what Star changed is left"):
             await memory("revert", "notes", writer="Star")

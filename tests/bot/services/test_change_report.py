@@ -192,10 +192,12 @@ async def test_a_night_is_undone_as_one(at: Dark) -> None:
     )
     assert "lost track twice." in await at.block("notes")
     assert sorted(await at.entries()) == ["Ann has a dog.\nIt is called Ben.", "Ann loses track in the evening."]
-    for nothing in ({"agent": "Ann"}, {"turn": 1}):
-        assert await at.nights.undo(replace(BY_OLGA, via=Via.TERMINAL), "2026-11-22", **nothing) == []
+    terminal = replace(BY_OLGA, via=Via.TERMINAL)
+    assert await at.nights.undo(terminal, "2026-11-22", turn=1) == []
+    with pytest.raises(UserError, match="There is no agent 'Ann'"):
+        await at.nights.undo(terminal, "2026-11-22", agent="Ann")
     (turn,) = await at.nights.report(BY_OLGA, "2026-11-22")
-    done = await at.nights.undo(replace(BY_OLGA, via=Via.TERMINAL), "2026-11-22", agent="Bee", turn=turn["turn"])
+    done = await at.nights.undo(terminal, "2026-11-22", agent="bee", turn=turn["turn"])
     assert [item["state"] for item in done] == ["undone"] * 5
     after = await at.block("notes"), await at.block("state"), await at.entries()
     assert (after[:2], sorted(after[2])) == (before[:2], sorted(before[2]))
