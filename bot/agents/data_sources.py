@@ -67,7 +67,7 @@ class News:
 
 
 def news(found: Sequence[Item], known: Mapping[str, str], source: DataSource) -> News:
-    """Compare a source's items with the known ones. Removed files of a folder are news; items gone from a feed not."""
+    """Compare the items with known ones. Files removed from a folder are news, items gone from a feed are not."""
     fresh = tuple(each for each in found if known.get(each.key) != each.mark)
     if source.type != "folder":
         return News(fresh, ())

@@ -174,7 +174,7 @@ class ModelCall:
 
     async def _listen(self, model: Model, request: Request) -> Answer:
         answer: Answer | None = None
-        async for event in model.complete(request):  # to its end, or other tasks close it later
+        async for event in model.complete(request):  # to its end: one left early is closed by other tasks
             match event:
                 case TextDelta(piece):
                     self._written += piece

@@ -1,4 +1,4 @@
-"""Every server that speaks Chat Completions, which differ in all that the protocol leaves open."""
+"""Servers that speak Chat Completions; they differ in everything that the protocol leaves open."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -95,7 +95,7 @@ class ChatCompletions:
         before: Message | None = None
         for message in normalize.mended(request.messages):
             if self.provider == "mistral" and isinstance(before, ToolMessage) and isinstance(message, UserMessage):
-                every.append(_said("assistant", "OK."))  # it takes nobody's words directly behind a result
+                every.append(_said("assistant", "OK."))  # it accepts no user message right after a result
             every.append(self._message(message))
             before = message
         return Ready(b"[" + b",".join(every) + b"]")
@@ -117,7 +117,7 @@ class ChatCompletions:
         return Ready(as_json({"role": "user", "content": content}))
 
     def _id(self, given: str) -> str:
-        """Of a call that another model made, too: Mistral refuses ids that are not like its own."""
+        """A call's id in the provider's form, even if another model made the call: Mistral refuses other forms."""
         return normalize.short_call_id(given) if self.provider == "mistral" else normalize.call_id(given)
 
     def _shape(self, schema: Mapping[str, Any]) -> Mapping[str, Any]:

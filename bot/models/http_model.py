@@ -352,7 +352,7 @@ class Assembly:
         return Answer(clean(self._text), calls, usage, self._access.name, self.finish, reasoning=clean(self.reasoning))
 
     def _usage(self) -> Usage:
-        """OpenAI counts what was cached within the input, Anthropic beside it; Google thoughts in the total alone."""
+        """OpenAI counts cached tokens as input, Anthropic beside it; Google counts thoughts only in the total."""
         details = self.counts.get("prompt_tokens_details")
         of: dict[str, Any] = {**(details if isinstance(details, dict) else {}), **self.counts}
         read = _count(of, "cached_tokens", "cache_read_input_tokens", "prompt_cache_hit_tokens")

@@ -68,7 +68,7 @@ def call_id(given: str) -> str:
 
 
 def short_call_id(given: str) -> str:
-    """The same where the only ids that are taken are nine letters and digits."""
+    """The same for a provider that accepts only ids of nine letters and digits."""
     return given if re.fullmatch(r"[A-Za-z0-9]{9}", given) else _hash(given)[:9]
 
 
@@ -103,9 +103,9 @@ _SCHEMA_KEYS = frozenset((
 
 
 def plain_schema(schema: Any, named: Mapping[str, Any] | None = None, within: tuple[str, ...] = ()) -> dict[str, Any]:
-    """A JSON Schema of what Google takes of them; it refuses a request for any other word, or a list of types.
+    """The part of a JSON Schema that Google accepts; it refuses requests with other keywords or lists of types.
 
-    What is left out of it is still checked when the call comes.
+    Calls are still checked against the rest.
     """
     if not isinstance(schema, dict):
         return {}
@@ -136,7 +136,7 @@ def shown(text: str) -> str:
 
 
 def held_image(url: str) -> tuple[str, str] | None:
-    """The type and the base64 of an image that a URL holds itself."""
+    """The type and base64 text of the image in a `data:` URL; None for any other URL."""
     found = re.match(r"data:([\w/+.-]+);base64,", url)
     return None if found is None else (found[1], url[found.end() :])
 

@@ -155,7 +155,7 @@ class ConstellationRuntime:
     def answer(self, place: PlaceId, group: GroupId) -> None:
         if (place, group) in self.conversations:
             self.conversations[place, group].arrived()
-        elif not (self._workers.stopping or self._halted or self._gate.deaf(place_source(place))):
+        elif not (self._workers.stopping or self._halted or self._gate.paused(place_source(place))):
             run = functools.partial(self._run_conversation, place, group)
             self._spawn(f"conversation {self.id} {place} {group}", run)
 
@@ -292,7 +292,7 @@ class ConstellationRuntime:
     def _take(self, tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
         """Accept an arrival; for a person who opted out, only record how far the place was read."""
         if arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
-            if self._gate.deaf(arrival.source):
+            if self._gate.paused(arrival.source):
                 return None  # without moving the cursor: a resumed source reads from there
             if arrival.kind == Kind.PASSED or self._gate.withheld(arrival.person, arrival.at):
                 inbox.note_place(tx, arrival, now)

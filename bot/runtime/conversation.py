@@ -315,7 +315,7 @@ class ConversationWorker:
         return Begun(turn) if goes_on else None
 
     def _attempt(self, tx: Tx, head: InRow, turn: TurnId, error: str) -> bool:
-        """Count another attempt at a turn; `error` is the last one's, None if it left none.
+        """Count another attempt at a turn; `error` is the last one's, empty if that does not count.
 
         False if its rows were separated instead, as after any two failures or half of the starts.
         """

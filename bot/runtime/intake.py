@@ -52,14 +52,14 @@ class Gate:
     """The guards of the intake.
 
     `heard_by` adds to a place all that its hearers know; `withheld`: nothing that a person says, or said at that time,
-    is stored or answered (edits and deletions are still applied); `deaf`: a source is paused, so nothing of it is
-    stored or answered.
+    is stored or answered (edits and deletions are still applied); `paused`: nothing of that source is stored or
+    answered.
     """
 
     halt: HaltState
     heard_by: Callable[[Place], Place]
     withheld: Callable[[PersonId | None, datetime], bool]
-    deaf: Callable[[str], bool]
+    paused: Callable[[str], bool]
 
 
 Intake: TypeAlias = asyncio.Queue[tuple[Notification, ConstellationId | None]]

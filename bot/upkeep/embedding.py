@@ -294,7 +294,7 @@ class Embedders:
 
 
 def _made(choice: Choice) -> tuple[Embedder | None, str]:
-    """The embedder for any text in a folder's row, which may be imported."""
+    """The embedder for a choice, or why there is none; an imported folder may name anything."""
     try:
         return make_embedder(choice), missing_words(choice.model)
     except EmbedderMissing:

@@ -310,7 +310,7 @@ class ReminderJob:
         said = replace(row, place=place, source=source, content=text, audience=audience, detail=detail)
         outbox.add(tx, said, now)
 
-    def where(self, rows: Rows, person: PersonId, place: PlaceId, heard_by: Audience) -> tuple[PlaceId, Audience, bool]:
+    def where(self, rows: Rows, person: PersonId, place: PlaceId, audience: Audience) -> tuple[PlaceId, Audience, bool]:
         """Where to deliver what was set in a place: the place, its audience, and whether to name the person."""
         if place == PLACE.id or place_source(place) == PATROL:
             return self.notices.place, OWNER, False
@@ -318,9 +318,9 @@ class ReminderJob:
         alone = quiet_hours.of(rows, self.selves(person)).reminders == "privately"
         if known is not None and known.kind != "direct" and not alone:
             hearers = Scope(known.audience, frozenset(known.within))
-            if hearers.may_use(heard_by):
+            if hearers.may_use(audience):
                 return known.id, known.audience, True
-        return own_place(person), OWNER if heard_by == OWNER else person_audience(person), False
+        return own_place(person), OWNER if audience == OWNER else person_audience(person), False
 
 
 def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:

@@ -60,7 +60,7 @@ class Numbered(Protocol):
 def the_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str, several: str) -> N:
     """The item with this number or text, or with part of it; else raises Refused with `none` or `several`.
 
-    Both say what there is.
+    The message also lists what there is.
     """
     wanted = which.strip().lstrip("#").casefold()
     ends = wanted if wanted.isdecimal() and len(wanted) >= SHORTEST else " "
@@ -77,7 +77,7 @@ def the_one(found: Sequence[N], which: str, words: Callable[[N], str], none: str
 
 
 def there_are(known: Sequence[str], between: str = ", ") -> str:
-    """What there is, to be said behind what there is not; nothing where there is nothing."""
+    """A sentence that lists what there is, to follow an error about what there is not; empty if there is nothing."""
     return _(" There are: {known}.", known=between.join(known)) if known else ""
 
 

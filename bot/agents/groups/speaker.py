@@ -150,7 +150,7 @@ def _used(state: Mapping[str, Any], agents: Sequence[AgentId], now: datetime) ->
 async def likeness(
     database: Database, head: InRow, meaning: Callable[[str], Awaitable[Nearness | None]]
 ) -> Mapping[str, float]:
-    """The cosines of the waiting messages to members' profiles, by profile; None without meanings.
+    """The cosines of the waiting messages to members' profiles, by profile; empty without an embedder.
 
     Only for groups that choose by capability. Profiles do not change, so their vectors stay cached.
     """
