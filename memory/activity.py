@@ -58,7 +58,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event to be written; `words` follow the agent's name, and are of the catalog: "assigned a task to Flux"."""
+    """An event to be written; `words` follow the agent's name and come from the catalog: "assigned a task to Flux"."""
 
     kind: Kind
     words: str
@@ -112,9 +112,9 @@ def note(tx: Tx, event: NewEvent, now: datetime) -> None:
 def take_back(
     tx: Tx, detail: tuple[str, str], since: datetime, now: datetime, but: Callable[[AgentId, Audience], str]
 ) -> None:
-    """Say of the agents' events since then with this in their details that what they tell of was taken back.
+    """Record that what agents did since then was undone: the events with this in their details.
 
-    It is said where they stand, and once more as news of now; `but` says what stayed for an agent and an audience.
+    Each of them says so from now on, and so does a new event; `but` says what stayed for an agent and an audience.
     """
     sql = """SELECT * FROM activity_events WHERE at >= ? AND agent_id IS NOT NULL
              AND json_extract(details, '$.' || ?) = ? ORDER BY id"""
@@ -178,7 +178,7 @@ class Wanted:
 
 
 def recent(rows: Rows, scope: Scope, limit: int, *wanted: Wanted) -> list[Event]:
-    """The newest events that the scope may know, newest first: so many of each that is wanted, `MOST` at most."""
+    """The newest events that the scope may know, newest first: up to `limit` for each of `wanted`, at most `MOST`."""
     chosen = [_newest(each, scope, max(0, min(limit, MOST))) for each in wanted]
     newest = " UNION ALL ".join(f"SELECT * FROM ({sql})" for sql, _ in chosen)
     parameters = tuple(value for _, values in chosen for value in values)

@@ -1,6 +1,6 @@
-"""Memory blocks: labelled texts of an agent or of the whole constellation, which stand in every prompt.
+"""Memory blocks: labeled texts of an agent or of the whole constellation, for its prompts.
 
-A prompt needs only the rows of the `blocks` table, whose `content` is the rendered text; edits go through the block's
+A prompt needs only the rows of `memory_blocks`, whose `content` is the rendered text; edits go through the block's
 document (`memory.blocks.store`). Every function takes the unit of work or the reader that it runs in, so that a caller
 can combine several stores in one commit. A block is shown only to a scope that may know it. A turn may write to a block
 only if everyone who reads the block may know what the turn knows.

@@ -368,9 +368,9 @@ def _finish(taken: Import, path: Path) -> None:
 
 
 def _distrust(tx: Tx) -> int:
-    """Take the trust from what a file says, whoever it says that said it; from how many rows.
+    """Lower the trust of every row to that of a web page, whoever it is by; returns how many rows changed.
 
-    With OR ROLLBACK, SQLite keeps no copy of what the statement changes: it would be in memory.
+    With OR ROLLBACK, SQLite keeps no copy, in memory, of the rows that the statement changes.
     """
     held = [each.name for each in tables(tx).values() if "trust" in each.columns and "trust" not in each.key]
     sql = "UPDATE OR ROLLBACK {} SET trust = ? WHERE trust > ?"

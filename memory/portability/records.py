@@ -238,7 +238,7 @@ def _old_blocks(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[OldB
 
 
 def _old_block(key: str, found: Mapping[str, Any]) -> OldBlock:
-    """Pinned becomes core, rights stay, a missing description is made from the label (the seeds say so)."""
+    """A block in our form: a pinned one becomes core; a missing description is made from the label."""
     said = str(found.get("label") or "").lower()
     label = "".join(each if each.isascii() and (each.isalnum() or each in "_-") else "_" for each in said)
     label = label[:64] if label.strip("_-") else "memory"
@@ -272,7 +272,7 @@ def _old_block(key: str, found: Mapping[str, Any]) -> OldBlock:
 
 
 def version_1(path: Path) -> Iterator[Record]:
-    """A CAR file (v3) of version 1 of the reference system, as the seeds describe it. Raises CarError where it is none.
+    """A CAR file (v3) of version 1 of the reference system. Raises CarError for any other file.
 
     Agents are maps with a name and a prompt, memories have a label and a value, messages a role and a text; whatever a
     map links to belongs to it.
@@ -311,7 +311,7 @@ def version_1(path: Path) -> Iterator[Record]:
 
 
 def _key(said: str, cid: bytes) -> str:
-    """How a person and a second import know a record."""
+    """A record's key: a person recognizes it, and a second import finds it again."""
     return f"{' '.join(said.split())} #{shown(cid)[-12:]}"
 
 

@@ -391,7 +391,7 @@ def get(rows: Rows, identifier: InboxId) -> InRow | None:
 
 
 def of_messages(rows: Rows, said: Iterable[MessageId]) -> dict[MessageId, InboxId]:
-    """With which row each message arrived, or which an answer answers, for the owner's pages; numbers alone."""
+    """The row with which each message arrived or, for an answer, the first row of its turn; numbers only."""
     sql = """SELECT m.id AS message, coalesce((SELECT min(id) FROM inbox WHERE message_id = m.id),
                  (SELECT min(id) FROM inbox WHERE turn_id = m.batch_id)) AS row
              FROM messages m WHERE m.id IN (SELECT value FROM json_each(?)) AND row IS NOT NULL"""

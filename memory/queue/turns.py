@@ -100,7 +100,7 @@ def require_current(rows: Rows, turn: Turn) -> None:
     Every write for a turn checks this in its own transaction, so that it cannot undo an erasure that came between.
     """
     if rows.one(f"SELECT 1 FROM turns WHERE {_CURRENT}", {"turn": turn.id, "restarts": turn.restarts}) is None:
-        raise TurnMoved(f"turn {turn.id} was ended or begun again by other hands")
+        raise TurnMoved(f"turn {turn.id} has been ended or restarted since")
 
 
 _CURRENT = "id = :turn AND status = 'running' AND restarts = :restarts"
@@ -115,7 +115,7 @@ def add_step(tx: Tx, turn: Turn, body: StepBody, now: datetime) -> int:
     which: dict[str, Value] = {"turn": turn.id, "restarts": turn.restarts, "kind": kind, "body": text}
     seq = tx.value(sql, {**which, "audience": turn.scope.audience, "at": now}, int)
     if seq is None:
-        raise TurnMoved(f"turn {turn.id} was ended or begun again by other hands")
+        raise TurnMoved(f"turn {turn.id} has been ended or restarted since")
     return seq
 
 

@@ -123,11 +123,11 @@ class _Thread(aiosqlite.Connection):
 
 
 def _without_stop(function: Callable[..., T], *arguments: Any) -> T:
-    """Run it. StopIteration can stand in no future: whoever waits would wait forever, and all units behind it too."""
+    """Run it, but turn StopIteration, which no future can hold, into RuntimeError: else its caller waits forever."""
     try:
         return function(*arguments)
     except StopIteration as error:
-        raise RuntimeError("there was nothing to take the next of") from error
+        raise RuntimeError("a unit of work or a read raised StopIteration") from error
 
 
 def _open_thread(path: Path, *, read_only: bool) -> _Thread:
