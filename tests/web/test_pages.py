@@ -331,7 +331,9 @@ async def test_what_an_agent_would_be_shown_is_previewed_where_the_owner_may_loo
         assert why["persona"] == "always shown"
         assert why["The dentist closes at five"] == "found: has dentist"
         assert why["I am afraid of drills"] == "fact of greatest weight"
-        assert "found: has dentist" in (await s.get("/context", params={"place": place})).text
+        for language, told in (("en", "found: has dentist"), ("de", "enthält dentist")):
+            spoken = {"Accept-Language": language}
+            assert told in (await s.get("/context", params={"place": place}, headers=spoken)).text
         nobody = await s.get("/context", params={"place": place, "person": "discord:7"})
         assert "Nobody has said anything there" in nobody.text
         tried = await s.post("/context", place=place, agent="Carina", block="persona", text="A pelican speaks. " * 99)

@@ -11,9 +11,10 @@ from bot.agents.context.known_facts import fact_line
 from bot.agents.context.prompt import PromptInputs, TurnRows
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions.policy import Action
-from bot.agents.tools.search_results import why_found
+from bot.agents.tools.search_results import why_data
 from bot.errors import UserError
 from bot.services.caller import Caller
+from bot.services.memory.search import why_words
 from bot.services.names import find_living, find_named
 from bot.services.registry import AT_TERMINAL, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row
@@ -50,6 +51,8 @@ class Previewed(Arguments):
     text: Annotated[str, Field(max_length=100_000), Param("Text to try in the block; it is not saved")] = ""
 
 
+_ALWAYS = gettext_noop("always shown")
+_SHOWN_BECAUSE = {BlockType.LOG: gettext_noop("log of this place"), BlockType.WORKING: gettext_noop("pinned")}
 _PARTS = {
     "instructions": (gettext_noop("Instructions"), True),
     "blocks": (gettext_noop("Memory blocks"), True),
@@ -150,15 +153,14 @@ class ContextPreview:
 
 
 def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
-    """Of blocks by their type, of entries by what brought them, of facts by their weight where there was room."""
+    """Why each block, recalled entry and fact is in the prompt."""
     for block in (*material.stable, *material.changing, *material.logs):
-        always = _("log of this place") if block.type is BlockType.LOG else _("always shown")
-        yield Reason(memory=block.label, why=always if block.type is not BlockType.WORKING else _("pinned"))
+        yield Reason(memory=block.label, why=_(_SHOWN_BECAUSE.get(block.type, _ALWAYS)))
     for each in material.recalled:
         name = shown_name(each.entry.label, "") or one_line(each.entry.content, _NAMED)
         newest = _("one of the newest: nothing fits what was said")
         by = _("the graph leads to it from what was said") if each.linked else newest
-        yield Reason(memory=name, why=_("found: {why}", why=why_found(each.hit)) if each.hit else by)
+        yield Reason(memory=name, why=_("found: {why}", why=why_words(why_data(each.hit))) if each.hit else by)
     for fact in (*material.known.own, *material.known.shared):
         if fact_line(fact) in written:
             yield Reason(memory=one_line(fact.text, _NAMED), why=_("fact of greatest weight"))

@@ -146,7 +146,7 @@ class HitRow(Row):
     def line(self, ink: Ink) -> str:
         name = f" {ink.text(one_line(self.name))}" if self.name else ""
         by = f" {_('by {by}', by=ink.text(one_line(self.by)))}" if self.by else ""
-        why = f"; {ink.text(found)}" if (found := _why(self.matched)) else ""
+        why = f"; {ink.text(found)}" if (found := why_words(self.matched)) else ""
         text = ink.text(" ".join(self.text[:_SHOWN].split()))
         told = ((_("just before"), self.before), (_("just after"), self.after))
         beside = [f"-# {word}: {ink.text(one_line(_said(said), _BESIDE))}" for word, said in told if said]
@@ -159,8 +159,8 @@ class HitRow(Row):
         return {name: shown[name] for name in names}
 
 
-def _why(told: dict[str, Any]) -> str:
-    """What `why_found` says, for people."""
+def why_words(told: Mapping[str, Any]) -> str:
+    """Why a hit was found, from its `why_data`, in the reader's language; `why_found` is for models."""
     parts = [
         _("perhaps") if told["perhaps"] else "",
         _("has {words}", words=", ".join(told["matched"])) if told["matched"] else "",
