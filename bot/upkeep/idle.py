@@ -101,7 +101,7 @@ class IdleMonitor:
             await self.database.write(_IDLE, lambda tx: _deactivate(tx, now))
             self.asked()
         for session in over:
-            await self.database.write(_SESSION, functools.partial(sessions.put_in_short, identifier=session))
+            await self.database.write(_SESSION, functools.partial(sessions.summarize, identifier=session))
         if old and oldest is not None:
             moment: datetime = oldest
             await self.database.write(_FORGET, lambda tx: activity.forget_before(tx, moment))

@@ -1,6 +1,6 @@
 """Sessions: conversations without a gap of 30 minutes, of one agent in one place, as heard by one audience.
 
-A session begins with a turn and is over after half an hour without one; then it is summarized (`put_in_short`). Its
+A session begins with a turn and is over after half an hour without one; then `summarize` is called on it. Its
 rows belong to the store of facts (`memory.knowledge.facts`), which exports and erases them. When one of its messages
 changes, triggers delete the summary, and it is made again without the old text.
 """
@@ -70,7 +70,7 @@ def over(rows: Rows, now: datetime) -> list[SessionId]:
     return [SessionId(row["id"]) for row in rows.all(sql, (now - GAP,))]
 
 
-def put_in_short(tx: Tx, identifier: SessionId) -> None:
+def summarize(tx: Tx, identifier: SessionId) -> None:
     """Summarize a session from what is left of its messages; delete it if nothing is.
 
     The newest `KEPT` per agent and audience stay.
@@ -90,7 +90,7 @@ def put_in_short(tx: Tx, identifier: SessionId) -> None:
         """UPDATE sessions SET ended = 1, what = ?, decisions = ?, files = ?, commits = ?, unfinished = ?,
            input_tokens = ?, output_tokens = ?, trust = ? WHERE id = ?""",
         (
-            actions.in_short(next((each for each in asked if each.strip()), ""), answers),
+            actions.summary(next((each for each in asked if each.strip()), ""), answers),
             *(_list(found) for found in (actions.decisions(text), actions.files(text), actions.commits(text))),
             _list(actions.unfinished(text)),
             0 if used is None else used[0],

@@ -21,7 +21,7 @@ MOST_OPEN = 20
 """Open codes at the same time; while there are that many, a stranger gets no answer."""
 MOST_TOLD = 3
 """Codes that one person can get within `MEMORY`."""
-MOST_KNOCKS = 200
+MOST_STRANGERS = 200
 """Strangers that are remembered at the same time."""
 MEMORY = timedelta(hours=24)
 """How long it is remembered that a person got codes."""
@@ -72,25 +72,25 @@ def drop_rule(tx: Tx, subject: str) -> bool:
     return tx.run("DELETE FROM people_rules WHERE subject = ?", (subject,)) == 1
 
 
-def knock(tx: Tx, person: PersonId, name: str, code: str, now: datetime) -> PairingRequest | None:
+def request_pairing(tx: Tx, person: PersonId, name: str, code: str, now: datetime) -> PairingRequest | None:
     """Give a stranger this code; None if they have an open one or had too many, if too many codes are open, or if
     somebody has this very code."""
     tx.run("DELETE FROM pairing_codes WHERE first_at <= ?", (now - MEMORY,))
     row = tx.one("SELECT * FROM pairing_codes WHERE person_id = ?", (person,))
     if row is not None and (row["expires_at"] > to_text(now) or row["told"] >= MOST_TOLD):
         return None
-    if len(waiting(tx, now)) >= MOST_OPEN or (row is None and _count(tx) >= MOST_KNOCKS):
+    if len(waiting(tx, now)) >= MOST_OPEN or (row is None and _count(tx) >= MOST_STRANGERS):
         return None
     made = PairingRequest(person, name, code, now + CODE_LIFE)
     told, first = (row["told"] + 1, row["first_at"]) if row is not None else (1, to_text(now))
     tx.run("DELETE FROM pairing_codes WHERE person_id = ?", (person,))
-    values = {**_knock.values(made), "audience": OWNER, "told": told, "first_at": first}
+    values = {**_request.values(made), "audience": OWNER, "told": told, "first_at": first}
     return made if tx.insert("pairing_codes", values, ignore=True) else None
 
 
 def redeem(tx: Tx, code: str, by: PersonId, now: datetime) -> PairingRequest | None:
     """Use a code, once: its person is let in from now on. None if no such code is open."""
-    found = _knock.first(tx, "SELECT * FROM pairing_codes WHERE code = ? AND expires_at > ?", (code, now))
+    found = _request.first(tx, "SELECT * FROM pairing_codes WHERE code = ? AND expires_at > ?", (code, now))
     if found is not None:
         set_rule(tx, found.person, Rule.ALLOW, by, now, "code")
     return found
@@ -98,7 +98,7 @@ def redeem(tx: Tx, code: str, by: PersonId, now: datetime) -> PairingRequest | N
 
 def asking(rows: Rows, person: PersonId) -> PairingRequest | None:
     """A stranger's undecided request, until it is forgotten; their code may have expired before."""
-    return _knock.first(rows, "SELECT * FROM pairing_codes WHERE person_id = ? AND code IS NOT NULL", (person,))
+    return _request.first(rows, "SELECT * FROM pairing_codes WHERE person_id = ? AND code IS NOT NULL", (person,))
 
 
 def ignore(tx: Tx, person: PersonId) -> None:
@@ -115,7 +115,7 @@ def withdraw(tx: Tx, person: PersonId, now: datetime) -> bool:
 def waiting(rows: Rows, now: datetime) -> list[PairingRequest]:
     """The strangers with an open code, oldest first. For those who may let them in."""
     sql = "SELECT * FROM pairing_codes WHERE code IS NOT NULL AND expires_at > ? ORDER BY expires_at, person_id"
-    return _knock.all(rows, sql, (now,))
+    return _request.all(rows, sql, (now,))
 
 
 def _count(rows: Rows) -> int:
@@ -123,4 +123,4 @@ def _count(rows: Rows) -> int:
 
 
 _ruled = RowMapper(Ruled, by="decided_by", at="decided_at")
-_knock = RowMapper(PairingRequest)
+_request = RowMapper(PairingRequest)

@@ -200,7 +200,7 @@ class Access:
         now, stranger = self._clock(), knocking.stranger
 
         def work(tx: Tx) -> PairingRequest | None:
-            found = access.knock(tx, stranger.id, stranger.name, new_code(), now)
+            found = access.request_pairing(tx, stranger.id, stranger.name, new_code(), now)
             if found is not None:
                 _say(tx, f"pair/{found.person}/{to_text(now)}", knocking.place, found.person, _asked_in(found), now)
                 self._show_owner(tx, knocking, now)

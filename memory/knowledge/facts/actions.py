@@ -77,7 +77,7 @@ _PATH = Pattern(r"(?<![\w/:.])(?:~|\.{1,2})?/?(?:[\w.@-]+/)+[\w@-][\w.@-]*\.\w{1
 _END = Pattern(r"(?<=[.!?。！？])\s|(?<=[。！？])")
 
 
-def in_short(asked: str, answers: Iterable[str]) -> str:
+def summary(asked: str, answers: Iterable[str]) -> str:
     """A summary: the one in the answers or, without one, the request and the last answer."""
     told = [text for text in answers if text.strip()]
     for pattern in (_SUMMARY, _HERE):

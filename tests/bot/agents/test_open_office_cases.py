@@ -107,8 +107,8 @@ CASES: dict[int, Callable[[], object]] = {
     14: lambda: facts.relation(SOLID, "prefers solid borders instead of dashed borders") is Relation.SAME,
     15: lambda: not known(learned("use solid")[0]),
     16: lambda: learned(CODEBASE)[1] == [Step.ADD],
-    17: lambda: actions.in_short("Draw the bar.", ["SUMMARY: Redesigned the bar"]) == "Redesigned the bar",
-    18: lambda: actions.in_short("", ["Working on it.\nSUMMARY: Redesigned the bar\nBye."]) == "Redesigned the bar",
+    17: lambda: actions.summary("Draw the bar.", ["SUMMARY: Redesigned the bar"]) == "Redesigned the bar",
+    18: lambda: actions.summary("", ["Working on it.\nSUMMARY: Redesigned the bar\nBye."]) == "Redesigned the bar",
     19: lambda: actions.commits("Committed `ad8ed51`\ncommit abc1234") == ["ad8ed51", "abc1234"],
     20: lambda: (
         len(actions.decisions("- changed borders to solid\n- used oak instead of pine\n- chose it for consistency"))

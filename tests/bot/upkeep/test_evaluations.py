@@ -29,7 +29,7 @@ async def over(g: Ground, *texts: str, place: Any = HALL) -> None:
     g.service.clock.forward(GAP.total_seconds() + 1)
     now = g.service.clock()
     for session in await g.service.read(lambda rows: sessions.over(rows, now)):
-        await g.service.write(partial(sessions.put_in_short, identifier=session))
+        await g.service.write(partial(sessions.summarize, identifier=session))
 
 
 async def judge(g: Ground) -> str:

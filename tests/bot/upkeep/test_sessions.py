@@ -24,7 +24,7 @@ async def ended(service: Service, scope: Scope | None = None) -> list[Session]:
     return await service.read(lambda rows: sessions.recent(rows, scope or Scope(HALL.audience), 99))
 
 
-async def test_a_session_that_is_over_is_put_in_short_with_all_that_was_done(tmp_path: Path) -> None:
+async def test_a_session_that_is_over_is_summarized_with_all_that_was_done(tmp_path: Path) -> None:
     model = ScriptedModel(says(WORKED), says("You are welcome."))
     async with running(tmp_path, Setting(model)) as service:
         await service.heard(said("Draw the fence.", 1))
@@ -50,7 +50,7 @@ async def test_a_session_has_one_place_and_one_audience(tmp_path: Path) -> None:
     assert [each.what.partition(" —")[0] for each in ann] == ["word 1"]
 
 
-async def test_what_is_edited_or_deleted_is_put_in_short_again_without_it(tmp_path: Path) -> None:
+async def test_what_is_edited_or_deleted_is_summarized_again_without_it(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(ScriptedModel(*[says(f"Answer {n}.") for n in range(9)]))) as service:
         await service.heard(said("the diamond ring", 1))
         await service.heard(said("and a boat", 2, speaker=BOB))

@@ -4,24 +4,22 @@ import time
 
 import pytest
 
-from memory.knowledge.facts.actions import commits, decisions, files, first_sentence, in_short, next_steps, unfinished
+from memory.knowledge.facts.actions import commits, decisions, files, first_sentence, next_steps, summary, unfinished
 
 
 def test_what_it_was_about_is_what_the_answer_says_itself() -> None:
     asked = "Can you fix the pagination? It looks odd."
+    assert summary(asked, ["Working.\nSUMMARY: Redesigned the pagination bar\nmore"]) == "Redesigned the pagination bar"
+    assert summary(asked, ["Here's what I did: styled the arrows as buttons"]) == "styled the arrows as buttons"
     assert (
-        in_short(asked, ["Working.\nSUMMARY: Redesigned the pagination bar\nmore"]) == "Redesigned the pagination bar"
+        summary(asked, ["Let me look.", "All done now. Tests pass."]) == "Can you fix the pagination? — All done now."
     )
-    assert in_short(asked, ["Here's what I did: styled the arrows as buttons"]) == "styled the arrows as buttons"
-    assert (
-        in_short(asked, ["Let me look.", "All done now. Tests pass."]) == "Can you fix the pagination? — All done now."
-    )
-    assert in_short("緑茶を買って。お願い", [""]) == "緑茶を買って。"
-    assert in_short("", []) == ""
+    assert summary("緑茶を買って。お願い", [""]) == "緑茶を買って。"
+    assert summary("", []) == ""
 
 
 def test_what_it_was_about_is_short() -> None:
-    assert len(in_short("word " * 100, ["word " * 100])) <= 200
+    assert len(summary("word " * 100, ["word " * 100])) <= 200
 
 
 def test_commits_are_named_as_such_and_have_a_digit() -> None:

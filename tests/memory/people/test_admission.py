@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from memory.people import access
-from memory.people.access import CODE_LIFE, MEMORY, MOST_KNOCKS, MOST_OPEN, MOST_TOLD, PairingRequest, Rule
+from memory.people.access import CODE_LIFE, MEMORY, MOST_OPEN, MOST_STRANGERS, MOST_TOLD, PairingRequest, Rule
 from memory.store.database import Tx
 from memory.store.ids import PersonId
 from tests.memory.parts import ANN, BOB, NOON, kept_of
@@ -20,11 +20,11 @@ def rules(tx: Tx) -> dict[str, Rule]:
 
 
 def test_a_code_lets_its_person_in_once(tx: Tx) -> None:
-    knock = access.knock(tx, ANN, "Ann", "CODE0001", NOON)
-    assert knock == PairingRequest(ANN, "Ann", "CODE0001", NOON + CODE_LIFE)
-    assert access.waiting(tx, NOON) == [knock]
+    request = access.request_pairing(tx, ANN, "Ann", "CODE0001", NOON)
+    assert request == PairingRequest(ANN, "Ann", "CODE0001", NOON + CODE_LIFE)
+    assert access.waiting(tx, NOON) == [request]
     assert access.redeem(tx, "CODE0002", BOB, NOON) is None
-    assert access.redeem(tx, "CODE0001", BOB, NOON) == knock
+    assert access.redeem(tx, "CODE0001", BOB, NOON) == request
     (ruled,) = access.ruled(tx)
     assert (ruled.subject, ruled.rule, ruled.via, ruled.by, ruled.at) == (ANN, Rule.ALLOW, "code", BOB, NOON)
     assert access.redeem(tx, "CODE0001", BOB, NOON) is None
@@ -34,16 +34,16 @@ def test_a_code_lets_its_person_in_once(tx: Tx) -> None:
 def test_a_person_has_one_code_at_a_time_and_few_in_a_day(tx: Tx) -> None:
     now = NOON
     for told in range(MOST_TOLD):
-        assert access.knock(tx, ANN, "Ann", f"CODE{told}", now) is not None
-        assert access.knock(tx, ANN, "Ann", "AGAIN", now + CODE_LIFE - MOMENT) is None
+        assert access.request_pairing(tx, ANN, "Ann", f"CODE{told}", now) is not None
+        assert access.request_pairing(tx, ANN, "Ann", "AGAIN", now + CODE_LIFE - MOMENT) is None
         now += CODE_LIFE
-    assert access.knock(tx, ANN, "Ann", "MORE", now) is None
-    assert access.knock(tx, ANN, "Ann", "MORE", NOON + MEMORY - MOMENT) is None
-    assert access.knock(tx, ANN, "Ann", "NEXTDAY", NOON + MEMORY) is not None
+    assert access.request_pairing(tx, ANN, "Ann", "MORE", now) is None
+    assert access.request_pairing(tx, ANN, "Ann", "MORE", NOON + MEMORY - MOMENT) is None
+    assert access.request_pairing(tx, ANN, "Ann", "NEXTDAY", NOON + MEMORY) is not None
 
 
 def test_a_code_ends_at_its_time(tx: Tx) -> None:
-    access.knock(tx, ANN, "Ann", "CODE", NOON)
+    access.request_pairing(tx, ANN, "Ann", "CODE", NOON)
     assert access.redeem(tx, "CODE", BOB, NOON + CODE_LIFE) is None
     assert access.waiting(tx, NOON + CODE_LIFE) == []
     assert access.redeem(tx, "CODE", BOB, NOON + CODE_LIFE - MOMENT) is not None
@@ -51,40 +51,40 @@ def test_a_code_ends_at_its_time(tx: Tx) -> None:
 
 def test_few_codes_are_open_and_few_strangers_remembered(tx: Tx) -> None:
     now, count = NOON, 0
-    while count < MOST_KNOCKS:
+    while count < MOST_STRANGERS:
         for _ in range(MOST_OPEN):
-            assert access.knock(tx, stranger(count), "S", f"CODE{count}", now) is not None
+            assert access.request_pairing(tx, stranger(count), "S", f"CODE{count}", now) is not None
             count += 1
-        assert access.knock(tx, ANN, "Ann", "ANN", now) is None
+        assert access.request_pairing(tx, ANN, "Ann", "ANN", now) is None
         assert len(access.waiting(tx, now)) == MOST_OPEN
         now += CODE_LIFE
-    assert access.knock(tx, ANN, "Ann", "ANN", now) is None
-    assert access.knock(tx, stranger(0), "S", "KNOWN", now) is not None  # who is remembered already
-    assert access.knock(tx, ANN, "Ann", "ANN", NOON + MEMORY) is not None
+    assert access.request_pairing(tx, ANN, "Ann", "ANN", now) is None
+    assert access.request_pairing(tx, stranger(0), "S", "KNOWN", now) is not None  # who is remembered already
+    assert access.request_pairing(tx, ANN, "Ann", "ANN", NOON + MEMORY) is not None
     row = tx.one("SELECT count(*) AS n FROM pairing_codes")
     assert row is not None
-    assert row["n"] == MOST_KNOCKS - MOST_OPEN + 1  # those of the first hour are forgotten
+    assert row["n"] == MOST_STRANGERS - MOST_OPEN + 1  # those of the first hour are forgotten
 
 
 def test_a_code_that_somebody_has_is_given_to_nobody_else(tx: Tx) -> None:
-    access.knock(tx, ANN, "Ann", "CODE", NOON)
-    assert access.knock(tx, BOB, "Bob", "CODE", NOON) is None
+    access.request_pairing(tx, ANN, "Ann", "CODE", NOON)
+    assert access.request_pairing(tx, BOB, "Bob", "CODE", NOON) is None
     found = access.redeem(tx, "CODE", BOB, NOON)
     assert found is not None
     assert found.person == ANN
 
 
 def test_a_withdrawn_code_is_worth_nothing_and_no_other_comes_before_its_time(tx: Tx) -> None:
-    access.knock(tx, ANN, "Ann", "CODE", NOON)
+    access.request_pairing(tx, ANN, "Ann", "CODE", NOON)
     assert access.withdraw(tx, ANN, NOON)
     assert not access.withdraw(tx, ANN, NOON)
     assert access.redeem(tx, "CODE", BOB, NOON) is None
-    assert access.knock(tx, ANN, "Ann", "OTHER", NOON + CODE_LIFE - MOMENT) is None
-    assert access.knock(tx, ANN, "Ann", "OTHER", NOON + CODE_LIFE) is not None
+    assert access.request_pairing(tx, ANN, "Ann", "OTHER", NOON + CODE_LIFE - MOMENT) is None
+    assert access.request_pairing(tx, ANN, "Ann", "OTHER", NOON + CODE_LIFE) is not None
 
 
 def test_the_last_word_holds_and_ends_an_open_code(tx: Tx) -> None:
-    access.knock(tx, ANN, "Ann", "CODE", NOON)
+    access.request_pairing(tx, ANN, "Ann", "CODE", NOON)
     access.set_rule(tx, ANN, Rule.DENY, BOB, NOON)
     assert access.redeem(tx, "CODE", BOB, NOON) is None
     assert rules(tx) == {ANN: Rule.DENY}
@@ -98,7 +98,7 @@ def test_the_last_word_holds_and_ends_an_open_code(tx: Tx) -> None:
 def test_erasing_ends_that_somebody_was_let_in_but_not_that_they_were_shut_out(tx: Tx) -> None:
     access.set_rule(tx, ANN, Rule.DENY, BOB, NOON)
     access.set_rule(tx, BOB, Rule.ALLOW, ANN, NOON)
-    access.knock(tx, stranger(1), "S", "CODE", NOON)
+    access.request_pairing(tx, stranger(1), "S", "CODE", NOON)
     assert kept_of("admission").count(tx, ANN) == 1
     assert kept_of("admission").erase(tx, ANN) == 1
     assert kept_of("admission").count(tx, ANN) == 0

@@ -269,7 +269,7 @@ def lived(tx: Tx) -> None:
     quiet_hours.put(tx, (ANN,), quiet_hours.Times("UTC"), NOON)
     by = working.By.in_turn(tx, running, None, NOON)
     working.save(tx, by, NewKept(SECRET, SECRET, category=SECRET, tags=(SECRET,)))
-    access.knock(tx, ANN, SECRET, "ABCDEFGH", NOON)
+    access.request_pairing(tx, ANN, SECRET, "ABCDEFGH", NOON)
     arranged(tx, running)
     tidied(tx, scope)
     assert direct.message is not None
