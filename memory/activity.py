@@ -291,7 +291,7 @@ _new = RowMapper(NewEvent, kind="event_type")
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class Neighbor:
     """Another agent of the constellation; `last_active`, and what its last session was about, as far as those who ask
     may know."""
 
@@ -355,7 +355,7 @@ def seen(rows: Rows, agent: AgentId, scope: Scope) -> dict[Audience, Seen]:
     return {Audience(row["audience"]): (from_text(row["last_active"]), bool(row["active"])) for row in found}
 
 
-def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbour]:
+def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbor]:
     """The other agents that are not archived, by name."""
     condition, parameters = scope.sql("p.audience")
     heard, known = scope.sql("s.audience")
@@ -364,7 +364,7 @@ def others(rows: Rows, agent: AgentId, scope: Scope) -> list[Neighbour]:
                  ORDER BY s.last_at DESC, s.id DESC LIMIT 1) AS did FROM agents a
               LEFT JOIN agent_presence p ON p.agent_id = a.id AND {condition}
               WHERE a.id <> ? AND a.status <> 'archived' GROUP BY a.id ORDER BY a.name"""
-    return _neighbour.all(rows, sql, (*known, *parameters, agent))
+    return _neighbor.all(rows, sql, (*known, *parameters, agent))
 
 
-_neighbour = RowMapper(Neighbour, last_active="at")
+_neighbor = RowMapper(Neighbor, last_active="at")

@@ -174,7 +174,7 @@ class ConstellationRuntime:
 
     async def delivered(self, place: PlaceId) -> None:
         """Wait until nothing is left to send to a place, or the rest has to wait."""
-        while found := await self.database.read(lambda rows: outbox.standing(rows, place)[0]):
+        while found := await self.database.read(lambda rows: outbox.for_delivery(rows, place)[0]):
             delivery, due = self._deliveries.get(place), found[0].next_attempt_at
             if (delivery is not None and delivery.waiting) or (due is not None and due > self.turn_deps.clock()):
                 return

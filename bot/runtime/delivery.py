@@ -192,7 +192,7 @@ class DeliveryWorker:
             await self._close(now, status, why)
 
     def _left(self, rows: Rows) -> _Waiting:
-        found, shown = outbox.standing(rows, self._place)
+        found, shown = outbox.for_delivery(rows, self._place)
         return _Waiting(found, shown, [] if found or not shown else outbox.orphan_previews(rows, self._place))
 
     def _left_and_claimed(self, tx: Tx) -> _Waiting:
@@ -407,7 +407,7 @@ def _around(rows: Rows, row: OutRow, shown: Sequence[OutRow] | None = None) -> _
     """The references of a row; `shown` are the previews in its place, if they were just read."""
     if not isinstance(row.detail, TextDetail):
         return _Around(None, "")
-    shown = outbox.standing(rows, row.place)[1] if shown is None else shown
+    shown = outbox.for_delivery(rows, row.place)[1] if shown is None else shown
     preview = next((each for each in shown if each.key == row.detail.preview and each.external_id), None)
     before = outbox.of_key(rows, row.detail.after) if row.detail.after else None
     return _Around(preview, before.external_id if before is not None else "")

@@ -80,7 +80,7 @@ def empty_log(raw: Connection) -> bool:
     return found is not None and found[0] == 0
 
 
-def optimise(raw: Connection) -> int:
+def optimize(raw: Connection) -> int:
     """Merge the segments of the full-text indexes; returns the number of indexes."""
     found = full_text_indexes(Rows(raw))
     for index in found:

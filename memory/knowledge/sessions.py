@@ -1,6 +1,6 @@
 """Sessions: conversations without a gap of 30 minutes, of one agent in one place, as heard by one audience.
 
-A session begins with a turn and is over after half an hour without one; then `summarize` is called on it. Its
+A session begins with a turn and is over after half an hour without one; then it gets a summary. Its
 rows belong to the store of facts (`memory.knowledge.facts`), which exports and erases them. When one of its messages
 changes, triggers delete the summary, and it is made again without the old text.
 """

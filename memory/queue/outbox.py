@@ -176,8 +176,8 @@ def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
     return identifier if tx.insert("outbox", values, ignore=True) else None
 
 
-def standing(rows: Rows, place: PlaceId) -> tuple[list[OutRow], list[OutRow]]:
-    """The unsent rows of a place, in order, and the visible previews; for its delivery."""
+def for_delivery(rows: Rows, place: PlaceId) -> tuple[list[OutRow], list[OutRow]]:
+    """The unsent rows of a place, in order, and the visible previews."""
     sql = """SELECT * FROM outbox WHERE place_id = :place AND status IN ('pending', 'sending')
         UNION ALL SELECT * FROM outbox WHERE place_id = :place AND kind = 'preview' AND status IN ('sending', 'sent')
           AND status = 'sent' ORDER BY id"""

@@ -415,13 +415,13 @@ def _beside(numbers: Sequence[int], at: int, reach: int) -> Sequence[int]:
 
 
 def _talk(find: Lookup, asked: Asked, numbers: Sequence[int]) -> Talk:
-    neighbours = WINDOW if asked.sentence else 0
-    stretches = neighbors.around(find.rows, numbers, find.scope, neighbours + WIDE)
+    reach = WINDOW if asked.sentence else 0
+    stretches = neighbors.around(find.rows, numbers, find.scope, reach + WIDE)
     chosen, others = set(numbers), set[int]()
     for stretch in stretches:
         for at, number in enumerate(stretch.numbers):
             if number in chosen:
-                others.update(stretch.numbers[max(at - neighbours, 0) : at + neighbours + 1])
+                others.update(_beside(stretch.numbers, at, reach))
     chosen |= find.meeting(sorted(others - chosen))
     pool = {
         number: stretch.numbers[at - 1] if at else None

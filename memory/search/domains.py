@@ -12,7 +12,7 @@ from typing import Any
 
 from memory.people.audience import Scope
 from memory.people.unshown import shown
-from memory.search.query import COLOURED, Among, Domain, Embedded, Kind, Nearness, Query
+from memory.search.query import COLORED, Among, Domain, Embedded, Kind, Nearness, Query
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.ids import AgentId
@@ -380,7 +380,7 @@ class Lookup:
         return self.rows.all(
             f"SELECT * FROM (SELECT {self._columns()} FROM {self.table.name} t WHERE {condition}) WHERE {having} "
             "ORDER BY moment DESC, number DESC LIMIT ?",
-            (*parameters, *(each for symbol in symbols for each in (COLOURED, symbol)), limit),
+            (*parameters, *(each for symbol in symbols for each in (COLORED, symbol)), limit),
         )
 
     def hits(self, numbers: list[int]) -> list[Row]:

@@ -14,7 +14,7 @@ from memory.store.fulltext import Term, all_words, match_query, terms
 from memory.store.ids import AgentId, PersonId, PlaceId
 from memory.store.patterns import UnicodePattern
 
-COLOURED = "\ufe0f"
+COLORED = "\ufe0f"
 """The variation selector for a colored emoji; some keyboards write it and some do not."""
 _WHEN = frozenset(("when", "wann", "date", "datum"))
 _WHEN_PHRASE = UnicodePattern(
@@ -57,7 +57,7 @@ def symbols(text: str) -> tuple[str, ...]:
 
     The index has only words, so a query of symbols alone is matched literally.
     """
-    found = (sign.replace(COLOURED, "") for sign in _SIGN.findall(text[:_LOOKED_AT]) if _SYMBOL.search(sign))
+    found = (sign.replace(COLORED, "") for sign in _SIGN.findall(text[:_LOOKED_AT]) if _SYMBOL.search(sign))
     return tuple(dict.fromkeys(found))[:_MOST_SYMBOLS]
 
 
@@ -227,7 +227,7 @@ class Hit:
     """One row that was found. `kind` and `id` are what `turn_uses` keeps.
 
     `label` is an entry's or a block's, where a passage stands, or what a summary is of ("conversation", "agent", "day",
-    "week"); `speaker`, `place`, `role` and the neighbours (what
+    "week"); `speaker`, `place`, `role` and the neighbors (what
     was said just before and after there, as far as the scope may know it) are a message's. `trust` goes with the text
     wherever it is shown.
 

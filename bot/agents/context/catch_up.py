@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from bot.agents.context.quotes import Quoted, display_name, line, say
 from memory import activity, coordination
-from memory.activity import Kind, Neighbour, Wanted
+from memory.activity import Kind, Neighbor, Wanted
 from memory.agenda import tasks
 from memory.coordination import Note
 from memory.knowledge import summaries
@@ -43,7 +43,7 @@ class CatchUp:
     happened: tuple[str, ...]
     decisions: tuple[Note, ...]
     threads: tuple[str, ...]
-    agents: tuple[tuple[Neighbour, AgentSummary], ...]
+    agents: tuple[tuple[Neighbor, AgentSummary], ...]
 
 
 def size_for(away: timedelta, role: str) -> Size:
@@ -53,7 +53,7 @@ def size_for(away: timedelta, role: str) -> Size:
     return Size(*(max(1, int(count * steps * times)) for count in (3, 3, 2, 2)))
 
 
-def catch_up(rows: Rows, turn: Turn, others: Sequence[Neighbour]) -> CatchUp | None:
+def catch_up(rows: Rows, turn: Turn, others: Sequence[Neighbor]) -> CatchUp | None:
     """What the turn's agent missed and the hearers of the turn may know; None if nothing."""
     if turn.away_since is None or turn.started_at - turn.away_since <= AWAY:
         return None
@@ -121,7 +121,7 @@ def _threads(rows: Rows, turn: Turn, limit: int) -> list[str]:
     return [*named, *given][:limit]
 
 
-def _did(rows: Rows, turn: Turn, others: Sequence[Neighbour]) -> Iterator[tuple[Neighbour, AgentSummary]]:
+def _did(rows: Rows, turn: Turn, others: Sequence[Neighbor]) -> Iterator[tuple[Neighbor, AgentSummary]]:
     by_id = {each.id: each for each in others}
     for summary in summaries.agent_summaries(rows, turn.scope):
         if summary.agent in by_id and summary.generated_at <= turn.started_at:

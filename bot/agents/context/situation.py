@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from bot.agents.context.catch_up import CatchUp, catch_up, catch_up_lines
 from bot.agents.context.quotes import NOTHING, Quoted, display_name, joined, line, place_name, say
 from memory import activity, coordination
-from memory.activity import Event, Kind, Neighbour, Wanted
+from memory.activity import Event, Kind, Neighbor, Wanted
 from memory.agenda import tasks
 from memory.agenda.tasks import Priority, Status, Task
 from memory.coordination import Handoff
@@ -37,7 +37,7 @@ _NOW, _DAY = timedelta(minutes=30), timedelta(days=1)
 @dataclass(frozen=True)
 class Surroundings:
     at: datetime
-    others: tuple[Neighbour, ...] = ()
+    others: tuple[Neighbor, ...] = ()
     events: tuple[Event, ...] = ()
     tasks: tuple[Task, ...] = ()
     """Open tasks of the turn's agent, and those for anyone."""
@@ -97,7 +97,7 @@ def surrounding_parts(found: Surroundings) -> Iterator[tuple[str, Quoted]]:
         yield "handoff notes for you, shown once", joined(map(handoff_line, found.handoffs))
 
 
-def roster_lines(others: Sequence[Neighbour], now: datetime) -> list[Quoted]:
+def roster_lines(others: Sequence[Neighbor], now: datetime) -> list[Quoted]:
     """A line per other agent, as many as fit."""
     lines: list[Quoted] = []
     room = ROSTER_CHARACTERS

@@ -10,7 +10,7 @@ from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
 from memory import jobs
-from memory.erasure.person import optimise
+from memory.erasure.person import optimize
 from memory.knowledge import items
 from memory.knowledge.archival import journal
 from memory.store.clock import Clock
@@ -22,7 +22,7 @@ from texts import _, ngettext
 _TIDY_AFTER = timedelta(days=90)
 _NIGHTS_KEPT = timedelta(days=30)  # how long a night's changes can be undone
 
-OPTIMISE = "upkeep.search"
+OPTIMIZE = "upkeep.search"
 TIDY = "upkeep.jobs"
 SLEEPTIME = "sleeptime"
 SWEEP = "upkeep.working"
@@ -35,7 +35,7 @@ def standing(zone: str, *, summaries: bool = True) -> tuple[Standing, ...]:
     return (
         *(told if summaries else ()),
         Standing(BACKUP, Cron("20 4 * * *", zone)),
-        Standing(OPTIMISE, Cron("20 3 * * *", zone)),
+        Standing(OPTIMIZE, Cron("20 3 * * *", zone)),
         Standing(TIDY, Cron("40 3 * * 0", zone)),
         Standing(SWEEP, Cron("50 * * * *", zone)),  # expired entries are not read before that either
         Standing(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
@@ -53,14 +53,14 @@ class Upkeep:
     """The time zone of groups' quiet hours."""
 
     def add(self, kinds: Kinds) -> None:
-        kinds.add(Working(OPTIMISE, self.optimise))
+        kinds.add(Working(OPTIMIZE, self.optimize))
         kinds.add(Queueing(TIDY, self.tidy))
         kinds.add(Queueing(SWEEP, self.sweep))
         kinds.add(Queueing(SLEEPTIME, self.look_after_groups))
 
-    async def optimise(self, database: Database, _firing: Firing) -> str:
+    async def optimize(self, database: Database, _firing: Firing) -> str:
         """Merge the segments of full-text indexes, and update SQLite's statistics."""
-        count = await database.maintain(optimise)
+        count = await database.maintain(optimize)
         return ngettext("{count} full-text index merged", "{count} full-text indexes merged", count)
 
     def tidy(self, tx: Tx, firing: Firing) -> Done:

@@ -67,7 +67,7 @@ class _New:
 def choose(rows: Rows, agent: AgentId, of: Pass) -> Choice:
     """The candidates of a pass among an agent's entries; none if nothing is new since its marks."""
     new, position, more = _since(rows, agent, of)
-    others = _neighbours(rows, agent, new)
+    others = _neighbors(rows, agent, new)
     _ask_vectors(rows, agent, new, others)
     clusters: dict[Part, list[tuple[Entry, ...]]] = {}
     for cluster in _clusters(new, others):
@@ -123,7 +123,7 @@ def _new(row: Row) -> _New:
 # ---------------------------------------------------------------------------------------------------------- by words
 
 
-def _neighbours(rows: Rows, agent: AgentId, new: Sequence[_New]) -> dict[str, Entry]:
+def _neighbors(rows: Rows, agent: AgentId, new: Sequence[_New]) -> dict[str, Entry]:
     """Entries that share enough words with a new one, by id; records the pairs in `near`.
 
     An entry with that much overlap has at least one of the text's rarest words, so only entries with one are compared.

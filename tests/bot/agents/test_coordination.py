@@ -10,7 +10,7 @@ from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
 from bot.services.agents.coordination import Coordination
 from bot.upkeep.idle import IdleMonitor
 from memory import activity, agents, coordination
-from memory.activity import Kind, Neighbour, Wanted
+from memory.activity import Kind, Neighbor, Wanted
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
 from memory.agents import Agent
@@ -376,7 +376,7 @@ async def test_a_catch_up_tells_nothing_of_other_peoples_direct_messages(tmp_pat
 
 
 def test_the_roster_is_small_however_many_there_are() -> None:
-    many = [Neighbour(AgentId(f"a{n}"), f"Agent number {n}", "does many things " * 20, NOON) for n in range(40)]
+    many = [Neighbor(AgentId(f"a{n}"), f"Agent number {n}", "does many things " * 20, NOON) for n in range(40)]
     lines = roster_lines(many, NOON + timedelta(days=3))
     assert sum(map(len, lines)) + len(lines) <= ROSTER_CHARACTERS + 20
     assert lines[-1] == f"- and {40 - len(lines) + 1} more"

@@ -10,7 +10,7 @@ import pytest
 from bot.agents.context.known_facts import OWN_HEAD, PROJECTS_HEAD, SHARED_HEAD, Knowledge, knowledge_parts
 from bot.agents.context.recovery import recovery_text, state_of
 from bot.agents.context.situation import roster_lines
-from memory.activity import Neighbour
+from memory.activity import Neighbor
 from memory.knowledge import facts, projects, sessions
 from memory.knowledge.facts import Category, Fact, Relation, Source, Statement, Step, actions
 from memory.knowledge.items import By, Kind
@@ -24,7 +24,7 @@ HERE = Scope(GUILD)
 HERS = By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN)
 SOLID = "prefers solid borders over dashed borders"
 CODEBASE = "This codebase uses PixiJS v8 for rendering"
-NEW_AGENT = Neighbour(AgentId("agt_moon"), "Moon", "", None)
+NEW_AGENT = Neighbor(AgentId("agt_moon"), "Moon", "", None)
 
 
 def learned(*texts: str, session: int = 0, category: Category = Category.LESSON) -> tuple[Tx, list[Step]]:

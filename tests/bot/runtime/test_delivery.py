@@ -90,7 +90,7 @@ class Post:
         return [(await self.row(row)).status for row in rows]
 
     async def notices(self) -> list[str]:
-        return [row.content for row in await self.database.read(lambda rows: outbox.standing(rows, OWNERS)[0])]
+        return [row.content for row in await self.database.read(lambda rows: outbox.for_delivery(rows, OWNERS)[0])]
 
     def sent(self) -> list[OutboxId]:
         return [delivery.id for delivery in self.platform.sends]

@@ -54,7 +54,7 @@ def preview_of(tx: Tx, turn: Turn) -> OutRow:
 def test_the_same_key_is_queued_once(tx: Tx) -> None:
     first = queued(tx, "turn/1/0", detail=TextDetail(reply_to="7"))
     assert outbox.add(tx, NewRow("turn/1/0", HALL.id, "discord", "again", GUILD), NOON) is None
-    assert outbox.standing(tx, HALL.id)[0] == [first]
+    assert outbox.for_delivery(tx, HALL.id)[0] == [first]
     assert (first.content, first.detail, first.status) == ("hi", TextDetail(reply_to="7"), Status.PENDING)
     assert outbox.of_key(tx, "turn/1/0") == first
 
@@ -62,8 +62,8 @@ def test_the_same_key_is_queued_once(tx: Tx) -> None:
 def test_what_waits_is_given_in_order_and_by_place(tx: Tx) -> None:
     rows = [queued(tx, str(number)) for number in range(3)]
     elsewhere = queued(tx, "elsewhere", place=PlaceId("discord:11"))
-    assert outbox.standing(tx, HALL.id)[0] == rows
-    assert outbox.standing(tx, elsewhere.place)[0] == [elsewhere]
+    assert outbox.for_delivery(tx, HALL.id)[0] == rows
+    assert outbox.for_delivery(tx, elsewhere.place)[0] == [elsewhere]
     assert outbox.open_places(tx) == [("discord", HALL.id), ("discord", elsewhere.place)]
     assert outbox.count_open(tx) == 4
 
@@ -93,7 +93,7 @@ def test_an_ended_row_is_never_sent_again(tx: Tx, end: Status) -> None:
     outbox.mark_sending(tx, row.id, NOON)
     outbox.mark_closed(tx, row.id, end, "because")
     assert outbox.mark_sending(tx, row.id, LATER) is None
-    assert outbox.standing(tx, HALL.id)[0] == []
+    assert outbox.for_delivery(tx, HALL.id)[0] == []
     assert (known(tx, row.id).status, known(tx, row.id).last_error) == (end, "because")
 
 
@@ -144,7 +144,7 @@ def test_the_rest_of_an_answer_goes_with_a_piece_that_failed_and_nothing_else_of
     for row, left in ((tool, [keys[0], keys[1], keys[4]]), (first, [keys[4]])):
         outbox.mark_closed(tx, row.id, Status.FAILED, "forbidden")
         assert outbox.withdraw_rest(tx, row) == 1
-        assert [found.key for found in outbox.standing(tx, HALL.id)[0]] == left
+        assert [found.key for found in outbox.for_delivery(tx, HALL.id)[0]] == left
 
 
 @pytest.mark.parametrize(
@@ -243,6 +243,6 @@ def test_details_of_this_and_of_earlier_versions_are_read(tx: Tx, stored: dict[s
 def test_a_row_that_cannot_be_read_keeps_nobody_from_the_others(tx: Tx, stored: str) -> None:
     damaged, sound = queued(tx, "a"), queued(tx, "b")
     tx.run("UPDATE outbox SET detail = ? WHERE id = ?", (stored, damaged.id))
-    first, second = outbox.standing(tx, HALL.id)[0]
+    first, second = outbox.for_delivery(tx, HALL.id)[0]
     assert isinstance(first.detail, Unreadable)
     assert second == sound

@@ -252,9 +252,9 @@ def test_a_row_is_found_exactly_when_the_scope_may_use_it(
     usable = {audience for audience in AUDIENCES if scope.may_use(audience)}
     assert {hit.audience for hit in results.hits} == usable
     assert len(results.hits) == len(usable)
-    neighbours = [message for hit in results.hits for message in (hit.before, hit.after) if message]
-    assert {message.audience for message in neighbours} <= usable
-    assert len(neighbours) == (2 * len(usable) - 2 if domain == "messages" else 0)
+    neighbors = [message for hit in results.hits for message in (hit.before, hit.after) if message]
+    assert {message.audience for message in neighbors} <= usable
+    assert len(neighbors) == (2 * len(usable) - 2 if domain == "messages" else 0)
     assert look(world, "tortoise", scope, domains=frozenset({domain})).seen == {domain: len(usable)}
 
 

@@ -224,7 +224,7 @@ def test_erasing_takes_what_a_tool_quoted_of_a_summary_that_was_made_anew_since(
     assert [row[0] for row in world.tx.all("SELECT kind FROM turn_uses")] == ["gone"]
 
 
-def test_erasing_a_person_takes_what_was_summarised_and_what_tools_quoted_of_it(world: World) -> None:
+def test_erasing_a_person_takes_what_was_summarized_and_what_tools_quoted_of_it(world: World) -> None:
     source = heard(world, GUILD, text=f"my llama is {SECRET}")
     talk(world, f"Ann's llama is {SECRET}", source)
     did(world, f"heard of {SECRET}", heard(world, ALONE))

@@ -153,7 +153,7 @@ spoken = st.tuples(
 def test_what_others_said_in_between_changes_nothing(
     world: World, lines: list[tuple[str, str, int, Audience | None]], scope: Scope
 ) -> None:
-    """Neither which rows are found, nor their order and scores, nor why, nor their neighbours."""
+    """Neither which rows are found, nor their order and scores, nor why, nor their neighbors."""
     shown = []
     for everything in (True, False):
         world.tx.run("DELETE FROM messages")
