@@ -100,6 +100,15 @@ def require_hand(hand: Hand, block: Block, operation: Operation = Operation.OVER
         )
 
 
+def is_writable(hand: Hand, block: Block) -> bool:
+    """Whether a person may rewrite a block by hand."""
+    try:
+        require_hand(hand, block)
+    except BlockRefused:
+        return False
+    return True
+
+
 def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.OVERWRITE) -> Edit:
     """The `Edit` of a person. Raises BlockRefused at once, and BlockTooLong or BlockCorrupt on the edit."""
     require_hand(hand, block, operation)

@@ -51,25 +51,26 @@ def one_taken(declared: Operation) -> Parameter | None:
 
 
 def steps_of(operations: Mapping[str, Operation], declared: Operation) -> list[Operation]:
-    """What stands beside a list and takes one of its things: of those that choose from the same, the most."""
+    """What stands beside a list and takes one of its things: of those that call it the same, the most."""
     if len(declared.words) == 1:  # its things are not those of its neighbors
         return []
     names = names_of(operations.values())
     above = names[" ".join(declared.words)].rpartition(" ")[0]
     beside = [operations[words.replace(" ", ".")] for words, at in names.items() if at.rpartition(" ")[0] == above]
-    sources: dict[str, list[Operation]] = {}
+    taking: dict[str, list[Operation]] = {}
     for each in beside:
         if above and each.name in BUTTONS and (taken := one_taken(each)) is not None:
-            sources.setdefault(taken.suggests, []).append(each)
-    return max(sources.values(), key=len, default=[])
+            taking.setdefault(taken.name, []).append(each)
+    return max(taking.values(), key=len, default=[])
 
 
 async def menu(registry: Registry, caller: Caller, declared: Operation) -> list[discord.ui.Item[Any]]:
     if not (steps := await registry.permitted(steps_of(registry.operations, declared), caller)):
         return []
+    there = {value: words for each in (await _suggested(registry, caller, steps)).values() for value, words in each}
     found = [
         discord.SelectOption(label=one_line(words, _OPTION_LABEL) or value, value=value)
-        for value, words in (await _suggested(registry, caller, steps))[:_OPTIONS]
+        for value, words in list(there.items())[:_OPTIONS]
         if 0 < len(value) <= _LONGEST_ID
     ]
     if not found:
@@ -115,7 +116,8 @@ class Steps:
             return
         caller = await caller_of(interaction, self.settings, "button")
         steps = await self.registry.permitted(steps_of(self.registry.operations, declared), caller)
-        words = dict(await _suggested(self.registry, caller, steps)).get(chosen)
+        there = await _suggested(self.registry, caller, steps)
+        offered = {name: dict(each)[chosen] for name, each in there.items() if chosen in dict(each)}
         buttons = [
             discord.ui.Button[Any](
                 label=_(BUTTONS[each.name])[:_LABEL],
@@ -123,12 +125,12 @@ class Steps:
                 style=discord.ButtonStyle.danger if each.words[-1] in _TAKES_AWAY else discord.ButtonStyle.secondary,
             )
             for each in steps[:_STEPS]
-            if len(f"carina:step:{each.name}:{chosen}") <= _LONGEST_ID
+            if each.name in offered and len(f"carina:step:{each.name}:{chosen}") <= _LONGEST_ID
         ]
-        if words is None or not buttons:
+        if not buttons:
             await tell(interaction, _("It is no longer in the list."))
             return
-        await tell(interaction, Markdown().text(words), looks=Looks(items=buttons))
+        await tell(interaction, Markdown().text(next(iter(offered.values()))), looks=Looks(items=buttons))
 
     async def _do(self, interaction: Interaction, named: re.Match[str]) -> None:
         declared = self.registry.operations.get(named["name"])
@@ -142,11 +144,16 @@ class Steps:
             await self.answers.answer(interaction, declared.name, given)
 
 
-async def _suggested(registry: Registry, caller: Caller, steps: Sequence[Operation]) -> list[tuple[str, str]]:
-    taken = one_taken(steps[0]) if steps else None
-    if taken is None:
-        return []
-    try:
-        return list(await registry.suggest(steps[0].name, taken.name, caller, {}))
-    except (UserError, CallError):
-        return []
+async def _suggested(
+    registry: Registry, caller: Caller, steps: Sequence[Operation]
+) -> dict[str, list[tuple[str, str]]]:
+    """What each step can be done to, by its name; those that choose from the same are asked once."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for each in steps:
+        taken = one_taken(each)
+        if taken is not None and taken.suggests not in found:
+            try:
+                found[taken.suggests] = list(await registry.suggest(each.name, taken.name, caller, {}))
+            except (UserError, CallError):
+                found[taken.suggests] = []
+    return {each.name: found[taken.suggests] for each in steps if (taken := one_taken(each)) is not None}

@@ -44,7 +44,9 @@ _WIDEN = commit_point("memory.widen")
 BlockName = Annotated[
     str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks")
 ]
-
+WritableBlock = Annotated[
+    str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="writable blocks")
+]
 
 _SharedWith = Annotated[
     str,
@@ -157,7 +159,7 @@ class BlockSettings(MemoryService):
         "memory.widen", "Share a block that contains only your own words", Action.WIDEN,
         Options(changes=True, asks=True),
     )  # fmt: skip
-    async def widen(self, caller: Caller, label: BlockName, to: _To = "public") -> WidenedBlock:
+    async def widen(self, caller: Caller, label: WritableBlock, to: _To = "public") -> WidenedBlock:
         """As it stands; the caller sees first what would be told."""
         audience, hand = named_audience(to), hand_of(self.people, caller, self.clock(), self.checkpoints)
 

@@ -29,7 +29,7 @@ from bot.services.memory.block_results import (
     Writable,
     state_of,
 )
-from bot.services.memory.block_settings import BlockName, hand_of
+from bot.services.memory.block_settings import BlockName, WritableBlock, hand_of
 from bot.services.names import (
     Named,
     block_name,
@@ -97,7 +97,7 @@ _Repair = Annotated[bool, Param("Repair damaged blocks")]
 
 
 class EditBlock(Arguments):
-    label: BlockName
+    label: WritableBlock
     field: _FieldName = ""
     text: Annotated[str | None, Param("The new text", piped=True, via=TERMINAL_ONLY)] = None
     seen: Annotated[
@@ -112,7 +112,7 @@ class EditBlock(Arguments):
 
 
 class WriteBlock(Arguments):
-    label: BlockName
+    label: WritableBlock
     text: Annotated[str, Param("The new text")]
     seen: Annotated[int | None, Param("The version that the form showed")] = None
     field: Annotated[str, Param("The mark of the field's name")] = ""
@@ -209,7 +209,7 @@ class Blocks(MemoryService):
 
     @operation("memory.form", "Open a form with a block, or one of its fields", Action.EDIT_OWN, _FORM)
     @reads
-    def open_form(self, rows: Rows, caller: Caller, label: BlockName, field: _FieldName = "") -> Writable:
+    def open_form(self, rows: Rows, caller: Caller, label: WritableBlock, field: _FieldName = "") -> Writable:
         block = find_named(rows, caller.scope, label).block
         revert.require_hand(self._hand(caller), block)
         return Writable(
@@ -242,21 +242,21 @@ class Blocks(MemoryService):
     # ------------------------------------------------------------------ going back
 
     @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, CHANGES)
-    async def roll_back(self, caller: Caller, label: BlockName, version: _Version) -> WentBack:
+    async def roll_back(self, caller: Caller, label: WritableBlock, version: _Version) -> WentBack:
         read = functools.partial(revert.past_to_go_back, version=version)
         return await self._gone_back(
             caller, label, read, lambda _tx, edit, known: revert.roll_back(edit, version, known)
         )
 
     @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, CHANGES)
-    async def undo(self, caller: Caller, label: BlockName, redo: _Redo = False) -> WentBack:
+    async def undo(self, caller: Caller, label: WritableBlock, redo: _Redo = False) -> WentBack:
         writer = person_writer(caller.person)
         step, read = revert.redo if redo else revert.undo, revert.past_to_go_back
         return await self._gone_back(caller, label, read, lambda _tx, edit, known: step(edit, writer, known))
 
     @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
     async def revert_writer(
-        self, caller: Caller, label: BlockName, writer: _Writer, since: _Since = "", only: _Only = None
+        self, caller: Caller, label: WritableBlock, writer: _Writer, since: _Since = "", only: _Only = None
     ) -> WentBack:
         if since and only is not None:
             raise CallError("--since and --only: use one of them")
@@ -328,6 +328,12 @@ class Blocks(MemoryService):
     @reads
     def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
         return [each.name for each in named_blocks(rows, caller.scope)]
+
+    @suggestions("writable blocks")
+    @reads
+    def suggest_writable(self, rows: Rows, caller: Caller) -> Suggestions:
+        hand = self._hand(caller)
+        return [each.name for each in named_blocks(rows, caller.scope) if revert.is_writable(hand, each.block)]
 
     @suggestions("fields", within="label")
     @reads

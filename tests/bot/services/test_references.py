@@ -98,6 +98,8 @@ async def test_a_reference_tells_nobody_whether_there_is_such_a_thing(
         return [value for value, _words in await registry.suggest(declared.name, probed.name, caller, {})]
 
     before, own = await known(VICTIM), await known(ATTACKER)
+    if probed.suggests == "writable blocks":  # they may read more than that
+        own += [value for value, _words in await registry.suggest("memory.history", "label", ATTACKER, {})]
     theirs = [value for value in dict.fromkeys([*before, *await known(owner_at_terminal())]) if value not in own]
     assert theirs, "there is something to be found"
     more = {each.name: GIVEN.get(each.name, "1") for each in declared.parameters if each.required}

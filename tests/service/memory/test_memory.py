@@ -75,6 +75,14 @@ async def test_others_look_and_change_nothing_that_is_not_about_them(offline_ser
     assert (await memory(t.ana, "history", t.general, label="persona")).text == before
     secret = (await memory(t.ana, "show", t.general, label="no such")).text
     assert "There is no block" in secret
+    looking, changing = {"History", "Who wrote what"}, {"Edit", "Undo or redo", "Share"}
+    for person, offered in ((t.ana, looking), (t.olga, looking | changing)):
+        listed = (await memory(person, "list", t.general)).message
+        assert listed is not None
+        chosen = (await person.select(listed, "Choose one", "persona")).message
+        assert chosen is not None
+        assert {each["label"] for each in chosen.buttons} == offered
+    assert await t.ana.autocomplete("memory edit", "label", "", t.general) == []
 
 
 async def test_who_wrote_which_part_is_seen_and_ones_own_change_undone_and_done_again(
