@@ -40,7 +40,7 @@ N = TypeVar("N", bound=HasName)
 
 
 def find(every: Iterable[N], name: str, missing: str) -> N:
-    """The one of that name. Raises UserError with the text `missing`, behind which stands which there are."""
+    """The one of that name. Raises UserError with the text `missing` and the known names."""
     known, wanted = list(every), name.strip().removeprefix("@").casefold()
     for each in known:
         if each.name.casefold() == wanted:

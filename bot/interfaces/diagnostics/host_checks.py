@@ -83,7 +83,7 @@ def examine_backups(folder: DataFolder, now: datetime) -> Finding:
 
 
 def examine_directives(folder: DataFolder) -> Iterator[Finding]:
-    """Where files replace texts for upkeep: which, and which do not count as they stand."""
+    """The files that replace built-in texts of upkeep, and those that cannot be used."""
     where = folder.path / FOLDER
     files = {path.name for path in where.iterdir()} if where.is_dir() else set[str]()
     known = {f"{of}.md": of for of in DIRECTIVES}

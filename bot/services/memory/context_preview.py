@@ -38,7 +38,7 @@ _LOOKED = 200  # newest messages of a place that are searched for one by a perso
 
 
 class Previewed(Arguments):
-    """Where and by whom; what is empty is as it is."""
+    """Place, writer and a changed block; without one, the block stays as it is."""
 
     place: Annotated[
         str,
@@ -46,7 +46,9 @@ class Previewed(Arguments):
         Param("ID of the place, such as discord:1234", suggests="places heard", positional=True),
     ]
     agent: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
-    person: Annotated[str, Field(max_length=120), Param("ID of who writes there (default: who wrote last)")] = ""
+    person: Annotated[
+        str, Field(max_length=120), Param("ID of the person who writes there (default: whoever wrote last)")
+    ] = ""
     block: Annotated[str, Field(max_length=100), Param("Block to try with another text", suggests="blocks")] = ""
     text: Annotated[str, Field(max_length=100_000), Param("Text to try in the block; it is not saved")] = ""
 
@@ -104,7 +106,7 @@ class ContextPreview:
     @operation("agent.preview", "Show what an agent would see in a place", Action.EXAMINE, AT_TERMINAL)
     @reads
     def preview(self, rows: Rows, caller: Caller, arguments: Previewed) -> Preview:
-        """If the newest message there came now, and a block said something else. Tools are not counted."""
+        """As if the newest message there came now, and a block had another text. Tools are not counted."""
         place, person, block = arguments.place, arguments.person, arguments.block
         found = inbox.place(rows, PlaceId(place))
         if found is None or not caller.scope.may_use(found.audience):

@@ -153,12 +153,12 @@ def _say(writing: _Writing, number: int, told: Mapping[str, Any]) -> None:
     inbox.claim(tx, [row] if row is not None else [], turn.id)
     heard = row.message if row is not None and row.message is not None else MessageId(0)
     messages.join_batch(tx, [heard], turn.id)
-    ended = _work(writing, turn, agent, told.get("tools", ()))
+    ended = _work(writing, turn, told.get("tools", ()))
     _answer(writing, turn, agent, told["answer"], source, ended)
     _remember(tx, turn, agent, told, ended)
 
 
-def _work(writing: _Writing, turn: Turn, agent: Agent, tools: list[str]) -> datetime:
+def _work(writing: _Writing, turn: Turn, tools: list[str]) -> datetime:
     """Model calls with tool calls in between; returns the end of the last one."""
     tx, dice, at = writing.tx, writing.dice, turn.started_at
     size = dice.randint(2_600, 4_800)
@@ -175,7 +175,6 @@ def _work(writing: _Writing, turn: Turn, agent: Agent, tools: list[str]) -> date
             details = {"tool": tool, "operation": None, "worked": True}
             words = gettext_lazy("used {tool}", tool=tool)
             activity.note(tx, activity.of_turn(turn, activity.Kind.TOOL, words, details), at)
-    del agent
     return at
 
 
@@ -248,7 +247,7 @@ def _dream(writing: _Writing, told: Mapping[str, Any]) -> None:
     place = place_of("dashboard", group.id, group.name)
     turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, None, Scope(OWNER), Trust.AGENT, (), 0, at)
     turns.begin(tx, turn)
-    ended = _work(writing, turn, agent, ["context"])
+    ended = _work(writing, turn, ["context"])
     _answer(writing, turn, agent, told["text"], SOURCE, ended)
     _remember(tx, turn, agent, told, ended)
 
