@@ -1,7 +1,7 @@
-"""Agents and groups as the database knows them.
+"""Agents and groups in the database.
 
-Configuration seeds them; afterwards the database is the truth. Seeding again changes only what configuration
-owns and nobody edited since: an agent that exists keeps its row, a new one is added, none is removed.
+The configuration seeds them; after that, the database decides. Seeding again changes only what the configuration owns
+and nobody has edited since: existing agents keep their rows, new ones are added, none is removed.
 """
 
 import json
@@ -22,7 +22,7 @@ Status: TypeAlias = Literal["active", "hibernated", "archived"]
 
 
 class Face(NamedTuple):
-    """The name under which an agent speaks, and the URL of its picture."""
+    """An agent's display name, and the URL of its picture."""
 
     name: str
     avatar: str
@@ -42,38 +42,38 @@ class Agent:
     rules: tuple[Mapping[str, Any], ...] = ()
     """Tool rules as configured, each {"rule", "tool", ...}."""
     status: Status = "active"
-    """Who is archived never answers; what they remember stays."""
+    """An archived agent never answers; its memory stays."""
     usual_tools: bool = False
-    """Whether `tools` is every tool there is: those that a later version brings come to it at its first start."""
+    """Whether `tools` is every tool: those of a later version are added at that version's first start."""
     files: Literal["", "read", "read_write"] = ""
-    """The most that it may do in any of the folders that it has."""
+    """The most that it may do in any of its folders."""
 
     @property
     def consent(self) -> frozenset[str]:
-        """The tools that may be used only with somebody's yes."""
+        """The tools that may be used only with approval."""
         return frozenset(rule["tool"] for rule in self.rules if rule["rule"] == "requires_consent")
 
     @property
     def face(self) -> Face:
-        """The name and the picture (a URL) under which it speaks; no name where the account itself speaks."""
+        """The display name and the URL of the picture; an empty name if the account itself speaks."""
         return Face(self.config.get("show_name", ""), self.config.get("avatar", ""))
 
 
 @dataclass(frozen=True)
 class Member:
-    """One agent in a group. `role` is regular, supervisor, observer or specialist; the last one has a `domain`."""
+    """One agent in a group. `role` is regular, supervisor, observer or specialist; a specialist has a `domain`."""
 
     agent: AgentId
     role: str = "regular"
     domain: str = ""
     capabilities: tuple[str, ...] = ()
     model: str = ""
-    """Its model in this group, or empty for its own."""
+    """The model that it uses in this group; empty for its own."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Agents that answer together. `config` is what the pattern is told, with agents by id."""
+    """Agents that answer together. `config` holds the pattern's options, with agents by id."""
 
     id: GroupId
     name: str
@@ -82,15 +82,15 @@ class Group:
     config: Mapping[str, Any] = field(default_factory=dict)
     description: str = ""
     keywords: tuple[str, ...] = ()
-    """Words that bring a message to this group, wherever it was said."""
+    """Words that route a message to this group, wherever it was written."""
     states: tuple[Mapping[str, Any], ...] = ()
-    """How a person is for whom it answers, each {"said"} or {"block", "field", ...}."""
+    """The states of a person for whom the group answers, each {"said"} or {"block", "field", ...}."""
     mention: bool = True
-    """Whether a message that begins with the group's name comes to it."""
+    """Whether a message that begins with the group's name is routed to it."""
 
 
 def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
-    """Add the agent if no agent has its name; gives the row that stands."""
+    """Add the agent unless there is one of that name; returns the stored one."""
     found = agent_named(tx, agent.name)
     if found is not None:
         return found
@@ -99,12 +99,12 @@ def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
 
 
 def change_agent(tx: Tx, agent: Agent, now: datetime) -> None:
-    """Let the agent of that id have other settings; its name, status and memory stay."""
+    """Change an agent's settings; its name, status and memory stay."""
     _change(tx, "agents", _agent.values(agent), now)
 
 
 def _change(tx: Tx, table: str, values: Mapping[str, Value], now: datetime) -> None:
-    """Write the columns of what stands there already, but for its name and status."""
+    """Update the columns of an existing row, except its name and status."""
     settings = ", ".join(f"{name} = :{name}" for name in values if name not in ("id", "name", "status"))
     tx.run(f"UPDATE {table} SET {settings}, updated_at = :now WHERE id = :id", {**values, "now": now})
 
@@ -114,7 +114,7 @@ def set_status(tx: Tx, identifier: AgentId, status: Status, now: datetime) -> No
 
 
 def seed_group(tx: Tx, group_: Group, now: datetime) -> Group:
-    """Add the group if none has its name; gives the row that stands."""
+    """Add the group unless there is one of that name; returns the stored one."""
     row = tx.one("SELECT id FROM agent_groups WHERE name = ?", (group_.name,))
     if row is not None:
         return group(tx, GroupId(row["id"]))
@@ -125,7 +125,7 @@ def seed_group(tx: Tx, group_: Group, now: datetime) -> Group:
 
 
 def change_group(tx: Tx, group_: Group, now: datetime) -> None:
-    """Let the group of that id have other settings and members; its name, and what its pattern remembers, stay."""
+    """Change a group's settings and members; its name and its pattern's state stay."""
     _change(tx, "agent_groups", _group.values(group_), now)
     tx.run("DELETE FROM group_members WHERE group_id = ?", (group_.id,))
     for position, member in enumerate(group_.members):
@@ -146,7 +146,7 @@ _AGENTS = """SELECT *, (SELECT max(access) FROM folder_attachments f WHERE f.age
 
 
 def agent(rows: Rows, identifier: AgentId) -> Agent:
-    """The agent of that id; raises KeyError when there is none."""
+    """The agent with that id; raises KeyError if there is none."""
     return _agent.one(rows, f"{_AGENTS} id = ?", (identifier,))
 
 
@@ -160,24 +160,24 @@ def agent_named(rows: Rows, name: str) -> Agent | None:
 
 
 def agents(rows: Rows) -> list[Agent]:
-    """Those that are not archived, by name."""
+    """The agents that are not archived, by name."""
     return _agent.all(rows, f"{_AGENTS} status <> 'archived' ORDER BY name")
 
 
 def every_agent(rows: Rows) -> list[Agent]:
-    """All of them, the archived ones too, by name."""
+    """All agents, including archived ones, by name."""
     return _agent.all(rows, f"{_AGENTS} 1 ORDER BY name")
 
 
 def group(rows: Rows, identifier: GroupId) -> Group:
-    """The group of that id with its members in order; raises KeyError when there is none."""
+    """The group with that id, its members in order; raises KeyError if there is none."""
     found = _group.one(rows, "SELECT * FROM agent_groups WHERE id = ?", (identifier,))
     sql = "SELECT * FROM group_members WHERE group_id = ? ORDER BY position"
     return replace(found, members=tuple(_member.all(rows, sql, (identifier,))))
 
 
 def pattern(rows: Rows, identifier: GroupId) -> str:
-    """How a group works together; empty when there is none of that id."""
+    """A group's pattern; empty if there is no such group."""
     return rows.value("SELECT pattern_type FROM agent_groups WHERE id = ?", (identifier,), str) or ""
 
 
@@ -186,7 +186,7 @@ _member = RowMapper(Member)
 
 @dataclass(frozen=True)
 class Membership:
-    """An agent in a group, as its turns need it. `several`: more than one member speaks there."""
+    """An agent's membership in a group. `several`: more than one member speaks there."""
 
     role: str
     model: str
@@ -195,7 +195,7 @@ class Membership:
 
 
 def membership(rows: Rows, group_id: GroupId, agent_id: AgentId) -> Membership | None:
-    """How an agent stands in a group; None when it does not."""
+    """An agent's membership in a group; None if it is not a member."""
     sql = """SELECT m.role, m.model, g.pattern_type AS pattern, (SELECT count(*) FROM group_members
                WHERE group_id = g.id AND role <> 'observer') > 1 AS several
              FROM group_members m JOIN agent_groups g ON g.id = m.group_id WHERE m.group_id = ? AND m.agent_id = ?"""
@@ -203,13 +203,13 @@ def membership(rows: Rows, group_id: GroupId, agent_id: AgentId) -> Membership |
 
 
 def statuses(rows: Rows, identifiers: Sequence[AgentId]) -> dict[AgentId, str]:
-    """Whether each of these agents is active, hibernated or archived."""
+    """The status of each of these agents: active, hibernated or archived."""
     sql = "SELECT id, status FROM agents WHERE id IN (SELECT value FROM json_each(?))"
     return {AgentId(row["id"]): row["status"] for row in rows.all(sql, (json.dumps(list(identifiers)),))}
 
 
 def answering(rows: Rows, of: Group) -> list[AgentId]:
-    """The members of a group that may answer, in order: those that are not archived."""
+    """The members of a group that may answer, in order: those that are active."""
     found = statuses(rows, [member.agent for member in of.members])
     return [member.agent for member in of.members if found[member.agent] == "active"]
 
@@ -223,7 +223,7 @@ def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
 
 
 def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> list[str]:
-    """Remember which group a place was last given to; gives the wider audiences of those who hear the place."""
+    """Record the group that a place was routed to last; returns the wider audiences of those who hear the place."""
     sql = "UPDATE places SET group_id = ? WHERE id = ? RETURNING within"
     return tx.value(sql, (group_id, place), json.loads) or []
 
@@ -234,9 +234,9 @@ _agent = RowMapper(Agent, tools="enabled_tools", rules="tool_rules", files=lambd
 
 
 def models_named(path: Path) -> list[tuple[str, str]]:
-    """Model (empty: the service's) and name of every agent that a file does not archive, its members' own ones too.
+    """Model (empty: the service's) and name of every agent that is not archived; also the models of memberships.
 
-    For commands, which do not open it; the file is of this version. Raises StoreError.
+    For commands, which do not open the file; it must be of this version. Raises StoreError.
     """
     sql = """SELECT model, name FROM agents WHERE status <> 'archived'
              UNION SELECT m.model, a.name FROM group_members m JOIN agents a ON a.id = m.agent_id

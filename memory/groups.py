@@ -1,8 +1,8 @@
-"""What groups do, as rows: one run for each message that a group answers, its parts, and what is kept between runs.
+"""The work of groups, as rows: one run for each message that a group answers, its parts, and state kept between runs.
 
-A run is the turn that has claimed the message. A part is what one member is asked to do in it, by a turn of its own
-whose answer goes into the part instead of to people. What a pattern keeps between runs is changed in the transaction
-that does what it remembers.
+A run is the turn that has claimed the message. A part is what one member is asked to do in it, in a turn of its own
+whose answer goes into the part instead of to people. A pattern's state is changed in the transaction that does what it
+records.
 """
 
 import json
@@ -22,14 +22,14 @@ Status: TypeAlias = Literal["running", "done", "failed", "late"]
 
 @dataclass(frozen=True)
 class Run:
-    """One message being answered by a group. `settings` are those with which it began."""
+    """One message that a group answers. `settings` are those at its start."""
 
     id: TurnId
     group: GroupId
     pattern: str
     settings: Mapping[str, Any]
     conducted: bool
-    """Whether the answer is made of parts; otherwise the turn's own agent gives it."""
+    """Whether the answer is made of parts; otherwise the turn's own agent answers."""
     plan: Mapping[str, Any] = field(default_factory=dict)
     outcome: Mapping[str, Any] = field(default_factory=dict)
     started_at: datetime | None = None
@@ -57,7 +57,7 @@ class Part:
 
 
 def begin(tx: Tx, run: Run, turn: Turn, now: datetime) -> None:
-    """Write down that a group begins to answer; inside the transaction that begins the turn."""
+    """Record that a group begins to answer; in the transaction that begins the turn."""
     whose: dict[str, Value] = {"person_id": turn.person, "audience": turn.scope.audience, "started_at": now}
     tx.insert("group_runs", _run.values(run) | whose)
 
@@ -68,9 +68,9 @@ def run(rows: Rows, identifier: TurnId) -> Run | None:
 
 
 def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -> None:
-    """Note what a run came to; inside the transaction that ends the turn.
+    """Record a run's outcome; in the transaction that ends the turn.
 
-    What members said to each other has served and goes; what people read stands in the transcript.
+    What members said to each other is no longer needed and is erased; what people read is in the transcript.
     """
     sql = "UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?"
     served = """UPDATE group_parts SET task = '', output = iif(status = 'done', '', output),
@@ -80,13 +80,13 @@ def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -
 
 
 def add_part(tx: Tx, part: Part, turn: Turn, now: datetime) -> None:
-    """Ask a member for something; inside the transaction that begins the member's turn."""
+    """Ask a member for something; in the transaction that begins the member's turn."""
     whose: dict[str, Value] = {"person_id": turn.person, "audience": turn.scope.audience, "started_at": now}
     tx.insert("group_parts", _part.values(part) | whose)
 
 
 def part(rows: Rows, turn: TurnId) -> Part | None:
-    """What a turn was asked to do; None for a turn that speaks for itself."""
+    """What a turn was asked to do; None for a turn that answers people."""
     return _part.first(rows, "SELECT * FROM group_parts WHERE turn_id = ?", (turn,))
 
 
@@ -97,7 +97,7 @@ def run_of(rows: Rows, turn: TurnId) -> TurnId:
 
 
 def part_of_call(rows: Rows, asked_by: TurnId, call: str) -> Part | None:
-    """The part that a call of a turn asked for, however often it is asked."""
+    """The part that a turn's call asked for, however often the call is repeated."""
     return _part.first(
         rows, "SELECT * FROM group_parts WHERE asked_by = ? AND call_id = ? AND call_id <> ''", (asked_by, call)
     )
@@ -113,19 +113,19 @@ _LISTENING = """FROM group_parts p JOIN turns t ON t.id = p.turn_id JOIN turns r
 
 
 def listening(rows: Rows, place: PlaceId, group: GroupId) -> TurnId | None:
-    """The oldest turn of a member who listens to what was answered; none while that is not answered yet."""
+    """The oldest turn of a member that listens to an answer; None while that is not complete."""
     sql = f"SELECT p.turn_id {_LISTENING} AND t.place_id = ? AND t.group_id = ? ORDER BY p.turn_id LIMIT 1"
     return rows.value(sql, (place, group), TurnId)
 
 
 def listening_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
-    """Places and groups in which somebody has still to listen."""
+    """Places and groups in which a member still has to listen."""
     found = rows.all(f"SELECT DISTINCT t.place_id, t.group_id {_LISTENING}")
     return [(PlaceId(row["place_id"]), GroupId(row["group_id"])) for row in found]
 
 
 def tasks_between(rows: Rows, one: AgentId, other: AgentId, since: datetime) -> int:
-    """How many tasks two agents gave each other since then, either way."""
+    """How many tasks two agents gave each other since then, in both directions."""
     sql = """SELECT count(*) AS n FROM group_parts p JOIN turns t ON t.id = p.asked_by
              WHERE p.kind = 'task' AND p.started_at > :since
                AND ((t.agent_id = :one AND p.agent_id = :other) OR (t.agent_id = :other AND p.agent_id = :one))"""
@@ -133,23 +133,23 @@ def tasks_between(rows: Rows, one: AgentId, other: AgentId, since: datetime) -> 
 
 
 def end_part(tx: Tx, turn: TurnId, status: Status, output: str, now: datetime) -> None:
-    """Store what a member answered, or why there is no answer; inside the transaction that ends its turn."""
+    """Store a member's answer, or why there is none; in the transaction that ends its turn."""
     sql = "UPDATE group_parts SET status = ?, output = ?, ended_at = ? WHERE turn_id = ? AND status = 'running'"
     tx.run(sql, (status, output, now, turn))
 
 
 def note(tx: Tx, turn: TurnId, detail: Mapping[str, Any]) -> None:
-    """Keep a ballot or a choice of a part."""
+    """Store the ballot or choice of a part."""
     tx.run("UPDATE group_parts SET detail = ? WHERE turn_id = ?", (_json(detail), turn))
 
 
 def note_acted(tx: Tx, turn: TurnId) -> None:
-    """Keep of a part that it did something that cannot be done twice."""
+    """Record that a part did something that must not happen twice."""
     tx.run("UPDATE group_parts SET detail = json_set(detail, '$.acted', json('true')) WHERE turn_id = ?", (turn,))
 
 
 def acted(rows: Rows, run_id: TurnId) -> bool:
-    """Whether a member did something in a run that would be done twice if it began again."""
+    """Whether a member did something in a run that would happen twice if the run restarted."""
     sql = """SELECT 1 FROM group_parts p WHERE p.run_id = ? AND p.kind <> 'observe' AND (
              json_extract(p.detail, '$.acted') OR EXISTS (SELECT 1 FROM outbox o WHERE o.turn_id = p.turn_id)
              OR EXISTS (SELECT 1 FROM permission_requests q WHERE q.turn_id = p.turn_id))"""
@@ -157,9 +157,9 @@ def acted(rows: Rows, run_id: TurnId) -> bool:
 
 
 def drop_parts(tx: Tx, run_id: TurnId) -> None:
-    """Forget what members did in a run that begins again; turns of theirs that still run are cancelled.
+    """Delete the parts of a run that restarts, and cancel members' running turns.
 
-    Who only listens has not begun before the run is done.
+    A member that only listens does not begin before the run is done.
     """
     mine = "SELECT turn_id FROM group_parts WHERE run_id = ? AND kind <> 'observe'"
     tx.run(f"DELETE FROM turn_steps WHERE turn_id IN ({mine})", (run_id,))
@@ -172,7 +172,7 @@ def state(rows: Rows, group: GroupId) -> dict[str, Any]:
 
 
 def set_state(tx: Tx, group: GroupId, state_: Mapping[str, Any], now: datetime) -> None:
-    """Keep it, in the transaction that did what it remembers."""
+    """Store a group's state, in the transaction that did what it records."""
     sql = """INSERT INTO group_states (group_id, state, updated_at) VALUES (?, ?, ?)
              ON CONFLICT (group_id) DO UPDATE SET state = excluded.state, updated_at = excluded.updated_at"""
     tx.run(sql, (group, _json(state_), now))

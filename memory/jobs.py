@@ -1,7 +1,7 @@
-"""Scheduled work as rows: planned, claimed, run, then completed. When a job is due next the scheduler works out.
+"""Scheduled work as rows: planned, claimed, run, then completed. The scheduler computes when a job is due next.
 
-A row is never deleted before it ran. `wake_at` is when somebody has to look at it: its planned time, the moment at
-which it was asked for by hand, or the end of a hold, which is a lease or the pause after a try that failed.
+A row is never deleted before it has run. `wake_at` is when the row must be checked: its planned time, the time at which
+somebody asked for a run by hand, or the end of a hold, which is a lease or the pause after a failed attempt.
 """
 
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class NewJob:
-    """A job to be kept. `trigger` is text of the scheduler's; `grace` None runs it however late."""
+    """A job to store. `trigger` is in the scheduler's form; with `grace` None, it runs however late it is."""
 
     id: str
     kind: str
@@ -61,14 +61,14 @@ class Job:
 
 
 def put(tx: Tx, new: NewJob, now: datetime) -> None:
-    """Keep a job; one of that id begins anew."""
+    """Store a job, replacing one with the same id."""
     tx.run("DELETE FROM jobs WHERE id = ?", (new.id,))
     grace = None if new.grace is None else new.grace.total_seconds()
     tx.insert("jobs", {**_new.values(new), "grace_seconds": grace, "created_at": now})
 
 
 def ensure(tx: Tx, new: NewJob, now: datetime) -> None:
-    """Keep a job unless one of that id and that trigger is there, paused or not."""
+    """Store a job unless one with that id, kind and trigger exists, paused or not."""
     found = get(tx, new.id)
     if found is None or found.trigger != new.trigger or found.kind != new.kind:
         put(tx, new, now)
@@ -77,18 +77,18 @@ def ensure(tx: Tx, new: NewJob, now: datetime) -> None:
 
 
 def get(rows: Rows, identifier: str) -> Job | None:
-    """One job by its id, for the scheduler and whoever made it."""
+    """One job by its id, for the scheduler and whoever created it."""
     return _row.first(rows, "SELECT * FROM jobs WHERE id = ?", (identifier,))
 
 
 def due(rows: Rows, now: datetime, limit: int) -> list[Job]:
-    """Those that have to be looked at, the oldest first."""
+    """The jobs that must be checked, oldest first."""
     sql = "SELECT * FROM jobs WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT ?"
     return _row.all(rows, sql, (now, limit))
 
 
 def is_due(rows: Rows, identifier: str, now: datetime) -> Job | None:
-    """The job, if it still has to be looked at."""
+    """The job, if it must still be checked."""
     return _row.first(rows, "SELECT * FROM jobs WHERE id = ? AND wake_at <= ?", (identifier, now))
 
 
@@ -97,14 +97,14 @@ def earliest(rows: Rows) -> datetime | None:
 
 
 def listing(rows: Rows, limit: int, *, done: bool = False) -> list[Job]:
-    """What is scheduled, the next first; `done` adds what is over. For the owner: no row holds words of people."""
+    """The scheduled jobs, the next one first; `done` includes ended ones. No row holds people's words."""
     condition = "" if done else "WHERE status IN ('active', 'paused')"
     sql = f"SELECT * FROM jobs {condition} ORDER BY wake_at IS NULL, wake_at, id LIMIT ?"
     return _row.all(rows, sql, (limit,))
 
 
 def newest_run(rows: Rows) -> datetime | None:
-    """The latest moment at which anything ran: a clock that shows less was set back."""
+    """The last time at which any job ran: a clock that shows an earlier time was set back."""
     return rows.value("SELECT max(last_run_at) FROM jobs", (), from_text)
 
 
@@ -112,19 +112,19 @@ def newest_run(rows: Rows) -> datetime | None:
 
 
 def claim(tx: Tx, identifier: str, holder: str, until: datetime) -> None:
-    """Hold a due job until then, for another try."""
+    """Hold a due job until then, for one attempt."""
     sql = "UPDATE jobs SET held_until = ?, holder = ?, attempts = attempts + 1 WHERE id = ?"
     tx.run(sql, (until, holder, identifier))
 
 
 def renew(tx: Tx, identifier: str, holder: str, until: datetime) -> None:
-    """Hold it longer, if it is still ours."""
+    """Extend the hold, if the job is still ours."""
     tx.run("UPDATE jobs SET held_until = ? WHERE id = ? AND holder = ?", (until, identifier, holder))
 
 
 @dataclass(frozen=True)
 class Completion:
-    """What came of a due time: `outcome` run, late, skipped or failed, and when the job is due `after` that."""
+    """The result of a due time: `outcome` is run, late, skipped or failed; `after` is the next due time."""
 
     due: datetime
     outcome: str
@@ -135,7 +135,7 @@ class Completion:
 
 
 def complete(tx: Tx, job: Job, done: Completion, now: datetime) -> None:
-    """Done with a due time. A job without another one is over, and stays to be seen."""
+    """Complete a due time. A job without another one has ended; its row stays for people to see."""
     status, after = job.status, done.after
     if not done.planned:
         after = job.next_at
@@ -154,13 +154,13 @@ def _cut(detail: str) -> str:
 
 
 def hold(tx: Tx, identifier: str, until: datetime, detail: str, attempts: int) -> None:
-    """A try failed: not looked at before then."""
+    """An attempt failed: check the job again at `until`."""
     sql = "UPDATE jobs SET held_until = ?, holder = NULL, last_detail = ?, attempts = ? WHERE id = ?"
     tx.run(sql, (until, _cut(detail), attempts, identifier))
 
 
 def tell(tx: Tx, identifier: str, detail: str) -> None:
-    """Say of a job what came of its last run, where that is known only after it."""
+    """Record the result of a job's last run, if it is known only afterward."""
     tx.run("UPDATE jobs SET last_detail = ? WHERE id = ?", (_cut(detail), identifier))
 
 
@@ -169,31 +169,31 @@ def release(tx: Tx, identifier: str) -> None:
 
 
 def plan(tx: Tx, identifier: str, next_at: datetime) -> bool:
-    """Let it be due then, again if it was over; False when there is no such job."""
+    """Make a job due at that time, even if it had ended; False if there is no such job."""
     sql = """UPDATE jobs SET next_at = ?, held_until = NULL, holder = NULL, attempts = 0,
              status = iif(status IN ('done', 'failed'), 'active', status) WHERE id = ?"""
     return tx.run(sql, (next_at, identifier)) == 1
 
 
 def ask(tx: Tx, identifier: str, now: datetime) -> bool:
-    """Let it run now, whatever is planned; False when there is no such job. One that runs is not run beside itself."""
+    """Run a job now, whatever is planned; False if there is no such job. A running job does not run twice at a time."""
     sql = "UPDATE jobs SET asked_at = ?, held_until = iif(holder IS NULL, NULL, held_until) WHERE id = ?"
     return tx.run(sql, (now, identifier)) == 1
 
 
 def prompt(tx: Tx, identifier: str, now: datetime) -> bool:
-    """Let it run now, by the service's own doing: not while it is paused, or was tried a moment ago."""
+    """Run a job now because the service needs it, unless it is paused or was tried a moment ago."""
     sql = "UPDATE jobs SET asked_at = ? WHERE id = ? AND status = 'active' AND held_until IS NULL"
     return tx.run(sql, (now, identifier)) == 1
 
 
 def pause(tx: Tx, identifier: str) -> bool:
-    """Run it no more by itself; False when it was not to be run."""
+    """Stop running a job by itself; False if it was not active."""
     return tx.run("UPDATE jobs SET status = 'paused' WHERE id = ? AND status = 'active'", (identifier,)) == 1
 
 
 def resume(tx: Tx, identifier: str, next_at: datetime | None) -> bool:
-    """Run it again by itself, from then on; False when it was not paused."""
+    """Run a paused job by itself again, from `next_at` on; False if it was not paused."""
     sql = "UPDATE jobs SET status = 'active', next_at = ? WHERE id = ? AND status = 'paused'"
     return tx.run(sql, (next_at, identifier)) == 1
 
@@ -203,7 +203,7 @@ def drop(tx: Tx, identifier: str) -> None:
 
 
 def drop_over(tx: Tx, before: datetime) -> int:
-    """Forget jobs that ended before then; how many."""
+    """Delete jobs that ended before then; returns how many."""
     return tx.run("DELETE FROM jobs WHERE status IN ('done', 'failed') AND last_run_at < ?", (before,))
 
 
@@ -220,7 +220,7 @@ def next_wake(rows: Rows) -> datetime | None:
 
 
 def note_wake(tx: Tx, constellation: ConstellationId, at: datetime | None) -> None:
-    """Write down when a constellation has to be looked at; None for not at all."""
+    """Record when a constellation's jobs must be checked; None for never."""
     tx.run("DELETE FROM job_wakes WHERE constellation_id = ?", (constellation,))
     if at is not None:
         tx.insert("job_wakes", {"constellation_id": constellation, "next_at": at})
