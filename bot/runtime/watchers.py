@@ -32,11 +32,11 @@ from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.workers import Workers
 from memory import agents, groups
 from memory.groups import Part, Run
-from memory.queue import outbox
+from memory.queue import outbox, turns
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId, place_source
 from sources.base import Activity, DeliveryFailed, DeliveryUnclear, Endpoint
-from texts import _
+from texts import _, gettext_noop
 
 _log = structlog.get_logger("bot.runtime.watchers")
 
@@ -106,7 +106,11 @@ _MOST_EDITS = 60  # after these, the rest waits for the answer itself
 _MOST_WRITTEN = 400  # characters of each member's text in a progress message
 _WRITING = " …"
 _MARKS = {"running": "…", "done": "✓", "failed": "✗", "late": "✗"}
-_COUNTED = {"ballot": "ballots", "answer": "answers", "task": "tasks"}
+_COUNTED = {
+    "ballot": gettext_noop("{ended} of {all} ballots done"),
+    "answer": gettext_noop("{ended} of {all} answers done"),
+    "task": gettext_noop("{ended} of {all} tasks done"),
+}
 
 
 @dataclass
@@ -243,13 +247,14 @@ class Progress(_Watcher):
         shown = self._shown.get(turn)
 
         def work(rows: Rows) -> tuple[str, bool]:
-            run, parts = groups.run(rows, turn), groups.parts(rows, turn)
-            if run is None:
+            run, parts, asked = groups.run(rows, turn), groups.parts(rows, turn), turns.get(rows, turn)
+            if run is None or asked is None:
                 return "", False
             members = {part.agent: agents.agent(rows, part.agent).name for part in parts}
             known = outbox.of_key(rows, progress_key(turn)) is not None
             group = agents.group(rows, run.group).name
-            text = progress_words(run, group, parts, members, shown.parts if shown else {})
+            with self._runtime.turn_deps.speaking_to(asked.person):
+                text = progress_words(run, group, parts, members, shown.parts if shown else {})
             return text if len(text) <= endpoint.max_length else endpoint.split(text)[0], known
 
         return await self._runtime.database.read(work)
@@ -276,17 +281,12 @@ def _how_far(run: Run, asked: Sequence[Part]) -> str:
         total, now = len(_stages(run)), max(part.stage for part in asked) + 1
         if _side_by_side(run):
             working = {part.stage for part in asked if part.status == "running"}
-            return _("{total} of {total2} stages done", total=total - len(working), total2=total)
+            return _("{ended} of {all} stages done", ended=total - len(working), all=total)
         return _("stage {now} of {total}", now=now, total=total)
     if kind == "choice":
         return _("choosing who answers")
-    ended = sum(part.status != "running" for part in asked if part.kind == kind)
-    return _(
-        "{ended} of {sum} {COUNTED} done",
-        ended=ended,
-        sum=sum(part.kind == kind for part in asked),
-        COUNTED=_COUNTED[kind],
-    )
+    ended = [part.status != "running" for part in asked if part.kind == kind]
+    return _(_COUNTED[kind], ended=sum(ended), all=len(ended))
 
 
 def _is_for_people(run: Run, part: Part) -> bool:

@@ -65,16 +65,16 @@ def test_a_name_that_is_too_long() -> None:
 @pytest.mark.parametrize(
     ("schema", "words"),
     [
-        ({"type": "array"}, "its arguments are no object"),
-        ({"type": "object", "properties": {"a": {"type": "banana"}}}, "is no JSON Schema"),
-        ({"type": "object", "properties": ["a"]}, "is no JSON Schema"),
-        ({"type": "object", "properties": {"a": 3}}, "is no JSON Schema"),
-        ({"type": "object", "required": "town"}, "is no JSON Schema"),
-        ({"type": "object", "properties": {"a": {"$ref": "http://x.test/schema"}}}, "refers to another"),
-        ({"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}, "refers to what is not in it"),
-        ({"type": "object", "properties": {"a": False}}, "can have no value"),
-        ({"type": "object", "properties": {"a b\n": {}}}, "a name that models cannot give"),
-        ({"type": "object", "properties": {"a": {"enum": ["x" * 9_000]}}}, "takes 9,0"),
+        ({"type": "array"}, "its arguments are not an object"),
+        ({"type": "object", "properties": {"a": {"type": "banana"}}}, "is not valid JSON Schema"),
+        ({"type": "object", "properties": ["a"]}, "is not valid JSON Schema"),
+        ({"type": "object", "properties": {"a": 3}}, "is not valid JSON Schema"),
+        ({"type": "object", "required": "town"}, "is not valid JSON Schema"),
+        ({"type": "object", "properties": {"a": {"$ref": "http://x.test/schema"}}}, "refers to another schema"),
+        ({"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}}, "refers to a missing part"),
+        ({"type": "object", "properties": {"a": False}}, "accepts no value at all"),
+        ({"type": "object", "properties": {"a b\n": {}}}, "a name that models cannot use"),
+        ({"type": "object", "properties": {"a": {"enum": ["x" * 9_000]}}}, "has 9,0"),
     ],
 )
 def test_a_schema_that_no_provider_would_take(schema: Any, words: str) -> None:

@@ -188,7 +188,7 @@ class EventJob:
         key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
         row = outbox.NewRow(key, event.place, "", text, event.audience, person=event.person)
         self.reminding.say(tx, row, firing.now)
-        return Done(_("said"))
+        return Done(_("sent"))
 
 
 def _announced(event: Event, firing: Firing) -> datetime:

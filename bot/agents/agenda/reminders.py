@@ -262,7 +262,7 @@ class ReminderJob:
         if reminder.escalate_minutes:
             again = firing.now + timedelta(minutes=reminder.escalate_minutes)
             jobs.put(tx, _job(reminder, again, "again", ESCALATE), firing.now)
-        return Done(_("said"))
+        return Done(_("sent"))
 
     def escalate(self, tx: Tx, firing: Firing) -> Done:
         """Repeat a reminder that nobody has acknowledged."""

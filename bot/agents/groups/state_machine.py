@@ -318,7 +318,7 @@ def _ballot(now: Situation, settings: Voting, part: Part) -> Ballot:
     found = now.candidate(part.agent)
     fits = fit(now.question, found) if settings.weight_by_expertise and found is not None else 0.0
     choice = str(part.detail.get("choice", ""))
-    problem = "" if choice else _("too late") if part.status == "late" else part.output or _("none that is valid")
+    problem = "" if choice else _("too late") if part.status == "late" else part.output or _("gave no valid one")
     return Ballot(
         agent=part.agent,
         name=now.name(part.agent),

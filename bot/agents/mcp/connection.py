@@ -211,7 +211,7 @@ def why_failed(error: BaseException) -> tuple[str, str]:
         case MCPError(message=message):
             return gettext_lazy("answered with an error"), message
         case _:
-            return gettext_lazy("does not keep to the protocol ({error})", error=type(error).__name__), ""
+            return gettext_lazy("does not follow the protocol ({error})", error=type(error).__name__), ""
 
 
 __all__ = ["Address", "Given", "MCPError", "Session", "open_session", "why_failed"]

@@ -84,7 +84,7 @@ def offers(
             continue
         shown = one_line(each.name, _LONGEST_NAME)
         if len(found) == MOST_TOOLS:
-            too_many = gettext_noop("{tool}: it is more than {most} tools; name those that are wanted in tools")
+            too_many = gettext_noop("{tool}: the server has more than {most} tools; list the ones you want in tools")
             problems.append(gettext_lazy(too_many, tool=shown, most=MOST_TOOLS))
             continue
         try:
@@ -103,7 +103,7 @@ def _offer(server: str, target: str, listed: Listed, taken: Collection[str]) -> 
     """Convert one tool. Raises ValueError with a text that contains nothing from the server."""
     name = f"{server}_{re.sub(r'[^A-Za-z0-9_-]', '_', listed.name)}"
     if not listed.name or len(name) > _LONGEST_NAME:
-        too_long = gettext_noop("with its server's name it has more than {most} characters")
+        too_long = gettext_noop("its name and the server's have more than {most} characters together")
         raise ValueError(gettext_lazy(too_long, most=_LONGEST_NAME))
     if name in taken:
         raise ValueError(gettext_lazy("another tool is called {name}", name=name))
@@ -121,24 +121,24 @@ def _digest(target: str, listed: Listed) -> str:
 def _schema(given: Mapping[str, Any]) -> dict[str, Any]:
     """The schema for a model. Raises ValueError if providers would reject it."""
     if given.get("type", "object") != "object":
-        raise ValueError(gettext_lazy("its arguments are no object"))
+        raise ValueError(gettext_lazy("its arguments are not an object"))
     reduced = _reduced(given, 0)
     shown = {key: reduced[key] for key in _TOP if key in reduced}
     shown |= {"type": "object", "properties": shown.get("properties", {})}
     try:
         Draft202012Validator.check_schema(shown)
     except (SchemaError, RecursionError) as error:
-        raise ValueError(gettext_lazy("the schema of its arguments is no JSON Schema")) from error
+        raise ValueError(gettext_lazy("the schema of its arguments is not valid JSON Schema")) from error
     if not all(map(_ARGUMENT.fullmatch, shown["properties"])):
-        raise ValueError(gettext_lazy("an argument has a name that models cannot give"))
+        raise ValueError(gettext_lazy("an argument has a name that models cannot use"))
     if any(part is False for part in shown["properties"].values()):
-        raise ValueError(gettext_lazy("an argument can have no value"))
+        raise ValueError(gettext_lazy("an argument accepts no value at all"))
     shown["properties"] = {name: {} if part is True else part for name, part in shown["properties"].items()}
     there = {f"#/{table}/{name}" for table in ("$defs", "definitions") for name in shown.get(table, ())}
     if not _references(shown) <= there:
-        raise ValueError(gettext_lazy("the schema of its arguments refers to what is not in it"))
+        raise ValueError(gettext_lazy("the schema of its arguments refers to a missing part"))
     if (size := len(json.dumps(shown))) > _LONGEST_SCHEMA:
-        too_large = gettext_noop("the schema of its arguments takes {size:,} characters of at most {most:,}")
+        too_large = gettext_noop("the schema of its arguments has {size:,} characters; the limit is {most:,}")
         raise ValueError(gettext_lazy(too_large, size=size, most=_LONGEST_SCHEMA))
     return shown
 
@@ -155,7 +155,7 @@ def _reduced(given: Mapping[str, Any], depth: int) -> dict[str, Any]:
             found[key] = line(one_line(str(value), _NOTE))
         elif key == "$ref":
             if not (isinstance(value, str) and re.fullmatch(r"#/(\$defs|definitions)/[A-Za-z0-9_.-]+", value)):
-                raise ValueError(gettext_lazy("the schema of its arguments refers to another"))
+                raise ValueError(gettext_lazy("the schema of its arguments refers to another schema"))
             found[key] = value
         elif key in _TABLES and isinstance(value, Mapping):
             found[key] = {name: _part(part, depth + 1) for name, part in value.items()}

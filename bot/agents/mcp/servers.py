@@ -109,7 +109,7 @@ class Server:
         self._where = where
         self._redact = redact
         self._session: Session | None = None
-        self._why = gettext_lazy("is being connected")  # in our words
+        self._why = gettext_lazy("is still connecting")  # in our words
         self._said = ""  # and its own, shown only to those in charge
         self._broken = asyncio.Event()
         self._wanted = asyncio.Event()

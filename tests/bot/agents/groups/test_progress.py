@@ -11,8 +11,9 @@ from bot.runtime.watchers import Previews, Progress, progress_words
 from memory.groups import Part, Run
 from memory.store.ids import AgentId, GroupId, TurnId
 from tests.bot.agents.groups.parts import Cast, group, stages
-from tests.bot.parts import HALL, HeldReply, said, says
+from tests.bot.parts import ANN, HALL, HeldReply, said, says
 from tests.bot.stage import Service, Setting, running, until
+from texts import speaking
 
 NAMES = {AgentId(name.lower()): name for name in ("Ant", "Bee", "Cat")}
 TWO_STAGES = {"stages": [{"name": "draft", "agents": ["ant"]}, {"name": "final", "agents": ["bee"]}]}
@@ -62,6 +63,8 @@ def test_who_chose_is_not_counted_with_those_who_answer_nor_is_who_only_listens(
         "> words",
     ]
     assert words("dynamic", {}, parts[2]) == []
+    with speaking("de"):
+        assert words("dynamic", {}, *parts)[0] == "Team arbeitet daran: 0 von 1 Antworten fertig."
 
 
 async def test_the_message_goes_after_the_answer_also_under_agents_names(tmp_path: Path) -> None:
@@ -114,7 +117,8 @@ async def test_of_words_that_are_too_long_for_one_message_the_beginning_is_shown
     held = HeldReply(says("the whole answer"))
     cast = Cast()
     cast.replies.append(held)
-    async with running(tmp_path, Setting(cast, toml=stages(("whole", "Ant", "")))) as service:
+    setting = Setting(cast, toml=stages(("whole", "Ant", "")), languages={ANN.id: "de"})
+    async with running(tmp_path, setting) as service:
         service.hear(said("hello", 1))
         await held.begun.wait()
         (turn,) = await service.column("SELECT turn_id FROM group_runs")
@@ -130,7 +134,7 @@ async def test_of_words_that_are_too_long_for_one_message_the_beginning_is_shown
 
 
 async def _long(service: Service) -> bool:
-    return any(len(text) == 60 for text in service.platform.texts())
+    return any(len(text) == 60 and "arbeitet daran: Schritt 1" in text for text in service.platform.texts())
 
 
 async def _texts(service: Service, expected: list[str]) -> bool:
