@@ -1,7 +1,7 @@
-"""What turns arranged among agents (tasks, handoff notes, notes for all) and learned as facts, and taking it back.
+"""What turns arranged among agents (tasks, handoff notes, notes for all) or learned as facts, and undoing it.
 
-Rows that a turn wrote name it, or the message it was told. That a turn changed a task stands in the activity alone,
-with what it was before.
+Rows that a turn wrote name the turn, or the message that it answered. A turn's change of a task is recorded only in the
+activity log, with the task's earlier state.
 """
 
 import json
@@ -26,7 +26,7 @@ _OPEN = "status IN ('open', 'in_progress')"
 
 @dataclass(frozen=True)
 class Arranged:
-    """One thing; `at` is when, as it is stored."""
+    """One arrangement; `at` is its time in stored form."""
 
     what: What
     id: str
@@ -35,7 +35,7 @@ class Arranged:
 
 
 def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Arranged]:
-    """What these turns arranged, as far as the scope may know it. Changes of tasks come first, the last ahead."""
+    """What these turns arranged, as far as the scope may know it. Changes of tasks come first, the last one first."""
     named = json.dumps(list(turns))
     condition, parameters = scope.sql("audience")
     within = f"turn_id IN (SELECT value FROM json_each(?)) AND {condition}"
@@ -58,7 +58,7 @@ def of_turns(rows: Rows, turns: Iterable[TurnId], scope: Scope) -> list[Arranged
 
 
 def take_back(tx: Tx, arranged: Arranged) -> tuple[bool, str]:
-    """Let it not have been, with what the activity says of it; whether that could be, and what came of it in words."""
+    """Undo it, with its entries in the activity log; returns whether that was possible, and the result in words."""
     if arranged.what == "task changed":
         sql = """SELECT id, json_extract(details, '$.before') AS before FROM activity_events WHERE turn_id = ?
                  AND at = ? AND event_type = 'notable' AND json_extract(details, '$.task') = ? ORDER BY id DESC"""

@@ -1,4 +1,4 @@
-"""What may be spent on models, what each call cost, and what is reserved for those being made; numbers, never text."""
+"""Limits on spending for models, the cost of each call, and reservations for running calls; numbers, never text."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -17,7 +17,7 @@ _STALE = timedelta(minutes=30)  # longer than any turn takes: the reservation wa
 
 @dataclass(frozen=True)
 class Limit:
-    """What may be spent in each day or month (UTC) on one subject: money, tokens in and out, or both.
+    """How much may be spent in each day or month (UTC) on one subject: money, tokens in and out, or both.
 
     Subjects: "constellation"; "agent:<name>"; "person" and "guild" for each of them; "person:<id>"; "guild:<id>".
     """
@@ -30,7 +30,7 @@ class Limit:
 
 @dataclass(frozen=True)
 class Spender:
-    """For whom a call is made; without a turn nobody waits for it, and it counts for no person."""
+    """For whom a call is made; without a turn, nobody waits for it, and it counts for no person."""
 
     turn: TurnId | None
     agent: AgentId
@@ -49,7 +49,7 @@ class Filter:
 
 @dataclass(frozen=True)
 class Sum:
-    """What was spent and is reserved. `usd` is of calls whose price is known; `unpriced` are the others."""
+    """What is spent and reserved. `usd` covers calls with a known price; `unpriced` counts the others."""
 
     usd: float
     tokens: int
@@ -57,7 +57,7 @@ class Sum:
 
 
 def period_start(period: Period, now: datetime) -> datetime:
-    """When the day or month began (UTC)."""
+    """The start of the day or month (UTC)."""
     midnight = now.replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight if period == "day" else midnight.replace(day=1)
 
@@ -77,7 +77,7 @@ def put(tx: Tx, limit: Limit, by: PersonId, now: datetime) -> None:
 
 
 def drop(tx: Tx, subject: str, period: Period) -> bool:
-    """Take a decision back; False when there was none."""
+    """Remove a limit; False if there was none."""
     return tx.run("DELETE FROM budgets WHERE subject = ? AND period = ?", (subject, period)) == 1
 
 
@@ -101,7 +101,7 @@ def spenders(rows: Rows, column: Literal["person_id", "guild_id"], since: dateti
 
 
 def reserve(tx: Tx, spender: Spender, usd: float | None, tokens: int, now: datetime) -> int:
-    """Set aside what a call will probably cost; gives the id by which it is settled."""
+    """Reserve the probable cost of a call; returns the id with which to release it."""
     identifier = snowflakes.next()
     whose = {**_spender.values(spender), "turn_id": spender.turn or 0}
     tx.insert("budget_reservations", {**whose, "id": identifier, "usd": usd, "tokens": tokens, "at": now})
@@ -109,7 +109,7 @@ def reserve(tx: Tx, spender: Spender, usd: float | None, tokens: int, now: datet
 
 
 def release(tx: Tx, reservation: int) -> None:
-    """The call is over: what it did cost stands in the books, or it was not made."""
+    """Drop a reservation: the call is over and its cost is recorded, or it was not made."""
     tx.run("DELETE FROM budget_reservations WHERE id = ?", (reservation,))
 
 
@@ -121,7 +121,7 @@ _limit, _spender = RowMapper(Limit), RowMapper(Spender, guild="guild_id")
 
 
 def release_all(tx: Tx) -> None:
-    """No call is being made: what is reserved was left behind by a process that ended."""
+    """Drop all reservations at a start: no call is running, so an ended process left them."""
     tx.run("DELETE FROM budget_reservations")
 
 
@@ -130,7 +130,7 @@ def release_all(tx: Tx) -> None:
 
 @dataclass(frozen=True)
 class Spent:
-    """One call. `cost_usd` is None when the model's price is not known, which is not the same as free."""
+    """One call. `cost_usd` is None if the model's price is unknown, which is not the same as free."""
 
     model: str
     input_tokens: int
@@ -141,7 +141,7 @@ class Spent:
 
 
 def guild_of(scope: Scope) -> Audience | None:
-    """The guild in which something is heard, if it is heard in one; a direct message is heard in none."""
+    """The guild in which something is heard; None elsewhere, as in direct messages."""
     if scope.audience.startswith("person:"):
         return None
     return next((each for each in (scope.audience, *sorted(scope.within)) if each.startswith("guild:")), None)
@@ -153,7 +153,7 @@ def record(tx: Tx, turn: Turn, spent: Spent, now: datetime) -> None:
 
 
 def record_upkeep(tx: Tx, agent: AgentId, guild: Audience | None, spent: Spent, now: datetime) -> None:
-    """Add a call that nobody waited for: it counts for the agent and its constellation, and for no person."""
+    """Record a call that nobody waited for: it counts for the agent and its constellation, and for no person."""
     _add(tx, {"agent_id": agent, "guild_id": guild}, spent, now)
 
 
@@ -165,7 +165,7 @@ _spent = RowMapper(Spent)
 
 
 def of_turn(rows: Rows, turn: TurnId) -> tuple[int, int]:
-    """How many tokens a turn and its members' parts sent to models, and how many they wrote."""
+    """How many tokens a turn and its members' parts sent to models, and how many the models wrote."""
     sql = """SELECT coalesce(sum(input_tokens), 0), coalesce(sum(output_tokens), 0) FROM model_usage
              WHERE turn_id = ? OR turn_id IN (SELECT id FROM turns WHERE parent_id = ?)"""
     row = rows.one(sql, (turn, turn))
@@ -174,7 +174,8 @@ def of_turn(rows: Rows, turn: TurnId) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class Bill:
-    """Calls of one agent, model or day. `cost_usd` is of those whose price is known; `unpriced` are the others."""
+    """Calls of one agent, model, purpose or day. `cost_usd` covers those with a known price; `unpriced` counts the
+    others."""
 
     of: str
     calls: int
@@ -183,7 +184,7 @@ class Bill:
     cost_usd: float
     unpriced: int
     cached_tokens: int
-    """Of those that were sent, those that the provider had already."""
+    """The sent tokens that the provider had cached."""
 
 
 By: TypeAlias = Literal["agent", "model", "purpose", "day"]
@@ -197,7 +198,7 @@ _SPENT_SINCE = """
 
 
 def bills(rows: Rows, since: datetime) -> dict[By, list[Bill]]:
-    """What was called since then, by agent, model, purpose and day (UTC); the newest day or the dearest first."""
+    """The calls since then by agent, model, purpose and day (UTC); newest day or highest cost first."""
     kinds: tuple[By, ...] = get_args(By)
     sums: dict[By, dict[str, list[Any]]] = {by: {} for by in kinds}
     for row in rows.all(_SPENT_SINCE, {"since": since}):

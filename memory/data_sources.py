@@ -1,4 +1,4 @@
-"""Data sources as rows: feeds, calendars and folders, what was seen of each, and which agents hear of them."""
+"""Data sources as rows: feeds, calendars and folders, what was seen of each, and which agents get their news."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from memory.store.row_mapper import RowMapper
 DataSourceId = NewType("DataSourceId", str)
 SourceType: TypeAlias = Literal["feed", "calendar", "folder"]
 _KEPT = timedelta(days=180)
-"""So long it is known that something was seen that a source does not name any more."""
+"""How long an item is remembered that its source no longer lists."""
 _MOST_SOURCES = 200
 
 
@@ -34,7 +34,7 @@ class DataSource:
 
 @dataclass(frozen=True)
 class Subscription:
-    """An agent that hears of a source, and in which words."""
+    """An agent that gets a source's news, with the template for its wording."""
 
     agent: AgentId
     source: DataSourceId
@@ -42,7 +42,7 @@ class Subscription:
 
 
 def add(tx: Tx, source: DataSource, now: datetime) -> None:
-    """Store a new source. Raises Refused where its name is taken."""
+    """Store a new source. Raises Refused if its name is taken or there are too many."""
     if named(tx, source.name) is not None:
         raise Refused("there is already a source {name!r}", name=source.name)
     if len(listing(tx)) >= _MOST_SOURCES:
@@ -67,25 +67,25 @@ def get(rows: Rows, identifier: DataSourceId) -> DataSource | None:
 
 
 def remove(tx: Tx, identifier: DataSourceId) -> None:
-    """Forget a source and what was seen of it; what agents were told stays."""
+    """Delete a source and what was seen of it; what agents were told stays."""
     tx.run("DELETE FROM data_sources WHERE id = ?", (identifier,))
 
 
 def enable(tx: Tx, identifier: DataSourceId, enabled: bool, now: datetime) -> None:
-    """Pause a source or resume it. What came while it was paused is told then."""
+    """Pause or resume a source. News from the pause is reported after it."""
     sql = "UPDATE data_sources SET enabled = ?, failures = 0, updated_at = ? WHERE id = ?"
     tx.run(sql, (int(enabled), now, identifier))
 
 
 def subscribe(tx: Tx, subscription: Subscription, now: datetime) -> None:
-    """Let an agent hear of a source; again: in other words."""
+    """Subscribe an agent to a source, or change its template."""
     sql = """INSERT INTO agent_data_sources (agent_id, source_id, notification_template, created_at) VALUES (?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET notification_template = excluded.notification_template"""
     tx.run(sql, (subscription.agent, subscription.source, subscription.template, now))
 
 
 def unsubscribe(tx: Tx, agent: AgentId, source: DataSourceId) -> bool:
-    """Let it hear of the source no more; whether it did."""
+    """End a subscription; False if there was none."""
     return tx.run("DELETE FROM agent_data_sources WHERE agent_id = ? AND source_id = ?", (agent, source)) == 1
 
 
@@ -95,13 +95,13 @@ def subscriptions(rows: Rows, source: DataSourceId) -> list[Subscription]:
 
 
 def marks(rows: Rows, source: DataSourceId) -> dict[str, str]:
-    """How everything that was seen of a source looked, by its key."""
+    """The mark of every seen item of a source, by its key."""
     found = rows.all("SELECT key, mark FROM data_source_items WHERE source_id = ?", (source,))
     return {row["key"]: row["mark"] for row in found}
 
 
 def see(tx: Tx, source: DataSourceId, seen: Mapping[str, str], gone: Iterable[str], now: datetime) -> None:
-    """Remember how things look, and forget those that are gone."""
+    """Store how items look now, and delete those that are gone."""
     sql = """INSERT INTO data_source_items (source_id, key, mark, seen_at) VALUES (?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET mark = excluded.mark, seen_at = excluded.seen_at"""
     for key, mark in seen.items():
@@ -111,7 +111,7 @@ def see(tx: Tx, source: DataSourceId, seen: Mapping[str, str], gone: Iterable[st
 
 
 def forget_old(tx: Tx, source: DataSourceId, now: datetime) -> None:
-    """Forget what was seen long ago and not since; not of a folder, whose files stand still."""
+    """Delete items last seen long ago; not for folders, whose files stay the same."""
     tx.run("DELETE FROM data_source_items WHERE source_id = ? AND seen_at < ?", (source, now - _KEPT))
 
 
@@ -121,7 +121,7 @@ def synced(tx: Tx, source: DataSourceId, now: datetime) -> None:
 
 
 def failed(tx: Tx, source: DataSourceId, why: str) -> int:
-    """Note that a source could not be read; how often in a row."""
+    """Record that a source could not be read; returns how often in a row."""
     tx.run("UPDATE data_sources SET failures = failures + 1, last_error = ? WHERE id = ?", (why[:300], source))
     found = get(tx, source)
     return 0 if found is None else found.failures

@@ -1,8 +1,8 @@
-"""Permission requests: calls that wait for somebody's yes, and what was said to them.
+"""Permission requests: calls that wait for approval, and the votes on them.
 
-A request is a row before anybody is asked. Those who may answer are fixed in it, with the exact arguments and
-their digest; whatever carries a question to a person (a button, a command) carries nothing but the id. The
-first answer that decides is final. What it allowed for longer is a grant; every question, answer and use is on record.
+A request is a row before anybody is asked. It fixes who may answer, the exact arguments and their digest; whatever
+carries the question to a person (a button, a command) carries only the id. The first answer that decides is final. What
+it allows beyond this call is a grant. Every question, answer and use is recorded.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from texts import packed, unpacked
 
 
 class Kind(StrEnum):
-    """What sort of thing is asked for; the `scope` of requests and grants."""
+    """The kind of thing that is asked for; the `scope` of requests and grants."""
 
     TOOL = "tool_execution"
     EDIT = "memory_edit"
@@ -60,10 +60,10 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class Need:
-    """What a call needs a yes for.
+    """What a call needs approval for.
 
-    `subject` names the tool, block or place; `version` what of it must still stand when the call runs.
-    `reason` are words for the approver. `asks` is the person whose yes it takes, None for the owner and admins.
+    `subject` names the tool, block or place; `version` is the state of it that must still hold when the call runs.
+    `reason` is for the approver. `asks` is the person whose approval is needed, None for the owner and admins.
     """
 
     kind: Kind
@@ -75,12 +75,12 @@ class Need:
 
     @property
     def mark(self) -> tuple[str, str, str]:
-        """What a yes to this covers, as requests store it."""
+        """What an approval of this covers, as requests store it."""
         return (self.kind, self.subject, self.version)
 
 
 class ApprovalNeeded(StoreError):
-    """The call may run only with somebody's yes; `need` says for what."""
+    """The call may run only with approval; `need` says for what."""
 
     def __init__(self, need: Need) -> None:
         super().__init__(f"this needs a yes: {need.reason}")
@@ -89,7 +89,7 @@ class ApprovalNeeded(StoreError):
 
 @dataclass(frozen=True)
 class Permit:
-    """A yes under which one call runs: given to a request, or standing in a grant. `covers` are marks of needs."""
+    """An approval under which one call runs: of a request, or a lasting grant. `covers` are marks of needs."""
 
     covers: frozenset[tuple[str, str, str]]
     request: RequestId | None = None
@@ -97,7 +97,7 @@ class Permit:
 
 
 def require(need: Need, permit: Permit | None) -> None:
-    """Pass if there is a yes for exactly this; raises ApprovalNeeded otherwise."""
+    """Raise ApprovalNeeded unless the permit covers exactly this need."""
     if permit is None or need.mark not in permit.covers:
         raise ApprovalNeeded(need)
 
@@ -118,7 +118,7 @@ class Request:
     digest: bytes
     covers: tuple[tuple[str, str, str], ...]
     pattern: Mapping[str, Any]
-    """The arguments that a lasting yes fixes."""
+    """The arguments that a lasting approval fixes."""
     reason: str
     place: PlaceId
     person: PersonId | None
@@ -132,7 +132,7 @@ class Request:
     status: Status = Status.WAITING
     decided_at: datetime | None = None
     shown: Mapping[BlockId, int] = field(default_factory=dict)
-    """The versions of blocks that the agent had been shown when it made the call."""
+    """The versions of blocks that the agent was shown when it made the call."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ class Vote:
 
 
 def digest_of(tool: str, arguments: str) -> bytes:
-    """SHA-256 of a tool's name and the arguments as they were given: what a yes is bound to."""
+    """SHA-256 of a tool's name and its arguments as given: an approval is bound to it."""
     return hashlib.sha256(f"{tool}\x00{arguments}".encode()).digest()
 
 
@@ -152,18 +152,18 @@ def new_request_id() -> RequestId:
 
 
 def ask(tx: Tx, request: Request) -> bool:
-    """Write a question down; False when that call has asked before."""
+    """Store a request; False if that call has asked before."""
     values = {**_request.values(request), "reason": packed(request.reason)}
     return tx.insert("permission_requests", values, ignore=True)
 
 
 def get(rows: Rows, identifier: RequestId) -> Request | None:
-    """The request of that id. For the broker, which decides who may see it."""
+    """The request with that id. For the broker, which decides who may see it."""
     return _request.first(rows, "SELECT * FROM permission_requests WHERE id = ?", (identifier,))
 
 
 def asking(rows: Rows, identities: Iterable[str]) -> list[Request]:
-    """Every request that one of these is an approver of, whatever became of it."""
+    """Every request that one of these may answer, whatever its status."""
     sql = """SELECT * FROM permission_requests WHERE EXISTS (SELECT 1 FROM json_each(approvers)
              WHERE value IN (SELECT value FROM json_each(?))) ORDER BY id"""
     return _request.all(rows, sql, (json.dumps(list(identities)),))
@@ -176,14 +176,14 @@ def is_asked(rows: Rows, identities: Iterable[str]) -> bool:
 
 
 def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Request]:
-    """The newest requests of these states. For the broker, which decides who may see them."""
+    """The newest requests with these statuses. For the broker, which decides who may see them."""
     sql = """SELECT * FROM permission_requests WHERE status IN (SELECT value FROM json_each(?))
              ORDER BY id DESC LIMIT ?"""
     return _request.all(rows, sql, (json.dumps(list(status)), limit))
 
 
 def about(rows: Rows, message: MessageId) -> list[Request]:
-    """Every request of the turns that answered a message, of members' parts in them, or an event that was about it."""
+    """Every request of the turns that answered a message or an event about it, including members' turns."""
     sql = """WITH answering AS
              (SELECT value FROM json_each(?))
              SELECT * FROM permission_requests WHERE turn_id IN answering
@@ -197,13 +197,13 @@ def of_person(rows: Rows, person: PersonId) -> list[Request]:
 
 
 def waiting_turns(rows: Rows, agent: AgentId) -> list[TurnId]:
-    """The turns of an agent in which it asked for what nobody has decided."""
+    """The turns of an agent with an undecided request."""
     sql = "SELECT DISTINCT turn_id FROM permission_requests WHERE agent_id = ? AND status = 'waiting'"
     return [TurnId(row["turn_id"]) for row in rows.all(sql, (agent,))]
 
 
 def forget(tx: Tx, identifier: RequestId, now: datetime) -> bool:
-    """Take a request back and forget what it asked; False when it was decided and used before."""
+    """Withdraw a request and erase what it asked for; False if it was closed before."""
     sql = """UPDATE permission_requests SET arguments = '', reason = '', subject = '', covers = '[]', pattern = '{}',
              shown = '{}', decided_at = coalesce(decided_at, ?),
              status = iif(status IN ('waiting', 'approved'), 'withdrawn', status) WHERE id = ? RETURNING status"""
@@ -218,21 +218,21 @@ def count_waiting(rows: Rows, place: PlaceId) -> int:
 
 
 def due(rows: Rows, now: datetime) -> list[Request]:
-    """Those whose time is over and that nobody has decided."""
+    """Undecided requests whose time is over."""
     sql = "SELECT * FROM permission_requests WHERE status = 'waiting' AND expires_at <= ? ORDER BY id"
     return _request.all(rows, sql, (now,))
 
 
 def votes(rows: Rows, identifier: RequestId) -> list[Vote]:
-    """What was said to a request, in order."""
+    """The votes on a request, in order."""
     sql = "SELECT person_id, verdict, at FROM permission_votes WHERE request_id = ? ORDER BY at, person_id"
     return _vote.all(rows, sql, (identifier,))
 
 
 def vote(tx: Tx, request: Request, person: PersonId, verdict: Verdict, now: datetime) -> Status:
-    """Count one approver's word; gives how the request stands then. A person's yes stays until they say no.
+    """Count one approver's vote; returns the request's status. A person's approval stays until they deny.
 
-    A no decides at once; a yes when as many persons as `quorum` have given one.
+    One denial decides at once; approval needs as many persons as `quorum`.
     """
     if verdict is Verdict.DENY:
         tx.run("DELETE FROM permission_votes WHERE request_id = ? AND person_id = ?", (request.id, person))
@@ -251,7 +251,7 @@ def expire(tx: Tx, identifier: RequestId, now: datetime) -> None:
 
 
 def withdraw(tx: Tx, turn: TurnId, now: datetime) -> list[RequestId]:
-    """What a turn, or a member's part of it, asked for is not wanted any more; gives what was taken back."""
+    """Withdraw the waiting requests of a turn and its members' parts; returns which."""
     sql = """SELECT id FROM permission_requests WHERE status = 'waiting' AND (turn_id = :turn OR turn_id IN
              (SELECT turn_id FROM group_parts WHERE run_id = :turn AND kind <> 'observe'))"""
     found = tx.all(sql, {"turn": turn})
@@ -261,7 +261,7 @@ def withdraw(tx: Tx, turn: TurnId, now: datetime) -> list[RequestId]:
 
 
 def use(tx: Tx, identifier: RequestId) -> bool:
-    """Spend an approval; False when there is none, or it was spent before."""
+    """Use up an approval; False if there is none, or if it was used before."""
     sql = "UPDATE permission_requests SET status = 'used' WHERE id = ? AND status = 'approved'"
     return tx.run(sql, (identifier,)) == 1
 
@@ -273,7 +273,7 @@ def _decide(tx: Tx, identifier: RequestId, status: Status, now: datetime) -> Sta
 
 
 def may_answer(request: Request, identities: Iterable[str]) -> bool:
-    """Whether one of these (a person's id, and the roles they have where they answer) is among the approvers."""
+    """Whether one of these (a person's id, and the person's roles where they answer) is among the approvers."""
     return not set(identities).isdisjoint(request.approvers)
 
 
@@ -304,14 +304,14 @@ class Grant:
 
 @dataclass(frozen=True)
 class Given:
-    """The arguments of a call; `bound` are those among them that a lasting yes to it fixes."""
+    """The arguments of a call; `bound` are those that a lasting approval of it fixes."""
 
     all: Mapping[str, Any]
     bound: Mapping[str, Any]
 
 
 def add_grant(tx: Tx, request: Request, by: PersonId, now: datetime, until: datetime | None) -> Grant:
-    """Allow what a request asked for from now `until` then (None: until it is revoked)."""
+    """Grant what a request asked for, until `until` (None: until it is revoked)."""
     grant = Grant(
         GrantId(snowflakes.next()),
         request.kind,
@@ -329,14 +329,14 @@ def add_grant(tx: Tx, request: Request, by: PersonId, now: datetime, until: date
 
 
 def give_grant(tx: Tx, grant: Grant) -> None:
-    """Store a grant: one that a request asked for, or one that nobody had to ask for."""
+    """Store a grant, requested or not."""
     tx.insert("permission_grants", _grant.values(grant))
 
 
 def matching_grant(
     rows: Rows, need: Need, agent: AgentId, given: Given, audience: Audience, now: datetime
 ) -> Grant | None:
-    """A grant that covers this call: same thing, same agent, fitting arguments, words of the same audience."""
+    """A grant that covers this call: the same subject and agent, matching arguments, and the same audience."""
     sql = """SELECT * FROM permission_grants WHERE scope = ? AND subject = ? AND agent_id = ? AND audience = ?
              AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ?) ORDER BY id"""
     found = map(_grant, rows.all(sql, (need.kind, need.subject, agent, audience, now)))
@@ -344,10 +344,10 @@ def matching_grant(
 
 
 def covers(grant: Grant, given: Given) -> bool:
-    """Whether a grant is for such arguments.
+    """Whether a grant covers these arguments.
 
-    Who answered a question saw one call: what that left out is fixed as well. Who gave a grant unasked named what a
-    call must have.
+    A person who answered a request saw one call, so arguments that it left out are fixed, too. A person who gave a
+    grant without a request named what a call must have.
     """
     if grant.request is not None:
         return dict(grant.pattern) == dict(given.bound)
@@ -355,14 +355,14 @@ def covers(grant: Grant, given: Given) -> bool:
 
 
 def standing_grants(rows: Rows, now: datetime) -> list[Grant]:
-    """Every grant that holds now, newest first. For those who administer permissions."""
+    """Every valid grant, newest first. For those who administer permissions."""
     sql = """SELECT * FROM permission_grants WHERE revoked_at IS NULL
              AND (expires_at IS NULL OR expires_at > ?) ORDER BY id DESC"""
     return _grant.all(rows, sql, (now,))
 
 
 def revoke(tx: Tx, identifier: GrantId, now: datetime) -> Grant | None:
-    """End a grant; None when none of that id holds."""
+    """Revoke a grant; None if there is no such grant in force."""
     row = tx.one("SELECT * FROM permission_grants WHERE id = ? AND revoked_at IS NULL", (identifier,))
     if row is None:
         return None
@@ -372,7 +372,7 @@ def revoke(tx: Tx, identifier: GrantId, now: datetime) -> Grant | None:
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of the record; `detail` are words of ours and never anybody else's."""
+    """One entry of the record; `detail` are words of ours, never anybody else's."""
 
     event: str
     at: datetime
@@ -391,7 +391,7 @@ def note(tx: Tx, entry: Entry) -> None:
 
 
 def record(rows: Rows, limit: int) -> list[dict[str, Any]]:
-    """The newest lines of the record, newest first, as plain data. For those who administer permissions."""
+    """The newest entries of the record, newest first, as plain data. For those who administer permissions."""
     sql = (
         "SELECT a.*, coalesce(r.tool, '') AS tool FROM permission_audit a "
         "LEFT JOIN permission_requests r ON r.id = a.request_id ORDER BY a.id DESC LIMIT ?"

@@ -1,4 +1,4 @@
-"""The turns of sleeptime groups, which nobody watches: which there were, why, and what they said and arranged."""
+"""The unattended turns of sleeptime groups: which there were, why, and what they said and arranged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from memory.store.row_mapper import RowMapper
 from texts import unpacked
 
 NIGHT_UNDONE = "night_undone"
-"""In the details of the event that a night was taken back: its name."""
+"""The key of the night's name in the details of the event that it was undone."""
 _IS_ROOT = """t.parent_id IS NULL AND t.person_id IS NULL
     AND (t.group_id IN (SELECT id FROM agent_groups WHERE pattern_type = 'sleeptime')
       OR EXISTS (SELECT 1 FROM inbox i WHERE i.turn_id = t.id AND i.source = 'sleeptime'))"""
@@ -20,7 +20,7 @@ _IS_ROOT = """t.parent_id IS NULL AND t.person_id IS NULL
 
 @dataclass(frozen=True)
 class NightTurn:
-    """A turn that nobody watched. `why` is what its agent was told: the triggers, with what they were about."""
+    """An unattended turn. `why` is what its agent was told: the triggers, with what they were about."""
 
     id: TurnId
     agent: AgentId
@@ -32,9 +32,9 @@ class NightTurn:
     started_at: datetime
     why: str
     said: tuple[str, ...]
-    """What it said out loud, as it stands."""
+    """The messages that it sent."""
     arranged: tuple[str, ...]
-    """What else it left, in words of the activity: tasks, notes."""
+    """Other things that it left, in the words of the activity log: tasks, notes."""
     parts: tuple[TurnId, ...] = ()
     """Turns of others that it caused."""
 
@@ -44,7 +44,7 @@ class NightTurn:
 
 
 def is_of_night(rows: Rows, turn: TurnId) -> bool:
-    """Whether a turn, or the one that caused it, is one that nobody watches."""
+    """Whether a turn, or the one that caused it, is unattended."""
     sql = f"""WITH RECURSIVE up (id, parent) AS (SELECT id, parent_id FROM turns WHERE id = ?
               UNION SELECT t.id, t.parent_id FROM turns t JOIN up ON t.id = up.parent)
               SELECT 1 FROM turns t WHERE t.id IN (SELECT id FROM up) AND {_IS_ROOT}"""
@@ -52,7 +52,7 @@ def is_of_night(rows: Rows, turn: TurnId) -> bool:
 
 
 def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> list[NightTurn]:
-    """Those that began in a time and that the scope may know, the first one first."""
+    """The unattended turns that began in a time and that the scope may know, oldest first."""
     condition, parameters = scope.sql("t.audience")
     sql = f"""SELECT t.*, coalesce(a.name, t.agent_id) AS agent_name, coalesce(g.name, '') AS group_name FROM turns t
               LEFT JOIN agents a ON a.id = t.agent_id LEFT JOIN agent_groups g ON g.id = t.group_id
@@ -68,7 +68,7 @@ def turns_between(rows: Rows, start: datetime, end: datetime, scope: Scope) -> l
 
 
 def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
-    """When those began that began since then and that the scope may know, the newest first."""
+    """The start times of the unattended turns since then that the scope may know, newest first."""
     condition, parameters = scope.sql("t.audience")
     sql = f"""SELECT t.started_at FROM turns t WHERE t.started_at >= ? AND {condition} AND {_IS_ROOT}
               ORDER BY t.id DESC"""
@@ -76,13 +76,13 @@ def begun_since(rows: Rows, since: datetime, scope: Scope) -> list[datetime]:
 
 
 def count_elsewhere(rows: Rows, start: datetime, end: datetime, known: Sequence[NightTurn]) -> int:
-    """How many more there were that the scope of those may not know."""
+    """How many more there were in that time than the `known` ones."""
     sql = f"SELECT count(*) FROM turns t WHERE t.started_at >= ? AND t.started_at < ? AND {_IS_ROOT}"
     return rows.number(sql, (start, end)) - len(known)
 
 
 def undone(rows: Rows, name: str, scope: Scope) -> list[tuple[datetime, str]]:
-    """When a night was taken back, as far as the scope may know, and what was written of that; the last time first."""
+    """When a night was undone, and what was recorded about it, as far as the scope may know; newest first."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT at, words FROM activity_events WHERE event_type = 'notable' AND {condition}
               AND json_extract(details, '$.{NIGHT_UNDONE}') = ? ORDER BY id DESC"""
@@ -116,7 +116,7 @@ def _parts(rows: Rows, turn: TurnId) -> tuple[TurnId, ...]:
 
 
 def changed_blocks(rows: Rows, since: datetime) -> list[str]:
-    """The living blocks, but logs, that were changed since then, by whomever: where to look for changes of turns."""
+    """Existing blocks, except logs, that anybody has changed since then: where changes of turns may be."""
     sql = """SELECT id FROM memory_blocks WHERE updated_at >= ? AND deleted_at IS NULL AND block_type <> 'log'
              ORDER BY n"""
     return [row["id"] for row in rows.all(sql, (since,))]
