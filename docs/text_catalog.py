@@ -180,6 +180,11 @@ def _declared() -> Iterator[tuple[str, str, str]]:
         yield "bot/interfaces/cli/long_running.py", told["help"], f"carina {name}"
     for title in sorted({heading(name) for row in _subclasses(Row) for name in row.model_fields}):
         yield "bot/services/results.py", title, "Heading of a table"
+    fields = (
+        each for declared in operations_of(services()).values() if declared.offered for each in declared.parameters
+    )
+    for title in sorted({heading(each.name) for each in fields}):
+        yield "bot/services/results.py", title, "Name of a field in a form"
     for classes in (LOCAL, services()):
         for declared in operations_of(classes).values():
             if declared.offered:

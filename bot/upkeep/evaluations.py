@@ -32,7 +32,7 @@ _MOST = 20  # talks in one run
 _log = structlog.get_logger("bot.upkeep")
 
 
-_COUNTED = {
+RATED = {
     Quality.GOOD: gettext_noop("{count} good"),
     Quality.FAIR: gettext_noop("{count} fair"),
     Quality.POOR: gettext_noop("{count} poor"),
@@ -59,7 +59,7 @@ class EvaluationJob:
         asking = Asking(database, self.means)
         done = [await self._judge(database, asking, talk, by_id[talk.agent], now) for talk in talks]
         judged = [each for each in done if each is not None]
-        counted = [gettext_lazy(_COUNTED[each], count=judged.count(each)) for each in Quality if each in judged]
+        counted = [gettext_lazy(RATED[each], count=judged.count(each)) for each in Quality if each in judged]
         told = [gettext_lazy("rated: {counted}", counted=join_lazy(", ", counted))] if judged else []
         if left := len(done) - len(judged):
             why = asking.refused or gettext_lazy("they went on")

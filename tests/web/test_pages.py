@@ -546,6 +546,26 @@ async def test_the_night_of_the_demo_is_undone(tmp_path: Path) -> None:
         assert [each["state"] for each in undone] == ["undone"]
 
 
+async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(tmp_path: Path) -> None:
+    async with site(tmp_path, CONFIGURATION) as s:
+        await s.sign_in()
+        await s.app.services.database.write(_ARRIVE, lambda tx: write_demo(tx, utc_now()))
+        answered = next(row["id"] for row in await s.call("inbox.list") if row["status"] == "done")
+        await s.call("facts.add", fact="Robin prefers tea to coffee")
+        s.browser.headers["Accept-Language"] = "de"
+        for path, words, english in (
+            ("/search?text=lisbon", "enthält lisbon", "has lisbon"),
+            ("/memory", ">Kern<", ">core<"),
+            ("/memory?show=facts", ">Vorliebe<", "user_preference"),
+            (f"/messages/{answered}", "Zustellung über api: gesendet", "api: sent"),
+            ("/commands/search", ">Bereich", ">Domain"),
+            ("/context", "<td>Kern</td>", "<td>core</td>"),
+        ):
+            page = (await s.get(path)).text
+            assert words in page, path
+            assert english not in page, path
+
+
 async def test_a_change_of_a_block_is_taken_back_from_the_journal(tmp_path: Path) -> None:
     async with site(tmp_path, CONFIGURATION) as s:
         await s.sign_in()

@@ -80,6 +80,8 @@ class FactRow(Row):
     confirmed_by: tuple[str, ...]
     audience: str
     last_seen: datetime
+    label: str = Field(exclude=True)
+    """Its category in a word."""
     written: str = Field(exclude=True)
     """With its category, who said it, and whether that is to be doubted."""
 

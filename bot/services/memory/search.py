@@ -140,6 +140,11 @@ class HitRow(Row):
     def name(self) -> str:
         return shown_name(self.label, "") if self.kind == "entry" else self.label
 
+    @property
+    def reason(self) -> str:
+        """For pages, which show by a badge that it is a guess."""
+        return why_words({**self.matched, "perhaps": False})
+
     def data(self) -> dict[str, Any]:
         return {**self.model_dump(mode="json"), **self.matched}
 

@@ -23,7 +23,7 @@ from bot.services.system.jobs import Schedule
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from bot.upkeep import consent
 from bot.upkeep.background_calls import Background, Means
-from bot.upkeep.evaluations import EvaluationJob
+from bot.upkeep.evaluations import RATED, EvaluationJob
 from bot.upkeep.expansion import ExpansionJob
 from bot.upkeep.prompts import FOLDER
 from bot.upkeep.runs import UpkeepRun, counts_words
@@ -34,12 +34,18 @@ from memory.knowledge.consolidation import Item, Pass, Run, run_records
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from sources.text import one_line
-from texts import _, gettext_noop, ngettext
+from texts import _, gettext_noop, ngettext, ngettext_noop
 
 _UNDO = commit_point("dreams.undo")
 _PERMIT = commit_point("dreams.permit")
 
 _LISTED, _SHOWN = 100, 300
+_GIVEN = {
+    feedback.Signal.CORRECTION: ngettext_noop("{count} correction", "{count} corrections"),
+    feedback.Signal.UP: ngettext_noop("{count} thumbs up", "{count} thumbs up"),
+    feedback.Signal.DOWN: ngettext_noop("{count} thumbs down", "{count} thumbs down"),
+    feedback.Signal.FAILURE: ngettext_noop("{count} tool failure", "{count} tool failures"),
+}
 
 
 _Entry = Annotated[
@@ -259,19 +265,13 @@ def _item(run: Run, item: Item, agent: str) -> ReportRow:
 def _signals(given: dict[feedback.Signal, int]) -> list[ReportRow]:
     if not given:
         return []
-    said = ", ".join(_counted(kind, count) for kind, count in sorted(given.items()))
+    said = ", ".join(ngettext(*_GIVEN[kind], count) for kind, count in sorted(given.items()))
     return [ReportRow(what="feedback", text=_("In the week before: {said}.", said=said))]
-
-
-def _counted(kind: feedback.Signal, count: int) -> str:
-    words = kind.replace("_", " ")
-    one = count == 1 or kind in (feedback.Signal.UP, feedback.Signal.DOWN)
-    return f"{count} {words if one else f'{words}s'}"
 
 
 def _talks(went: Counter[evaluations.Quality], failed: Counter[str]) -> list[ReportRow]:
     if not went:
         return []
-    said = ", ".join(f"{went[each]} {each}" for each in evaluations.Quality if went[each])
+    said = ", ".join(_(RATED[each], count=went[each]) for each in evaluations.Quality if went[each])
     tools = _("; tools that failed or did not help: {names}", names=", ".join(sorted(failed))) if failed else ""
     return [ReportRow(what="talks", text=_("Conversations in that week: {said}{tools}.", said=said, tools=tools))]

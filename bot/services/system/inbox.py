@@ -64,12 +64,17 @@ def shown_error(error: str, audience: Audience, scope: Scope) -> str:
     return error if scope.may_use(audience) else error.partition(":")[0]
 
 
+_DELIVERIES = {
+    "sending": gettext_noop("being sent"),
+    "unknown": gettext_noop("perhaps delivered"),
+    "withdrawn": gettext_noop("withdrawn"),
+}
 _KINDS = {
     "message": gettext_noop("Message"),
     "edit": gettext_noop("Edited message"),
     "delete": gettext_noop("Deleted message"),
     "reaction": gettext_noop("Reaction"),
-    "event": gettext_noop("Event"),
+    "event": gettext_noop("Internal event"),
 }
 
 
@@ -387,7 +392,8 @@ def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[S
     for row in traces.deliveries(rows, turn):
         ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
         at = from_text(row["created_at"])
-        name = _("Delivery by {source}: {status}", source=row["source"], status=row["status"])
+        status = _(_DELIVERIES.get(row["status"], row["status"]))
+        name = _("Delivery by {source}: {status}", source=row["source"], status=status)
         detail = shown_error(row["last_error"] or "", row["audience"], scope)
         found.append(StageRow(kind="delivery", name=name, at=at, ended=ended or at, detail=detail))
     return found

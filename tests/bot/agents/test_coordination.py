@@ -10,7 +10,7 @@ from bot.agents.context.situation import ROSTER_CHARACTERS, roster_lines
 from bot.services.agents.coordination import Coordination
 from bot.upkeep.idle import IdleMonitor
 from memory import activity, agents, coordination
-from memory.activity import Kind, Neighbor, Wanted
+from memory.activity import Event, Kind, Neighbor, Wanted
 from memory.agenda import tasks
 from memory.agenda.tasks import Status
 from memory.agents import Agent
@@ -39,7 +39,7 @@ from tests.bot.parts import (
 )
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
-from texts import speaking
+from texts import _, speaking
 
 PORT, YARD = channel("42"), channel("yard")
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
@@ -63,10 +63,13 @@ places = ["discord:42"]
 
 async def events(service: Service, scope: Scope) -> list[tuple[Kind, str]]:
     def read(rows: Rows) -> list[tuple[Kind, str]]:
-        found = activity.recent(rows, scope, 200, Wanted(NOON - timedelta(days=9)))
-        return [(event.kind, f"{event.agent_name} {event.words}") for event in reversed(found)]
+        return [(event.kind, f"{event.agent_name} {event.words}") for event in reversed(recent(rows, scope))]
 
     return await service.read(read)
+
+
+def recent(rows: Rows, scope: Scope) -> list[Event]:
+    return activity.recent(rows, scope, 200, Wanted(NOON - timedelta(days=9)))
 
 
 async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> None:
@@ -84,6 +87,9 @@ async def test_every_thing_a_turn_does_is_in_the_activity(tmp_path: Path) -> Non
     async with running(tmp_path, Setting(model, toml=TWO)) as service:
         await service.heard(said("tea please", 1))
         found = await events(service, Scope(HALL.audience))
+        with speaking("de"):
+            german = await service.read(lambda rows: [_(each.words) for each in recent(rows, Scope(HALL.audience))])
+    assert "hat den Block human geändert (angehängt)" in german
     assert found == [
         (Kind.ACTIVATED, "Flux became active"),
         (Kind.RECEIVED, "Flux received a message"),
