@@ -2,10 +2,10 @@
 
 A unix domain socket in the data folder, for its owner only. A request is one line of JSON, `{"op": ..., ...}`, one
 for each connection; the replies are lines too: any number of `{"data": ...}`, then `{"done": true}` or
-`{"error": "..."}`. Closing the connection cancels the operation. Where the folder's path is too long for a socket
-the socket stands in a private temporary folder, and `control.path` in the data folder says where.
+`{"error": "..."}`. Closing the connection cancels the operation. If the folder's path is too long for a socket,
+the socket is in a private temporary folder, and `control.path` in the data folder has its path.
 
-Platforms without unix sockets (Windows) have no control socket: there a command works while no service runs.
+Platforms without unix sockets (Windows) have no control socket: commands work there while no service runs.
 """
 
 import asyncio
@@ -42,18 +42,18 @@ _DRAIN_SECONDS = 30.0
 
 
 class _BadRequest(Exception):
-    """What arrived is no request; the text goes back to the caller."""
+    """The request is invalid; the text goes back to the caller."""
 
 
 class _Gone(Exception):
-    """The other side takes no more."""
+    """The client has closed the connection."""
 
 
 @asynccontextmanager
 async def serve(folder: DataFolder, handlers: Mapping[str, Handler]) -> AsyncIterator[None]:
     """Answer requests while the context is open; the caller holds the folder's lock.
 
-    Raises StoreError when there is no room for a socket, FolderLocked when somebody answers on it already.
+    Raises StoreError if no socket can be created, FolderLocked if another process already answers on it.
     """
     if not hasattr(socket, "AF_UNIX"):
         log.warning(
@@ -81,7 +81,7 @@ async def serve(folder: DataFolder, handlers: Mapping[str, Handler]) -> AsyncIte
 
 
 def _bind(folder: DataFolder) -> tuple[socket.socket, Path]:
-    """A socket that is private before anybody can connect to it, and where it stands."""
+    """A bound socket that is private before anybody can connect to it, and its path."""
     _remove_stale(folder)
     path = folder.control_socket
     if len(os.fsencode(path)) > _LONGEST_PATH:
@@ -145,7 +145,7 @@ async def _converse(
 async def _perform(
     operation: functools.partial[Any], reader: asyncio.StreamReader, writer: asyncio.StreamWriter
 ) -> None:
-    """Run it to the end, or until the other side goes away."""
+    """Run an operation to its end, or until the client closes the connection."""
     working = asyncio.create_task(_run(operation, writer), name="control operation")
     leaving = asyncio.create_task(_until_end(reader), name="control connection end")
     try:
@@ -193,7 +193,7 @@ async def _run(operation: functools.partial[Any], writer: asyncio.StreamWriter) 
 
 
 async def replies_of(result: Any) -> AsyncGenerator[Any, None]:
-    """What a handler gives, be it one reply or many."""
+    """The replies of a handler, whether it returns one or yields many."""
     if inspect.isawaitable(result):
         yield await result
         return
@@ -203,7 +203,7 @@ async def replies_of(result: Any) -> AsyncGenerator[Any, None]:
 
 
 async def _send(writer: asyncio.StreamWriter, reply: Mapping[str, Any]) -> None:
-    """One line; raises _Gone when nobody takes it."""
+    """Send one line. Raises _Gone if the client has closed the connection."""
     writer.write(json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
     try:
         async with asyncio.timeout(_DRAIN_SECONDS):

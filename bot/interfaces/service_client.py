@@ -1,4 +1,4 @@
-"""The process that uses a data folder, and asking it over its control socket."""
+"""The process that uses a data folder, and calls to it over its control socket."""
 
 import asyncio
 import json
@@ -19,33 +19,33 @@ _LONGEST_REPLY = 1 << 24
 
 
 class ServiceFailed(UserError):
-    """The service answered with an error, or ended before it had answered; the text says which."""
+    """The service answered with an error, or ended before it answered; the text says which."""
 
 
 class ServiceEnded(ServiceFailed):
-    """The service ended before it had answered."""
+    """The service ended before it answered."""
 
 
 @dataclass(frozen=True)
 class Holder:
-    """The process that uses a data folder. What it does not answer is said, by whom."""
+    """The process that uses a data folder. Errors name it if it does not answer."""
 
     folder: DataFolder
 
     async def ask(self, operation: str, within: float | None = ANSWER_SECONDS, **arguments: Any) -> Any:
-        """Its one reply, waiting so many seconds; None where there is none."""
+        """The single reply, within the given seconds; None if there is none."""
         async with aclosing(self._replies(operation, arguments, within, within)) as replies:
             return await anext(replies, None)
 
     async def data(self, operation: str, **arguments: Any) -> Any:
-        """What an operation gives to a program. Raises UserError."""
+        """The result of an operation as data. Raises UserError."""
         reply = await self.ask(operation, arguments=arguments, view={"as_json": True})
         if "text" not in reply:
             raise UserError(str(reply.get("error", "")))
         return json.loads(reply["text"])
 
     def call(self, operation: str, **arguments: Any) -> AsyncGenerator[Any, None]:
-        """Its replies as they come, however long that takes once it has begun to answer.
+        """The replies as they arrive, without a time limit after the first one.
 
         Closing the iterator (`contextlib.aclosing`) cancels the operation.
         """
@@ -54,7 +54,7 @@ class Holder:
     async def _replies(
         self, operation: str, arguments: dict[str, Any], within: float | None, later: float | None
     ) -> AsyncGenerator[Any, None]:
-        """Each within so many seconds, those behind the first `later`. Raises NoService, ServiceFailed, UserError."""
+        """The first reply within `within` seconds, later ones within `later`. Raises UserError, such as NoService."""
         request = json.dumps({**arguments, "op": operation}).encode("utf-8") + b"\n"
         if len(request) > LONGEST_REQUEST:
             raise ServiceFailed(
@@ -84,7 +84,7 @@ class Holder:
             raise no_service(self.folder) from None
 
     async def _receive(self, reader: asyncio.StreamReader, within: float | None) -> dict[str, Any] | None:
-        """The next reply with data; None after the last."""
+        """The next reply; None after the last. Raises ServiceFailed."""
         try:
             async with asyncio.timeout(within):
                 line = await reader.readline()
@@ -99,13 +99,13 @@ class Holder:
 
 
 def holder_of(folder: DataFolder) -> Holder | None:
-    """Who uses the data folder; None when nobody does. Makes nothing."""
+    """The process that uses the data folder; None without one. Creates nothing."""
     return Holder(folder) if folder.path.is_dir() and folder.holder() is not None else None
 
 
 @contextmanager
 def held(folder: DataFolder, then: str) -> Iterator[None]:
-    """Hold a data folder. Raises FolderLocked, which says who uses it and what to do `then`."""
+    """Hold a data folder. Raises FolderLocked, whose text names its user and ends with `then`, the remedy."""
     with ExitStack() as stack:
         try:
             stack.enter_context(folder.lock())

@@ -1,4 +1,4 @@
-"""`carina backup restore`: putting back a backup, or what Litestream copied, while no service runs."""
+"""`carina backup restore`: restores a backup, or the replica of Litestream, while no service runs."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,7 +30,7 @@ _Replica = Annotated[bool, Param("Restore what Litestream copied last")]
 
 
 class Restored(Result):
-    """What was put back, and what came of the erasures that must hold."""
+    """What was restored, and the erasures that were repeated or are still to be."""
 
     name: str
     made: datetime
@@ -38,9 +38,9 @@ class Restored(Result):
     erased_again: int
     to_erase: int
     missing: tuple[str, ...] = ()
-    """Files that were not in the replica yet, and are empty."""
+    """Files that were not in the replica yet, and are empty now."""
     outdated: bool | None = Field(exclude=True)
-    """Whether it has to be migrated first; None where that is not known."""
+    """Whether it must be migrated first; None if that is unknown."""
 
     def lines(self, ink: Ink) -> list[str]:
         words = [_("Restored everything as it was on {at}.", at=ink.time(self.made))]
@@ -115,9 +115,9 @@ def _erasures(count: int) -> str:
 
 
 async def _erase_again(folder: DataFolder) -> int | None:
-    """Do the erasures that are begun in what was put back, and give how many are still to be done.
+    """Finish the erasures that are open in the restored data; returns how many remain.
 
-    None where the program cannot open it before migrating, so that none is done.
+    None if the data must be migrated before it can be opened, so that none was repeated.
     """
     try:
         async with Constellations.open(folder.path, utc_now) as constellations:

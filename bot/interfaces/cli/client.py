@@ -1,4 +1,4 @@
-"""Asking a running service for an operation, with nothing but the standard library."""
+"""Calls operations of a running service, using only the standard library."""
 
 import json
 import socket
@@ -15,11 +15,11 @@ LONGEST_REQUEST = 1 << 20
 
 
 class NoService(UserError):
-    """Somebody uses the folder and takes no commands."""
+    """A program uses the folder but accepts no commands."""
 
 
 def ask(folder: DataFolder, request: Mapping[str, Any], seconds: float | None) -> Iterator[dict[str, Any]]:
-    """The replies of the service, each within so many seconds. Raises NoService, UserError."""
+    """Send a request and yield the replies, each within the given seconds. Raises NoService, UserError."""
     with closing(_connected(folder)) as connection:
         connection.settimeout(seconds)
         try:

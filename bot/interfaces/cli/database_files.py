@@ -1,6 +1,6 @@
-"""The database files of a data folder: how each stands to this program, and bringing them up to date.
+"""The database files of a data folder: whether this program can open them, and their migration.
 
-`carina db status`, `carina db migrate`, and what other commands say of files that are not there. Looking makes and
+`carina db status`, `carina db migrate`, and what other commands report about missing files. `db status` creates and
 changes nothing.
 """
 
@@ -47,7 +47,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class File:
-    """One file; `version` is None when it cannot be read, `error` is why it cannot be opened as it is."""
+    """One file; `version` is None if it cannot be read, `error` is why it cannot be opened in its current form."""
 
     path: Path
     kind: Kind
@@ -68,12 +68,12 @@ class File:
 
     @property
     def problem(self) -> str:
-        """What is wrong and what to do, in words; empty when nothing is."""
+        """The problem and the remedy, as text; empty without one."""
         return str(self.error or "")
 
 
 class FileRow(Row):
-    """How a file stands, under its name inside the data folder."""
+    """The state of a file, with its path inside the data folder."""
 
     file: str
     version: int | None
@@ -107,7 +107,7 @@ class MigratedFile(Row):
     before: int | None = Field(serialization_alias="from")
     after: int = Field(serialization_alias="to")
     copied: str = Field(serialization_alias="copy")
-    """Where the file as it was is kept."""
+    """The copy of the file from before."""
     phrase = gettext_noop("{file}: version {before} to {after}")
 
 
@@ -117,7 +117,7 @@ class Pending(Row):
     migrations: int
     megabytes: float
     seconds: float
-    """What it took with a copy."""
+    """The duration of the trial with a copy."""
 
     @classmethod
     def of(cls, file: File, home: Path) -> "Pending":
@@ -151,7 +151,7 @@ _Check = Annotated[bool, Param("Only show what would be migrated, tried with cop
 
 
 def examine(folder: DataFolder) -> list[File]:
-    """Every file that stands in the folder or should; none when nothing was ever begun there."""
+    """Every file that is in the folder or should be; empty if no data was ever created there."""
     standing = sorted(path for path in folder.path.glob("constellations/*/carina.db") if _holds(path))
     begun = _holds(folder.global_db)
     if not begun and not standing:
@@ -161,14 +161,14 @@ def examine(folder: DataFolder) -> list[File]:
 
 
 def worst(files: Sequence[File]) -> StoreError | None:
-    """What has to be seen to first: migrating comes after everything that it would not mend."""
+    """The error to solve first: those that a migration does not solve come before outdated files."""
     errors = [file.error for file in files if file.error is not None]
     others = [error for error in errors if not isinstance(error, DatabaseOutdated)]
     return next(iter([*others, *errors]), None)
 
 
 def require_data(config: Config) -> DataFolder:
-    """The data folder, in which something was begun. Raises UserError when nothing was."""
+    """The data folder. Raises UserError if it has no data yet, StoreError if its registry is missing."""
     folder = DataFolder(config.home)
     if not _holds(folder.global_db):
         raise next((file.error for file in examine(folder) if file.error), UserError(_nothing(folder)))
@@ -177,7 +177,7 @@ def require_data(config: Config) -> DataFolder:
 
 @dataclass(frozen=True)
 class DatabaseFiles:
-    """What the command line can do with the files while no service holds them."""
+    """Commands on the files while no service holds them."""
 
     titles: ClassVar = {"db": "Check, migrate and compact the database files"}
 
@@ -185,7 +185,7 @@ class DatabaseFiles:
 
     @operation("db.status", "Show the version of every database file", Action.EXAMINE, AT_TERMINAL)
     async def show_status(self, _caller: Caller) -> AsyncIterator[Listing[FileRow]]:
-        """How every file stands; then raises what has to be done first where one cannot be opened as it is."""
+        """Yield the state of every file; then raise the error to solve first, if a file cannot be opened."""
         files, home = _files(self.config), self.config.home
         yield Listing(rows=tuple(FileRow.of(file, home) for file in files), empty=_nothing(DataFolder(home)))
         if (error := worst(files)) is not None:
@@ -193,7 +193,7 @@ class DatabaseFiles:
 
     @operation("db.migrate", "Migrate older database files after backing them up", Action.EXAMINE, _MIGRATES)
     async def migrate(self, _caller: Caller, check: _Check = False) -> Listing[MigratedFile] | Lines[Pending]:
-        """Nothing at all while another file has something that migrating does not mend."""
+        """Migrate all files, or none if one has a problem that a migration does not solve."""
         folder = DataFolder(self.config.home)
         if check:
             return Lines(
@@ -210,7 +210,7 @@ class DatabaseFiles:
 
 
 def _mendable(config: Config) -> list[File]:
-    """The files, if migrating is all that any of them needs. Raises what does not let it."""
+    """The files, if a migration is all that any of them needs. Raises the error that prevents it."""
     files = _files(config)
     if (error := worst(files)) is not None and not isinstance(error, DatabaseOutdated):
         raise error
@@ -218,7 +218,7 @@ def _mendable(config: Config) -> list[File]:
 
 
 def _files(config: Config) -> list[File]:
-    """The same as `examine`. Raises UserError for a folder that holds other things and nothing of Carina's."""
+    """Like `examine`. Raises UserError for a folder that has other files and none of Carina's."""
     folder = DataFolder(config.home)
     files = examine(folder)
     if not files and _of_others(folder):
@@ -302,7 +302,7 @@ def _nothing(folder: DataFolder) -> str:
 
 
 def _of_others(folder: DataFolder) -> bool:
-    """Whether something stands there that is not of Carina, nor of a first start that was interrupted."""
+    """Whether the folder has files that neither Carina nor an interrupted first start created."""
     ours = {"constellations", *(path.name for path in (folder.global_db, folder.lock_file, folder.terminal_journal))}
     ours |= {backups.FOLDER, erasure_ledger.NAME}
     sockets = {folder.control_socket.name, folder.control_path.name}

@@ -1,4 +1,4 @@
-"""`carina service`: have the system start Carina by itself, for the account that runs the command."""
+"""`carina service`: lets the system start Carina automatically, for the account that runs the command."""
 
 import asyncio
 import shutil
@@ -32,7 +32,7 @@ class Program:
 
 @dataclass(frozen=True)
 class ServiceFile:
-    """A file, and the commands after it was written, before it is removed, and to ask how it is."""
+    """A service file, with the commands that start it, stop it and show its status."""
 
     path: Path
     text: str
@@ -42,7 +42,7 @@ class ServiceFile:
 
 
 def service_file(platform: str, user_home: Path, program: Program) -> ServiceFile | None:
-    """Of this platform; None where there is none."""
+    """The service file for a platform; None if the platform is not supported."""
     if platform == "darwin":
         return _launchd(user_home, program)
     if platform == "win32":
@@ -179,13 +179,13 @@ def _task(user_home: Path, program: Program) -> ServiceFile:
 
 
 def _quoted(word: str) -> str:
-    """As systemd reads it: whatever is in it is taken as it is."""
+    """A word quoted for systemd, which then takes it literally."""
     text = _escaped(word).replace("\\", "\\\\").replace('"', '\\"').replace("$", "$$")
     return f'"{text}"' if " " in text or '"' in text else text
 
 
 def _escaped(text: str) -> str:
-    """Without what systemd puts in: % begins a specifier."""
+    """A text in which systemd expands nothing: % begins a specifier."""
     return text.replace("%", "%%")
 
 
@@ -203,7 +203,7 @@ class SystemService:
         Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=_SECONDS),
     )  # fmt: skip
     async def install(self, caller: Caller) -> str:
-        """For this account. Raises Unconfirmed with the file, UserError."""
+        """Install the service for this account. Raises UserError, or Unconfirmed with the file."""
         file = self._file()
         caller.confirm(_("{path}:\n\n{text}\nWrite this file and start the service?", path=file.path, text=file.text))
         there = file.path.exists()
@@ -267,7 +267,7 @@ def _linux() -> bool:
 
 
 async def _run(command: Sequence[str]) -> None:
-    """Raises UserError with what it said, where it failed."""
+    """Run a command. Raises UserError with its output if it fails."""
     code, said = await _output(command)
     if code:
         raise UserError(
@@ -288,12 +288,12 @@ _OURS = (
     *("global.db*", "constellations", "backups", "erasures.jsonl", "control.sock", "control.path", "carina.lock"),
     *("terminal.journal", "bluesky.session", ".restoring-*"),
 )
-"""What Carina makes in a data folder; what else is there is somebody's own."""
+"""What Carina creates in a data folder; everything else belongs to somebody else."""
 
 
 @dataclass(frozen=True)
 class Removal:
-    """Of everything that Carina keeps; the program itself is removed by what installed it."""
+    """Removes all of Carina's data; the program itself is removed by whatever installed it."""
 
     config: Config
 
@@ -302,7 +302,7 @@ class Removal:
         Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=600.0),
     )  # fmt: skip
     async def remove(self, caller: Caller) -> str:
-        """Not while a service runs. Raises UserError, Unconfirmed with what is where."""
+        """Delete the data, unless a service runs. Raises UserError, or Unconfirmed with the locations."""
         folder = DataFolder(self.config.home)
         if not folder.global_db.exists():
             raise UserError("There is no Carina data in {path}.", path=folder.path)

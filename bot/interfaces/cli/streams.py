@@ -1,4 +1,4 @@
-"""Standard input and output as they are: absent, no terminal, of another encoding, or closed by who read them."""
+"""Standard input and output, which may be missing, not a terminal, in another encoding, or closed by their reader."""
 
 import io
 import os
@@ -10,7 +10,7 @@ def typed() -> bool:
 
 
 def attended() -> bool:
-    """Whether somebody sits there who reads and types."""
+    """Whether a person reads and types at a terminal."""
     return typed() and sys.stdout is not None and sys.stdout.isatty()
 
 
@@ -20,26 +20,26 @@ def says_everything() -> bool:
 
 
 def be_lenient() -> None:
-    """Write a question mark for what standard output cannot say, rather than end in the middle of an answer."""
+    """Write a question mark for characters that standard output cannot encode, rather than fail in an answer."""
     if isinstance(sys.stdout, io.TextIOWrapper) and not says_everything():
         sys.stdout.reconfigure(errors="replace")
 
 
 def drop_output() -> None:
-    """Standard output is lost: what waits to be written goes nowhere, so that the end of the process does not fail."""
+    """Discard unwritten output of a closed standard output, so that the process can end without an error."""
     if sys.stdout is not None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class CapturedOutput(io.TextIOWrapper):
-    """Takes what is written, in the encoding of standard output, until somebody takes it out."""
+    """Collects what is written, in the encoding of standard output, until it is taken out."""
 
     def __init__(self) -> None:
         self._taken = io.BytesIO()
         super().__init__(self._taken, sys.stdout.encoding, errors="replace", newline="", write_through=True)
 
     def take(self) -> str:
-        """What came since the last time."""
+        """Return what was written since the last call."""
         text = self._taken.getvalue().decode(self.encoding)
         self._taken.seek(0)
         self._taken.truncate()
