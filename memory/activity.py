@@ -1,17 +1,17 @@
-"""What happened in a constellation: events that the code which does a thing writes in the same transaction.
+"""The activity log of a constellation: the code that does something writes an event in the same transaction.
 
-An event says what was done in words of ours. What was said is never copied into it: an event about a message names
-the message, and its words are read there, so that an edit or a deletion needs nothing here. Words that agents give
-to `coord` (tasks, handoffs, notes) are the exception; they go with the messages that they came from, by triggers.
+An event says what was done, in words of ours, and never copies what somebody said: an event about a message names the
+message, whose text is read there, so that an edit or a deletion changes nothing here. Words that agents give to `coord`
+(tasks, handoffs, notes) are the exception; triggers delete them with the messages that they came from.
 
-Ten kinds, as the design has them. `details` has the same for programs, by kind:
-`agent_activated`, `agent_deactivated` {}; `message_received`, `message_sent` {"messages"} how many, {"target"} for
-one to another place; `tool_executed` {"tool", "operation", "worked", "call", "seconds"}; `memory_block_updated`
-{"label", "change", "block"}; `file_accessed` {"folder", "files", "operation"}; `task_assigned` {"task", "assignee"};
-`handoff_initiated` {"note", "to"}; `notable` {"note"}, or {"task", "before"}. A call of a tool is one event: what
-it did, where there is a kind for that, with {"tool"}.
+There are ten kinds. `details` holds the same for programs, by kind: `agent_activated`, `agent_deactivated` {};
+`message_received`, `message_sent` {"messages"} how many, {"target"} if sent to another place; `tool_executed` {"tool",
+"operation", "worked", "call", "seconds"}; `memory_block_updated` {"label", "change", "block"}; `file_accessed`
+{"folder", "files", "operation"}; `task_assigned` {"task", "assignee"}; `handoff_initiated` {"note", "to"}; `notable`
+{"note"}, or {"task", "before"}. A tool call is one event: of the kind of what it did, with {"tool"}, if there is such a
+kind.
 
-Also when agents were active: for whom, and since when they are not. What one audience cannot know leaves no trace here.
+The log also records when agents were active, separately for each audience: one audience learns nothing about others.
 """
 
 import json
@@ -35,9 +35,9 @@ Importance: TypeAlias = Literal["low", "medium", "high", "critical"]
 IMPORTANCES: tuple[Importance, ...] = ("low", "medium", "high", "critical")
 
 IDLE = timedelta(minutes=30)
-"""An agent without a turn for so long is not active any more."""
+"""An agent is inactive after this time without a turn."""
 MOST = 200
-"""Events that are read at once."""
+"""The most events in one read."""
 _encode = json.JSONEncoder(ensure_ascii=False).encode
 _SAID = 160  # characters of a message that are read with its event
 _RESULT = 1_000  # characters of what a tool gave that are read with its use
@@ -74,13 +74,13 @@ class NewEvent:
 
 
 class Event(NamedTuple):
-    """An event as it is read. `said` is how the message begins that it is about, as far as the scope may know it."""
+    """A stored event. `said` is the beginning of the message that it is about, if the scope may know it."""
 
     id: int
     kind: Kind
     agent: AgentId | None
     agent_name: str
-    """Empty where a person did it by hand."""
+    """Empty if a person did it by hand."""
     place: PlaceId | None
     place_name: str
     turn: TurnId | None
@@ -93,7 +93,7 @@ class Event(NamedTuple):
     at: datetime
     details_text: str
     person: PersonId | None = None
-    """Who did it by hand, or for whom it was done."""
+    """The person who did it by hand, or for whom it was done."""
 
     @property
     def details(self) -> Mapping[str, Any]:
@@ -134,7 +134,7 @@ def take_back(
 def of_turn(
     turn: Turn, kind: Kind, words: str, details: Mapping[str, Any] | None = None, message: MessageId | None = None
 ) -> NewEvent:
-    """What a turn's agent did, for those who hear the turn."""
+    """An action of a turn's agent, for those who hear the turn."""
     return NewEvent(
         kind,
         words,
@@ -150,7 +150,7 @@ def of_turn(
 
 
 def note_received(tx: Tx, turn: Turn, messages: Sequence[MessageId], now: datetime) -> None:
-    """Write that an agent was given messages to answer."""
+    """Record that an agent got messages to answer."""
     if messages:
         count = len(messages)
         words = ngettext_lazy("received a message", "received {count} messages", count)
@@ -162,7 +162,7 @@ def note_received(tx: Tx, turn: Turn, messages: Sequence[MessageId], now: dateti
 
 @dataclass(frozen=True)
 class Wanted:
-    """Which events: since then, of a kind, by an agent; `before` a turn, without what it did itself and later."""
+    """Conditions for events: since then, of a kind, by an agent; `before` a turn, without what patrols looked at."""
 
     since: datetime
     kind: Kind | None = None
@@ -170,11 +170,11 @@ class Wanted:
     others_than: AgentId | None = None
     before: TurnId | None = None
     unless_in: PlaceId | None = None
-    """Messages that came and went in that place are left out: there they are in view."""
+    """Messages of that place are left out, since they are in view there."""
     among: tuple[int, ...] | None = None
-    """Only these, by id."""
+    """Only events with these ids."""
     passed: int | None = None
-    """Of the agent's own, only so many of the newest are looked at; whatever else is wanted is looked for in them."""
+    """Search only this many of the newest events of `agent`."""
 
 
 def recent(rows: Rows, scope: Scope, limit: int, *wanted: Wanted) -> list[Event]:
@@ -193,7 +193,7 @@ def recent(rows: Rows, scope: Scope, limit: int, *wanted: Wanted) -> list[Event]
 
 
 def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[str, str]]:
-    """What the tools of these events were told and what they gave, by event, as the transcript still has it."""
+    """The arguments and results of the tool calls of these events, by event, if the transcript still has them."""
     used = {event.id: (event.turn, event.details["call"]) for event in events if "call" in event.details}
     known, parameters = scope.sql("m.audience")
     sql = f"""SELECT m.batch_id, m.tool_call_id, m.role, coalesce(m.tool_args, substr(m.content, 1, {_RESULT})) AS words
@@ -207,7 +207,7 @@ def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[
 
 
 def _newest(wanted: Wanted, scope: Scope, limit: int) -> tuple[str, tuple[Value, ...]]:
-    """A query for the ids: of all events, or of every other agent's newest, so that one's own many are not passed."""
+    """A query for ids: of all events, or of each other agent's newest, so that an agent's own many do not hide them."""
     condition, parameters = _where(wanted, scope)
     newest = f"WHERE {condition} ORDER BY e.at DESC, e.id DESC LIMIT ?"
     if wanted.others_than is not None:
@@ -237,7 +237,7 @@ def counted(rows: Rows, wanted: Wanted, scope: Scope) -> list[tuple[AgentId | No
 
 
 _ON_PATROL = "NOT (e.place_id GLOB 'patrol:*' AND e.event_type IN ('tool_executed', 'file_accessed'))"
-"""What a turn is told lately happened is not to be how agents looked around every half hour."""
+"""Recent events in a prompt leave out what agents look at every half hour on patrol."""
 
 
 def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
@@ -274,12 +274,12 @@ _event = RowMapper(
 
 
 def any_before(rows: Rows, moment: datetime) -> bool:
-    """Whether `forget_before` would remove anything."""
+    """Whether `forget_before` would delete anything."""
     return rows.one("SELECT 1 FROM activity_events WHERE at < ? LIMIT 1", (moment,)) is not None
 
 
 def forget_before(tx: Tx, moment: datetime, limit: int = 5_000) -> int:
-    """Remove events from before then, the oldest first; how many went."""
+    """Delete events from before then, oldest first; returns how many."""
     sql = "DELETE FROM activity_events WHERE id IN (SELECT id FROM activity_events WHERE at < ? ORDER BY at LIMIT ?)"
     return tx.run(sql, (moment, limit))
 
@@ -292,8 +292,8 @@ _new = RowMapper(NewEvent, kind="event_type")
 
 @dataclass(frozen=True)
 class Neighbor:
-    """Another agent of the constellation; `last_active`, and what its last session was about, as far as those who ask
-    may know."""
+    """Another agent of the constellation, with its last activity and the subject of its last session, as far as the
+    scope may know."""
 
     id: AgentId
     name: str
@@ -303,13 +303,13 @@ class Neighbor:
 
 
 Seen: TypeAlias = tuple[datetime, bool]
-"""When an agent was active last, and whether it is still."""
+"""When an agent was last active, and whether it still is."""
 
 
 def came(tx: Tx, turn: Turn, row: Seen | None, now: datetime) -> None:
-    """A turn of an agent begins: it is active for those who hear it, and was activated unless it was so already.
+    """Record that an agent begins a turn: it is active for its hearers, and activated if it was not.
 
-    `row` is what `seen` says of them.
+    `row` is the agent's entry in `seen`.
     """
     if row is None or not row[1] or now - row[0] >= IDLE:
         if row is not None and row[1]:
@@ -325,7 +325,7 @@ def stayed(tx: Tx, turn: Turn, now: datetime) -> None:
 
 
 def deactivate_idle(tx: Tx, now: datetime) -> int:
-    """Write down which agents are not active any more; how many."""
+    """Record which agents have become inactive; returns how many."""
     found = tx.all(
         "SELECT agent_id, audience, last_active FROM agent_presence WHERE active = 1 AND last_active <= ?",
         (now - IDLE,),
@@ -336,7 +336,7 @@ def deactivate_idle(tx: Tx, now: datetime) -> int:
 
 
 def any_idle(rows: Rows, now: datetime) -> bool:
-    """Whether `deactivate_idle` would write anything."""
+    """Whether `deactivate_idle` would record anything."""
     sql = "SELECT 1 FROM agent_presence WHERE active = 1 AND last_active <= ? LIMIT 1"
     return rows.one(sql, (now - IDLE,)) is not None
 
@@ -348,7 +348,7 @@ def _gone(tx: Tx, agent: AgentId, audience: Audience, at: datetime) -> None:
 
 
 def seen(rows: Rows, agent: AgentId, scope: Scope) -> dict[Audience, Seen]:
-    """When an agent had its last turn, for each audience of those that the scope may know."""
+    """The last turn of an agent, for each audience that the scope may know."""
     condition, parameters = scope.sql("audience")
     sql = f"SELECT audience, last_active, active FROM agent_presence WHERE agent_id = ? AND {condition}"
     found = rows.all(sql, (agent, *parameters))

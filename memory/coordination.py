@@ -1,8 +1,8 @@
-"""What agents arrange among themselves: the tasks that they share, and the items of handoff notes and notes for all.
+"""What agents arrange among themselves: shared tasks, handoff notes, and notes for all.
 
-Every row is known to those who heard the turn in which it was written, and to nobody else. What one turn changes can
-be seen only where the turn itself may be known: a task is changed only by a turn that its readers may know of, and
-that a note was read is known to those who heard the reading. Whatever is written stands in the activity too.
+Each row is known only to those who heard the turn that wrote it. A turn's changes are visible only where the turn may
+be known: a task is changed only by a turn that all its readers may know about, and only those who heard the reading
+know that a note was read. Everything written here is in the activity log, too.
 """
 
 import json
@@ -28,13 +28,13 @@ from memory.store.row_mapper import RowMapper
 from texts import gettext_lazy, gettext_noop
 
 MOST_CHARACTERS = 2_000
-"""Of one task or note; a longer one is refused."""
+"""The maximum length of a task or note; longer ones are refused."""
 _TOLD = 300  # characters of a task or note that its event repeats
 
 
 @dataclass(frozen=True)
 class Handoff:
-    """A note from one agent to another, or to whoever comes next."""
+    """A note from one agent to another, or to whoever continues."""
 
     id: str
     content: str
@@ -60,7 +60,7 @@ class Note:
 
 
 def assign(tx: Tx, by: By, words: str, to: AgentId | None, to_name: str, importance: Importance = "medium") -> Task:
-    """Give an agent a task, or anyone. Raises Refused."""
+    """Assign a task to an agent, or to anyone. Raises Refused."""
     title, notes = parted(words)
     new = NewTask(
         title, by.person, by.scope.audience, by.trust, by.agent, notes, priority(importance),
@@ -73,7 +73,7 @@ def assign(tx: Tx, by: By, words: str, to: AgentId | None, to_name: str, importa
 
 
 def parted(words: str) -> tuple[str, str]:
-    """Title and notes of a task; what is too long for a title goes on in the notes. Raises Refused."""
+    """Title and notes of a task; a title that is too long continues in the notes. Raises Refused."""
     text = _checked(words, "a task")
     if len(text) <= LONGEST_TITLE:
         return text, ""
@@ -115,7 +115,7 @@ _DID = {
 
 
 def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Task, Before]:
-    """Change a shared task, as `tasks.change` does. Raises Refused where not all its readers may know of this turn."""
+    """Change a shared task, as `tasks.change` does. Raises Refused unless all its readers may know of this turn."""
     status = columns.get("status")
     if status == task.status:
         raise Refused("the task {title!r} already has that status", title=task.title)
@@ -131,7 +131,7 @@ def change(tx: Tx, by: By, task: Task, columns: Mapping[str, Value]) -> tuple[Ta
 
 
 def hand_over(tx: Tx, by: By, content: str, to: AgentId | None, to_name: str) -> Handoff:
-    """Leave a note for an agent, or for whoever comes next. Raises Refused."""
+    """Leave a note for an agent, or for whoever continues. Raises Refused."""
     text = _checked(content, "a handoff note")
     kept = items.put(tx, by.item(ItemKind.HANDOFF, text, to or ""), by.now)
     words = gettext_lazy("left a handoff note for {to}: {note}", to=to_name or _ANYONE, note=_short(text))
@@ -140,7 +140,7 @@ def hand_over(tx: Tx, by: By, content: str, to: AgentId | None, to_name: str) ->
 
 
 def add_note(tx: Tx, by: By, text: str, importance: Importance) -> Note:
-    """Note something for all agents who may know of it. Raises Refused."""
+    """Store a note for all agents who may know of it. Raises Refused."""
     text = _checked(text, "a note")
     kept = items.put(tx, by.item(ItemKind.NOTE, text, importance), by.now)
     words = gettext_lazy("noted: {note}", note=_short(text))
@@ -149,7 +149,7 @@ def add_note(tx: Tx, by: By, text: str, importance: Importance) -> Note:
 
 
 def mark_read(tx: Tx, turn: Turn, read: Iterable[str], now: datetime) -> None:
-    """Note that a turn was shown handoff notes: they are not shown again where its hearers hear."""
+    """Record that a turn was shown handoff notes, so that its hearers' later turns do not show them again."""
     sql = """INSERT INTO handoff_reads (note_id, audience, turn_id, at) SELECT id, ?, ?, ? FROM items
              WHERE kind = 'handoff' AND id IN (SELECT value FROM json_each(?)) ON CONFLICT DO NOTHING"""
     named = [int(each) for each in read]
@@ -189,9 +189,9 @@ def handoffs(rows: Rows, scope: Scope, limit: int) -> list[Handoff]:
 
 
 def unread(rows: Rows, turn: Turn, limit: int) -> list[Handoff]:
-    """Notes to the turn's agent, or to anyone, that no turn has read as far as its hearers know; oldest first.
+    """Notes to the turn's agent, or to anyone, that no turn known to its hearers has read; oldest first.
 
-    Notes that came while the turn ran wait for the next one.
+    Notes that arrived while the turn ran wait for the next one.
     """
     condition, parameters = turn.scope.sql("h.audience")
     read, known = turn.scope.sql("r.audience")
@@ -220,7 +220,7 @@ def notes(
     at_least: Importance = "low",
     until: datetime | None = None,
 ) -> list[Note]:
-    """The newest notes for all, newest first, of an importance and above."""
+    """The newest notes for all of at least this importance, newest first."""
     condition, parameters = scope.sql("n.audience")
     wanted = json.dumps(IMPORTANCES[IMPORTANCES.index(at_least) :])
     sql = f"""SELECT n.*, coalesce((SELECT name FROM agents WHERE id = n.agent_id), '') AS by_name FROM items n

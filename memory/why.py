@@ -1,6 +1,6 @@
 """Why an answer says what it says: what its turn used, as far as a scope may know it.
 
-`turn_uses` has the ids; what they stand for is read now, so a memory that was changed since is shown as it is.
+`turn_uses` has the ids; the rows are read now, so a memory that has changed since is shown as it is.
 """
 
 import json
@@ -28,7 +28,7 @@ Kind: TypeAlias = Literal["entry", "message", "block", "summary"]
 class Memory:
     """One memory that may be shown. `people` are those whose words it holds, or whom it is about.
 
-    `said` is false for what an agent keeps or said itself; `place` and `external_id` are where it can be looked at.
+    `said` is false for what an agent stored or said itself; `place` and `external_id` say where it can be seen.
     """
 
     kind: Kind
@@ -46,9 +46,9 @@ class Memory:
 
 @dataclass(frozen=True)
 class Account:
-    """What one answer used. `hidden` may not be known by the asker, `gone` was forgotten or deleted since.
+    """What one answer used. `hidden` counts what the asker may not know, `gone` what was deleted since.
 
-    `recorded` is false when the person whose answer it was has been erased, and the notes with them.
+    `recorded` is false if the person who got the answer has been erased, and the records with them.
     """
 
     turn: TurnId
@@ -60,14 +60,14 @@ class Account:
 
 
 class _Found(NamedTuple):
-    """Of some ids: what may be shown, and how many are there at all."""
+    """For some ids: the memories that may be shown, and how many exist."""
 
     shown: list[Memory]
     living: int
 
 
 def answer(rows: Rows, said: OutRow | None, place: PlaceId, scope: Scope) -> TurnId | None:
-    """The turn whose answer that row says, if it was heard in this place and may be known there."""
+    """The turn whose answer the row contains, if it was heard in this place and may be known there."""
     if said is None or said.turn is None or not is_answer(said) or said.place != place:
         return None
     turn = turns.get(rows, said.turn)
@@ -75,18 +75,18 @@ def answer(rows: Rows, said: OutRow | None, place: PlaceId, scope: Scope) -> Tur
 
 
 def is_answer(said: OutRow) -> bool:
-    """Whether it is, or is becoming, the answer of its turn; else it is a notice, a question or passed on."""
+    """Whether it is, or will be, the answer of its turn, and not a notice, a question or a forwarded message."""
     return said.kind == "preview" or said.key.startswith(f"turn/{said.turn}/")
 
 
 def under_way(rows: Rows, place: PlaceId) -> bool:
-    """Whether something is being sent to a place just now: its message may be seen before its id is stored."""
+    """Whether something is being sent to a place right now: its message may be visible before its id is stored."""
     sql = "SELECT 1 FROM outbox WHERE place_id = ? AND status = 'sending' LIMIT 1"
     return rows.one(sql, (place,)) is not None
 
 
 def newest_answer(rows: Rows, place: PlaceId, scope: Scope) -> TurnId | None:
-    """The turn of the newest answer that was said in a place, of those that the scope may know."""
+    """The turn of the newest answer in a place that the scope may know."""
     condition, parameters = scope.sql("t.audience")
     return rows.value(
         "SELECT t.id FROM messages m JOIN turns t ON t.id = m.batch_id WHERE m.place_id = ? AND m.role = 'assistant' "
@@ -100,7 +100,7 @@ def newest_answer(rows: Rows, place: PlaceId, scope: Scope) -> TurnId | None:
 
 
 def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
-    """What the answer of a turn used. Raises KeyError for a turn that is not there."""
+    """What a turn's answer used. Raises KeyError if there is no such turn."""
     turn = turns.get(rows, identifier)
     if turn is None:
         raise KeyError(identifier)
@@ -128,8 +128,7 @@ def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:
 
 
 def find(rows: Rows, kind: Kind, identifier: str, scope: Scope) -> Memory | None:
-    """One memory that the scope may know; blocks and summaries are not found here, as nothing is done to
-    them."""
+    """One memory that the scope may know; only entries and messages, since nothing can be done with others."""
     match kind:
         case "entry":
             shown = _entries(rows, [identifier], scope).shown
@@ -141,7 +140,7 @@ def find(rows: Rows, kind: Kind, identifier: str, scope: Scope) -> Memory | None
 
 
 def entry_of(rows: Rows, memory: Memory) -> archival.Entry:
-    """The entry behind a memory of that kind that was just found."""
+    """The entry of a memory that was just found."""
     return archival.to_entry.one(rows, "SELECT * FROM archival_entries WHERE id = ?", (memory.id,))
 
 
@@ -201,7 +200,7 @@ def _message(rows: Rows, row: Message) -> Memory:
 
 
 def _sent_as(rows: Rows, row: Message) -> str:
-    """The platform's id of the first message that says an answer of ours."""
+    """The platform's id of the first message that contains an answer of ours."""
     if row.batch is None:
         return ""
     sent = (each.external_id for each in outbox.of_turn(rows, row.batch) if each.message == row.id and each.external_id)

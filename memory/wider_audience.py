@@ -1,9 +1,9 @@
-"""Letting more people know a block, or an archival entry: by whom its words are, as it stands and without its past.
+"""Sharing a block or an archival entry with a wider audience, by the person whose words it holds.
 
-What it says may be made known more widely only by the one person who said it: the person of the direct messages that
-it was written in, or the owner for what was written in the owner's places. Nobody widens another's words, so what
-somebody else had a hand in stays where it is. The wider block is a new one: what stood in it earlier, and was taken
-out, is not made known with it. An entry keeps its id, by which it goes when the words do that it was learned from.
+Only the one person who said it may widen it: the person of the direct messages in which it was written, or the owner
+for what was written in the owner's places. Nobody widens another's words, so anything that others contributed to stays
+as it is. The wider block is a new one without the old one's past, so removed text is not shared. An entry keeps its id,
+so it is still deleted with the messages that it was learned from.
 """
 
 import json
@@ -30,9 +30,9 @@ from texts import gettext_lazy, gettext_noop
 
 
 def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audience) -> None:
-    """Whether this person may let those of an audience know the block. `past` is the block's, as it is now.
+    """Check that this person may share the block with an audience. `past` is the block's current past.
 
-    Raises BlockRefused with the reason: the words are not theirs alone, or the audience is no wider one.
+    Raises BlockRefused with the reason: the words are not theirs alone, or the audience is not wider.
     """
     if block.type is BlockType.LOG:
         raise BlockRefused("block {label} is a log: it says what happened in one place", label=block.label)
@@ -62,10 +62,10 @@ def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audie
 
 
 def widen_block(tx: Tx, hand: Hand, block: Block, past: Past, to: Audience) -> Block:
-    """Make a block with the same text for a wider audience, and take the old one away; gives the new one.
+    """Create a block with the same text for a wider audience and delete the old one; returns the new one.
 
-    Raises as `require_widening`; BlockExists where that audience has a block of that label, and Refused for a block
-    that was damaged and has to be set right first.
+    Raises as `require_widening`; BlockExists if that audience has a block of that label, and Refused for a damaged
+    block that must be repaired first.
     """
     require_widening(tx, hand, block, past, to)
     content, values = _content(tx, hand, block)
@@ -86,7 +86,7 @@ def widen_block(tx: Tx, hand: Hand, block: Block, past: Past, to: Audience) -> B
 
 
 def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
-    """The text, or the values, of a block as it is."""
+    """The current text, or the values, of a block."""
     document = open_block(tx, block.id, person_writer(hand.person), hand.now).document
     found = document.look(parts_of)
     if isinstance(block.schema, TextSchema):
@@ -97,7 +97,7 @@ def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
 
 
 def _is_own(rows: Rows, change: Change, known: Collection[PersonId], audience: Audience) -> bool:
-    """Whether a change is this person's: by hand, or by an agent in a turn of theirs alone; or the form it began as."""
+    """Whether a change is this person's: by hand, by an agent in a turn for them alone, or the initial content."""
     if change.turn is None and (change.writer == SYSTEM or (change.seq == 1 and change.writer.startswith("agent:"))):
         return True
     if change.writer in {person_writer(each) for each in known}:
@@ -106,7 +106,7 @@ def _is_own(rows: Rows, change: Change, known: Collection[PersonId], audience: A
 
 
 def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
-    """Let those of an audience know an entry too; gives it as it is known there. Raises as `require_widening_entry`."""
+    """Share an entry with a wider audience, too; returns the changed entry. Raises as `require_widening_entry`."""
     require_widening_entry(tx, hand, entry, to)
     made = archival.store(tx, replace(entry, audience=to, trust=min(entry.trust, hand.trust)), None)
     words = gettext_lazy("let more people know the entry {name}", name=archival.shown_name(entry.label, entry.id))
@@ -117,9 +117,9 @@ def widen_entry(tx: Tx, hand: Hand, entry: Entry, to: Audience) -> Entry:
 
 
 def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -> None:
-    """Whether this person may let those of an audience know the entry.
+    """Check that this person may share the entry with an audience.
 
-    Raises Refused with the reason: the words are not theirs alone, the audience is no wider one, or it has an entry of
+    Raises Refused with the reason: the words are not theirs alone, the audience is not wider, or it has an entry of
     that label.
     """
     what = gettext_lazy("entry {entry}", entry=archival.shown_name(entry.label, entry.id))
@@ -146,7 +146,7 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
 
 
 def _not_theirs_to_tell(rows: Rows, hand: Hand, what: str, audience: Audience, to: Audience) -> str:
-    """Why this person cannot let `to` know what is of that audience; empty when they can, as far as that goes."""
+    """Why this person cannot share something of `audience` with `to`; empty if nothing speaks against it so far."""
     own = audience == OWNER and hand.is_owner
     if not own and audience not in {f"person:{each}" for each in hand.known}:
         return gettext_lazy(
@@ -170,7 +170,7 @@ def _is_own_turn(rows: Rows, turn: TurnId, known: Collection[PersonId], audience
 
 
 def _of_others(rows: Rows, turns: Collection[TurnId], what: str, audience: Audience, to: Audience) -> str:
-    """Why what these turns wrote cannot go there: the agent had before it what may not be known there; else empty."""
+    """Why text by these turns cannot be shared: the agent was shown something that `to` may not know; else empty."""
     named = json.dumps(sorted(turns))
     sql = "SELECT DISTINCT audience FROM turn_uses WHERE turn_id IN (SELECT value FROM json_each(?)) ORDER BY audience"
     for row in rows.all(sql, (named,)):

@@ -1,6 +1,6 @@
-"""Events in somebody's calendar: what happens when. When the next time is the scheduler works out.
+"""Calendar events. The scheduler computes their next occurrence.
 
-(`memory.queue.inbox` are what happens in the service and an agent acts on.)
+The events in `memory.queue.inbox` are different: something happens in the service, and an agent acts on it.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _MOST = 1_000
 
 @dataclass(frozen=True)
 class NewEvent:
-    """An event to be kept; `trigger` is text of the scheduler's."""
+    """An event to store; `trigger` is in the scheduler's form."""
 
     title: str
     person: PersonId | None
@@ -54,7 +54,7 @@ def job_id(identifier: EventId) -> str:
 
 
 def add(tx: Tx, new: NewEvent, now: datetime) -> Event:
-    """Keep an event; its job is for the caller. Raises Refused."""
+    """Store an event; the caller creates its job. Raises Refused."""
     title = " ".join(new.title.split())
     if not title or len(title) > LONGEST:
         raise Refused("an event has a title of 1 to {longest} characters", longest=LONGEST)
@@ -72,7 +72,7 @@ def by_id(rows: Rows, identifier: EventId) -> Event | None:
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list[Event]:
-    """Planned events that may be spoken of here; only those of `people` where any are given. In no order."""
+    """Planned events that may be mentioned here, of `people` if any are given; newest first."""
     condition, parameters = scope.sql("audience")
     whose = f" AND person_id IN ({', '.join('?' * len(people))})" if people else ""
     sql = f"SELECT * FROM events WHERE {condition}{whose} AND status = 'planned' ORDER BY id DESC LIMIT 1000"
@@ -80,7 +80,7 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...] = ()) -> list
 
 
 def cancel(tx: Tx, event: Event, now: datetime) -> None:
-    """It does not happen, nor any repetition of it."""
+    """Cancel an event with all its repetitions."""
     jobs.drop(tx, job_id(event.id))
     tx.run("UPDATE events SET status = 'cancelled', updated_at = ? WHERE id = ?", (now, event.id))
 

@@ -1,6 +1,6 @@
-"""Reminders: what somebody wants to be told, and where. When it is due its job says (`memory.jobs`).
+"""Reminders: what somebody wants to be told, and where. Their jobs (`memory.jobs`) say when they are due.
 
-A reminder is heard only where what was said when it was set may be used.
+A reminder is delivered only where the words with which it was set may be used.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from memory.store.row_mapper import RowMapper
 
 LONGEST = 1_000
 MOST_OPEN = 500
-"""Of one person."""
+"""The most open reminders of one person."""
 
 
 class Status(StrEnum):
@@ -30,7 +30,7 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class NewReminder:
-    """A reminder to be kept. `trigger` is text of the scheduler's, `audience` who heard it being set."""
+    """A reminder to store. `trigger` is in the scheduler's form; `audience` heard the person set it."""
 
     text: str
     person: PersonId | None
@@ -63,7 +63,7 @@ class Reminder:
 
 @dataclass(frozen=True)
 class Listed:
-    """A reminder as it is listed: when it is due next, or whether that is paused."""
+    """A reminder with its next due time, or whether it is paused."""
 
     reminder: Reminder
     next_at: datetime | None
@@ -71,12 +71,12 @@ class Listed:
 
 
 def job_id(identifier: ReminderId, suffix: str = "") -> str:
-    """Of its own job; `suffix` "again" for its escalation, "later" for a snooze."""
+    """The id of its job; the `suffix` is "again" for its escalation, "later" for a snooze."""
     return f"reminder:{identifier}{':' if suffix else ''}{suffix}"
 
 
 def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
-    """Keep a reminder; its job is for the caller. Raises Refused for no words, and for far too many."""
+    """Store a reminder; the caller creates its job. Raises Refused for an empty text, and for too many."""
     text = new.text.strip()
     if not text or len(text) > LONGEST:
         raise Refused("a reminder has 1 to {longest:,} characters", longest=LONGEST)
@@ -89,12 +89,12 @@ def add(tx: Tx, new: NewReminder, now: datetime) -> Reminder:
 
 
 def by_id(rows: Rows, identifier: ReminderId) -> Reminder | None:
-    """One reminder, for its job and its buttons, which belong to it."""
+    """One reminder, for its job and its buttons."""
     return _reminder.first(rows, _BY_ID, (identifier,))
 
 
 def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[Listed]:
-    """The open reminders of these people that may be used here, the next first."""
+    """The open reminders of these people that may be used here, the next one first."""
     condition, parameters = scope.sql("r.audience")
     of_it = "j.id IN ('reminder:' || r.id, 'reminder:' || r.id || ':later')"
     sql = f"""SELECT r.*, (SELECT min(j.next_at) FROM jobs j WHERE j.status = 'active' AND {of_it}) AS next_at,
@@ -109,19 +109,19 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[List
 
 
 def set_status(tx: Tx, identifier: ReminderId, status: Status, now: datetime, told_key: str | None = None) -> None:
-    """Move a reminder on; `told_key` names the outbox row that said it."""
+    """Change a reminder's status; `told_key` is the key of the outbox row that delivered it."""
     sql = """UPDATE reminders SET status = :status, updated_at = :now, told_key = coalesce(:key, told_key),
              told_at = iif(:key IS NULL, told_at, :now) WHERE id = :id"""
     tx.run(sql, {"status": status, "now": now, "key": told_key, "id": identifier})
 
 
 def follow(tx: Tx, identifier: ReminderId, key: str, other: str) -> None:
-    """What said it last went elsewhere, under another key of the outbox; nothing where something newer said it."""
+    """Follow a reminder's message to its new outbox key; does nothing if a newer message has replaced it."""
     tx.run("UPDATE reminders SET told_key = ? WHERE id = ? AND told_key = ?", (other, identifier, key))
 
 
 def end(tx: Tx, reminder: Reminder, status: Status, now: datetime) -> None:
-    """It is done or not wanted any more: nothing of it is due again."""
+    """End a reminder, as done or canceled: it is never due again."""
     for suffix in ("", "again", "later"):
         jobs.drop(tx, job_id(reminder.id, suffix))
     set_status(tx, reminder.id, status, now)

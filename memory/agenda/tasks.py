@@ -1,7 +1,6 @@
 """Tasks: what somebody wants to do, and what agents share. Each is read only where its audience may be used.
 
-A task may be a step of another one, and wait for others. Neither may go round in a circle: a task waits for its steps,
-too.
+A task may be a step of another one and may wait for others, but not in a circle: a task also waits for its steps.
 """
 
 import json
@@ -42,7 +41,7 @@ class Priority(StrEnum):
 
 @dataclass(frozen=True)
 class NewTask:
-    """A task to be kept. `person` is whose it is; one that is `shared` is for an agent, or for anyone."""
+    """A task to store, on the list of `person`; a `shared` one is for an agent, or for anyone."""
 
     title: str
     person: PersonId | None
@@ -56,7 +55,7 @@ class NewTask:
     shared: bool = False
     assignee: AgentId | None = None
     turn: TurnId | None = None
-    """Of a shared one: it goes with the messages of the turn, and with this one."""
+    """For a shared task: it is deleted with the messages of the turn, and with `message`."""
     message: MessageId | None = None
 
 
@@ -73,7 +72,7 @@ class Task:
     to_name: str
     """Empty for anyone."""
     by_name: str
-    """Empty where a person wrote it down by hand."""
+    """Empty if a person created it by hand."""
     person: PersonId | None
     audience: Audience
     trust: Trust
@@ -81,11 +80,11 @@ class Task:
     done_at: datetime | None
     created_at: datetime
     fields: Mapping[str, str]
-    """What else somebody keeps of it, by names of their own."""
+    """Further values that people store, under names of their own."""
     needs: tuple[int, ...]
-    """Tasks that have to be done before."""
+    """Tasks that must be done first."""
     waits_for: tuple[str, ...]
-    """Those of them that are open and may be known, by title."""
+    """The titles of those that are open and may be known."""
 
 
 # ------------------------------------------------------------------------------------------------------- reading
@@ -94,7 +93,7 @@ _OPEN = "t.status IN ('open', 'in_progress')"
 
 
 def _select(scope: Scope, where: str) -> tuple[str, tuple[Value, ...]]:
-    """Tasks that may be used, with what they wait for as far as that may be used too; and the parameters."""
+    """SQL for tasks that may be used, with what they wait for as far as that may be known; and the parameters."""
     needed, known = scope.sql("n.audience")
     condition, parameters = scope.sql("t.audience")
     sql = f"""SELECT t.*, coalesce(a.name, '') AS to_name, coalesce(b.name, '') AS by_name,
@@ -111,7 +110,7 @@ def get(rows: Rows, identifier: TaskId, scope: Scope) -> Task | None:
 
 
 def listing(rows: Rows, scope: Scope, people: Sequence[PersonId] = (), *, done: bool = False) -> list[Task]:
-    """Tasks on the lists of people that may be used, the most pressing first; on all lists where nobody is given."""
+    """Tasks on these people's lists that may be used, by priority, then by due time; without people, on all lists."""
     whose = f" AND t.person_id IN ({', '.join('?' * len(people))})" if people else ""
     sql, parameters = _select(scope, f"NOT t.shared{'' if done else f' AND {_OPEN}'}{whose}")
     order = "instr('urgent high medium low', t.priority), t.due_at IS NULL, t.due_at, t.id"
@@ -127,7 +126,7 @@ def shared(
     *,
     done: bool = False,
 ) -> list[Task]:
-    """The newest open tasks that agents share, the last one first; with `agent` its own and those for anyone."""
+    """The newest open tasks that agents share, newest first; with `agent`, its own and those for anyone."""
     where = f"""t.shared{"" if done else f" AND {_OPEN}"} AND (? IS NULL OR t.assignee_id IS NULL OR t.assignee_id = ?)
                 AND (? IS NULL OR t.created_at <= ?) ORDER BY t.id DESC LIMIT ?"""
     until = before
@@ -136,7 +135,7 @@ def shared(
 
 
 def shared_between(rows: Rows, since: datetime, until: datetime, scope: Scope) -> tuple[int, int]:
-    """How many shared tasks were done in a time, and how many came."""
+    """How many shared tasks were done in a time, and how many were created."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT count(*) FILTER (WHERE status = 'done' AND done_at BETWEEN ? AND ?),
                 count(*) FILTER (WHERE created_at BETWEEN ? AND ?) FROM tasks WHERE shared AND {condition}"""
@@ -148,7 +147,7 @@ def shared_between(rows: Rows, since: datetime, until: datetime, scope: Scope) -
 
 
 def add(tx: Tx, new: NewTask, now: datetime) -> Task:
-    """Keep a task. Raises Refused for one without a title, or where far too many are open."""
+    """Store a task. Raises Refused for one without a title, or if too many are open."""
     title = _checked(new.title, new.notes)
     sql = """SELECT count(*) FROM tasks WHERE status IN ('open', 'in_progress') AND shared = ?
              AND iif(shared, audience = ?, person_id IS ?)"""
@@ -165,13 +164,13 @@ def add(tx: Tx, new: NewTask, now: datetime) -> Task:
 
 
 Before: TypeAlias = dict[str, dict[str, Value]]
-"""What a change took the place of: columns of tasks, by id."""
+"""The old values of changed columns, by task id."""
 
 
 def change(tx: Tx, task: Task, columns: Mapping[str, Value], scope: Scope, now: datetime) -> tuple[Task, Before]:
-    """Change columns (their names are from our own code); open steps go with a task that is done or cancelled.
+    """Change columns (names from our own code); ending a task ends its open steps, too.
 
-    Raises Refused for what no task may be.
+    Raises Refused for invalid values.
     """
     values = dict(columns)
     if "title" in values or "notes" in values:
@@ -197,7 +196,7 @@ def change(tx: Tx, task: Task, columns: Mapping[str, Value], scope: Scope, now: 
 
 
 def restore(tx: Tx, before: Before, at: str) -> bool:
-    """Make tasks again what they were before a change of then; False, and nothing is done, if any changed since."""
+    """Restore tasks to their state before a change at that time; False, without effect, if any has changed since."""
     known = "SELECT count(*) FROM tasks WHERE id IN (SELECT value FROM json_each(?)) AND updated_at = ?"
     if tx.number(known, (json.dumps([int(each) for each in before]), at)) != len(before):
         return False
@@ -207,14 +206,14 @@ def restore(tx: Tx, before: Before, at: str) -> bool:
 
 
 def needing(tx: Tx, task: Task, needed: Task) -> str:
-    """The column `needs` of a task that waits for one more. Raises Refused."""
+    """The new value of `needs` for a task that waits for one more. Raises Refused."""
     _require_known(task, needed)
     _require_no_circle(tx, task.id, needed)
     return json.dumps(sorted({*task.needs, needed.id}))
 
 
 def with_fields(task: Task, given: Mapping[str, str]) -> str:
-    """The column `fields` of a task with these instead of those of the same names; empty ones go. Raises Refused."""
+    """`fields` with these in place of those of the same names; empty ones are removed. Raises Refused."""
     found = {**task.fields, **{" ".join(name.split()): value.strip() for name, value in given.items()}}
     found = {name: value for name, value in found.items() if value}
     sizes = [(len(name), len(value)) for name, value in found.items()]
@@ -240,7 +239,7 @@ def _checked(title: str, notes: str) -> str:
 
 
 def _require_known(task: Task, other: Task) -> None:
-    """Refuse what would tell those who see a task of another that they may not know of: by its number, too."""
+    """Refuse a link that would reveal a task, even by its number, to people who may not know of it."""
     if not may_write_down(Scope(other.audience), task.audience):
         raise Refused(
             "Not everybody who can see {task} can see {other}, so the two cannot be linked.",
@@ -250,7 +249,7 @@ def _require_known(task: Task, other: Task) -> None:
 
 
 def _require_no_circle(tx: Tx, first: TaskId, then: Task) -> None:
-    """Refuse that one waits for another that waits for it: for what it needs, and for its steps."""
+    """Refuse a circle: a task would wait for one that waits for it, through needs or steps."""
     sql = """WITH RECURSIVE ahead (id) AS (SELECT :then
                UNION SELECT e.value FROM ahead a JOIN tasks t ON t.id = a.id JOIN json_each(t.needs) e
                UNION SELECT t.id FROM ahead a JOIN tasks t ON t.parent_id = a.id)
@@ -260,7 +259,7 @@ def _require_no_circle(tx: Tx, first: TaskId, then: Task) -> None:
 
 
 def _open_steps(rows: Rows, task: Task) -> list[TaskId]:
-    """Those under a task, at every depth, that the same people can see."""
+    """The open steps below a task, at every depth, that the same people can see."""
     sql = """WITH RECURSIVE under (id) AS (SELECT id FROM tasks WHERE parent_id = ?
                UNION SELECT t.id FROM tasks t JOIN under u ON t.parent_id = u.id)
              SELECT id FROM tasks WHERE id IN under AND status IN ('open', 'in_progress') AND audience = ?"""
