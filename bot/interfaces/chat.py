@@ -1,7 +1,7 @@
-"""A chat at the terminal: what the control socket offers, and what the command in the same process uses too.
+"""A chat at the terminal, for the control socket and for a command in the same process.
 
-`chat` shows: first the last lines of the conversation, then whatever is said, as it is said. `say` passes a line
-on. Both are plain JSON data, so that one chat can be in another process than the service.
+`chat` yields the last lines of the conversation, then whatever is said, live. `say` accepts a line. Both use plain
+JSON data, so that a chat can run in another process than the service.
 """
 
 import asyncio
@@ -57,7 +57,7 @@ _ANSWER = re.compile(
 
 
 class Chat:
-    """Chat sessions with one constellation, which stays open meanwhile."""
+    """Chat sessions with one constellation, which stays open during them."""
 
     def __init__(self, services: Services, router: Router) -> None:
         self._runtime, self.database = services.runtime, services.database
@@ -69,9 +69,9 @@ class Chat:
         self._requests = GroupRequests(services, router)
 
     async def chat(self, history: int = 0, typed: int = 0) -> AsyncGenerator[dict[str, Any], None]:
-        """Everything that is shown at the terminal from now on, after the last `history` lines of the conversation.
+        """Yield everything that the terminal shows from now on, after the last `history` lines of the conversation.
 
-        {"kind": "Typed", "text"} one of the last `typed` messages of whoever types here, oldest first;
+        {"kind": "Typed", "text"} one of the last `typed` messages of the person, oldest first;
         {"kind": "History", "speaker", "text"} a line from before; {"kind": "Listening"} from here on it is live;
         {"kind": "Stream", "text"} an answer as far as it is written; {"kind": "Idle", "answered"} a turn has ended and
         all it said was shown, with the external ids of what it answered; and what `sources.terminal.to_data` gives.
@@ -94,15 +94,15 @@ class Chat:
 
     @reads
     def _answered(self, rows: Rows, turn: TurnId) -> list[str]:
-        """External ids of what a turn answered; of the row that no turn was made of, where it has that row's id."""
+        """External ids of what a turn answered; if no turn was begun, that of the row with this id."""
         alone = inbox.get(rows, InboxId(turn))
         return [each.external_id for each in (*inbox.of_turn(rows, turn), *([alone] if alone else ()))]
 
     async def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
-        """Say something and give what answers it, as `chat` does, then {"kind": "Idle"}.
+        """Send a message and yield its answers, as `chat` does, then {"kind": "Idle"}.
 
-        The same `external_id`, which begins with `ONCE`, again waits for the same answer, also after a restart. What
-        answers somebody else who asked so is left to them. Raises UserError when no answer will come.
+        The same `external_id`, which begins with `ONCE`, again waits for the same answer, even after a restart.
+        Answers to other calls of `once` are left to those. Raises UserError if no answer will come.
         """
         queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         shown = set[str]()
@@ -145,7 +145,7 @@ class Chat:
 
     @reads
     def _is_for(self, rows: Rows, shown: dict[str, Any], source: str, waited: str) -> bool:
-        """Whether what is shown answers this, or nothing that another command asked for itself alone."""
+        """Whether what is shown answers this message, or at least no other call of `once`."""
         row = outbox.get(rows, row_of(shown["id"]))  # it has its external id only after this
         claimed = () if row is None or row.turn is None else inbox.of_turn(rows, groups.run_of(rows, row.turn))
         found = {(each.source, each.external_id) for each in claimed}
@@ -153,7 +153,7 @@ class Chat:
 
     @reads
     def _answers_to(self, rows: Rows, row: InRow) -> list[dict[str, Any]]:
-        """What was said in answer to a row, whoever saw it. Raises UserError where it was given up."""
+        """The answers to a row, whoever saw them. Raises UserError if it was given up."""
         if row.status is inbox.Status.DEAD:
             raise UserError(
                 "I could not answer it: {last_error}; `carina inbox list --dead` shows it", last_error=row.last_error
@@ -162,10 +162,10 @@ class Chat:
         return [to_data(shown_as(to_delivery(each))) for each in said if each.status is not outbox.Status.WITHDRAWN]
 
     async def say(self, text: str, external_id: str) -> dict[str, Any]:
-        """Pass a line on; the same `external_id` again is the same line.
+        """Accept a line; the same `external_id` again is the same line.
 
-        `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead: "answer" is what came
-        of it, "goes_on" whether an agent says something about it here. `/why` asks about the last answer.
+        `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead: "answer" is the
+        result, "goes_on" whether an agent says something about it here. `/why` asks about the last answer.
         """
         if text.rstrip() == "/why":
             return {"id": external_id, "answer": await self._last_explained(), "goes_on": False}
@@ -209,7 +209,7 @@ class Chat:
         return "\n".join(f"{line}\n" if line.startswith(">") else line for line in lines)
 
     async def stop(self) -> dict[str, Any]:
-        """End the answer that is being made here; gives how many were. What was said stays said."""
+        """Stop the answers that are in progress here; returns their number. Messages that were sent stay."""
         broker, clock = self._approvals.broker, self._approvals.clock
 
         def work(tx: Tx) -> tuple[TurnId, ...]:
@@ -223,7 +223,7 @@ class Chat:
         return {"stopped": len(ended)}
 
     async def suggest(self, name: str, argument: str, given: dict[str, Any]) -> list[list[str]]:
-        """What can be given for an argument of an operation, each with what it is called."""
+        """Suggestions for an argument of an operation: pairs of a value and its display text."""
         found = await self._registry.suggest(name, argument, owner_at_terminal(), given)
         return [[value, words] for value, words in found]
 
@@ -232,7 +232,7 @@ class Chat:
 
     @reads
     def _typed(self, rows: Rows, limit: int) -> list[dict[str, Any]]:
-        """From the database, so that what is forgotten or erased is in no other file."""
+        """From the database, so that no other file has what is forgotten or erased."""
         if limit <= 0:
             return []
         found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit)
@@ -248,10 +248,9 @@ class Chat:
 
 
 def chat_handlers(served: ServedConstellations) -> dict[str, Handler]:
-    """What the control socket offers beside operations: chats, and questions to groups.
+    """What the control socket offers besides operations: chats, and questions to groups.
 
-    Each takes the name of the constellation, which is opened for as long as that lasts, and raises UserError for a name
-    that none has.
+    Each takes the name of a constellation, which stays open during the call, and raises UserError for an unknown name.
     """
 
     @asynccontextmanager

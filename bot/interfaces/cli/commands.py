@@ -20,7 +20,7 @@ CONSTELLATION = "in_constellation"
 """The option of every command that names the constellation."""
 
 Perform: TypeAlias = Callable[[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]], None]
-"""Does an operation and prints what comes of it: (its entry, the arguments, how it is printed)."""
+"""Runs an operation and prints its result: (its entry, the arguments, how it is printed)."""
 
 HELP = gettext_noop(
     "Run and talk to agents that remember. Without a command, this starts a chat at a "
@@ -58,14 +58,14 @@ _USUAL_PARAMETER: Mapping[str, Any] = {
 
 
 def usual(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    """What the manifest leaves out of an argument where it is so."""
+    """The default values of an argument, which the manifest leaves out."""
     name: str = parameter["name"]
     flags = [] if parameter.get("positional") else [f"--{name.replace('_', '-')}"]
     return {**_USUAL_PARAMETER, "metavar": name.upper(), "flags": flags}
 
 
 def sparse(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An operation as the manifest has it: without what is as usual."""
+    """An operation as the manifest has it: without default values."""
     told = [
         {key: value for key, value in each.items() if value != usual(each).get(key)} for each in entry["parameters"]
     ]
@@ -74,7 +74,7 @@ def sparse(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 @functools.cache
 def manifest() -> dict[str, Any]:
-    """What the registry offers, as `python -m bot.interfaces.cli.generate` wrote it down."""
+    """The operations of the registry, as written by `python -m bot.interfaces.cli.generate`."""
     text = importlib.resources.files("bot.interfaces").joinpath("operations.json").read_text("utf-8")
     found: dict[str, Any] = json.loads(text)
     for each in found["operations"]:
@@ -84,7 +84,7 @@ def manifest() -> dict[str, Any]:
 
 
 class _Suggesting(click.Group):
-    """A group that says what an unknown command may have meant."""
+    """A group that suggests a similar name for an unknown command."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -98,7 +98,7 @@ class _Suggesting(click.Group):
 
 
 class Commands(_Suggesting):
-    """The commands of the manifest, each made when it is asked for."""
+    """The commands of the manifest, each created on demand."""
 
     def __init__(self, found: Mapping[str, Any], perform: Perform) -> None:
         super().__init__("carina", help=_(HELP), epilog=_(EPILOG))
@@ -142,7 +142,7 @@ class Commands(_Suggesting):
 
 
 class _Group(_Suggesting):
-    """A group; without a subcommand it does what its default does, where it has one."""
+    """A group; without a subcommand, it runs its default if it has one."""
 
     default = ""
 
@@ -152,7 +152,7 @@ class _Group(_Suggesting):
         return super().parse_args(ctx, args)
 
     def _is_for_default(self, word: str) -> bool:
-        """Whether it is no subcommand, but an option or an argument of the default."""
+        """Whether a word is not a subcommand, but an option or argument of the default."""
         takes = any(isinstance(each, click.Argument) for each in self.commands[self.default].params)
         return word != "--help" and (word.startswith("-") or (takes and word not in self.commands))
 
@@ -188,7 +188,7 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
 
 
 def _worded(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Words that stood one by one as the text they are; of two the second is the argument that may follow."""
+    """The arguments, with separate words joined to a text; a second of two words is the next argument, if any."""
     told = next((each for each in entry["parameters"] if each["words"]), None)
     if told is None or told["name"] not in given:
         return dict(given)
@@ -205,7 +205,7 @@ def _stopped(text: str) -> str:
 
 
 def _constellation() -> click.Option:
-    """Of every command, and before it."""
+    """The option of every command; it can also come before the command."""
     return click.Option(
         ["--constellation", CONSTELLATION],
         metavar="NAME",
@@ -214,12 +214,12 @@ def _constellation() -> click.Option:
 
 
 def _named() -> str:
-    """What was said before the command."""
+    """The constellation that was named before the command."""
     return str(click.get_current_context().find_root().params.get(CONSTELLATION) or "")
 
 
 def _piped(entry: Mapping[str, Any], flag: str) -> str:
-    """Standard input. Raises CallError where somebody sits there, or nothing comes."""
+    """Read standard input. Raises CallError if it is a terminal, or empty."""
     words = entry["name"].replace(".", " ")
     if sys.stdin is None or streams.typed():
         raise CallError(
@@ -231,7 +231,7 @@ def _piped(entry: Mapping[str, Any], flag: str) -> str:
 
 
 def _parameters(told: Sequence[Mapping[str, Any]]) -> list[click.Parameter]:
-    """A text takes all words of the line; `_worded` decides which of them are the argument after it."""
+    """The parameters of a command. A text takes all words of the line; `_worded` finds the argument after it."""
     positional = [each for each in told if each["positional"]]
     text = next((each for each in positional if each["words"]), None)
     if text is None or positional == [text]:
@@ -271,7 +271,7 @@ def _type(told: Mapping[str, Any]) -> click.ParamType[Any]:
 
 
 class _Here(click.ParamType[str]):
-    """A path as this process sees it: a service that is asked stands in another folder."""
+    """An absolute path: the service has another current folder."""
 
     name = "path"
 
@@ -281,7 +281,7 @@ class _Here(click.ParamType[str]):
 
 
 class _Content(click.ParamType[str]):
-    """The text of a file that is named, or what is piped in."""
+    """The text of a file, or of standard input."""
 
     name = "content"
 

@@ -1,4 +1,4 @@
-"""`carina doctor` and `carina restart`: the service from outside, whether it runs or not."""
+"""`carina doctor` and `carina restart`: check and restart the service from outside."""
 
 import asyncio
 from collections.abc import Iterable
@@ -44,7 +44,7 @@ class Restarted(Result):
 
 @dataclass(frozen=True)
 class Installation:
-    """What the service stands on, whether it runs or not."""
+    """Checks the installation, whether the service runs or not."""
 
     config: Config
 
@@ -77,7 +77,7 @@ class Installation:
         Options(via=TERMINAL_ONLY, changes=True, running=True, seconds=_SECONDS),
     )  # fmt: skip
     async def restart(self, _caller: Caller, arguments: RestartArguments) -> Restarted | Sentence:
-        """Have it start again, and wait until it answers. Raises UserError."""
+        """Restart the service, and wait until it answers. Raises UserError."""
         folder = DataFolder(self.config.home)
         holder = holder_of(folder)
         if holder is None:
@@ -97,7 +97,7 @@ class Installation:
 
 
 def _stored_models(files: Iterable[File]) -> tuple[list[tuple[str, str]], list[Finding]]:
-    """What models the agents name that stand in files, be they served or not; and what cannot be read."""
+    """The models that stored agents name, whether their files are served or not, and the files that cannot be read."""
     found, unread = [], []
     for file in files:
         if file.kind is Kind.CONSTELLATION and not file.problem:
@@ -111,7 +111,7 @@ def _stored_models(files: Iterable[File]) -> tuple[list[tuple[str, str]], list[F
 
 
 async def _status(holder: Holder | None) -> tuple[dict[str, Any] | None, list[Finding]]:
-    """What a running service says of itself."""
+    """The status that a running service reports."""
     if holder is None:
         return None, examine_service(None)
     try:
@@ -122,7 +122,7 @@ async def _status(holder: Holder | None) -> tuple[dict[str, Any] | None, list[Fi
 
 
 async def _started(folder: DataFolder) -> str:
-    """Since when the service runs; empty while it does not answer."""
+    """When the service was started; empty while it does not answer."""
     holder = holder_of(folder)
     if holder is None:
         return ""

@@ -1,6 +1,6 @@
-"""Writes what is made from the registry: `operations.json` for the command line, and docs/commands.md.
+"""Writes what is generated from the registry: `operations.json` for the command line, and docs/commands.md.
 
-`make generate` runs it; a test says when it has to.
+`make generate` runs it; a test fails if the files are outdated.
 """
 
 import dataclasses
@@ -58,7 +58,7 @@ def manifest_text() -> str:
 
 
 def found() -> dict[str, Any]:
-    """What the command line needs to know, with what is written by hand and its modules."""
+    """What the command line needs to know: operations, titles, and handwritten commands with their modules."""
     offered = [_entry(each) for each in _operations() if Via.TERMINAL in each.via]
     by_hand = {name: ("long_running", each) for name, each in long_running.commands.commands.items()}
     return {
@@ -81,7 +81,7 @@ def _titles() -> dict[str, str]:
 
 
 def _operations() -> list[Operation]:
-    """Each name once, also where it is done with a service and without one."""
+    """Each name once, even if the operation exists with and without a service."""
     found = operations_of(LOCAL)
     for each in operations_of(services()).values():
         other = found.get(each.name, each)
@@ -90,8 +90,8 @@ def _operations() -> list[Operation]:
 
 
 def _where(declared: Operation) -> str:
-    """Who does it for the command line: "service" (a running one), "idle" and "alone" (this process; "idle" only where
-    no service runs), or "any" (a service, running or opened here)."""
+    """Where a command runs: "service" (a running one), "idle" and "alone" (this process; "idle" only if no service
+    runs), or "any" (a service, running or opened here)."""
     local = operations_of(LOCAL).get(declared.name)
     served = operations_of(services()).get(declared.name)
     if local is not None:

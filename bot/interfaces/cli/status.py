@@ -1,4 +1,4 @@
-"""`carina status` where no service runs: what it would start with."""
+"""`carina status` while no service runs: what a start would use."""
 
 import tempfile
 from dataclasses import dataclass
@@ -26,10 +26,10 @@ _UNKNOWN = {"started", "halted", "unstored", "ready", "waiting", "unsent", "dead
 
 
 class IdleStatus(ServiceStatus):
-    """What configuration and files say, and what has to be seen to first.
+    """What configuration and files say, and what must be solved first.
 
-    A service that does not run is no failure; a database that cannot be opened is one: the exit code is that of a
-    command that tries to.
+    A stopped service is not a failure, but a database that cannot be opened is: the exit code is that of a command
+    that opens it.
     """
 
     running: bool = False
@@ -80,7 +80,7 @@ class IdleService:
 
 
 def _require_possible(home: Path) -> None:
-    """Raise UserError where a data folder that is not there yet could not be made."""
+    """Raise UserError if the data folder does not exist and cannot be created."""
     if home.exists():
         return
     nearest = next(each for each in home.absolute().parents if each.exists())

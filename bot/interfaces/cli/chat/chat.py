@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 
 class _Stop:
-    """How a signal ends a chat: by calling it off while it begins, later by an event that whoever waits looks at."""
+    """How a signal ends a chat: by canceling it while it starts, later by an event."""
 
     def __init__(self, *signals: signal.Signals) -> None:
         self.wanted = asyncio.Event()
@@ -46,12 +46,12 @@ class _Stop:
                 asyncio.get_running_loop().add_signal_handler(each, self._come)
 
     def begun(self) -> None:
-        """From now on nothing is cancelled: a line that is being said is said to its end."""
+        """From now on, a signal cancels nothing: a line that is being sent is sent completely."""
         self._beginning = None
 
     @contextmanager
     def heeded(self) -> Iterator[None]:
-        """What is inside may be called off, and is then over in good order."""
+        """A signal may cancel the context, which then ends without an error."""
         try:
             yield
         except asyncio.CancelledError:
@@ -59,7 +59,7 @@ class _Stop:
                 raise
 
     async def before(self, coming: Coroutine[Any, Any, T], grace: float = 0.0) -> T | None:
-        """What comes; None where the signal comes first and so many seconds do not suffice either."""
+        """The result; None if the signal comes first, and the grace period in seconds is over."""
         waited = asyncio.create_task(coming)
         wanted = asyncio.create_task(self.wanted.wait())
         try:
@@ -79,7 +79,7 @@ class _Stop:
 
 
 async def once(config: Config, text: str, constellation: str = "") -> None:
-    """Say one thing, print the answer. Raises UserError when none comes, CallError for what cannot be said."""
+    """Send one message and print the answer. Raises UserError if none comes, CallError for a command."""
     match understood(text):
         case Say(text):
             for words in missing_programs(config.mcp):
@@ -101,7 +101,7 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
 
 
 async def _answered(config: Config, text: str, constellation: str, whole: asyncio.Event) -> None:
-    """Ask until the answer is whole: a service may end meanwhile, or begin, with other commands at the same time."""
+    """Ask until the answer is complete: other commands may stop or start a service meanwhile."""
     view = ChatView(Console(highlight=False, no_color=config.no_color or None))
     said = {"text": text, "external_id": new_id(ONCE), "constellation": constellation}
     patience, shown = time.monotonic() + _BETWEEN_SECONDS, set[str]()
@@ -136,7 +136,7 @@ async def _answered(config: Config, text: str, constellation: str, whole: asynci
 async def _ask_once(
     config: Config, said: Mapping[str, str], show: Callable[[dict[str, Any]], None], whole: asyncio.Event
 ) -> None:
-    """Ask whoever uses the data folder, else a service of one's own; `whole` is set if the answer came to its end."""
+    """Ask the process that uses the data folder, else a service of our own; set `whole` if the answer is complete."""
     async with connect(config, said["constellation"]) as line:
         before = await _reminders(line) if line.own else set()
         await _show_all(line.once(said["text"], said["external_id"]), show, whole)
@@ -145,7 +145,7 @@ async def _ask_once(
 
 
 async def _reminders(line: Line) -> set[str]:
-    """The open reminders of whoever types here."""
+    """The open reminders of the person at the terminal."""
     return {each["id"] for each in await line.data("remind.list")}
 
 
@@ -161,7 +161,7 @@ async def _show_all(
 
 
 class _Answered:
-    """What was answered in a chat: an end of other work, left by an earlier service, is not taken for it."""
+    """What was answered in a chat, by external id: the end of work left by an earlier service does not count."""
 
     def __init__(self) -> None:
         self._ids = set[str]()
@@ -178,7 +178,7 @@ class _Answered:
 
 
 async def interactive(config: Config, constellation: str = "", *, dashboard: bool = False) -> None:
-    """Chat with whoever sits there, or with a pipe: its lines wait for the answer to the one before."""
+    """Chat with a person at a terminal, or with a pipe: each of its lines waits for the previous answer."""
     stop = _Stop(signal.SIGINT, signal.SIGTERM)
     with stop.heeded():
         async with connect(config, constellation, dashboard=dashboard) as line:
@@ -206,7 +206,7 @@ async def _piped(line: Line, config: Config, stop: _Stop) -> None:
 
 
 async def _pass_lines(line: Line, view: ChatView, answered: _Answered, stop: _Stop) -> None:
-    """Say line after line until the signal to stop, none before the one before was answered."""
+    """Send line after line until the signal to stop, each after the previous answer."""
     lines = _read_lines()
     while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
         if not text.strip():
@@ -234,7 +234,7 @@ async def _pass_on(text: str, line: Line, view: ChatView, answered: _Answered, s
 
 
 def _read_lines() -> asyncio.Queue[str]:
-    """Lines of standard input; a thread of its own, since reading cannot be cancelled."""
+    """Lines of standard input, read by a thread of its own, since reading cannot be canceled."""
     lines: asyncio.Queue[str] = asyncio.Queue()
     loop = asyncio.get_running_loop()
 

@@ -1,4 +1,4 @@
-"""The commands of the command line inside of a chat, with a slash: parsed, done, and completed while they are typed."""
+"""The commands of the command line in a chat, after a slash: parsed, run, and completed while they are typed."""
 
 import contextlib
 import shlex
@@ -38,13 +38,13 @@ def offered() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class CommandLine:
-    """Does what is typed after a slash. `ask` asks whoever types a question and gives the answer."""
+    """Runs what is typed after a slash. `ask` asks the person a question and returns the answer."""
 
     line: Line
     ask: Callable[[str], Awaitable[str]]
 
     async def run(self, words: str) -> str:
-        """What it printed. Raises UserError, CallError."""
+        """Run a command and return its output. Raises UserError, CallError."""
         called: list[tuple[Mapping[str, Any], Mapping[str, Any], Mapping[str, Any]]] = []
         printed = streams.CapturedOutput()
         try:
@@ -73,7 +73,7 @@ class CommandLine:
 
 
 def split(words: str) -> list[str]:
-    """As a shell parts them; where a quotation mark stands alone, as in "mum's", at spaces."""
+    """Split words as a shell does; at spaces if a quotation mark has no second one, as in "mum's"."""
     try:
         return shlex.split(words)
     except ValueError:
@@ -81,14 +81,14 @@ def split(words: str) -> list[str]:
 
 
 class Completions(Completer):
-    """Completes commands after a slash and what can be given for their arguments, and names after an @."""
+    """Completes commands after a slash, their arguments, and names after an @."""
 
     def __init__(self, line: Line) -> None:
         self._line = line
         self._tree = offered()
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """Nothing: they are asked for asynchronously."""
+        """Nothing: `get_completions_async` returns them."""
         del document, complete_event
         return ()
 
