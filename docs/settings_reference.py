@@ -21,7 +21,7 @@ _ROOT = Path(__file__).parents[1]
 REFERENCE = _ROOT / "docs" / "settings.md"
 _HEAD = """# Settings
 
-Made from the code, `.env.example` and `carina.example.toml` by `make generate`. [Configuration](configuration.md)
+Generated from the code, `.env.example` and `carina.example.toml` by `make generate`. [Configuration](configuration.md)
 says how settings are read and changed.
 
 ## Environment and `.env`
