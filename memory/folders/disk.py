@@ -1,8 +1,8 @@
-"""A directory of the machine as a folder: nothing outside of it can be reached through it.
+"""Access to a directory of the machine as a folder: nothing outside it can be reached.
 
-Every part of a path is opened below the descriptor of the one before, and no symbolic link is ever followed, so that
-nothing can be exchanged between a check and what follows it. What is opened is looked at by its descriptor: only plain
-files are read, never devices, pipes or sockets. Hidden files are passed over.
+Each part of a path is opened relative to the descriptor of the part before, and symbolic links are never followed, so
+that nothing can be exchanged between a check and its use. Opened files are checked by their descriptor: only regular
+files are read, never devices, pipes or sockets. Hidden files are skipped.
 """
 
 import os
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,39}")
 
 
 def checked_folder(name: str) -> str:
-    """The name of a folder. Raises `Refused` for one that could not stand before a path."""
+    """A valid name of a folder. Raises `Refused` for a name that cannot begin a path."""
     if _NAME.fullmatch(name) is None:
         raise Refused(
             "{name!r} cannot name a folder: use at most 40 lowercase letters, digits, - and _, and "
@@ -37,8 +37,8 @@ def checked_folder(name: str) -> str:
 def parts_of(path: str) -> tuple[str, ...]:
     """The parts of a path inside a folder.
 
-    Raises `Refused` for `..`, an absolute path, hidden names (a dot first, as secrets and repositories have them),
-    and names that do not look like what they are.
+    Raises `Refused` for `..`, absolute paths, hidden names (beginning with a dot, as for secrets and repositories), and
+    names that are not displayed as they are.
     """
     parts = tuple(path.split("/"))
     if not 0 < len(path) <= MAX_PATH or len(parts) > _MAX_DEPTH:
@@ -64,14 +64,14 @@ def parts_of(path: str) -> tuple[str, ...]:
 
 
 def plain_name(name: str) -> bool:
-    """Whether a name is shown as it is: no control, direction or invisible characters, no backslash, fit for a disk."""
+    """Whether a name is shown as it is: no control, direction or invisible characters, no backslash, not too long."""
     unseen = any(unicodedata.category(character)[0] == "C" for character in name)
     broken = any(unicodedata.category(character) in ("Zl", "Zp") for character in name)
     return not (unseen or broken or "\\" in name or name != name.strip()) and 0 < len(name.encode()) <= _MAX_NAME
 
 
 def flat_name(name: str) -> str:
-    """The name of a file that somebody gave, as one that can stand in a folder."""
+    """A name for a given file that is valid in a folder."""
     flat = clean(name).replace("\\", "_").replace("/", "_").lstrip(". ")
     while len(flat.encode()) > _MAX_NAME:
         flat = flat[1:]  # the end says what kind of file it is
@@ -79,26 +79,26 @@ def flat_name(name: str) -> str:
 
 
 def clean(name: str) -> str:
-    """A name that may be anything, as one line without characters that cannot be seen."""
+    """Any name, as one line of visible characters."""
     shown = "".join(" " if unicodedata.category(each)[0] in "CZ" else each for each in name)
     return " ".join(shown.split())[:MAX_PATH]
 
 
 MOST_FILES = 10_000
-"""Of one folder that are looked at."""
+"""The most files of a folder that are listed."""
 MAX_WRITTEN = 2_000_000
-"""Bytes of a file that an agent may write or add to."""
+"""The most bytes of a file that an agent may write or append to."""
 _MAX_DEPTH = 16
 
 SUPPORTED = os.open in os.supports_dir_fd
-"""Whether this system can open files below a directory's descriptor; Windows cannot."""
+"""Whether this system can open files relative to a directory's descriptor; Windows cannot."""
 
 
 @dataclass(frozen=True)
 class Seen:
     """A file of a directory, by its path inside, with its size in bytes.
 
-    `modified` is when anything of it changed (ctime), in nanoseconds: unlike mtime nobody can set that back.
+    `modified` is its last change (ctime) in nanoseconds; unlike mtime, nobody can set that back.
     """
 
     name: str
@@ -108,7 +108,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A plain file that was opened for reading; it stays what it is whatever happens to its name."""
+    """A regular file opened for reading; it stays the same file whatever happens to its name."""
 
     descriptor: int
     seen: Seen
@@ -130,7 +130,7 @@ class OpenFile:
 
 
 def checked_root(given: str, data: Path) -> Path:
-    """The directory that is meant, with every link resolved. Raises `Refused` for one that cannot be a folder.
+    """The given directory with all links resolved. Raises `Refused` if it cannot be a folder.
 
     `data` is Carina's own folder: its databases hold what others said and are never shown through a folder.
     """
@@ -157,7 +157,7 @@ def checked_root(given: str, data: Path) -> Path:
 
 @contextmanager
 def opened(root: Path, path: str) -> Iterator[OpenFile]:
-    """A file of the directory. Raises `Refused`, also for what is no plain file."""
+    """Open a file of the directory. Raises `Refused`, also for anything but a regular file."""
     *directories, name = parts_of(path)
     with _directory(root, directories, path) as directory:
         descriptor = _open_plain(directory, name, path)
@@ -168,7 +168,7 @@ def opened(root: Path, path: str) -> Iterator[OpenFile]:
 
 
 def exists(root: Path, path: str) -> bool:
-    """Whether anything has that name. Raises `Refused` when its directory is not there."""
+    """Whether the name exists. Raises `Refused` if its directory does not."""
     *directories, name = parts_of(path)
     with _directory(root, directories, path) as directory:
         try:
@@ -179,9 +179,9 @@ def exists(root: Path, path: str) -> bool:
 
 
 def walk(root: Path) -> Iterator[Seen]:
-    """The plain files below the directory, hidden ones and links left out, in order of their names.
+    """The regular files below the directory in order of their names, without hidden ones and links.
 
-    Raises `Refused` when the directory is not there, or holds more files than are looked at.
+    Raises `Refused` if the directory does not exist or holds too many files.
     """
     count = 0
     with _directory(root, (), "") as top:
@@ -197,7 +197,7 @@ def walk(root: Path) -> Iterator[Seen]:
 def replace(root: Path, path: str, content: bytes) -> None:
     """Write a whole file, or nothing of it. Raises `Refused`.
 
-    The new file gets its name only when it stands on the disk; one that stood there keeps its rights.
+    The new file gets its name only when it is on disk; if it replaces one, it keeps that one's permissions.
     """
     *directories, name = parts_of(path)
     with _directory(root, directories, path) as directory:
@@ -281,7 +281,7 @@ def _open_plain(directory: int, name: str, path: str) -> int:
 
 
 def _plain(directory: int, name: str, path: str) -> os.stat_result:
-    """Raises `Refused` for what is no plain file, FileNotFoundError when nothing is there."""
+    """The status of a regular file. Raises `Refused` for anything else, FileNotFoundError if there is nothing."""
     status = os.stat(name, dir_fd=directory, follow_symlinks=False)
     if stat.S_ISLNK(status.st_mode):
         raise Refused(

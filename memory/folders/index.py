@@ -1,8 +1,8 @@
-"""Keeping the index of a local folder as its directory is, a bounded time at once.
+"""Keeps the index of a local folder up to date with its directory, in steps of limited time.
 
-Each file is a transaction of its own, so that an indexing that is cut off goes on where it was. A file is read anew
-when its size or change time is another; when it still says the same, only that is noted. Files that are gone are
-forgotten at the end, when every other one is up to date.
+Each file is a transaction of its own, so that an interrupted run continues where it stopped. A file is read again when
+its size or change time differs; if its content is still the same, only the time is stored. Files that no longer exist
+are removed at the end, when all others are up to date.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ _END = commit_point("folders.end")
 
 @dataclass(frozen=True)
 class Progress:
-    """How far an indexing has come: files there are, those that still wait, and what was done in this step."""
+    """The progress of indexing: how many files exist and still wait, and what this step did."""
 
     files: int
     waiting: int
@@ -52,7 +52,7 @@ class Progress:
 
 
 async def index(database: Database, folder: Folder, clock: Callable[[], datetime], seconds: float) -> Progress:
-    """Bring the index of a folder up to date, for about so many seconds, at least by one file. Raises `Refused`.
+    """Update the index of a folder for about this many seconds, but at least by one file. Raises `Refused`.
 
     Files of a virtual folder are indexed when they are stored.
     """
@@ -84,7 +84,7 @@ def _differs(seen: Seen, known: File | None) -> bool:
 
 
 def _read(root: Path, seen: Seen) -> NewFile:
-    """A file as it is now, with its passages; what cannot be read is kept by its name, with the reason."""
+    """A file as it is now, with its passages; an unreadable one only with its name and the reason."""
     try:
         with disk.opened(root, seen.name) as file:
             now = file.seen
@@ -100,7 +100,7 @@ def _read(root: Path, seen: Seen) -> NewFile:
 
 
 def _at_most(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
-    """The blocks of a file that may grow while it is read."""
+    """The first bytes of a file, which may grow while it is read."""
     for block in blocks:
         yield block[:size]
         size -= len(block)
@@ -109,7 +109,7 @@ def _at_most(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
 
 
 def _store(tx: Tx, *, folder: Folder, new: NewFile, old: File | None, now: datetime) -> bool:
-    """Whether anything of the content changed."""
+    """Store a file; returns whether its content has changed."""
     if old is not None and old.digest and old.digest == new.digest and old.size == new.size:
         touch(tx, old.id, new.modified)
         return False

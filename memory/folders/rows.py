@@ -1,6 +1,6 @@
-"""Folders, their files and who may use them, as the database has them.
+"""Folders, their files and their agents, as rows.
 
-A folder's content is for its audience alone, which every file and passage carries: the owner's, unless the owner
+A folder's content is only for its audience, which every file and passage has, too: the owner's, unless the owner
 widened it. Every read of content takes a scope.
 """
 
@@ -23,7 +23,7 @@ from memory.store.ids import AgentId, FileId, FolderId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
 
 MAX_INDEXED = 2_000_000
-"""Bytes of a file that is indexed; a larger one is read by windows and searched by pattern."""
+"""The most bytes of an indexed file; larger ones are read by windows and searched by pattern."""
 _CHARACTERS = 1_200
 _LINES = 40
 
@@ -39,7 +39,7 @@ class Passage:
 
 @dataclass(frozen=True)
 class Indexed:
-    """What indexing made of a file; `note` says why there are no passages."""
+    """The result of indexing a file; `note` says why there are no passages."""
 
     digest: str
     passages: tuple[Passage, ...]
@@ -56,7 +56,7 @@ def indexed(content: bytes) -> Indexed:
 
 
 def passages(content: bytes) -> list[Passage]:
-    """Whole lines, up to 40 of them or 1,200 characters, a longer line by itself in parts; nothing that is blank."""
+    """Split into whole lines, up to 40 or 1,200 characters; a longer line is split in parts. Without blank passages."""
     made: list[Passage] = []
     held: list[str] = []
     start, size = 1, 0
@@ -71,7 +71,7 @@ def passages(content: bytes) -> list[Passage]:
 
 
 def _cut(start: int, held: list[str]) -> list[Passage]:
-    """One passage, or several of a single line that is longer."""
+    """One passage, or several for a single longer line."""
     text, end = "\n".join(held), start + max(len(held) - 1, 0)
     return [Passage(start, end, text[at : at + _CHARACTERS]) for at in range(0, len(text), _CHARACTERS)]
 
@@ -84,7 +84,7 @@ def digest_of(blocks: Iterable[bytes]) -> str:
 
 
 def type_of(name: str, *, is_binary: bool) -> str:
-    """The content type, by the file's name where that tells, else by what it holds."""
+    """The content type, from the file's name or, if that is unknown, from its content."""
     guessed, _ = mimetypes.guess_type(name, strict=False)
     return guessed or ("application/octet-stream" if is_binary else "text/plain")
 
@@ -93,9 +93,9 @@ FolderKind: TypeAlias = Literal["local", "virtual"]
 Access: TypeAlias = Literal["read", "read_write"]
 
 MAX_CONTENT = 8_000_000
-"""Bytes of one file in a virtual folder."""
+"""The most bytes of one file in a virtual folder."""
 MAX_FOLDER = 256_000_000
-"""Bytes of all files of a virtual folder."""
+"""The most bytes of all files in a virtual folder."""
 _MOST_LISTED = 200
 _DESCRIPTION = 300
 
@@ -124,7 +124,7 @@ class Attached:
 
 @dataclass(frozen=True)
 class File:
-    """What is known of a file; `note` says why it has no passages.
+    """A stored file; `note` says why it has no passages.
 
     `modified` is a local file's change time (ctime) in nanoseconds, which nobody can set back.
     """
@@ -144,7 +144,7 @@ class File:
 
 @dataclass(frozen=True)
 class NewFile:
-    """A file as it shall be kept; `content` in virtual folders alone."""
+    """A file to store; with `content` only in virtual folders."""
 
     name: str
     content_type: str
@@ -156,7 +156,7 @@ class NewFile:
     content: bytes | None = None
     people: tuple[PersonId, ...] = ()
     trust: Trust = Trust.APPROVED
-    """Who wrote a file that was found or uploaded nobody knows, but the owner gave it to agents."""
+    """Nobody knows who wrote a file that was found or uploaded, but the owner gave it to agents."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +174,7 @@ class NewFolder:
 
 
 def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
-    """Make a folder. Raises `Refused` for a name that is none or taken."""
+    """Create a folder. Raises `Refused` for an invalid or taken name."""
     checked_folder(new.name)
     described = " ".join(storable(new.description).split())
     if len(described) > _DESCRIPTION:
@@ -192,13 +192,13 @@ def create(tx: Tx, new: NewFolder, now: datetime) -> Folder:
 
 
 def folders(rows: Rows, scope: Scope) -> list[Folder]:
-    """The folders that the scope may know of, by name."""
+    """The folders that the scope may know, by name."""
     heard, hearers = scope.sql("audience")
     return _folder.all(rows, f"SELECT * FROM folders WHERE {heard} ORDER BY name", hearers)
 
 
 def named(rows: Rows, name: str, scope: Scope) -> Folder:
-    """The folder of that name. Raises `Refused` when the scope may know of none."""
+    """The folder of that name. Raises `Refused` if the scope may know none."""
     found = folders(rows, scope)
     for folder in found:
         if folder.name == name:
@@ -211,7 +211,7 @@ def named(rows: Rows, name: str, scope: Scope) -> Folder:
 
 
 def as_it_is(rows: Rows, folder: Folder) -> Folder:
-    """A folder that was read before, as it is now. Raises `Refused` when it was removed meanwhile."""
+    """The current row of a folder that was read before. Raises `Refused` if it was removed meanwhile."""
     found = _folder.first(rows, "SELECT * FROM folders WHERE id = ?", (folder.id,))
     if found is None:
         raise Refused("the folder {name} has been removed", name=folder.name)
@@ -224,12 +224,12 @@ def set_audience(tx: Tx, folder: FolderId, audience: Audience) -> None:
 
 
 def set_embedding_model(tx: Tx, folder: FolderId, model: str) -> None:
-    """Have a folder's passages embedded by another model; until they are, they are found by words."""
+    """Choose the model that embeds a folder's passages; until that is done, they are found by words."""
     tx.run("UPDATE folders SET embedding_model = ? WHERE id = ?", (model, folder))
 
 
 def embedding_models(rows: Rows, agent: AgentId | None = None, scope: Scope | None = None, path: str = "") -> list[str]:
-    """The models of folders that have their own: of all, or of those that a search there takes, for an agent or any."""
+    """The models of folders with one of their own; with a scope, of those that a search there covers."""
     condition, given = "", list[Value]()
     if scope is not None:
         heard, given = scope.sql("f.audience")[0], list(scope.sql("f.audience")[1])
@@ -245,7 +245,7 @@ def set_indexed(tx: Tx, folder: FolderId, now: datetime) -> None:
 
 
 def remove(tx: Tx, folder: FolderId) -> int:
-    """Remove a folder with its files and passages; how many files. A local directory is not touched."""
+    """Remove a folder with its files and passages; returns how many files. A local directory is not touched."""
     count = tx.run("DELETE FROM folder_files WHERE folder_id = ?", (folder,))
     tx.run("DELETE FROM folders WHERE id = ?", (folder,))
     return count
@@ -255,20 +255,20 @@ def remove(tx: Tx, folder: FolderId) -> int:
 
 
 def attach(tx: Tx, folder: FolderId, agent: AgentId, access: Access, now: datetime) -> None:
-    """Let an agent use a folder; again with another access changes that."""
+    """Let an agent use a folder, or change its access."""
     sql = """INSERT INTO folder_attachments (folder_id, agent_id, access, attached_at) VALUES (?, ?, ?, ?)
              ON CONFLICT DO UPDATE SET access = excluded.access"""
     tx.run(sql, (folder, agent, access, now))
 
 
 def detach(tx: Tx, folder: FolderId, agent: AgentId) -> bool:
-    """Take a folder away from an agent; whether it had it."""
+    """Detach a folder from an agent; False if it was not attached."""
     sql = "DELETE FROM folder_attachments WHERE folder_id = ? AND agent_id = ?"
     return tx.run(sql, (folder, agent)) == 1
 
 
 def attached(rows: Rows, agent: AgentId, scope: Scope) -> list[Attached]:
-    """An agent's folders that the scope may know of, by name."""
+    """An agent's folders that the scope may know, by name."""
     heard, hearers = scope.sql("f.audience")
     sql = f"""SELECT f.*, a.access FROM folders f JOIN folder_attachments a ON a.folder_id = f.id
               WHERE a.agent_id = ? AND {heard} ORDER BY f.name"""
@@ -298,13 +298,13 @@ def file(rows: Rows, folder: FolderId, name: str, scope: Scope) -> File | None:
 
 
 def content(rows: Rows, identifier: FileId, scope: Scope) -> bytes | None:
-    """The bytes of a file that is kept in the database; None when there is none that the scope may know."""
+    """The bytes of a file stored in the database; None if the scope may know no such file."""
     heard, hearers = scope.sql("audience")
     return rows.value(f"SELECT content FROM folder_files WHERE id = ? AND {heard}", (identifier, *hearers), bytes)
 
 
 def sizes(rows: Rows, folder: FolderId, scope: Scope) -> tuple[int, int, int]:
-    """How many files and bytes a folder has, and how many passages."""
+    """The number of files, of their bytes, and of passages in a folder."""
     heard, hearers = scope.sql("audience")
     where = f"folder_id = ? AND {heard}"
     given = (folder, *hearers)
@@ -314,9 +314,9 @@ def sizes(rows: Rows, folder: FolderId, scope: Scope) -> tuple[int, int, int]:
 
 
 def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:
-    """Keep a file under its name, instead of one that stands there, with its passages.
+    """Store a file with its passages, replacing one of the same name.
 
-    Raises `Refused` for a file that is too large for a virtual folder, a folder that would become too large or was
+    Raises `Refused` for a file too large for a virtual folder, and for a folder that would become too large or was
     removed meanwhile.
     """
     folder = as_it_is(tx, folder)
@@ -342,12 +342,12 @@ def put(tx: Tx, folder: Folder, new: NewFile, now: datetime) -> None:
 
 
 def touch(tx: Tx, identifier: FileId, modified: int) -> None:
-    """Note that a file that was written anew says what it said before."""
+    """Record that a file was written again with the same content."""
     tx.run("UPDATE folder_files SET modified = ? WHERE id = ?", (modified, identifier))
 
 
 def remove_files(tx: Tx, folder: FolderId, names: Sequence[str]) -> int:
-    """Forget files with their passages; how many there were."""
+    """Remove files with their passages; returns how many."""
     sql = "DELETE FROM folder_files WHERE folder_id = ? AND name IN (SELECT value FROM json_each(?))"
     return tx.run(sql, (folder, json.dumps(list(names))))
 

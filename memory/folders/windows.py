@@ -1,7 +1,7 @@
-"""Reading files by lines, in memory that does not grow with the file.
+"""Reads files by lines, in memory that does not grow with the file.
 
-Files come as blocks of bytes, wherever from. A line is kept up to a number of bytes and shown up to
-`LINE_CHARACTERS`; how much of it is not shown is said.
+Files come as blocks of bytes from anywhere. A line is kept up to a number of bytes and shown up to `LINE_CHARACTERS`,
+followed by how much of it is not shown.
 """
 
 import time
@@ -15,13 +15,13 @@ from memory.store.errors import Refused
 
 BLOCK = 1 << 16
 WINDOW_LINES = 100
-"""Lines of a window, unless more are asked for."""
+"""Lines of a window by default."""
 MOST_LINES = 400
 WINDOW_CHARACTERS = 12_000
 LINE_CHARACTERS = 2_000
 LINE_BYTES = 4 * LINE_CHARACTERS
 SEARCHED_BYTES = 1 << 16
-"""Of a line that a pattern is looked for in."""
+"""Bytes of a line that a pattern is searched in."""
 _PATTERN_CHARACTERS = 300
 _SNIFFED = 8_192  # bytes at the beginning that tell text from anything else
 
@@ -30,12 +30,12 @@ Pattern: TypeAlias = "regex.Pattern[str]"
 
 
 class TooSlow(Refused):
-    """It took longer than it may."""
+    """The time limit is over."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """One line as text; `dropped` are bytes of it that were not kept."""
+    """One line as text; `dropped` counts the bytes that were not kept."""
 
     number: int
     text: str
@@ -51,7 +51,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Window:
-    """Lines `start` to `end` of a file (1 is the first); `total` where the file was seen to its end."""
+    """Lines `start` to `end` of a file, counted from 1; `total` if the end of the file was reached."""
 
     start: int
     end: int
@@ -62,7 +62,7 @@ class Window:
 
     @property
     def next(self) -> int | None:
-        """The line with which the following window begins; None at the end."""
+        """The line at which the next window begins; None at the end."""
         return self.end + 1 if self.has_more_after else None
 
 
@@ -73,12 +73,12 @@ class Match:
 
 
 def binary(start: bytes) -> bool:
-    """Whether a file that begins so is no text: NUL is in none, but for UTF-16, which nobody reads here."""
+    """Whether a file with this beginning is binary: text has no NUL, except UTF-16, which is not supported."""
     return b"\0" in start[:_SNIFFED]
 
 
 def decoded(line: bytes) -> str:
-    """A line as text: UTF-8, of which the last character may be cut off, else what Windows wrote before it."""
+    """A line as text: UTF-8, whose last character may be cut off, else the older Windows encoding."""
     try:
         return line.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -93,7 +93,7 @@ def blocks_of(content: bytes) -> Iterator[bytes]:
 
 
 def until(blocks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
-    """The blocks, as long as `time.monotonic` has not come to the deadline. Raises `TooSlow` after it."""
+    """The blocks, until `time.monotonic` reaches the deadline. Raises `TooSlow` after it."""
     for block in blocks:
         if time.monotonic() > deadline:
             raise TooSlow("the file is too large to be read that far in the available time")
@@ -101,9 +101,9 @@ def until(blocks: Iterable[bytes], deadline: float) -> Iterator[bytes]:
 
 
 def lines(blocks: Iterable[bytes], first: int = 1, kept: int = LINE_BYTES, stop: int | None = None) -> Iterator[Line]:
-    """The lines from `first` on, each up to `kept` bytes; lines before it are counted and not looked at.
+    """The lines from `first` on, each up to `kept` bytes; earlier lines are only counted.
 
-    Of line `stop` it is only seen that it begins: it comes without its text, and nothing comes after it.
+    Line `stop` comes last and without its text: it only shows that there is one.
     """
     number, held, dropped = 1, b"", 0
     for block in blocks:
@@ -134,7 +134,7 @@ def lines(blocks: Iterable[bytes], first: int = 1, kept: int = LINE_BYTES, stop:
 def window(blocks: Iterable[bytes], first: int = 1, count: int = WINDOW_LINES) -> Window:
     """At most `count` lines (1 to 400) from `first` on, and at most 12,000 characters.
 
-    Raises `Refused` when the file ends before.
+    Raises `Refused` if the file ends before that.
     """
     first, count = max(first, 1), min(max(count, 1), MOST_LINES)
     taken: list[str] = []
@@ -152,7 +152,7 @@ def window(blocks: Iterable[bytes], first: int = 1, count: int = WINDOW_LINES) -
 
 
 def compiled(pattern: str) -> Pattern:
-    """A pattern that somebody wrote. Raises `Refused` for one that is none."""
+    """Compile a user's pattern. Raises `Refused` if it is invalid."""
     if not 0 < len(pattern) <= _PATTERN_CHARACTERS:
         raise Refused("a pattern has 1 to {pattern_characters} characters", pattern_characters=_PATTERN_CHARACTERS)
     try:
@@ -162,7 +162,7 @@ def compiled(pattern: str) -> Pattern:
 
 
 def matching(pattern: Pattern, path: str, blocks: Callable[[], Iterable[bytes]], deadline: float) -> Iterator[Match]:
-    """The lines of a file that a pattern is found in. Raises `TooSlow` at the deadline."""
+    """The lines of a file that match a pattern. Raises `TooSlow` at the deadline."""
     for line in lines(until(blocks(), deadline), kept=SEARCHED_BYTES):
         left = deadline - time.monotonic()
         try:
