@@ -1,9 +1,9 @@
 """CAR files (https://ipld.io/specs/transport/car/carv1/): DAG-CBOR blocks, each named by the digest of its content.
 
-Blocks are read and written one by one, so that a file of any size takes the memory of one block. A file that only a
-passphrase opens has the same inside: Scrypt makes the key, and each 64 KiB are sealed with ChaCha20-Poly1305. The nonce
-holds the number of the piece and whether it is the last (the STREAM construction), so that pieces can neither be
-changed nor left out, repeated or cut off unnoticed.
+Blocks are read and written one by one, so that a file of any size takes the memory of one block. A file with a
+passphrase has the same content, encrypted: Scrypt makes the key, and each 64 KiB is sealed with ChaCha20-Poly1305. The
+nonce holds the number of the piece and whether it is the last (the STREAM construction), so that any change, omission,
+repetition or cut is noticed.
 """
 
 import hashlib
@@ -19,10 +19,10 @@ import libipld
 from memory.store.errors import StoreError
 
 MOST_BYTES = 1 << 20
-"""Of one block. What is larger is no file of ours."""
+"""The most bytes of one block; a file with a larger one is not ours."""
 _MOST_HEADER = 1 << 10
 _DAG_CBOR_SHA256 = b"\x01\x71\x12\x20"
-"""A CID of version 1 of DAG-CBOR with a SHA-256; the digest follows."""
+"""A version 1 CID of DAG-CBOR with SHA-256; the digest follows."""
 _CID_BYTES = len(_DAG_CBOR_SHA256) + hashlib.sha256().digest_size
 
 
@@ -40,14 +40,14 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Block:
-    """One block and where it begins in the file."""
+    """One block, and where it begins in the file."""
 
     offset: int
     cid: bytes
     data: bytes
 
     def content(self) -> Any:
-        """What it says. Raises CarError."""
+        """The decoded content. Raises CarError."""
         return _decoded(self.data, self.offset)
 
 
@@ -64,17 +64,17 @@ def encoded(content: Any) -> bytes:
 
 
 def write_header(sink: Sink, root: bytes) -> int:
-    """Begin a file with the CID of its last block; gives the number of bytes."""
+    """Begin a file with the CID of its last block; returns the number of bytes."""
     return _write_framed(sink, encoded({"roots": [root], "version": 1}))
 
 
 def write_block(sink: Sink, cid: bytes, data: bytes) -> int:
-    """Add a block; gives the number of bytes."""
+    """Add a block; returns the number of bytes."""
     return _write_framed(sink, cid + data)
 
 
 def read_blocks(source: Source) -> tuple[bytes, Iterator[Block]]:
-    """The root of a file, and its blocks, each verified by its CID. Raises CarError, also while it is read."""
+    """The root of a file, and its blocks, each verified by its CID. Raises CarError, also during the iteration."""
     reader = _Reader(source)
     with suppress(CarError):
         framed = reader.framed(_MOST_HEADER)
@@ -99,14 +99,14 @@ class _Framed:
 
 
 class _Reader:
-    """Reads what stands in a file with its length before it."""
+    """Reads length-prefixed data from a file."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._offset = 0
 
     def framed(self, most: int) -> _Framed | None:
-        """The next of them; None at the end of the file. Raises CarError."""
+        """The next piece; None at the end of the file. Raises CarError."""
         begins, size = self._offset, self._varint()
         if size is None:
             return None
@@ -167,7 +167,7 @@ _COST = 1 << 16  # 64 MB of memory for each guess
 
 
 class Sealed:
-    """Seals what is written into it; `close` writes the last piece."""
+    """Encrypts what is written to it; `close` writes the last piece."""
 
     def __init__(self, target: Sink, passphrase: str) -> None:
         salt, self._prefix = os.urandom(_SALT), os.urandom(_PREFIX)
@@ -191,7 +191,7 @@ class Sealed:
 
 
 class Opened:
-    """Reads what `Sealed` wrote after `MAGIC`. Raises CarError for a wrong passphrase and for what was changed."""
+    """Decrypts what `Sealed` wrote after `MAGIC`. Raises CarError for a wrong passphrase or changed data."""
 
     def __init__(self, source: Source, passphrase: str) -> None:
         rest = source.read(_SALT + _PREFIX)
@@ -204,7 +204,7 @@ class Opened:
         self._left = self._piece()
 
     def read(self, size: int, /) -> bytes:
-        """So many bytes, fewer at the end only."""
+        """The next `size` bytes, fewer only at the end."""
         while len(self._left) < size and not self._ended:
             self._left += self._piece()
         found, self._left = self._left[:size], self._left[size:]
@@ -224,7 +224,7 @@ class Opened:
 
 
 def _cipher(passphrase: str, salt: bytes) -> Any:
-    """By a library that takes 7 MB and is seldom needed."""
+    """The cipher; its library takes 7 MB and is seldom needed, so it is imported here."""
     primitives = "cryptography.hazmat.primitives"
     scrypt = importlib.import_module(f"{primitives}.kdf.scrypt").Scrypt(salt, 32, n=_COST, r=8, p=1)
     return importlib.import_module(f"{primitives}.ciphers.aead").ChaCha20Poly1305(scrypt.derive(passphrase.encode()))
@@ -238,7 +238,7 @@ def _nonce(prefix: bytes, count: int, last: bool) -> bytes:
 
 
 FORMAT = 1
-"""Of the blocks; `schema` is the version of the tables."""
+"""The version of the blocks; `schema` is that of the tables."""
 Kind: TypeAlias = Literal["constellation", "group", "agent"]
 
 
@@ -256,7 +256,7 @@ class About:
 
 @dataclass(frozen=True)
 class TableManifest:
-    """What a file holds of one table. `lists` are the CIDs of blocks that name its chunks."""
+    """A table's part of the manifest. `lists` are the CIDs of blocks that list its chunks."""
 
     columns: tuple[str, ...]
     rows: int
@@ -277,7 +277,7 @@ def _plain(held: TableManifest) -> dict[str, Any]:
 
 
 def read_about(content: Any, known: int) -> About:
-    """What the first block says. Raises CarError for another program's file and for one of a newer Carina."""
+    """Parse the first block. Raises CarError for another program's file or one of a newer Carina."""
     if not isinstance(content, dict) or not isinstance(content.get("carina"), int):
         raise CarError("this CAR file was not made by Carina: its first block does not say what it is")
     if content["carina"] > FORMAT or (isinstance(content.get("schema"), int) and content["schema"] > known):
@@ -298,7 +298,7 @@ def read_about(content: Any, known: int) -> About:
 
 
 def read_manifest(content: Any, about: About) -> Manifest:
-    """What the last block says. Raises CarError where it is none, or of another export."""
+    """Parse the last block. Raises CarError if it is not the manifest of this export."""
     match content:
         case {"tables": dict(tables), **rest} if rest == about.data():
             return Manifest(about, {name: _held(name, each) for name, each in tables.items()})

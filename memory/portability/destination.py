@@ -1,4 +1,4 @@
-"""Where an imported file goes: it becomes a constellation, or its agents move into one that is there."""
+"""The destination of an import: a new constellation, or an existing one that the agents join."""
 
 import hashlib
 import json
@@ -22,11 +22,11 @@ _ID = re.compile(r"con_[0-9a-z]{1,20}")
 
 
 class NameTaken(CarError):
-    """Something of that name or id is there already."""
+    """Something with that name or id exists already."""
 
 
 def constellation_id(taken: Import, rename: str) -> ConstellationId:
-    """The one that it had; with another name another one, the same each time. Raises CarError for what is no id."""
+    """The constellation's old id, or with `rename` a new one, the same each time. Raises CarError for an invalid id."""
     if rename:
         return ConstellationId(f"con_{hashlib.sha256(taken.verified.root + rename.encode()).hexdigest()[:12]}")
     if not _ID.fullmatch(taken.manifest.about.id):
@@ -35,7 +35,7 @@ def constellation_id(taken: Import, rename: str) -> ConstellationId:
 
 
 def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
-    """Raise NameTaken where a constellation of that name or id is registered."""
+    """Raise NameTaken if a constellation with that name or id is registered."""
     name, identifier = rename or taken.manifest.about.name, constellation_id(taken, rename)
     for row in rows.all("SELECT id, name FROM constellations"):
         if str(row["name"]).casefold() == name.casefold() or row["id"] == identifier:
@@ -46,7 +46,7 @@ def require_new_name(rows: Rows, taken: Import, rename: str) -> None:
 
 
 def become_constellation(taken: Import, owner: PersonId, rename: str) -> ConstellationId:
-    """Move the file into place and register it. What is interrupted between the two is taken up when begun again.
+    """Move the file into place and register it. If it is interrupted in between, the next call completes it.
 
     Raises CarError, NameTaken.
     """
@@ -70,7 +70,7 @@ def become_constellation(taken: Import, owner: PersonId, rename: str) -> Constel
 
 
 def _register(tx: Tx, taken: Import, entry: tuple[ConstellationId, PersonId, str]) -> None:
-    """What global.db is told of a constellation, and of the people in it. Raises CarError."""
+    """Register a constellation and its people in global.db. Raises CarError."""
     (identifier, owner, name), now = entry, to_text(taken.now)
     for table, rows in registry_rows(taken, registry_tables(tx)).items():
         for row in rows:
@@ -82,7 +82,7 @@ def _register(tx: Tx, taken: Import, entry: tuple[ConstellationId, PersonId, str
 
 
 def placed(taken: Import, rename: str) -> bool:
-    """Whether the file was moved into place and the import ended before it was registered."""
+    """Whether an import was interrupted after the file was moved into place and before it was registered."""
     path = taken.folder / "constellations" / constellation_id(taken, rename) / "carina.db"
     if taken.staging.exists() or not path.exists():
         return False
@@ -91,14 +91,14 @@ def placed(taken: Import, rename: str) -> bool:
 
 
 def is_joined(taken: Import, target: Path) -> bool:
-    """Whether a constellation has the rows of this file already, and they were not taken back."""
+    """Whether a constellation has the rows of this file, from an import that was not undone."""
     with closing(connect(target, read_only=True)) as raw:
         sql = "SELECT 1 FROM import_audit WHERE origin = ? AND became <> ''"
         return Rows(raw).one(sql, (taken.origin,)) is not None
 
 
 def join_constellation(taken: Import, target: Path, rename: str) -> None:
-    """Give the rows of a staged file to a constellation, all of them or none. Raises CarError, NameTaken."""
+    """Insert the rows of a staged file into a constellation, all or none. Raises CarError, NameTaken."""
     with closing(connect(target)) as raw:
         raw.execute("ATTACH DATABASE ? AS staged", (str(taken.staged),))
         tx = Tx(raw)
@@ -135,9 +135,9 @@ def _rename(tx: Tx, name: str) -> None:
 
 
 def _require_names(tx: Tx) -> list[str]:
-    """The agents of the file that are here because an import of them was undone: they come back with it.
+    """The agents of the file that exist because an import of them was undone; this import restores them.
 
-    Raises NameTaken where another agent or group of the file has the name or ID of one that is here.
+    Raises NameTaken if another agent or group of the file has the name or id of an existing one.
     """
     sql = """SELECT m.id FROM main.agents m JOIN staged.agents s ON m.id = s.id WHERE m.status = 'archived'
              AND (SELECT became FROM import_audit WHERE source = 'car' AND record = 'agents ' || m.id
@@ -175,11 +175,11 @@ def _require_names(tx: Tx) -> list[str]:
 
 
 _CHANGED_BY_UNDO = {"agents": "id", "sessions": "agent_id"}
-"""Tables whose rows stay where an import is undone, but not as they were; and the column of the agent."""
+"""Tables whose rows an undone import changes but keeps, with their agent column."""
 
 
 def _renew(tx: Tx, table: Table, agent_column: str, returning: list[str]) -> None:
-    """Let rows of agents that come back be as the file has them."""
+    """Overwrite the rows of restored agents with those of the file."""
     columns = ", ".join(table.columns)
     tx.run(
         f"""UPDATE main.{table.name} AS m
@@ -191,7 +191,7 @@ def _renew(tx: Tx, table: Table, agent_column: str, returning: list[str]) -> Non
 
 
 def _note_rows(tx: Tx, table: str, taken: Import, returning: list[str]) -> None:
-    """Write down each row of a table that is new here or comes back, so that it can be taken back."""
+    """Record each row of a table that is new or restored, so that the import can be undone."""
     tx.run(
         f"""INSERT INTO import_audit (source, origin, record, outcome, became, audience, at)
             SELECT 'car', :origin, '{table} ' || s.id, 'carried', '{table} ' || s.id, :audience, :at
@@ -202,7 +202,7 @@ def _note_rows(tx: Tx, table: str, taken: Import, returning: list[str]) -> None:
 
 
 def _move(tx: Tx, table: Table) -> None:
-    """Rows that are there already stay; Raises CarError where one of the same key says something else."""
+    """Insert the rows that do not exist yet. Raises CarError if an existing one with the same key differs."""
     columns = ", ".join(table.columns)
     same = " AND ".join(f"m.{each} = s.{each}" for each in table.identity)
     differs = " OR ".join(f"m.{each} IS NOT s.{each}" for each in table.columns)

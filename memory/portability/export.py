@@ -1,6 +1,6 @@
 """Writing an export: once to name every block, once to write them, both from one snapshot of the file.
 
-The first block needs the name of the last, so the file is made twice. A row and a chunk are in memory, never more.
+The first block needs the name of the last, so the file is made twice. Only a row and a chunk are in memory at a time.
 """
 
 from collections.abc import Callable, Iterator
@@ -27,16 +27,16 @@ from memory.store.folder import private_file
 from memory.store.sqlite import Connection, connect
 
 _CHUNK = 1 << 18
-"""A chunk of rows is complete when it has about so many bytes."""
+"""A chunk of rows is complete at about this many bytes."""
 _LARGE = 1 << 17
-"""What is larger than that stands in parts beside its row."""
+"""Larger values are stored as separate parts."""
 _PART = 1 << 19
 _LISTED = 8_000
 
 
 @dataclass(frozen=True)
 class Origin:
-    """The file of a constellation, the registry beside it, and what of them is exported."""
+    """A constellation's file, the registry, and what is to be exported."""
 
     path: Path
     registry: Path
@@ -53,7 +53,7 @@ class Exported:
 
 @dataclass
 class _Blocks:
-    """Where the blocks of an export go: nowhere, or into a file."""
+    """The destination of an export's blocks: a file, or nothing for the first pass."""
 
     sink: Sink | None
     size: int = 0
@@ -102,9 +102,9 @@ class _Chunks:
 
 
 def export(origin: Origin, target: Path, passphrase: str, progress: Callable[[float], None]) -> Exported:
-    """Write what an origin says into a new file. Raises CarError where that cannot be.
+    """Write an export to a new file. Raises CarError if that fails.
 
-    `progress` is told how much is done, from 0 to 1. A service may use the file meanwhile.
+    `progress` is called with the completed share, from 0 to 1. A service may use the database meanwhile.
     """
     with ExitStack() as stack:
         raw, accounts = (

@@ -1,4 +1,4 @@
-"""What became of each record that was imported, and taking an import back by it."""
+"""The outcome of each imported record, and undoing an import with it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from memory.store.ids import AgentId, EntryId, snowflakes
 from memory.store.row_mapper import RowMapper
 
 UNDOABLE_TABLES = ("agents", "archival_entries", "messages")
-"""Tables of which an import can be taken back."""
+"""Tables from which an import can be removed."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one record. `became` is the table and the id of its row."""
+    """The outcome of one record. `became` is the table and the id of its row."""
 
     record: str
     outcome: str
@@ -27,7 +27,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Past:
-    """One import: from which kind of file, by its digest, and how many records had which outcome."""
+    """One import: the kind of file, its digest, and how many records had which outcome."""
 
     source: str
     origin: str
@@ -38,13 +38,13 @@ class Past:
 
 
 def note(tx: Tx, source: str, origin: str, outcome: Outcome, now: datetime) -> None:
-    """Write down what became of a record."""
+    """Store the outcome of a record."""
     values = {**_outcome.values(outcome), "record": outcome.record[:300], "source": source, "origin": origin}
     tx.insert("import_audit", {**values, "id": snowflakes.next(), "audience": OWNER, "at": now})
 
 
 def carried(rows: Rows, source: str, record: str) -> bool:
-    """Whether a record was taken in before and not taken back."""
+    """Whether a record was imported before, in an import that was not undone."""
     sql = "SELECT 1 FROM import_audit WHERE source = ? AND record = ? AND became <> ''"
     return rows.one(sql, (source, record)) is not None
 
@@ -57,7 +57,7 @@ def past(rows: Rows) -> list[Past]:
 
 
 def outcomes(rows: Rows, origin: str, limit: int) -> Iterator[Outcome]:
-    """What became of the records of one import, in their order."""
+    """The outcomes of one import, in order."""
     sql = "SELECT record, outcome, reason, became FROM import_audit WHERE origin = ? ORDER BY id LIMIT ?"
     yield from _outcome.all(rows, sql, (origin, limit))
 
@@ -66,7 +66,7 @@ _past, _outcome = RowMapper(Past), RowMapper(Outcome)
 
 
 def undo(tx: Tx, origin: str, now: datetime) -> int:
-    """Take back what an import made: messages and entries go, agents are archived. How many rows."""
+    """Undo an import: messages and entries are deleted, agents archived. Returns how many rows."""
     count = 0
     for row in tx.all("SELECT became FROM import_audit WHERE origin = ? AND became <> ''", (origin,)):
         table, _, identifier = str(row["became"]).partition(" ")

@@ -1,7 +1,7 @@
-"""Importing an export: into a file of its own first, which becomes a constellation, or gives its rows to one.
+"""Importing an export: first into a file of its own, which becomes a constellation or gives its rows to one.
 
-Nothing that is in use changes before the file is verified and whole. An import that was interrupted goes on where it
-stood when it is begun again: the file that is being made notes how many chunks it has.
+Nothing in use changes before the file is verified and complete. An interrupted import continues where it stopped: the
+new file records how many chunks it has.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ Opener: TypeAlias = Callable[[], AbstractContextManager[Source]]
 Progress: TypeAlias = Callable[[float], None]
 
 _MOST_VALUE = 1 << 28
-"""Bytes of one value. Its parts can be named many times, so that a small file could become a huge one."""
+"""The most bytes of one value. Parts can be named repeatedly, so a small file could become a huge value."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Verified:
 
 @dataclass(frozen=True)
 class Chunk:
-    """Rows of one table, with what was large in them put together, and where they stand in the file."""
+    """Rows of one table, with large values put together, and their position in the file."""
 
     offset: int
     table: str
@@ -64,18 +64,18 @@ class Chunk:
 
 @dataclass
 class _Sequence:
-    """What was read so far, as far as the manifest has to agree with it."""
+    """What was read so far, to compare with the manifest."""
 
     links: dict[str, list[bytes]] = field(default_factory=dict)
     rows: dict[str, int] = field(default_factory=dict)
     lists: dict[bytes, list[bytes]] = field(default_factory=dict)
     parts: dict[bytes, bytes] = field(default_factory=dict)
-    """Since the last chunk."""
+    """Parts since the last chunk."""
     seen: set[bytes] = field(default_factory=set)
 
 
 def opener(path: Path, passphrase: str) -> Opener:
-    """Opens a file, sealed or not, from its beginning."""
+    """A function that opens a file, encrypted or not, at its beginning."""
 
     @contextmanager
     def opened() -> Iterator[Source]:
@@ -91,7 +91,7 @@ def opener(path: Path, passphrase: str) -> Opener:
 
 
 def is_sealed(path: Path) -> bool:
-    """Whether a passphrase is needed to open it."""
+    """Whether the file needs a passphrase."""
     try:
         with path.open("rb") as file:
             return file.read(len(MAGIC)) == MAGIC
@@ -100,7 +100,7 @@ def is_sealed(path: Path) -> bool:
 
 
 def verify(open_file: Opener, size: int, progress: Progress) -> Verified:
-    """Read all of a file. Raises CarError where it is damaged, cut off, foreign or newer."""
+    """Read a whole file. Raises CarError if it is damaged, cut off, foreign or newer."""
     known = migrations.migrations(migrations.Kind.CONSTELLATION)[-1].version
     about: About | None = None
     found, last, sequence = None, b"", _Sequence()
@@ -122,7 +122,7 @@ def verify(open_file: Opener, size: int, progress: Progress) -> Verified:
 
 
 def chunks(open_file: Opener) -> Iterator[Chunk]:
-    """The rows of a file that was verified, chunk by chunk."""
+    """The rows of a verified file, chunk by chunk."""
     parts: dict[bytes, bytes] = {}
     with open_file() as source:
         _root, blocks = read_blocks(source)
@@ -164,7 +164,7 @@ def _note(block: Block, sequence: _Sequence) -> None:
 
 
 def _agree(manifest: Manifest, sequence: _Sequence) -> None:
-    """Raise CarError where the manifest names other blocks than the file has."""
+    """Raise CarError if the manifest and the blocks in the file differ."""
     if stray := sorted(set(sequence.links) - set(manifest.tables)):
         raise CarError("the file has rows of {name!r}, which its manifest does not mention", name=stray[0][:80])
     for name, held in manifest.tables.items():
@@ -174,7 +174,7 @@ def _agree(manifest: Manifest, sequence: _Sequence) -> None:
 
 
 def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
-    """A value with its parts. Raises CarError where one is missing or the value is none that a table holds."""
+    """A value with its parts. Raises CarError if one is missing, or for a value that no table can hold."""
     match value:
         case None | str() | bytes() | float():
             return value
@@ -214,12 +214,12 @@ _UNTRUSTED = (
     ("job or reminder is paused: `carina jobs resume`", "jobs and reminders are paused: `carina jobs resume`",
         "UPDATE jobs SET status = 'paused' WHERE status = 'active'"),
 )  # fmt: skip
-"""What is not taken over from a file that is not trusted, and how it is undone."""
+"""What is not taken over from an untrusted file; each with its note and its statement."""
 
 
 @dataclass(frozen=True)
 class Import:
-    """An export that was verified, and how it is taken in."""
+    """A verified export, and how it is to be imported."""
 
     open_file: Opener
     verified: Verified
@@ -229,7 +229,7 @@ class Import:
     trusted: bool
     progress: Progress
     notes: list[str] = field(default_factory=list)
-    """What was not taken over as it stood."""
+    """What was not taken over unchanged."""
 
     @property
     def manifest(self) -> Manifest:
@@ -241,18 +241,18 @@ class Import:
 
     @property
     def staged(self) -> Path:
-        """The file that is being made."""
+        """The new database file."""
         return self.staging / "carina.db"
 
     @property
     def staging(self) -> Path:
-        """Its folder. Two imports of one file use the same, one after the other."""
+        """The folder of the new file; two imports of one file use the same one, in turn."""
         constellations = self.folder / "constellations"
         return constellations / f"{STAGING}{hashlib.sha256(self.verified.root).hexdigest()[:16]}"
 
 
 def require_schema(manifest: Manifest) -> None:
-    """Raise CarError for a file that is older than what this version brings up to date."""
+    """Raise CarError for a file that is too old to be migrated."""
     if manifest.about.schema < migrations.migrations(migrations.Kind.CONSTELLATION)[0].version:
         raise CarError(
             "this file has schema {schema}, which is too old for this version to migrate",
@@ -261,7 +261,7 @@ def require_schema(manifest: Manifest) -> None:
 
 
 def stage(taken: Import) -> None:
-    """Make the file, or go on with it. Raises CarError, which leaves nothing behind."""
+    """Create the new file, or continue with it. If CarError is raised, nothing is left behind."""
     path = taken.staged
     try:
         require_schema(taken.manifest)
@@ -280,7 +280,7 @@ def stage(taken: Import) -> None:
 
 
 def _is_whole(path: Path, origin: str) -> bool:
-    """Whether an interrupted import came to its end in this file."""
+    """Whether an earlier import into this file was completed."""
     with closing(connect(path)) as raw:
         rows = Rows(raw)
         known = rows.one("SELECT 1 FROM sqlite_schema WHERE name = 'import_audit'")
@@ -288,7 +288,7 @@ def _is_whole(path: Path, origin: str) -> bool:
 
 
 def _fill(taken: Import, path: Path) -> None:
-    """Insert what is not there yet, chunk by chunk."""
+    """Insert the chunks that are still missing."""
     with closing(connect(path)) as raw:
         raw.execute("PRAGMA foreign_keys=OFF")
         raw.execute("CREATE TABLE IF NOT EXISTS import_state (chunks INTEGER NOT NULL) STRICT")
@@ -308,14 +308,14 @@ def _fill(taken: Import, path: Path) -> None:
 
 
 def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> tuple[str, ...] | None:
-    """The columns of a chunk; None for a table that is of the registry. Raises CarError for what no schema has."""
+    """The columns of a chunk; None for a table of the registry. Raises CarError for anything that no schema has."""
     if chunk.table in REGISTRY:
         return None
     return _require_columns(chunk, manifest.tables[chunk.table].columns, found.get(chunk.table))
 
 
 def _require_columns(chunk: Chunk, columns: tuple[str, ...], table: Table | None) -> tuple[str, ...]:
-    """The columns of a chunk, which become part of a statement. Raises CarError for what no schema has."""
+    """The columns of a chunk, which become part of a statement. Raises CarError for anything that no schema has."""
     if table is None or not set(columns) <= set(table.columns):
         raise CarError(
             "the rows at byte {offset} are of a table that this schema does not have: {table!r}",
@@ -344,7 +344,7 @@ def _insert(raw: Connection, chunk: Chunk, columns: tuple[str, ...] | None, coun
 
 
 def _finish(taken: Import, path: Path) -> None:
-    """What an import does to the rows that came: work ends, rights wait for a yes, who was erased stays so."""
+    """Adjust imported rows: work ends, rights need a new approval, erased people stay erased."""
     with closing(connect(path)) as raw:
         tx, now = Tx(raw), to_text(taken.now)
         raw.execute("BEGIN IMMEDIATE")
@@ -378,7 +378,7 @@ def _distrust(tx: Tx) -> int:
 
 
 def _erase(taken: Import, tx: Tx) -> int:
-    """Erase again whom this data folder erased, unless the file was made after that; how many."""
+    """Erase people whom this data folder erased, unless the file is newer, and those opted out; returns how many."""
     known = {int(row["id"]) for row in tx.all("SELECT id FROM erasures")}
     due = {entry.person: entry.id for entry in erasure_ledger.entries(taken.folder) if entry.id not in known}
     due |= dict.fromkeys(_opted_out(taken.folder) - set(due), ErasureId(0))
@@ -399,7 +399,7 @@ def _opted_out(folder: Path) -> set[PersonId]:
 
 
 def note_import(tx: Tx, taken: Import) -> None:
-    """Write down what came of each table."""
+    """Record the outcome of each table."""
     outcomes = [
         Outcome(f"table {name}", "carried", many(held.rows, "row")) for name, held in taken.manifest.tables.items()
     ]
@@ -408,9 +408,9 @@ def note_import(tx: Tx, taken: Import) -> None:
 
 
 def registry_rows(taken: Import, found: Mapping[str, Table]) -> dict[str, list[dict[str, Value]]]:
-    """What of the file goes into global.db, whose tables are `found`. It stands at the beginning. Raises CarError.
+    """The rows of the file for global.db, by the tables in `found`; they come first. Raises CarError.
 
-    Links give one account the rights of another, so they are taken from a trusted file alone.
+    Links give one account the rights of another, so they are taken only from a trusted file.
     """
     held: dict[str, list[dict[str, Value]]] = {}
     for chunk in chunks(taken.open_file):

@@ -1,7 +1,7 @@
-"""What other programs export, read as records: messages, notes and agents with their blocks. Pure, but for the reading.
+"""Exports of other programs, read as records: messages, notes, and agents with their blocks. Pure except for reading.
 
-Each record has a key of its own in its file, so that a second import adds nothing. What cannot be carried is a record
-too, with the reason, so that the report names it.
+Each record has a key that is unique in its file, so that a second import adds nothing. What cannot be imported is a
+record, too, with the reason, for the report.
 """
 
 import hashlib
@@ -20,11 +20,11 @@ from memory.store.plurals import many
 from texts import _
 
 _MOST_BYTES = 256 << 20
-"""Of a file that is read whole."""
+"""The most bytes of a file that is read whole."""
 _PIECE = 4_000
-"""Characters of a note; longer ones are divided at their headings and paragraphs."""
+"""Characters of a note; longer texts are split between paragraphs."""
 MOST_TAGS = 8
-"""Of one note."""
+"""The most tags of one note."""
 Role: TypeAlias = Literal["user", "assistant", "system"]
 
 
@@ -34,18 +34,18 @@ class Talk:
     conversation: str
     role: Role
     speaker: str
-    """Empty for whoever the export belongs to."""
+    """Empty for the owner of the export."""
     text: str
     at: datetime
     person: str = ""
-    """Who said it, where the platform is one of ours: "discord:123"."""
+    """The author's id if the platform is one of ours: "discord:123"."""
     changes: tuple[str, ...] = ()
     """What was left out of it, and why."""
 
 
 @dataclass(frozen=True)
 class Note:
-    """Something for the long-term memory."""
+    """Something for long-term memory."""
 
     key: str
     text: str
@@ -55,12 +55,12 @@ class Note:
 
 @dataclass(frozen=True)
 class OldBlock:
-    """A memory block of another program. `table` is its settings, as the configuration has them."""
+    """A memory block of another program. `table` holds its settings as the configuration names them."""
 
     key: str
     table: Mapping[str, Any]
     changes: tuple[str, ...] = ()
-    """What became something else, and why."""
+    """What was changed, and why."""
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ Record: TypeAlias = Talk | Note | OldAgent | Left
 
 
 def whole(reader: Callable[[], Iterable[Record]], path: Path) -> list[Record]:
-    """All records of a file, so that nothing of a damaged one is imported. Raises CarError."""
+    """All records of a file, read before any is imported, so that none of a damaged file is. Raises CarError."""
     try:
         return list(reader())
     except CarError:
@@ -95,13 +95,13 @@ def whole(reader: Callable[[], Iterable[Record]], path: Path) -> list[Record]:
 
 
 def digest(path: Path) -> str:
-    """Of a file, by which an import is known."""
+    """The digest of a file, which identifies an import."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_json(path: Path) -> Any:
-    """Raises CarError for what is no JSON, or too large."""
+    """Parse a JSON file. Raises CarError if it is invalid or too large."""
     try:
         if path.stat().st_size > _MOST_BYTES:
             raise CarError("{path} is larger than {size} MB", path=path, size=_MOST_BYTES >> 20)
@@ -113,7 +113,7 @@ def read_json(path: Path) -> Any:
 
 
 def chatgpt(found: Any) -> Iterator[Record]:
-    """The conversations of a ChatGPT export: `conversations.json`. Raises CarError where it is none."""
+    """The conversations of a ChatGPT export (`conversations.json`). Raises CarError for any other file."""
     if not isinstance(found, list) or not all(
         isinstance(each, dict) and isinstance(each.get("mapping"), dict) for each in found
     ):
@@ -143,12 +143,12 @@ def _of_chatgpt(conversation: str, message: Mapping[str, Any]) -> Record:
 
 
 def _not_text(count: int) -> tuple[str, ...]:
-    """That so many pictures, files or the like are not carried."""
+    """A note that this many pictures, files or the like were left out."""
     return (f"left out {many(count, 'part')} without text",) if count else ()
 
 
 def discord(path: Path) -> Iterator[Record]:
-    """One's own messages in the data package that Discord sends. Raises CarError where it is none."""
+    """A person's own messages in Discord's data package. Raises CarError for any other file."""
     try:
         with zipfile.ZipFile(path) as package:
             names = {each.filename.lower(): each for each in package.infolist()}
@@ -189,7 +189,7 @@ def _of_discord(messages: Any, channel: str, person: str, name: str) -> Iterator
 
 
 def letta(found: Any) -> Iterator[Record]:
-    """An agent file of Letta (`.af`), of one agent or of several. Raises CarError where it is none."""
+    """A Letta agent file (`.af`) with one or more agents. Raises CarError for any other file."""
     every = found.get("agents") if isinstance(found, dict) else None
     if every is None and isinstance(found, dict) and "core_memory" in found:
         every = [found]
@@ -337,7 +337,7 @@ _KNOWN = _is_agent, _is_memory, _is_message
 def _linked(
     given: Any, found: Mapping[bytes, Any], seen: set[bytes], wanted: Callable[[Mapping[str, Any]], bool]
 ) -> Iterator[tuple[bytes, Mapping[str, Any]]]:
-    """The maps of one sort that something holds or links to, each once."""
+    """The maps of one kind that a value contains or links to, each once."""
     waiting: list[Any] = [*_inside(given)]
     visited: set[bytes] = set()
     while waiting:
@@ -368,7 +368,7 @@ def _inside(each: Any) -> Iterable[Any]:
 
 
 def markdown(folder: Path) -> Iterator[Record]:
-    """The notes of a folder, divided where they are long. What leads out of the folder is left."""
+    """The notes of a folder, split if they are long. Links that lead out of the folder are skipped."""
     root = folder.resolve()
     for path in sorted(root.rglob("*.md")):
         name = path.relative_to(root).as_posix()
@@ -393,7 +393,7 @@ def markdown(folder: Path) -> Iterator[Record]:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """A text in parts that are no longer than a note may be, divided between paragraphs where that is possible."""
+    """Split a text into parts that fit a note, between paragraphs if possible."""
     piece = ""
     for paragraph in text.strip().split("\n\n"):
         for at in range(0, max(len(paragraph), 1), _PIECE):
@@ -407,7 +407,7 @@ def pieces(text: str) -> Iterator[str]:
 
 
 def _moment(given: Any) -> datetime | None:
-    """A time as these programs write it: seconds since 1970, or ISO 8601; without a zone it is UTC."""
+    """A time in these programs' formats: seconds since 1970, or ISO 8601; without a zone it is UTC."""
     try:
         if isinstance(given, int | float) and not isinstance(given, bool):
             return datetime.fromtimestamp(given, UTC)

@@ -1,7 +1,7 @@
-"""What of a constellation's file goes into an export: every table of the schema, but for what is made anew.
+"""Which tables and rows of a constellation go into an export: all but derived ones.
 
-The schema says which tables and columns there are. Here stands only what it cannot say: what is derived, what is work
-under way, and how the rows of one agent are found.
+The tables and columns come from the schema. This module adds what the schema cannot say: what is derived, what is work
+in progress, and how the rows of one agent are found.
 """
 
 import json
@@ -26,9 +26,9 @@ DERIVED = frozenset(
         "pairing_codes",
     ]
 )
-"""Indexes, queues of the indexer, records of the file itself, and what holds for some minutes."""
+"""Indexes, the indexer's queues, records about the file itself, and data that lasts only minutes."""
 DERIVED_COLUMNS = frozenset({("memory_blocks", "search_text")})
-"""Made anew of what is imported."""
+"""Derived from the imported rows."""
 CONVERSATION = frozenset(
     [
         "messages",
@@ -65,12 +65,12 @@ SETTLED: Mapping[tuple[str, str], str] = {
     ("jobs", "asked_at"): "NULL",
     ("jobs", "attempts"): "0",
 }
-"""Work under way, as it stands in an export and after an import: else it would be done in both places."""
+"""Work in progress, as it is exported and imported: otherwise it would be done in both places."""
 
 REGISTRY = ("users", "user_identities", "privacy_choices")
-"""Tables of global.db that go with a constellation: accounts, which of them are one person's, and what they chose."""
+"""Tables of global.db that belong to a constellation: accounts, their links, and people's choices."""
 LINKS = frozenset({"users", "user_identities"})
-"""Those of them that say which accounts are one person's."""
+"""Those that say which accounts belong to one person."""
 _AGENTS, _GROUPS = "(SELECT value FROM json_each(:agents))", "(SELECT value FROM json_each(:groups))"
 _SPECIAL = {
     "messages": f"agent_id IN {_AGENTS} OR agent_id IS NULL AND batch_id IN (SELECT id FROM turns WHERE {{turns}})",
@@ -84,13 +84,13 @@ _SPECIAL = {
         UNION SELECT 'reminder:' || id || ':later' FROM reminders WHERE {reminders}
         UNION SELECT 'event:' || id FROM events WHERE {events})""",
 }
-"""Which rows are of some agents and groups, where neither `agent_id` nor a reference says it."""
+"""The rows of some agents and groups, for tables where neither `agent_id` nor a reference says it."""
 _NEEDED = ("turns", "archival_entries", "memory_blocks", "reminders", "events")
 
 
 @dataclass(frozen=True)
 class Part:
-    """What is exported: everything, or some agents with the groups that they make up."""
+    """What is exported: everything, or some agents with their groups."""
 
     agents: tuple[AgentId, ...] | None = None
     groups: tuple[GroupId, ...] = ()
@@ -109,13 +109,13 @@ class Table:
     columns: tuple[str, ...]
     key: tuple[str, ...]
     references: Mapping[str, tuple[str, str]]
-    """Columns that name a row of another table: which, and by which column of it."""
+    """Columns that refer to another table: its name, and the column there."""
     optional: frozenset[str]
     """Columns that may be NULL."""
 
     @property
     def identity(self) -> tuple[str, ...]:
-        """The columns by which a row is the same in every file."""
+        """The columns that identify a row in every file."""
         return self.key if set(self.key) <= set(self.columns) else ("id",)
 
     @cached_property
@@ -124,14 +124,14 @@ class Table:
 
 
 def tables(rows: Rows) -> dict[str, Table]:
-    """The tables of a constellation's file that hold something of their own, by name and in that order."""
+    """The tables of a constellation's file with data of their own, by name."""
     found = rows.all("PRAGMA table_list")
     names = sorted(str(row["name"]) for row in found if row["type"] == "table" and row["schema"] == "main")
     return {name: _table(rows, name) for name in names if name not in DERIVED and not name.startswith("sqlite_")}
 
 
 def registry_tables(rows: Rows) -> dict[str, Table]:
-    """The tables of global.db that go with a constellation."""
+    """The tables of global.db that belong to a constellation."""
     return {name: _table(rows, name) for name in REGISTRY}
 
 
@@ -153,7 +153,7 @@ def _table(rows: Rows, name: str) -> Table:
 
 
 def conditions(found: Mapping[str, Table], part: Part) -> dict[str, str]:
-    """For each table that takes part, in SQL which of its rows do; with `Part.parameters`."""
+    """For each exported table, the SQL condition for its rows; with `Part.parameters`."""
     left = {name: table for name, table in found.items() if not (part.thin and name in CONVERSATION)}
     if part.agents is None:
         return dict.fromkeys(left, "1")
@@ -166,7 +166,7 @@ def conditions(found: Mapping[str, Table], part: Part) -> dict[str, str]:
 
 
 def _told(found: Mapping[str, Table], made: Mapping[str, str], *, final: bool) -> dict[str, str]:
-    """The tables whose rows can be told now that those of others can; `final` when no others follow."""
+    """The conditions that can be made now, given those in `made`; `final` if no others will follow."""
     told = {}
     for name, table in found.items():
         if name not in made and (terms := _terms(table, made, final)):
@@ -175,7 +175,7 @@ def _told(found: Mapping[str, Table], made: Mapping[str, str], *, final: bool) -
 
 
 def _terms(table: Table, made: Mapping[str, str], final: bool) -> list[str] | None:
-    """What is true of the rows of a table that are taken; None where it cannot be told, or not yet."""
+    """The terms of a table's condition; None if there are none, or not yet."""
     terms, unset = [], []
     if (special := _SPECIAL.get(table.name)) is not None:
         needed = [each for each in _NEEDED if f"{{{each}}}" in special]
