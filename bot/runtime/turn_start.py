@@ -22,6 +22,7 @@ from memory import activity, agents
 from memory.agents import Group
 from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.people.identities import place_named
 from memory.queue import agent_messages, attempts, inbox, messages, outbox, turns
 from memory.queue.inbox import InRow, Status
 from memory.queue.payloads import PAYLOAD, Brought, PatrolDue
@@ -170,7 +171,7 @@ def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetim
         "Nobody answers in {place}: every agent of the group {group_name} is archived or "
         "hibernated. `carina agent restore NAME` or `carina agent wake NAME` brings one back, and what was "
         "said in the last {count} days is answered then.",
-        place=row.place,
+        place=place_named(tx, row.place, Scope(OWNER)),
         group_name=group.name,
         count=inbox.KEPT.days,
     )
