@@ -25,6 +25,10 @@ class Notices:
     place: PlaceId
     source: str
 
+    def command(self, terminal: str, discord: str) -> str:
+        """A command as the owner gives it in the place of the notices."""
+        return f"`/{discord}`" if self.source == "discord" else f"`carina {terminal}`"
+
     def tell_owner(self, tx: Tx, key: str, text: str, now: datetime, press: PressButtons | None = None) -> None:
         """Queue a notice in the same transaction as its cause; the same key is sent once."""
         row = outbox.NewRow(f"notice/{key}", self.place, self.source, text, OWNER, detail=TextDetail(press=press))

@@ -317,9 +317,10 @@ class TurnRunner:
             told = gettext_noop("No language model answers, and people now read “{said}”: {trouble}.")
         elif said:
             told = gettext_noop("No language model answers, and people now get simple answers: {trouble}.")
-        with self._deps.speaking_to(None):
-            text = f"{_(told, said=apology, trouble=why)} {_('See more with `carina status`.')}"
         notices = Notices(self._deps.owner.place, place_source(self._deps.owner.place))
+        with self._deps.speaking_to(None):
+            more = _("See more with {command}.", command=notices.command("status", "admin status"))
+            text = f"{_(told, said=apology, trouble=why)} {more}"
         notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", self._deps.redact(text), now)
 
     def _finished_or_standing(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> Standing | None:

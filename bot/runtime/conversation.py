@@ -466,12 +466,13 @@ class ConversationWorker:
         if not Scope(OWNER).may_use(row.audience):
             error = error.partition(":")[0]
         words = _(
-            "I could not answer a message in {place_named} after {count}: {error}. `carina inbox "
-            "show {id}` shows it, and `carina retry {id}` tries again.",
+            "I could not answer a message in {place_named} after {count}: {error}. {show} shows it, and {retry} "
+            "tries again.",
             place_named=place_named(tx, self._place, Scope(OWNER)),
             count=ngettext("{count} attempt", "{count} attempts", count),
             error=error,
-            id=code(row.id),
+            show=self._notices.command(f"inbox show {code(row.id)}", "admin inbox show"),
+            retry=self._notices.command(f"retry {code(row.id)}", "admin inbox retry"),
         )
         self._notices.tell_owner(tx, key, words, now, _retry(row))
 

@@ -304,10 +304,8 @@ class DeliveryWorker:
         """Give up a row and the rest of its answer; the agent sees it in its next turn, the owner is told."""
         now, self._unclear = self._clock(), None
         words = _("may or may not have been delivered") if status is Status.UNKNOWN else _("was not delivered")
-        again = _(
-            "I will not send it again on my own. `/owner outbox retry` or `carina outbox retry {id}` sends it.",
-            id=code(row.id),
-        )
+        command = self._notices.command(f"outbox retry {code(row.id)}", "owner outbox retry")
+        again = _("I will not send it again on my own. {command} sends it.", command=command)
 
         def work(tx: Tx) -> None:
             text = _(

@@ -72,10 +72,11 @@ async def _failed(database: Database, each: FollowUp, error: str, clock: Clock, 
         if not follow_ups.failed(tx, each, error, clock()):
             text = _(
                 "Somebody edited or deleted a message, and I could not remove everything I had derived "
-                "from it ({PARTS}): {partition}. The message itself has been changed. I will try again "
-                "at the next start; `carina doctor` shows what is left.",
-                PARTS=_(_PARTS[each.part]),
-                partition=error.partition(":")[0],
+                "from it ({parts}): {error}. The message itself has been changed. I will try again "
+                "at the next start; {command} shows what is left.",
+                parts=_(_PARTS[each.part]),
+                error=error.partition(":")[0],
+                command=notices.command("doctor", "owner doctor"),
             )
             notices.tell_owner(tx, f"follow_up/{each.id}", text, clock())
 

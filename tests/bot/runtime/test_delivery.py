@@ -20,8 +20,9 @@ from memory.queue.turns import Turn
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId, code
+from memory.store.ids import AgentId, GuildId, OutboxId, PlaceId
 from sources.base import Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable
+from sources.terminal import PLACE
 from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, Fate, MovableClock, Platform, direct, unconcerned
 
 T = TypeVar("T")
@@ -31,9 +32,7 @@ OWNERS = direct(OLGA).id
 STAR = AgentId("agt_star")
 
 
-def again(row: OutboxId) -> str:
-    """What the owner is told to do."""
-    return f"I will not send it again on my own. `/owner outbox retry` or `carina outbox retry {code(row)}` sends it."
+AGAIN = "I will not send it again on my own. `/owner outbox retry` sends it."
 
 
 class Post:
@@ -177,10 +176,16 @@ async def test_what_never_works_is_given_up_and_the_owner_is_told_once(post: Pos
     post.platform.fates.extend([DeliveryFailed("busy", retry_after=1)] * delivery.MAX_ATTEMPTS)
     await post.run()
     assert await post.states(row, after) == [Status.FAILED, Status.SENT]
-    told = f"An answer in {HALL.id} was not delivered: busy. {again(row)}"
+    told = f"An answer in {HALL.id} was not delivered: busy. {AGAIN}"
     assert await post.notices() == [told]
     await post.run()
     assert await post.notices() == [told]
+
+
+def test_a_notice_names_commands_as_they_are_given_where_it_is_read() -> None:
+    given = "outbox retry 5", "owner outbox retry"
+    assert Notices(OWNERS, SOURCE).command(*given) == "`/owner outbox retry`"
+    assert Notices(PLACE.id, "terminal").command(*given) == "`carina outbox retry 5`"
 
 
 async def test_what_cannot_be_told_the_owner_is_not_told_the_owner(post: Post) -> None:
@@ -257,7 +262,7 @@ async def test_where_the_history_cannot_be_read_nobody_can_tell_and_nothing_is_s
     assert await post.states(row, after) == [Status.UNKNOWN, Status.SENT]
     assert await post.notices() == [
         f"An answer in {HALL.id} may or may not have been delivered: the history there cannot be read (forbidden). "
-        + again(row)
+        + AGAIN
     ]
     post.platform.readable = True
     await post.run()
