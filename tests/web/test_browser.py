@@ -20,8 +20,6 @@ from tests.web.test_own_page import ALICE, settled
 from tests.web.test_pages import scripted_by
 from tests.wire.model import Answer, Hang, ModelServer
 
-FORM = "form /memory/block?label=persona 0"
-
 pytestmark = [pytest.mark.browser, pytest.mark.skipif(not chromium(), reason="no Chromium is installed")]
 _WRITE = commit_point("test.demo")
 PAGES = (
@@ -173,7 +171,8 @@ async def test_a_page_says_that_the_service_went_away_and_what_was_written_is_no
         async with site(tmp_path, toml) as s:
             await page.click("text=Save")
             await page.wait_for_selector(".banner.good")
-            assert (await s.call("memory.show", label="persona"))["text"] == "I love the sea"
+            stored = await s.call("memory.show", label="persona")
+            assert stored["text"] == "I love the sea"
             await page.goto(here)
             assert not await page.is_visible("#restored")
             await page.goto(f"{here}&version=1")  # whose form is sent to the page of the newest version
@@ -183,7 +182,8 @@ async def test_a_page_says_that_the_service_went_away_and_what_was_written_is_no
             await page.goto(f"{here}&version=1")
             assert not await page.is_visible("#restored")
             left = json.dumps([["csrf", "of another session"], ["text", "I love secrets"]])
-            await page.evaluate("([key, draft]) => sessionStorage.setItem(key, draft)", [FORM, left])
+            form = f"form /memory/block?label={stored['id']} 0"
+            await page.evaluate("([key, draft]) => sessionStorage.setItem(key, draft)", [form, left])
             await page.goto(here)
             assert await page.input_value("textarea") == "I love the hills"
             csrf = await page.get_attribute("body", "data-csrf")

@@ -442,6 +442,23 @@ async def test_a_block_is_edited_compared_and_restored(tmp_path: Path) -> None:
         assert "Change 99 is not by the owner" in refused.text
 
 
+async def test_a_link_to_a_block_leads_there_when_another_of_its_name_comes(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        here = f"/memory/block?label={(await s.call('memory.show', label='persona'))['id']}"
+        for path in ("/memory", "/context", "/search?text=attentive"):
+            assert f'href="{here}"' in (await s.get(path)).text
+        await s.call("memory.edit", label="persona", text="I like tea")
+        page = (await s.get("/memory/block?label=persona")).text
+        await s.call("agent.create", name="Vega", settings=("description=Another",))
+        assert "Several blocks are called" in (await s.get("/memory/block?label=persona")).text
+        assert "Block Carina/persona" in (await s.get(here)).text
+        form = next(each for each in page.split("<form") if 'value="memory.undo"' in each)
+        assert f'action="{here}"' in form
+        await s.post(here, **dict(re.findall(r'name="(op|label)" value="(.*?)"', form)))
+        assert "attentive" in (await s.call("memory.show", label="Carina/persona"))["text"]
+
+
 async def test_two_people_who_edit_one_block_lose_nothing(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
         await s.sign_in()

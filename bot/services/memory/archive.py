@@ -157,6 +157,7 @@ class SeenBlock(Row):
 
     agent: str
     block: str
+    id: str = Field(exclude=True)
     type: str
     characters: int
     most: int
