@@ -25,7 +25,7 @@ Replies: TypeAlias = list[socket.Reply]
 
 @dataclass(frozen=True)
 class Line:
-    """A way to the service. `call` has something done there, and gives the replies as they come."""
+    """A connection to the service. `call` runs an operation there and yields the replies as they arrive."""
 
     config: Config
     call: Callable[..., AsyncGenerator[Any, None]]
@@ -33,10 +33,10 @@ class Line:
     own: bool
     """Whether the service ends with the chat."""
     first_link: Callable[[], Awaitable[str]] | None = None
-    """Gives a link to the dashboard of that service, where nobody has signed in there yet."""
+    """Returns a link to that service's dashboard if nobody has signed in yet."""
 
     def shown(self, history: int, typed: int) -> AsyncGenerator[dict[str, Any], None]:
-        """What is shown, as `bot.interfaces.chat` gives it."""
+        """What the terminal shows, as `bot.interfaces.chat` yields it."""
         return self.call("chat", history=history, typed=typed, constellation=self.constellation)
 
     def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
@@ -49,11 +49,11 @@ class Line:
         return int((await self._ask("chat.stop"))["stopped"])
 
     async def suggest(self, name: str, argument: str, given: Mapping[str, Any]) -> list[list[str]]:
-        """What can be given for an argument of an operation. Raises UserError."""
+        """Suggestions for an argument of an operation. Raises UserError."""
         return list(await self._ask("chat.suggest", name=name, argument=argument, given=dict(given)))
 
     async def data(self, name: str, **arguments: Any) -> Any:
-        """What an operation gives to a program. Raises UserError."""
+        """The result of an operation as data. Raises UserError."""
         entry = next(each for each in manifest()["operations"] if each["name"] == name)
         (reply, *_) = await self.perform(entry, arguments, {"as_json": True})
         if "text" not in reply:
@@ -61,7 +61,7 @@ class Line:
         return json.loads(reply["text"])
 
     async def perform(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> Replies:
-        """Do an operation; `entry` is its own in the manifest. Raises UserError."""
+        """Run an operation; `entry` is from the manifest. Raises UserError."""
         view = {**view, "constellation": self.constellation}
         if entry["where"] == "alone":
             here = in_constellation(self.config, self.constellation) if self.constellation else self.config
@@ -77,7 +77,7 @@ class Line:
 
 @asynccontextmanager
 async def connect(config: Config, constellation: str = "", *, dashboard: bool = False) -> AsyncIterator[Line]:
-    """To the service that runs on the data folder, or one in this process that ends with the chat."""
+    """Connect to the service that runs on the data folder, or to one in this process that ends with the chat."""
     if (holder := holder_of(DataFolder(config.home))) is not None:
         yield Line(config, holder.call, constellation, own=False)
         return
@@ -109,5 +109,5 @@ async def _own_service(config: Config, *, dashboard: bool) -> AsyncIterator[Any]
 
 
 def new_id(beginning: str = "terminal-") -> str:
-    """Also another than that of a command which begins in the same millisecond: the same one would be the same line."""
+    """A new id, even if another command starts in the same millisecond: the same id would mean the same line."""
     return f"{beginning}{snowflakes.next()}-{secrets.token_hex(4)}"

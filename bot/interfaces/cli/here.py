@@ -1,4 +1,4 @@
-"""Doing an operation in the process of the command, where no service runs, holding the data folder."""
+"""Runs an operation in the process of the command, while it holds the data folder and no service runs."""
 
 import asyncio
 from collections.abc import Mapping
@@ -22,7 +22,7 @@ from texts import _, error_text
 
 
 def local_registry(config: Config, by: str) -> Registry:
-    """For the owner at the terminal, who is the only one here; `by` is a class, as "module:Name"."""
+    """A registry for the owner at the terminal, the only caller here; `by` is a class, as "module:Name"."""
     module, _colon, name = by.partition(":")
     made = getattr(loaded(module), name)(config)
 
@@ -42,9 +42,9 @@ _LATER = frozenset({"remind.me", "remind.snooze", "events.add"})
 
 
 def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], by: str) -> list[socket.Reply]:
-    """What came of it. Raises FolderLocked where somebody else uses the folder.
+    """The replies of an operation. Raises FolderLocked if another process uses the folder.
 
-    `by` is the class that does it without a service; where there is none, one is opened here.
+    `by` is the class that does it without a service; if it is empty, the services are opened here.
     """
     try:
         config = configured(beginning=name == BEGINNING)

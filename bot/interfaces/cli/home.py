@@ -16,7 +16,7 @@ def data_folder(cwd: Path) -> Path:
 
 
 def locale() -> str:
-    """The locale in which messages are wanted, by the variables of gettext; empty where none says so."""
+    """The locale for messages, by the variables of gettext; empty if none is set."""
     named = next(filter(None, map(os.environ.get, ("LANGUAGE", "LC_ALL", "LC_MESSAGES", "LANG"))), "")
     return named.partition(":")[0]
 
@@ -36,7 +36,7 @@ _PROJECT = Path(__file__).parents[3] / "pyproject.toml"
 
 
 def version() -> str:
-    """As the installed package says; started from a checkout that is not installed, as the checkout says."""
+    """The version of the installed package, or of the checkout if it is not installed."""
     metadata = importlib.import_module("importlib.metadata")  # no other command needs it
     try:
         return str(metadata.version("carina"))

@@ -1,6 +1,6 @@
-"""`carina run`, `chat` and `mcp`: what lives as long as somebody uses it, and so is no operation.
+"""`carina run`, `chat` and `mcp`: commands that run until they are stopped, and so are not operations.
 
-What an exit code means stands in `bot.interfaces.exit_codes`.
+`bot.interfaces.exit_codes` explains the exit codes.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from texts import _, error_text, gettext_noop
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one of them; gives the exit code. Expected errors are printed."""
+    """Run one of them and return the exit code. Expected errors are printed."""
     try:
         with explained():
             commands.main(list(arguments), "carina")
@@ -36,14 +36,14 @@ def main(arguments: Sequence[str]) -> int:
 
 
 class SpokenCommand(click.Command):
-    """One whose help is in the language of the reader."""
+    """A command whose help is in the language of the reader."""
 
     def get_help(self, ctx: click.Context) -> str:
         return super().get_help(ctx).replace(self.help or "", _(self.help or ""))
 
 
 class SpokenOption(click.Option):
-    """The same of an option."""
+    """The same for an option."""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         told = super().get_help_record(ctx)
@@ -112,12 +112,12 @@ def serve_tools() -> None:
 
 
 def _chatting() -> Any:
-    """Drawing answers on a terminal takes libraries that a service does without."""
+    """The chat, loaded only here: it needs libraries for the terminal that a service does not."""
     return loaded("bot.interfaces.cli.chat.chat")
 
 
 def _serving() -> Any:
-    """Serving takes everything, of which a chat with a running service needs little."""
+    """The service, loaded only here: a chat with a running service needs little of it."""
     return loaded("bot.interfaces.cli.serve")
 
 
@@ -136,7 +136,7 @@ def _serve(*, as_json: bool = False) -> None:
 
 @contextmanager
 def explained() -> Iterator[None]:
-    """Print what went wrong in its own words, and end; what nobody expected keeps its traceback."""
+    """Print an expected error as text, and exit; an unexpected one keeps its traceback."""
     try:
         yield
     except BaseExceptionGroup as group:
@@ -147,7 +147,7 @@ def explained() -> Iterator[None]:
 
 @contextmanager
 def logged() -> Iterator[None]:
-    """The same where every line has to be a JSON object: an event that says why, then `stopped` with the exit code."""
+    """The same for a JSON log: an event with the reason, then `stopped` with the exit code."""
     logs.setup_logs(Redactor(), as_json=True)  # until the configuration is known, whose words hold no secret
     logging.captureWarnings(capture=True)
     try:

@@ -1,4 +1,4 @@
-"""`carina`: from the words of a command to the text that is printed.
+"""`carina`: parses a command, runs it and prints the result.
 
 A command that a running service answers loads the parser, the manifest and a socket, nothing else. Where no service
 runs, `bot.interfaces.cli.here` does the work in this process.
@@ -26,7 +26,7 @@ _MARGIN = 5.0  # seconds that a service may be late with saying that something t
 
 
 class Failed(Exception):
-    """An operation could not be done: words for a person, and the exit code."""
+    """An operation failed: the text for people, and the exit code."""
 
     def __init__(self, words: str, code: int) -> None:
         super().__init__(words)
@@ -65,7 +65,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _option_last(arguments: Sequence[str]) -> Sequence[str]:
-    """`--constellation NAME chat` as `chat --constellation NAME`: what is made by hand takes it there."""
+    """`--constellation NAME chat` as `chat --constellation NAME`: handwritten commands expect it there."""
     match list(arguments):
         case ["--constellation", name, command, *others]:
             named = ["--constellation", name]
@@ -77,19 +77,19 @@ def _option_last(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def _by_hand(arguments: Sequence[str]) -> str | None:
-    """The module of what is not made from the registry; without a command a chat or the service begins."""
+    """The module of a handwritten command; without a command, the one that starts a chat or the service."""
     found: str | None = manifest()["by_hand"].get(arguments[0], {}).get("module") if arguments else "long_running"
     return found
 
 
 _OPENED = {"dashboard.open"}
-"""What gives an address that a browser is opened with."""
+"""Operations whose result is a URL for the browser."""
 _ASKING = {"agent.create", "agent.edit", "group.create"}
-"""What somebody at the terminal is asked for where they do not say it."""
+"""Operations whose missing arguments are asked for at a terminal."""
 
 
 def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> None:
-    """Have an operation done and print what comes of it. Raises Failed, UserError, Exit (with a code)."""
+    """Run an operation and print the result. Raises Failed, UserError, Exit (with a code)."""
     if entry["name"] == "init" and streams.attended() and not {*arguments} - {"starter"}:
         wizard = loaded("bot.interfaces.cli.wizard.wizard")  # loads the line editor
         given, starts = wizard.asked(arguments)
@@ -130,7 +130,7 @@ def _entry(name: str) -> Mapping[str, Any]:
 
 
 def _look(view: Mapping[str, Any], name: str, **arguments: Any) -> Any:
-    """What an operation gives to a program. Raises Failed, UserError."""
+    """The result of an operation as data. Raises Failed, UserError."""
     for reply in _replies(_entry(name), arguments, {**view, "as_json": True}):
         if "error" in reply:
             raise Failed(reply["error"], reply["code"])
@@ -139,7 +139,7 @@ def _look(view: Mapping[str, Any], name: str, **arguments: Any) -> Any:
 
 
 def _ask(entry: Mapping[str, Any], question: str) -> None:
-    """Ask whether it is meant. Raises CallError where nobody can be asked, UserError on a no."""
+    """Ask for confirmation. Raises CallError if nobody can be asked, UserError on a no."""
     if not streams.attended():
         words = entry["name"].replace(".", " ")
         text = _(

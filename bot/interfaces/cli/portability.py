@@ -138,7 +138,7 @@ class CarFiles:
 
     @operation("import.car", "Import an exported file", Action.AGENTS, _IMPORTS)
     async def import_car(self, _caller: Caller, arguments: ImportCar) -> Contents:
-        """Nothing is changed before all of it is verified. Not while a service runs."""
+        """Import a file, which is verified completely before anything is changed. Not while a service runs."""
         open_file, verified = await _verified(arguments)
         require_schema(verified.manifest)
         folder = DataFolder(self.config.home)
@@ -178,7 +178,7 @@ class CarFiles:
                 require_new_name(Rows(raw), taken, rename)
 
     def _constellation(self, name: str) -> Constellation:
-        """The one of that name, or the configured one. Raises UserError."""
+        """The constellation of that name, or the configured one. Raises UserError."""
         folder, wanted = DataFolder(self.config.home), name or self.config.constellation.name
         if not folder.global_db.exists():
             raise UserError("There is no data in {path} yet, so nothing can be exported.", path=folder.path)
@@ -211,7 +211,7 @@ async def _verified(arguments: OneFile) -> tuple[Opener, Verified]:
 
 
 def _passphrase(file: Path | None, *, twice: bool) -> str:
-    """From a file, or asked for. Raises CallError where nobody can be asked."""
+    """The passphrase, from a file or asked for. Raises CallError if nobody can be asked."""
     if file is not None:
         try:
             said = file.read_text("utf-8").strip("\r\n")
@@ -227,7 +227,7 @@ def _passphrase(file: Path | None, *, twice: bool) -> str:
 
 
 def _progress(what: str) -> Callable[[float], None]:
-    """Shows how much is done, where somebody watches."""
+    """Show the progress if a person watches."""
     said = [-1]
 
     def show(done: float) -> None:

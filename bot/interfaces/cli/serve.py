@@ -35,7 +35,7 @@ _BEGINNING = 600_000_000  # microseconds that a new start may take
 
 
 async def serve(config: Config) -> None:
-    """Serve until SIGTERM or SIGINT, or until the owner wants it to start again, then drain."""
+    """Serve until SIGTERM, SIGINT or a restart by the owner, then drain."""
     if platform.libc_ver()[0] == "glibc":  # one heap for all threads: what each would keep for itself is 4 MB
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
     zone = zone_of(config.schedule.zone_name())
@@ -70,7 +70,7 @@ async def serve(config: Config) -> None:
 
 
 async def _invite(web: WebServer) -> None:
-    """Tell whoever sits there where the dashboard is, until somebody has signed in."""
+    """Print at a terminal how to open the dashboard, until somebody has signed in."""
     if not streams.attended():
         return
     try:
@@ -81,7 +81,7 @@ async def _invite(web: WebServer) -> None:
 
 
 async def report_alive(manager: ServiceManager) -> None:
-    """Tell the system's service manager that the service is ready, and then that its event loop turns."""
+    """Tell the system's service manager that the service is ready, then regularly that its event loop responds."""
     manager.tell(f"READY=1\nWATCHDOG_USEC={manager.within}" if manager.within else "READY=1")
     while manager.within:
         await asyncio.sleep(manager.within / 3_000_000)
@@ -89,7 +89,7 @@ async def report_alive(manager: ServiceManager) -> None:
 
 
 async def report_differences(registry: Registry) -> None:
-    """Say what of the file's agents and groups does not hold, since the database has something else."""
+    """Log which agents and groups of the file differ from the database, which takes precedence."""
     try:
         found = await registry.call("config.diff", owner_at_terminal(), {})
         for line in found.lines(await registry.plain(owner_at_terminal())) if found.data() else ():
@@ -101,7 +101,7 @@ async def report_differences(registry: Registry) -> None:
 
 
 async def _either(*events: asyncio.Event) -> None:
-    """Until one of them is set."""
+    """Wait until one of the events is set."""
     waiting = [asyncio.create_task(event.wait()) for event in events]
     try:
         await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
@@ -114,7 +114,7 @@ _WRITE = commit_point("demo.write")
 
 
 async def show_demo() -> None:
-    """Make a constellation in a throw-away folder, say where it can be seen, and serve it until somebody ends this."""
+    """Create a constellation in a temporary folder, print the URL of its dashboard, and serve it until a signal."""
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):  # before there is a folder that would be left behind
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

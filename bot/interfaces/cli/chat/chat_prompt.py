@@ -1,4 +1,4 @@
-"""A chat in which somebody types: a line editor, the conversation above it, a line on the service below it."""
+"""A chat for a person at a terminal: a line editor, the conversation above it, a status line below it."""
 
 import asyncio
 import time
@@ -37,7 +37,7 @@ _STYLE = Style.from_dict({"sign": "bold", "bottom-toolbar": "noreverse"})
 
 
 class PromptMoment:
-    """What stands between the conversation and the line that is being typed."""
+    """What is shown between the conversation and the line that is being typed: an answer in progress."""
 
     def __init__(self, console: Console, changed: Callable[[], None]) -> None:
         self._console, self._changed = console, changed
@@ -91,7 +91,7 @@ class PromptChat:
         )
 
     async def run(self, begun: Callable[[], None]) -> None:
-        """Chat until whoever types leaves, or is told to. `begun` is called when it has begun."""
+        """Chat until the person leaves or a signal ends it. `begun` is called once the chat has started."""
         listening = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
             others = [tasks.create_task(self._show(listening), name="chat view")]
@@ -132,7 +132,7 @@ class PromptChat:
                     await self._lines.join()
 
     async def _work(self) -> None:
-        """Do what was typed, line after line, while the next can be typed."""
+        """Handle the typed lines one by one, while the next can be typed."""
         while True:
             text = await self._lines.get()
             try:
@@ -192,7 +192,7 @@ class PromptChat:
         return keys
 
     def _interrupted(self, event: KeyPressEvent) -> None:
-        """Ctrl-C: what is typed goes, else the answer stops, else whoever types leaves when they press it again."""
+        """Ctrl-C: decline a question, stop the answer, or clear the line; pressed again soon, it ends the chat."""
         again, self._pressed = self._pressed_just_now(), time.monotonic()
         if self._question is not None:
             self._question[1].set_result("")
@@ -244,7 +244,7 @@ class PromptChat:
         raise UserError("The service has stopped.")
 
     async def _flush(self) -> None:
-        """Write what was drawn above the line that is being typed.
+        """Write the new output above the line that is being typed.
 
         The terminal stays raw meanwhile, unlike in the library's `in_terminal`: a Ctrl-D that comes in a moment
         without that is the terminal's, and lost to the editor.
@@ -274,7 +274,7 @@ class PromptChat:
         return merge_formatted_text([ANSI(self._moment.text), sign])
 
     def _status(self) -> AnyFormattedText:
-        """Who answers, with what, where, and what it cost."""
+        """The status line: agent, model, place and cost."""
         if self._pressed_just_now():
             return _("Press Ctrl-C again to leave.")
         agent = self._config.agents[0]
@@ -286,12 +286,12 @@ class PromptChat:
         self._redraw()
 
     async def _read_cost(self) -> None:
-        """What models cost since this time yesterday; nothing where nobody asked one."""
+        """Read what models cost in the last 24 hours."""
         with suppress(UserError, StoreError):
             self._cost = _cost(await self._line.data("cost", days=1))
 
     async def _differences(self) -> str:
-        """That the file says something else than what is used; empty where it does not, or nobody knows."""
+        """A hint that carina.toml differs from the database; empty if it does not, or if that is unknown."""
         with suppress(UserError, StoreError):
             if await self._line.data("config.diff"):
                 return _("carina.toml was changed. /config diff shows what, and /config apply applies it.")
@@ -307,7 +307,7 @@ class PromptChat:
             self._view.note(_("Reminders arrive while this chat is open. `carina run` keeps Carina running."))
 
     async def _invite(self) -> None:
-        """Say once where the dashboard is; the address on a line of its own, which a terminal makes a link."""
+        """Show once how to open the dashboard; the URL on a line of its own, which terminals turn into a link."""
         if self._line.first_link is None:
             return
         try:

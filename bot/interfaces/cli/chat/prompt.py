@@ -1,7 +1,7 @@
-"""What a line means that is typed in a chat: something to say, or a command of the chat itself.
+"""The meaning of a line that is typed in a chat: a message, or a command of the chat itself.
 
-A command is a slash and a word, alone or with something after a space. Everything else is said: `/ …`, `//`, a path
-with a second slash, and every line that begins with a space.
+A command is a slash and a word, alone or with something after a space. Everything else is a message: `/ …`, `//`, a
+path with a second slash, and every line that begins with a space.
 """
 
 import difflib
@@ -35,14 +35,14 @@ def own_help() -> str:
 
 @dataclass(frozen=True)
 class Say:
-    """To be passed on; a command that the service understands is spelled as it knows it."""
+    """A message, or a command that the service understands, in its spelling."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Refused:
-    """No command, though it looks like one; the words say what to type instead."""
+    """An unknown command; the words say what to type instead."""
 
     words: str
 
@@ -55,18 +55,18 @@ class Command:
 
 
 class Help:
-    """What can be typed is to be listed."""
+    """Show what can be typed."""
 
 
 class Quit:
-    """The chat ends."""
+    """End the chat."""
 
 
 Typed: TypeAlias = Say | Refused | Command | Help | Quit
 
 
 def understood(line: str, commands: Collection[str] = ()) -> Typed:
-    """What a line means. With `commands`, these can be typed with a slash, and "exit" and "quit" leave without one."""
+    """The meaning of a line. With `commands`, these work after a slash, and "exit" and "quit" work without one."""
     if commands and line.strip().casefold() in _LEAVING:
         return Quit()
     found = _COMMAND.fullmatch(line.rstrip())
@@ -100,7 +100,7 @@ def _unknown(word: str, commands: Collection[str]) -> str:
 
 
 def help_text(commands: Collection[str], hint: str) -> str:
-    """What can be typed where commands can be: the chat's own, then the rest by name."""
+    """Help for a chat with commands: the chat's own, then the others by name."""
     *own, end = own_help().splitlines()
     every = "  ".join(f"/{each}" for each in sorted({*commands} - {*ALONE, *WITH_REQUEST}))
     keys = _(

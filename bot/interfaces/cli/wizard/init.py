@@ -1,4 +1,4 @@
-"""`carina init`, which writes a configuration file to begin with, and `carina invite-url`."""
+"""`carina init`, which writes a first configuration file, and `carina invite-url`."""
 
 import os
 import re
@@ -27,7 +27,7 @@ _PRIVATE, _USUAL = 0o600, 0o644
 
 @dataclass(frozen=True)
 class Answers:
-    """What somebody wants; empty: as it is without."""
+    """The answers of a person; an empty one keeps the default."""
 
     name: str = ""
     owner: str = ""
@@ -70,7 +70,7 @@ class Answers:
 
 
 def dotenv_text(before: str, wanted: Mapping[str, str]) -> str:
-    """A `.env` with these lines in place of those that set the same. Raises UserError for what cannot be on a line."""
+    """The text of a `.env` with these variables, replacing earlier values. Raises UserError for an invalid value."""
     for name, value in wanted.items():
         if re.search(r"[\s'\"\\#$]", value):
             raise UserError("{name}: enter only the value, without spaces or quotation marks.", name=name)
@@ -79,7 +79,7 @@ def dotenv_text(before: str, wanted: Mapping[str, str]) -> str:
 
 
 def require_new(file: Path) -> None:
-    """Raise UserError where the file is there: it is somebody's."""
+    """Raise UserError if the file exists."""
     if file.exists():
         raise UserError(
             "{file} already exists and was not changed. Move it away, or set CARINA_CONFIG to another file.", file=file
@@ -87,7 +87,7 @@ def require_new(file: Path) -> None:
 
 
 def write_both(file: Path, toml: str, dotenv: Path, wanted: Mapping[str, str]) -> None:
-    """Write them; a `.env` keeps its other lines and is for its owner only. Raises UserError: then neither is new."""
+    """Write both files; `.env` keeps its other lines and is private. Raises UserError; then neither was changed."""
     require_new(file)
     made: list[Path] = []
     try:
@@ -151,7 +151,7 @@ class Written(Result):
     file: str
     starter: Starter
     before: str = Field(exclude=True)
-    """A data folder that was used before."""
+    """A data folder that already has data; else empty."""
     unset: frozenset[str] = Field(exclude=True)
     """What is not configured."""
 
@@ -207,7 +207,7 @@ class Beginning:
 
 
 def _require_usable(toml: str, environment: Mapping[str, str]) -> None:
-    """Raise UserError, which names what is wrong, where no service could start with these."""
+    """Raise UserError with the problems if no service could start with these."""
     with tempfile.TemporaryDirectory(prefix="carina-") as folder:
         Path(folder, "carina.toml").write_text(toml, "utf-8")
         try:

@@ -1,4 +1,4 @@
-"""Questions to somebody at the terminal who wants a new agent or group, or to change one, and did not say how."""
+"""Questions at a terminal about a new or changed agent or group, if the command does not say enough."""
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -15,12 +15,12 @@ from bot.interfaces.cli import streams
 from texts import _, gettext_noop
 
 Look: TypeAlias = Callable[..., Any]
-"""What an operation without side effects gives to a program, by its name and arguments."""
+"""Returns the data of an operation that only reads, by its name and arguments."""
 Given: TypeAlias = Mapping[str, Any]
 
 
 def completed(name: str, given: Given, look: Look) -> dict[str, Any]:
-    """The arguments of an operation, with what is missing asked for. Raises CallError where nobody can be asked."""
+    """The arguments of an operation; missing ones are asked for. Raises CallError if nobody can be asked."""
     return {"agent.create": _new_agent, "agent.edit": _edited_agent, "group.create": _new_group}[name](given, look)
 
 
@@ -104,7 +104,7 @@ def _one_of(known: Sequence[str]) -> Callable[[str], str]:
 
 
 def _about(known: Mapping[str, str]) -> list[str]:
-    """Description, model and prompt as settings; what stays empty keeps its default."""
+    """Description, model and prompt as settings; an empty one keeps its default."""
     said = {
         "description": _asked(_("What it is for"), known.get("description", "")),
         "model": _asked(
@@ -119,7 +119,7 @@ def _about(known: Mapping[str, str]) -> list[str]:
 
 def _named(given: Given, command: str, problem: Callable[[str], str]) -> str:
     if "name" not in given:
-        return _asked("Name", problem=problem)
+        return _asked(_("Name"), problem=problem)
     if wrong := problem(given["name"]):
         raise CallError("{command}: name: {wrong}", command=command, wrong=wrong)
     return str(given["name"])
@@ -134,9 +134,9 @@ def _said(given: Given) -> dict[str, str]:
 
 
 def _asked(question: str, default: str = "", problem: Callable[[str], str] = lambda _said: "") -> str:
-    """What somebody answers; nothing where they only press return and there is no default.
+    """The answer of a person; Enter means the default.
 
-    They are asked again until `problem`, which says what is wrong with an answer, has nothing to say.
+    The question is repeated until `problem`, which returns what is wrong with an answer, returns nothing.
     """
     while True:
         said = str(click.prompt(question, default=default, show_default=bool(default))).strip()
@@ -146,7 +146,7 @@ def _asked(question: str, default: str = "", problem: Callable[[str], str] = lam
 
 
 def _new_name(section: type[BaseModel], what: str, taken: Collection[str]) -> Callable[[str], str]:
-    """Says what is wrong with a name for something new of that kind."""
+    """A function that returns what is wrong with a new name."""
     known = {each.casefold(): each for each in taken}
 
     def problem(said: str) -> str:

@@ -32,6 +32,6 @@ def log_to(config: Config, *, as_json: bool = False, level: str = "info") -> Non
 
 
 def in_constellation(config: Config, name: str) -> Config:
-    """The configuration as if that constellation were the configured one, for what works on files alone."""
+    """The configuration as if that constellation were the configured one, for commands that only use files."""
     section = config.constellation.model_copy(update={"name": name})
     return config.model_copy(update={"constellation": section})

@@ -1,4 +1,4 @@
-"""`carina init` where somebody sits there: questions, each answer tried as soon as it is given."""
+"""`carina init` at a terminal: questions, with each answer tried at once."""
 
 import asyncio
 import io
@@ -35,9 +35,9 @@ _YES = ("y", "yes")
 
 
 def asked(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """The answers, beside those that were given as flags, and whether the system is to start Carina.
+    """The answers, together with those given as flags, and whether to start Carina automatically.
 
-    Raises UserError where the file is there already, or whoever is asked breaks it off.
+    Raises UserError if the file exists, or if the person stops.
     """
     require_new(load_here(beginning=True).file)
     try:
@@ -95,8 +95,9 @@ class Wizard:
             key = "" if local else await self._read(_("Key for {chosen}", chosen=chosen), secret=True)
             known = self.local[chosen] if local else await models_of(url, provider, key)
             if known:
-                click.echo("Models: " + ", ".join(known[:20]) + (", ..." if len(known) > 20 else ""))
-            model = named or await self._read("Model", known[0] if known else "", known)
+                more = ", ..." if len(known) > 20 else ""
+                click.echo(_("Models: {names}", names=", ".join(known[:20]) + more))
+            model = named or await self._read(_("Model"), known[0] if known else "", known)
             if not model:
                 click.echo(_("Enter one of {chosen}'s models.", chosen=chosen))
                 continue
@@ -133,9 +134,9 @@ class Wizard:
                 self.given |= answers
 
     def _config(self, answers: Mapping[str, str]) -> Config | None:
-        """The configuration that these answers make, to try it; None where they make none, which is said.
+        """A configuration of these answers, to try them; None if they are invalid, after printing why.
 
-        What else is in the environment or in .env counts as well: BLUESKY_SERVICE, for example.
+        It includes other variables of the environment and .env, such as BLUESKY_SERVICE.
         """
         wanted = replace(Answers(), **{name: value for name, value in answers.items() if value}).environment()
         there = read_dotenv(Path(".env"), []) | environment()
@@ -150,7 +151,7 @@ class Wizard:
                 return None
 
     async def _accepted(self, found: Sequence[Finding]) -> bool:
-        """Show what came of a try; what has a problem is kept only if somebody wants that."""
+        """Show the findings of a try; with a problem, ask whether to keep the answer."""
         for each in found:
             click.echo(finding_text(each))
         if not any(each.state is State.PROBLEM for each in found):
