@@ -160,7 +160,7 @@ def _not_theirs_to_tell(rows: Rows, hand: Hand, what: str, audience: Audience, t
     if to != PUBLIC and not hand.scope.may_use(to):
         return gettext_lazy("you cannot see {to} from here, so you cannot share anything there", to=to)
     if to != PUBLIC and rows.one("SELECT 1 FROM places WHERE audience = ? LIMIT 1", (to,)) is None:
-        return gettext_lazy("there is no place of the audience {to}", to=to)
+        return gettext_lazy("there is no place with the audience {to}", to=to)
     return ""
 
 

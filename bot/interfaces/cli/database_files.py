@@ -147,7 +147,7 @@ class Pending(Row):
         )
 
 
-_Check = Annotated[bool, Param("Only show what would be migrated, tried with copies")]
+_Check = Annotated[bool, Param("Only show what would be migrated, after trying it on copies")]
 
 
 def examine(folder: DataFolder) -> list[File]:

@@ -233,7 +233,9 @@ def test_each_change_names_writer_and_turn_and_a_writer_keeps_its_peer(tx: Tx) -
 
 def test_what_was_said_in_private_is_not_written_where_others_read_and_the_right_block_is_named(tx: Tx) -> None:
     made(tx, new("persona", PUBLIC))
-    with pytest.raises(BlockRefused, match=r"read by others \(public\) than hear this; no block here may be written"):
+    with pytest.raises(
+        BlockRefused, match=r"read by people \(public\) who do not hear this; no block here may be written"
+    ):
         append_block(tx, author(IN_CHANNEL), "persona", "x")
     made(tx, new("rules", CHANNEL, permission=Permission.READ_ONLY))
     made(tx, new("channel_notes", CHANNEL))
@@ -254,7 +256,8 @@ def test_what_cannot_be_done_to_a_block_from_here_names_no_other_block(tx: Tx, m
     made(tx, new("rules", PUBLIC, type=BlockType.WORKING, permission=Permission.ADMIN))
     made(tx, new("channel_notes", CHANNEL))
     with pytest.raises(
-        BlockRefused, match=rf"than hear this, so {named} is not possible here: do it where all of them can see it"
+        BlockRefused,
+        match=rf"who do not hear this, so {named} is not possible here: do it where all of them can see it",
     ):
         move(tx, author(IN_CHANNEL), "rules")
 

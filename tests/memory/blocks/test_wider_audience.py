@@ -98,7 +98,7 @@ def test_nobody_widens_anothers_words(tx: Tx, who: Hand, words: str) -> None:
         (OWNER, "is not wider"),
         (DM, "is not wider"),
         (ELSEWHERE, "you cannot see guild:discord:2 from here"),
-        (GUILD, "there is no place of the audience"),
+        (GUILD, "there is no place with the audience"),
     ],
 )
 def test_only_where_they_are_themselves_and_people_are(to: Audience, words: str) -> None:

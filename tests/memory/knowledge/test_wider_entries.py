@@ -79,7 +79,7 @@ def test_the_owner_widens_what_the_owner_stored_and_nobody_elses(tx: Tx) -> None
         (OWNER, "is not wider"),
         (DM, "is not wider"),
         (ELSEWHERE, "you cannot see guild:discord:2 from here"),
-        (GUILD, "there is no place of the audience"),
+        (GUILD, "there is no place with the audience"),
     ],
 )
 def test_only_where_they_are_themselves_and_people_are(to: Audience, words: str) -> None:

@@ -86,7 +86,7 @@ async def test_what_is_noted_in_one_place_is_not_seen_in_another(service: Servic
 async def test_a_public_block_takes_nothing_that_was_said_in_a_guild(service: Service) -> None:
     text, ok = only(await Scene(service).do(append("persona", "I know Ann.")))
     assert not ok
-    assert text == "block persona is read by others (public) than hear this; write to human or scratchpad instead"
+    assert text == "block persona is read by people (public) who do not hear this; write to human or scratchpad instead"
 
 
 async def test_a_block_that_would_be_too_long_is_refused_with_the_numbers(service: Service) -> None:
