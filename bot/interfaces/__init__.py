@@ -1,1 +1,1 @@
-"""Thin interfaces over the services: the command line, Discord, the socket. All are made from the registry."""
+"""Thin interfaces over the services: the command line, Discord, the socket. All are built from the registry."""

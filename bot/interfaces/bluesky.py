@@ -1,4 +1,4 @@
-"""Making the Bluesky front end from configuration and services."""
+"""Builds the Bluesky front end from configuration and services."""
 
 import functools
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -47,7 +47,7 @@ _MOST_COUNTED = 1_000
 
 
 def connect(config: Config, served: ServedConstellations, services: Services) -> Front:
-    """The Bluesky front end; nothing is asked before its source runs."""
+    """The Bluesky front end; it connects when its source runs."""
     clock, here = served.shared.clock, _Here(served)
     source = BlueskySource(settings_of(config), _wiring(config, services, here, clock))
     places = services.places
@@ -63,7 +63,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
 
 @dataclass(frozen=True)
 class _Here:
-    """The constellation to which Bluesky belongs at the moment."""
+    """The constellation to which Bluesky currently belongs."""
 
     served: ServedConstellations
 
@@ -85,21 +85,21 @@ class _Here:
 
 @dataclass(frozen=True)
 class Account:
-    """What the owner asks and orders of the account, by command."""
+    """The owner's commands for the account."""
 
     config: Config
     session: BlueskySession
     words: Callable[[], str]
     more: Callable[[], tuple[str, ...]]
-    """How direct messages and the subscription stand."""
+    """The state of direct messages and the subscription."""
     counts: Callable[[], Awaitable[Mapping[str, int]]]
 
     def handlers(self) -> dict[str, Callable[..., Any]]:
-        """By the names the control socket knows; whoever reaches that socket is the owner."""
+        """The handlers by their names on the control socket, which only the owner can reach."""
         return {"bluesky.setup": self.setup, "bluesky.status": self.status}
 
     async def setup(self, line: str = "") -> dict[str, Any]:
-        """Make the account known as a bot. Raises UserError."""
+        """Label the account as a bot. Raises UserError."""
         with _explained():
             words = line or await bot_label.owner_line(self.session, self.config.bluesky.owner)
             changed = await bot_label.set_up(self.session, words)
@@ -110,7 +110,7 @@ class Account:
         }
 
     async def status(self) -> dict[str, Any]:
-        """How the account stands. Raises UserError."""
+        """The state of the account. Raises UserError."""
         with _explained():
             labelled = await bot_label.is_labelled(self.session)
         found = {"handle": self.session.handle, "did": self.session.did, "service": self.config.bluesky_service}
@@ -131,7 +131,7 @@ class Account:
 
 
 async def standing_alone(config: Config, operation: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """The same without a running service. Raises UserError."""
+    """Call a handler without a running service. Raises UserError."""
 
     async def none() -> Mapping[str, int]:
         return {}
@@ -190,7 +190,7 @@ def _wiring(config: Config, services: Services, here: _Here, clock: Clock) -> Wi
 
 
 async def _seen(here: _Here, ids: Sequence[str]) -> set[str]:
-    """Which of these were passed over or taken in already."""
+    """The posts that were already skipped or accepted."""
     return await here.read(lambda rows: skipped.seen(rows, NAME, ids))
 
 
@@ -204,7 +204,7 @@ async def _held(here: _Here, limit: int) -> Sequence[RememberedPost]:
 
 
 async def _withdraw(here: _Here, clock: Clock, message: str, *, wanted: bool) -> None:
-    """A post was deleted that we may have answered: delete the answer where that is wanted."""
+    """Delete the answers to a deleted post, if that is wanted."""
 
     def work(tx: Tx) -> bool:
         said = outbox.answers_to(tx, NAME, message)
@@ -219,7 +219,7 @@ async def _withdraw(here: _Here, clock: Clock, message: str, *, wanted: bool) ->
 
 
 async def _suspect(config: Config, here: _Here, clock: Clock, root: str, name: str) -> None:
-    """Somebody goes on like a machine: the owner is told, once for a thread."""
+    """Tell the owner that somebody writes like a machine, once per thread."""
     text = _(
         "{name} answers like a bot in the thread {root}: quickly and at regular intervals. I "
         "will not answer them there anymore. If I am wrong, add them to `friends` in [bluesky]; "
@@ -234,20 +234,20 @@ async def _suspect(config: Config, here: _Here, clock: Clock, root: str, name: s
 
 
 async def _answered(here: _Here, clock: Clock, person: PersonId) -> int:
-    """How many turns somebody had in the last day, counted as far as anybody asks."""
+    """The number of a person's turns in the last day, up to a maximum."""
     since = clock() - _DAY
     return await here.read(lambda rows: turns.count_of(rows, person, since, _MOST_COUNTED))
 
 
 async def _opt(choices: Choices, person: PersonId, out: bool) -> None:
-    """Somebody opted out, or in again: no other choice of theirs is touched by that."""
+    """Opt a person out, or in again; another choice of theirs stays."""
     before = choices.of(person)
     if out or (before is not None and before[0] is Choice.OPTED_OUT):
         await choices.choose(person, Choice.OPTED_OUT if out else None)
 
 
 async def _decide(here: _Here, person: PersonId, handle: str, code: str, verdict: Verdict) -> str:
-    """An answer to a request for approval, by its code; gives why it did not count, or nothing."""
+    """Answer a request for approval by its code; returns why it did not count, or an empty text."""
     who = Approver(person, handle, door=NAME, account=f"@{handle}" if handle else "")
     async with here.open() as services:
         ruling = await services.approvals.answer_by_code(code, who, verdict)
@@ -255,13 +255,13 @@ async def _decide(here: _Here, person: PersonId, handle: str, code: str, verdict
 
 
 async def _heard(here: _Here, uri: str) -> tuple[str, PlaceId] | None:
-    """The message that a post became, and where."""
+    """The message of a post, and its place."""
     found = await here.read(lambda rows: messages.by_external_prefix(rows, NAME, f"{uri}#"))
     return None if found is None or found.external_id is None else (found.external_id, found.place)
 
 
 async def _standing(here: _Here, ids: Sequence[str]) -> set[str]:
-    """Which of these posts stand in a conversation: what was heard and is not taken back, and what we said."""
+    """The posts that are part of a conversation: those heard and not deleted, and our own."""
 
     def stands(rows: Rows, post: str) -> bool:
         heard = messages.by_external(rows, NAME, post)
@@ -271,7 +271,7 @@ async def _standing(here: _Here, ids: Sequence[str]) -> set[str]:
 
 
 async def _noted(here: _Here, acts: Sequence[Act]) -> None:
-    """Likes, reposts and follows among what happens."""
+    """Record likes, reposts and follows as activity."""
 
     def work(tx: Tx) -> None:
         for each in acts:
@@ -284,7 +284,7 @@ async def _noted(here: _Here, acts: Sequence[Act]) -> None:
 
 
 def settings_of(config: Config) -> BlueskySettings:
-    """The configuration's words as the source takes them. Raises ValueError without an account."""
+    """The settings of the source, from the configuration. Raises ValueError without an account."""
     if config.bluesky_password is None:
         raise ValueError("BLUESKY_APP_PASSWORD is not set")
     given = config.bluesky

@@ -1,4 +1,4 @@
-"""The code with which a command ends when something goes wrong.
+"""The exit codes of commands.
 
 0 it did what was asked; 1 it could not, and said why; 2 the configuration or the call is wrong; 3 a database
 has to be migrated first (`carina db migrate`).
@@ -21,5 +21,5 @@ UNEXPECTED = 1
 
 
 def exit_code(error: BaseException) -> int:
-    """For an error that is expected; any other ends a command as one that could not do what was asked."""
+    """The code for an expected error; any other error means that the command failed."""
     return next((code for kind, code in _CODES if isinstance(error, kind)), UNEXPECTED)

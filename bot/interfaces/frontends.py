@@ -1,4 +1,4 @@
-"""The front ends that the configuration asks for, beside the terminal, which is always there."""
+"""The configured front ends, besides the terminal, which always exists."""
 
 import importlib
 from typing import Protocol, cast
@@ -19,7 +19,7 @@ class _Connect(Protocol):
 def connect_fronts(
     config: Config, served: ServedConstellations, services: Services, *, wanted: bool = True
 ) -> tuple[Front, ...]:
-    """Make what is configured, if any is wanted. A library is loaded only for a front end that is used.
+    """Connect the configured front ends. Each library is loaded only if its front end is used.
 
     `services` are those of the configured constellation, which is always open.
     """

@@ -1,7 +1,7 @@
-"""Asking a group on behalf of the owner's own programs, and waiting for what it answers.
+"""Asks a group on behalf of the owner's programs, and waits for the answer.
 
-What is asked is said at the terminal, in the owner's name and for the owner alone, and answered like anything that is
-said there; it stays in that conversation. Whoever waited for the answer has it, so the terminal is not told it again.
+A question is a message of the owner at the terminal, for the owner alone, and part of that conversation. The program
+that waited has the answer, so the terminal does not show it again.
 """
 
 import asyncio
@@ -41,13 +41,13 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class GroupRequests:
-    """In one constellation, which stays open meanwhile."""
+    """Requests in one constellation, which stays open meanwhile."""
 
     services: Services
     router: Router
 
     async def ask(self, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
-        """Say a text to a group, and wait so many seconds for what it answers. Raises UserError.
+        """Send a text to a group, and wait the given seconds for the answer. Raises UserError.
 
         "group" is its name as it is written, "outcome" one of `Outcome`, "text" the answer.
         """
@@ -80,7 +80,7 @@ class GroupRequests:
             raise UserError(words)
 
     async def _answer(self, heard: Notification) -> str:
-        """Say it, and wait until it was answered; gives what was said."""
+        """Send the message, wait until it is answered, and return the answer."""
         with self.services.events.ends(PLACE.id) as changed:
             self.router.receive(heard, self.services.runtime.id)
             while True:
@@ -95,7 +95,7 @@ class GroupRequests:
                     return await self._take(row)
 
     async def _take(self, row: InRow) -> str:
-        """What was said because of a row, which the terminal need not be told any more."""
+        """Return the answer to a row, and mark it as delivered."""
         await self.services.runtime.delivered(PLACE.id)
         now = self.services.front_ends.clock()
 
@@ -109,7 +109,7 @@ class GroupRequests:
 
 
 def said_because(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:
-    """What the turns that answered a row said in a place, in order."""
+    """The messages to a place by the turns that answered a row, in order."""
     if row.turn is None:
         return ()
     every = (row.turn, *(part.turn for part in groups.parts(rows, row.turn)))
@@ -119,6 +119,6 @@ def said_because(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[
 
 
 def words_of(row: OutRow) -> str:
-    """What a row says, and what is in the files with it."""
+    """The text of a row and of its files."""
     files = row.detail.files if isinstance(row.detail, TextDetail) else ()
     return "\n\n".join([*filter(None, [row.content]), *(f"{file.name}:\n{file.text}" for file in files)])

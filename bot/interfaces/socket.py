@@ -1,4 +1,4 @@
-"""Operations over the control socket, and for a command that does its work itself: results become text to print.
+"""Operations over the control socket, and in the process of a command: results become text to print.
 
 A request carries the name of an operation, its arguments and a `View`: how the command prints. The reply is the text
 to print, so that a command needs nothing but this protocol.
@@ -31,17 +31,17 @@ class View(BaseModel):
 
     as_json: bool = False
     ascii: bool = False
-    """What is printed to says ASCII only."""
+    """Whether the output can only show ASCII."""
     sure: bool = False
-    """Somebody said yes to whatever is asked before it is done."""
+    """Whether the caller has confirmed whatever would be asked."""
     shown: str = ""
-    """The question to which they said yes; empty where they said it unasked."""
+    """The question that they confirmed; empty if they confirmed in advance."""
     locale: str = ""
-    """Of whoever reads; empty for the language of the service."""
+    """The reader's locale; empty for the language of the service."""
     width: int | None = None
-    """Of the terminal; None where another program reads."""
+    """The width of the terminal; None if a program reads."""
     constellation: str = ""
-    """In which constellation it is done; empty for the configured one."""
+    """The constellation of the call; empty for the configured one."""
 
 
 def handlers(registry: Registry) -> dict[str, Callable[..., AsyncIterator[Reply]]]:

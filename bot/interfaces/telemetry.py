@@ -26,7 +26,7 @@ from memory.store.ids import ConstellationId, TurnId
 Span: TypeAlias = dict[str, Any]
 
 _KEPT = timedelta(minutes=10)
-"""How long a turn is tried again that could not be sent."""
+"""For how long an unsent turn is retried."""
 _MOST = 100
 _SECONDS = 10.0
 _INTERNAL, _CLIENT = 1, 3
@@ -34,7 +34,7 @@ _INTERNAL, _CLIENT = 1, 3
 
 @dataclass(frozen=True)
 class Telemetry:
-    """Sends what ended in the open constellations; without an address there is nothing to do."""
+    """Sends the turns that ended in open constellations; without an address, it does nothing."""
 
     address: str
     opened: OpenConstellations
@@ -64,7 +64,7 @@ class Telemetry:
 def _traces(
     rows: Rows, of: ConstellationId, since: datetime, now: datetime, done: Mapping[str, datetime]
 ) -> dict[str, list[Span]]:
-    """The spans of what ended since then and is not done, by trace."""
+    """The spans of turns that ended since then and were not sent yet, by trace."""
     ended = traces.ended(rows, since, now - timedelta(minutes=1))
     by_trace = {_digest(of, turn["id"])[:32]: turn for turn in ended}
     new = [trace for trace in by_trace if trace not in done][:_MOST]
@@ -86,7 +86,7 @@ def _spans(rows: Rows, trace: str, turn: Row, now: datetime) -> list[Span]:
 
 
 def _span(trace: str, place: str, stage: StageRow, more: Mapping[str, str | None] | None = None) -> dict[str, Any]:
-    """One span, by the names that OpenTelemetry has for what language models do."""
+    """A span with OpenTelemetry's names for language models."""
     name = stage.name if re.fullmatch(r"[\w.:/@+-]{1,100}", stage.name) else ""
     title, given = {
         "turn": (f"invoke_agent {stage.agent}", {"gen_ai.operation.name": "invoke_agent"}),
@@ -123,12 +123,12 @@ def _nanoseconds(at: datetime) -> str:
 
 
 def _digest(*of: object) -> str:
-    """The same for the same turn: what is sent twice is one trace."""
+    """A digest, the same for the same turn, so that a turn sent twice is one trace."""
     return hashlib.sha256("/".join(map(str, of)).encode()).hexdigest()
 
 
 async def _sent(address: str, spans: Iterable[Span]) -> str:
-    """Send spans; why they were not taken, empty where they were."""
+    """Send spans; returns why they were not accepted, or an empty text."""
     aiohttp = importlib.import_module("aiohttp")  # only where it is configured
     body = {
         "resourceSpans": [

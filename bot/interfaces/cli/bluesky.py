@@ -1,4 +1,4 @@
-"""`carina bluesky`: labeling the account as a bot, and how it is doing."""
+"""`carina bluesky`: labels the account as a bot, and shows its state."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -24,7 +24,7 @@ _Line = Annotated[
 
 
 class AccountFound(Result):
-    """What was done, or how the account is doing."""
+    """What was done, or the state of the account."""
 
     found: dict[str, Any]
     words: tuple[str, ...]
@@ -38,7 +38,7 @@ class AccountFound(Result):
 
 @dataclass(frozen=True)
 class BlueskyAccount:
-    """Done by the running service, which has the session, or by a session of its own."""
+    """Commands that run in the service, which has the session, or else with a session of their own."""
 
     titles: ClassVar = {"bluesky": "Manage the Bluesky account"}
 

@@ -1,4 +1,4 @@
-"""The services of a constellation in the process of a command, where no service runs."""
+"""The services of a constellation in the process of a command, while no service runs."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -13,7 +13,7 @@ from memory.store.clock import utc_now
 
 @asynccontextmanager
 async def open_registry(config: Config) -> AsyncIterator[Registry]:
-    """The operations, done in this process while it holds the data folder. Raises FolderLocked, UserError."""
+    """The operations, run in this process while it holds the data folder. Raises FolderLocked, UserError."""
     require_data(config)
     async with (
         open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", at_rest=True) as served,

@@ -1,4 +1,4 @@
-"""Everything that the service stands on, looked at part by part."""
+"""Checks of everything that the service depends on."""
 
 import importlib
 import tempfile
@@ -23,15 +23,15 @@ class Ask(Protocol):
 
 
 Service: TypeAlias = Mapping[str, Any] | None
-"""What `carina status` says of a running service; None where none runs."""
+"""What `carina status` reports of a running service; None if none runs."""
 
 
 def examine_outside(
     config: Config, clock: Clock, ask: Ask | None, service: Service, stored: Iterable[tuple[str, str]]
 ) -> list[Coroutine[Any, Any, list[Finding]]]:
-    """What is asked over the network, part by part; to be run at once. `ask` asks the running service, if one runs.
+    """Checks over the network, to be run concurrently. `ask` asks the service, if one runs.
 
-    `stored` are models of agents that stand in databases, each with words for who uses it.
+    `stored` are models of agents in databases, each with words for who uses it.
     """
     known = [*map(config.model_of, config.agents), *(service or {}).get("agents", {}).values()]
     used = {**{model or config.model.default: who for model, who in stored}, **dict.fromkeys(known, "")}
@@ -47,7 +47,7 @@ def examine_outside(
 
 
 async def _redacted(part: Awaitable[list[Finding]], redactor: Redactor) -> list[Finding]:
-    """Without secrets, whatever a provider or a platform answered."""
+    """The findings without secrets, whatever a provider or a platform answered."""
     found = await part
     return [replace(each, words=redactor.text(each.words), remedy=redactor.text(each.remedy)) for each in found]
 
@@ -67,7 +67,7 @@ async def examine_discord(config: Config) -> list[Finding]:
 
 
 async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
-    """The account as the running service has it, which holds the session; without one with a session of its own."""
+    """Check the account through the service, which has the session; without one, with a session of its own."""
     if not config.serves_bluesky:
         remedy = _("set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD (docs/bluesky.md)")
         return [Finding("Bluesky", State.UNSET, _("there is no account"), remedy)]
@@ -88,7 +88,7 @@ async def examine_bluesky(config: Config, ask: Ask | None) -> list[Finding]:
 
 
 async def _bluesky_alone(config: Config) -> Any:
-    """By a session of its own; before the first start that is kept nowhere. Raises UserError."""
+    """Check the account with a session of its own, which is not stored before the first start. Raises UserError."""
     module = importlib.import_module("bot.interfaces.bluesky")  # loads the library
     with tempfile.TemporaryDirectory(prefix="carina-") as elsewhere:
         home = config.home if config.home.exists() else Path(elsewhere)
@@ -96,7 +96,7 @@ async def _bluesky_alone(config: Config) -> Any:
 
 
 async def _clock(config: Config) -> list[Finding]:
-    """The clock needs somebody to compare it with: a front end's server; without any nobody is asked."""
+    """Compare the clock with a front end's server, if there is one."""
     if config.discord_token is not None:
         url = importlib.import_module("sources.discord.diagnostics").gateway_url()
     elif config.serves_bluesky:
@@ -107,7 +107,7 @@ async def _clock(config: Config) -> list[Finding]:
 
 
 def examine_approvals(config: Config) -> list[Finding]:
-    """Whether as many people hear of what is asked as have to say yes."""
+    """Check whether enough people get a request to approve it."""
     given, admins = config.approvals, config.discord.admins
     connected = config.discord_token is not None
     if given.quorum == 1 or (connected and given.channel):
@@ -137,7 +137,7 @@ def examine_approvals(config: Config) -> list[Finding]:
 
 
 def examine_service(service: Service) -> list[Finding]:
-    """What a running service says of itself that somebody should look at."""
+    """The problems that a running service reports."""
     if service is None:
         return [Finding(gettext_lazy("service"), State.UNSET, _("not running"), _("start it with `carina run`"))]
     found = []

@@ -1,4 +1,4 @@
-"""The machine and the files: folder, room on the disk, databases, driver, backups, directives."""
+"""Checks of the machine and the files: folder, disk space, databases, driver, backups, directives."""
 
 import shutil
 from collections.abc import Iterator, Sequence
@@ -40,7 +40,7 @@ def _standing(path: Path) -> Path:
 
 
 def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
-    """`problems` says of each file that cannot be opened why, and what to do."""
+    """`problems` has the reason and the remedy for each file that cannot be opened."""
     for problem in problems:
         yield Finding(gettext_lazy("database"), State.PROBLEM, problem)
     if not problems:
@@ -109,7 +109,7 @@ def examine_directives(folder: DataFolder) -> Iterator[Finding]:
 
 
 def _doubt(where: Path, of: str) -> str:
-    """Why a file is not used as it stands; empty when it is."""
+    """Why a file cannot be used; empty if it can."""
     text, problem = read_directive(where, of)
     if problem:
         return _("cannot be read, so the built-in text is used: {problem}", problem=problem)

@@ -1,4 +1,4 @@
-"""Language models and the embedder: each is asked something small."""
+"""Checks of language models and the embedder: each gets a short request."""
 
 import asyncio
 import time
@@ -20,7 +20,7 @@ _ASKED = Request("Answer with one word.", (UserMessage("Are you there?"),), max_
 
 
 async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) -> list[Finding]:
-    """Each model that an agent or a fallback names, asked alone; `used` with who uses it where that is not plain."""
+    """Check each model of an agent or fallback separately; `used` has words for who uses it, if that is not obvious."""
     names = [name for name in dict.fromkeys((*used, *config.model.fallback)) if name != OFFLINE]
     if not names:
         words = _(

@@ -1,4 +1,4 @@
-"""`carina mcp`: a few tools of ours for the owner's other programs, over standard input and output.
+"""`carina mcp`: a few tools for the owner's other programs, over standard input and output.
 
 It holds no data itself: every call is passed to the running service over its control socket, which only the owner can
 reach, and is answered as the owner's commands are, so with what may be read at the owner's terminal.
@@ -24,7 +24,7 @@ Ask: TypeAlias = Callable[..., Awaitable[Any]]
 _SLACK = 15.0  # seconds for an answer to come through, beside those that it is waited for
 _QUERY = 1_000
 _FORMERLY = {"group_id": "group"}
-"""What programs that were written for the earlier protocol say."""
+"""Names of arguments in the earlier protocol, which programs may still use."""
 _Group = Annotated[
     str,
     Field(
@@ -44,7 +44,7 @@ _SAYS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent
 
 
 class Tools:
-    """The tools; `ask` has an operation done by the running service, within so many seconds."""
+    """The tools; `ask` runs an operation in the service, within the given seconds."""
 
     def __init__(self, ask: Ask) -> None:
         self._ask = ask
@@ -98,7 +98,7 @@ class Tools:
         return f"{found['block']} (version {found['version']}):\n{found['text'] or '(empty)'}"
 
     async def _call(self, operation: str, arguments: Mapping[str, Any]) -> Any:
-        """Have an operation done. Raises ToolError in words for who called."""
+        """Run an operation. Raises ToolError with a text for the caller."""
         reply = await self._ask(operation, ANSWER_SECONDS, arguments=arguments, view={"as_json": True})
         if "text" not in reply:
             raise ToolError(str(reply.get("error", "")))
@@ -126,13 +126,13 @@ def _hit(hit: Mapping[str, Any]) -> str:
 
 
 class _Server(MCPServer):
-    """Refusals in words of ours: the library's have its own name, those of its parts, and addresses of manuals."""
+    """Refuses calls with our own texts: the library's contain its name, those of its parts, and URLs of manuals."""
 
     async def call_tool(self, name: str, arguments: dict[str, Any], *more: Any, **named: Any) -> Any:
         taken = next((tool.input_schema["properties"] for tool in await self.list_tools() if tool.name == name), None)
-        if taken is not None and (more_given := [each for each in arguments if _FORMERLY.get(each, each) not in taken]):
-            unknown, known = ", ".join(more_given), ", ".join(taken) or "none"
-            raise ToolError(f"{name} was not called. It has no argument {unknown}; its arguments are: {known}.")
+        if taken is not None and (unknown := [each for each in arguments if _FORMERLY.get(each, each) not in taken]):
+            given, known = ", ".join(unknown), ", ".join(taken) or "none"
+            raise ToolError(f"{name} was not called. It has no argument {given}; its arguments are: {known}.")
         try:
             return await super().call_tool(name, arguments, *more, **named)
         except ToolError as error:
@@ -163,5 +163,5 @@ def tools_server(ask: Ask, version: str) -> MCPServer:
 
 
 async def serve_tools(folder: DataFolder, version: str) -> None:
-    """Serve until the other side closes our input."""
+    """Serve until the client closes our standard input."""
     await tools_server(over_the_socket(folder), version).run_stdio_async()
