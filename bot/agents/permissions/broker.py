@@ -207,10 +207,10 @@ class Broker:
         counted = [vote for vote in said if (vote.verdict is Verdict.DENY) is refused]
         given = {vote.verdict for vote in said}
         shortest = next((each for each in (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS) if each in given), None)
-        called = (self._named(rows, vote.person, request, source) for vote in counted)
-        who = " and ".join(dict.fromkeys(called)) or "nobody"
         at = request.decided_at or request.created_at
         with speaking(language() if source else "en"):  # agents are told in English
+            called = dict.fromkeys(self._named(rows, vote.person, request, source) for vote in counted)
+            who = _(" and ").join(called) or _("nobody")
             return cards.ruling(request, who, shortest, at, source)
 
     def _named(self, rows: Rows, person: PersonId, request: Request, source: str) -> str:
@@ -273,7 +273,7 @@ class Broker:
         place = inbox.place(rows, request.place)
         name = place.name if place is not None and place.name else request.place
         speaker = asking.speaker or (person_called(rows, request.person, request.hearers) if request.person else "")
-        return cards.Origin(asking.agent, speaker or "somebody", name, asking.said)
+        return cards.Origin(asking.agent, speaker, name, asking.said)
 
     def _queue_cards(self, tx: Tx, request: Request, origin: cards.Origin, now: datetime) -> None:
         in_person = request.person is not None and request.approvers == (request.person,)

@@ -58,7 +58,7 @@ def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") 
         _("What: `{tool}`", tool=request.tool),
         *([_("The agent says: “{said}”", said=_plain(_cut(origin.said)))] if may_read and origin.said.strip() else []),
         _("Why you are asked: {plain}", plain=_plain(_(request.reason))),
-        _("For: {plain} in {plain2}", plain=_plain(origin.speaker), plain2=_plain(origin.place)),
+        _("For: {plain} in {plain2}", plain=_plain(origin.speaker or _("somebody")), plain2=_plain(origin.place)),
         _("Until: {moment}", moment=times_of(source)(request.expires_at)),
     ]
     if request.quorum > 1:

@@ -174,6 +174,7 @@ async def test_who_has_two_accounts_says_yes_once(tmp_path: Path) -> None:
 async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
     setting = ringing()
     setting.terms = Terms(People((OLGA.id,), (EVA.id, BOB.id), quorum=2), (OWNERS_PLACE.id,), private_place)
+    setting.languages = {OLGA.id: "de"}
     async with running(tmp_path, setting) as service:
         await service.heard(said("ring the bell", 1))
         request = await waiting(service)
@@ -186,6 +187,7 @@ async def test_a_quorum_takes_as_many(tmp_path: Path) -> None:
         service.clock.forward(1)
         last = await answer(service, request, Verdict.HOUR, Approver(EVA.id, "Eva"))
         assert last.words.startswith("Allowed for 1 hour by <@olga> and <@eva>, ")
+        assert "von <@olga> und <@eva>" in card.text
         assert await strokes(service) == 1
         (until,) = await service.column("SELECT expires_at FROM permission_grants")
         assert until is not None  # the shorter of the two
