@@ -215,7 +215,7 @@ class Buttons:
 
 
 ANSWERED = Buttons(RequestId(0), (), "answered")
-"""For a card without buttons any more."""
+"""For a card that has no buttons any more."""
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,7 @@ class TerminalSource:
         )
 
     def say(self, text: str, external_id: str = "") -> Notification:
-        """Deliver a typed text; repeating an `external_id` repeats the same message.
+        """Deliver a typed text; one with the same `external_id` counts as the same message.
 
         Raises RuntimeError while the source is not running.
         """

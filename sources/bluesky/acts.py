@@ -23,7 +23,7 @@ _DONE = {
 }
 _PAGE = 50
 _SELDOM = 30
-"""It looks once for so many checks for posts."""
+"""How many checks for posts there are for each look at these."""
 _PER_HOUR = 30
 """Acts that are recorded per hour; whoever looks at the account sees the others anyway."""
 _MARK = "bluesky.acts"

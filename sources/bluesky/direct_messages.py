@@ -93,7 +93,7 @@ _AGAIN, _SOON = 900.0, 30.0
 """Seconds until the next try: if there is no such service, and if it was unreachable."""
 _MARK = "bluesky.direct"
 _SELDOM = 4
-"""It looks once for so many checks for posts."""
+"""How many checks for posts there are for each look at these."""
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
 _VERDICTS = {"yes": Verdict.ONCE, "hour": Verdict.HOUR, "always": Verdict.ALWAYS, "no": Verdict.DENY}
 _ANSWER = re.compile(r"\s*(yes|hour|always|no)(?:\s+#?(\d{1,19}))?\s*[.!]?\s*", re.IGNORECASE | re.ASCII)

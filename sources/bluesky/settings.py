@@ -85,8 +85,8 @@ class RememberedPost:
 class Wiring:
     """What composition passes to the source and its endpoint.
 
-    `seen` and `pass_over` look up and record skipped external ids; `mark` and `set_mark` store, by name, up to where
-    everything is decided; `settled` waits until deliveries are stored; `opt` stores an opt-out (True) or opt-in.
+    `seen` looks up known external ids and `pass_over` records skipped ones; `mark` and `set_mark` store, by name, up to
+    where everything is decided; `settled` waits until deliveries are stored; `opt` stores an opt-out (True) or opt-in.
     """
 
     seen: Callable[[Sequence[str]], Awaitable[set[str]]]

@@ -175,7 +175,7 @@ class Readback:
         self._noted.set()
 
     def _worth(self, seen: Mapping[int, int], newest: int, floor: int) -> list[tuple[int, int]]:
-        """The channels to read, and after which message; most recently active channels last.
+        """The channels to read, and after which message; the most recently active channels first.
 
         Channels without a cursor are read if they contain something newer than everything seen so far or, if nothing
         was ever seen, newer than `floor`.

@@ -37,7 +37,7 @@ class Link:
         self.withdrawn: Recent[int, None] = Recent(1_000)
         self.hooks: Recent[int, None] = Recent(1_000)
         self.withheld = withheld
-        """Whether a person opted out: then they are not quoted either."""
+        """Whether nothing that a person writes may be stored: then they are not quoted either."""
         self.deaf = deaf
         """Whether receiving is paused."""
         self.knocks = knocks

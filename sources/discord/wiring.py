@@ -72,7 +72,7 @@ class Wiring:
     gave_up: Callable[[int], Awaitable[None]] = field(kw_only=True)
     """Tell the owner that something in a channel could not be handled, despite retries."""
     withheld: Callable[[PersonId], bool] = field(kw_only=True)
-    """Whether a person opted out."""
+    """Whether nothing that a person writes may be stored or answered."""
     knocks: Callable[[Knock], None] = lambda _knock: None
     """Gets people who wrote directly without being let in, and where."""
     types: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
