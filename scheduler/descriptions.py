@@ -15,6 +15,7 @@ _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKDAYS = "MO,TU,WE,TH,FR"
 _SAID = {"FREQ", "INTERVAL", "BYDAY", "BYMONTHDAY", "BYMONTH", "COUNT", "UNTIL", "WKST", "BYHOUR", "BYMINUTE"}
 _MOST_TIMES = 6  # times of day that are listed individually
+_SHORT = {"de": 2, "ja": 1}  # letters of a weekday's short form; three in English
 _SOON = timedelta(hours=1)
 _NEAR = timedelta(days=300)  # times further away include the year
 
@@ -40,6 +41,13 @@ def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
         number=there.month,
         year=there.year,
     )
+
+
+def clock_words(moment: datetime, zone: str) -> str:
+    """A time in a zone with its weekday: "Thu 2026-11-26 09:00"."""
+    there, code = moment.astimezone(zone_of(zone)), language()
+    weekday = _words(code)["days"].split()[there.weekday()][: _SHORT.get(code, 3)]
+    return f"{weekday} {there:%Y-%m-%d %H:%M}"
 
 
 def rule_words(rule: str, code: str = "") -> str:

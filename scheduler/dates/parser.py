@@ -18,7 +18,7 @@ from typing import Any
 from dateutil.relativedelta import relativedelta
 
 from memory.store.errors import Refused
-from scheduler.descriptions import rule_words
+from scheduler.descriptions import clock_words, rule_words
 from scheduler.triggers import At, Recurring, Trigger, next_run, require
 from scheduler.zones import instant, zone_of
 from texts import _, gettext_noop
@@ -191,7 +191,7 @@ def shown(trigger: Trigger, now: datetime, zone: str) -> str:
     if moment is None:
         return "never again"
     again = f", {rule_words(trigger.rule)}" if isinstance(trigger, Recurring) else ""
-    return f"{moment.astimezone(zone_of(zone)):%a %Y-%m-%d %H:%M} ({zone}{again})"
+    return f"{clock_words(moment, zone)} ({zone}{again})"
 
 
 def _iso(text: str, zone: tzinfo) -> At:

@@ -7,6 +7,7 @@ import pytest
 from memory.store.errors import Refused
 from scheduler.dates import find_when, read_when, shown
 from scheduler.triggers import Recurring, next_run
+from texts import speaking
 
 NOW = datetime(2026, 3, 2, 13, 0, tzinfo=UTC)  # a Monday, 14:00 in Vienna
 VIENNA = "Europe/Vienna"
@@ -212,3 +213,5 @@ def test_what_was_understood_is_said_back() -> None:
     weekly = read_when("jeden Montag um 8", NOW, VIENNA)
     assert isinstance(weekly, Recurring)
     assert shown(weekly, NOW, VIENNA) == "Mon 2026-03-09 08:00 (Europe/Vienna, every Monday)"
+    with speaking("de"):
+        assert shown(weekly, NOW, VIENNA) == "Mo 2026-03-09 08:00 (Europe/Vienna, jeden Montag)"

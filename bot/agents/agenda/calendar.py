@@ -19,6 +19,7 @@ from memory.store.errors import Refused
 from memory.store.ids import EventId, PersonId
 from scheduler import triggers
 from scheduler.dates import read_when
+from scheduler.descriptions import clock_words
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import At, Recurring, Trigger
 from scheduler.zones import zone_of
@@ -130,7 +131,8 @@ def coming(found: list[Event], now: datetime, days: int = 31) -> list[tuple[date
 def lines(found: list[tuple[datetime, Event]], zone: str) -> list[str]:
     """Events as lines for a person, in their time zone."""
     return [
-        f"- {_clock(at, zone)}{_until(at, each, zone)} {each.title}{_again(each)} `{each.id}`" for at, each in found
+        f"- {clock_words(at, zone)}{_until(at, each, zone)} {each.title}{_again(each)} `{each.id}`"
+        for at, each in found
     ]
 
 
@@ -151,7 +153,7 @@ def _until(at: datetime, event: Event, name: str) -> str:
         return ""
     zone = zone_of(name)
     same = ends.astimezone(zone).date() == at.astimezone(zone).date()
-    return f"–{ends.astimezone(zone):%H:%M}" if same else _(" to {clock}", clock=_clock(ends, name))
+    return f"–{ends.astimezone(zone):%H:%M}" if same else _(" to {clock}", clock=clock_words(ends, name))
 
 
 def meant(found: list[Event], which: str) -> Event:
@@ -184,7 +186,7 @@ class EventJob:
             return kept
         zone = quiet_hours.zone_for(tx, self.reminding.selves(event.person), event.zone)
         with self.reminding.speaking_to(event.person):
-            text = f"📅 {_clock(_announced(event, firing), zone)}: {event.title}{lateness(firing, zone)}"
+            text = f"📅 {clock_words(_announced(event, firing), zone)}: {event.title}{lateness(firing, zone)}"
         key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
         row = outbox.NewRow(key, event.place, "", text, event.audience, person=event.person)
         self.reminding.say(tx, row, firing.now)
@@ -197,10 +199,6 @@ def _announced(event: Event, firing: Firing) -> datetime:
     if first or not isinstance(triggers.load(event.trigger), Recurring):
         return event.starts_at
     return firing.due + timedelta(minutes=event.reminder_minutes or 0)
-
-
-def _clock(moment: datetime, zone: str) -> str:
-    return f"{moment.astimezone(zone_of(zone)):%a %Y-%m-%d %H:%M}"
 
 
 def _again(event: Event) -> str:
