@@ -1,4 +1,4 @@
-"""The composition root: what all constellations share is made here, once, and given to whoever needs it.
+"""The composition root: what all constellations share is created here, once, and passed on.
 
 `bot.services.composition` makes each constellation.
 """
@@ -38,11 +38,11 @@ _LOOKS_FOR_CONNECTIONS = 100
 
 @dataclass(frozen=True)
 class App:
-    """The service, made but not yet running."""
+    """The service, created but not yet running."""
 
     served: ServedConstellations
     services: Services
-    """Of the constellation of the configuration, which is always open."""
+    """The services of the configured constellation, which is always open."""
     fronts: tuple[Front, ...]
     web: WebServer
     telemetry: Telemetry
@@ -56,7 +56,7 @@ class App:
         return self.services.database
 
     async def run(self, until: Callable[[], Awaitable[None]]) -> None:
-        """Serve until `until` returns, then drain: no more is heard, turns reach a stored step, answers go out."""
+        """Serve until `until` returns, then drain: accept nothing new, bring turns to a stored step, send answers."""
         shared, router, people = self.served.shared, self.served.router, self.served.people
         speak(lambda: shared.accounts.spoken(PERSON))  # what is said unasked is for the owner
         async with asyncio.TaskGroup() as tasks:
@@ -76,7 +76,7 @@ class App:
             router.stop()
 
     def long_lived(self) -> dict[str, Work]:
-        """What goes on until the service ends, by the names of its tasks; constellations and router keep their own."""
+        """The work that lasts until the service ends, by task name; constellations and router have their own."""
         served = self.served
         fronts = {front.source.name: functools.partial(self._listen, front) for front in self.fronts}
         return {
@@ -92,7 +92,7 @@ class App:
         }
 
     async def _load_models(self) -> None:
-        """Once the front ends are connected, or take their time: being connected comes first."""
+        """Load models once the front ends are connected, which comes first, or after a while."""
         for _ in range(_LOOKS_FOR_CONNECTIONS):
             if all(front.readiness().ready for front in self.fronts):
                 break
@@ -101,7 +101,7 @@ class App:
         await self.served.shared.models.load(named)
 
     def handlers(self) -> dict[str, control.Handler]:
-        """By the names the control socket knows; whoever reaches that socket is the owner."""
+        """The handlers by their names on the control socket, which only the owner can reach."""
         return {
             **socket.handlers(ServedRegistry(self.served, self.services.registry.operations)),
             **chat_handlers(self.served),
@@ -109,7 +109,7 @@ class App:
         }
 
     async def _tell(self, name: str, error: Exception) -> None:
-        """Tell the owner that something keeps failing; once a day of each."""
+        """Tell the owner that something keeps failing, once a day for each."""
         shared, runtime = self.served.shared, self.services.runtime
         now = shared.clock()
         key, words = f"task/{name}/{now:%Y-%m-%d}", failure_words(name, error)
@@ -124,10 +124,10 @@ class App:
 async def build(
     config: Config, clock: Clock = utc_now, *, fronts: bool = True, dashboard: bool = True, restarts: bool = False
 ) -> AsyncIterator[App]:
-    """Make the service for a configuration, holding its data folder until the context ends.
+    """Create the service for a configuration, holding its data folder until the context ends.
 
-    Without `fronts` and `dashboard` only the terminal is there: for a chat without a running service. `restarts`:
-    whoever runs this begins anew when the owner wants it.
+    Without `fronts` and `dashboard` it has only the terminal, for a chat without a running service. `restarts`: the
+    caller restarts the process if the owner asks for it.
     """
     async with AsyncExitStack() as stack:
         endpoints: dict[str, Endpoint] = {}

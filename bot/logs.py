@@ -1,8 +1,8 @@
 """Logs: structlog for everything, the standard library's loggers included.
 
 Every line passes the redactor twice (field by field, and once more as it is written), so a secret does not reach
-the log even inside another library's exception. What people wrote stands on one line with its control characters
-spelled out, so that it can forge neither a line of the log nor a terminal's colours.
+the log even inside another library's exception. What people wrote is on one line with its control characters
+spelled out, so that it can forge neither a line of the log nor a terminal's colors.
 """
 
 import logging
@@ -23,8 +23,8 @@ _QUIET = (
 """Libraries whose information lines (requests with their URLs, gateway chatter) are left out; warnings stay."""
 
 _SILENT = ("discord.client", "mcp")
-"""A traceback for every try to connect anew, for every odd answer, and words about voice; who uses them says how it
-stands."""
+"""Libraries that log a traceback for every reconnection and odd answer, and remarks on voice; our own lines report the
+state instead."""
 
 log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(_NAME)
 
@@ -37,9 +37,9 @@ def setup_logs(
     stream: TextIO | None = None,
     no_color: bool = False,
 ) -> None:
-    """Send all logs to `stream` (standard error): lines for people, or with `as_json` one JSON object a line.
+    """Send all logs to `stream` (standard error): lines for people, or with `as_json` one JSON object per line.
 
-    Colours only on a terminal and without `no_color`. Calling it again replaces what was set up before.
+    Colors only on a terminal and without `no_color`. Another call replaces the setup.
     """
     out = stream or sys.stderr
     renderer = _machine() if as_json else _human(colors=out.isatty() and not no_color)
@@ -63,12 +63,12 @@ def setup_logs(
 
 
 def ready(front_end: str, **facts: object) -> None:
-    """Say that a front end (discord, terminal, ...) is connected and listens."""
+    """Log that a front end (discord, terminal, ...) is connected and listens."""
     log.info("ready", front_end=front_end, **facts)
 
 
 def stopped(**facts: object) -> None:
-    """Say that the service has ended in order; the last line of a run."""
+    """Log that the service has shut down; the last line of a run."""
     log.info("stopped", **facts)
 
 
@@ -96,7 +96,7 @@ def _human(*, colors: bool) -> list[Processor]:
 
 
 def _indent(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Move tracebacks in, so that text inside one cannot pass for a line of the log."""
+    """Indent tracebacks, so that text in one cannot pass for a line of the log."""
     for key in ("exception", "stack"):
         if key in event:
             event[key] = "\n".join(f"    {_flat(line)}" for line in str(event[key]).splitlines())
@@ -104,7 +104,7 @@ def _indent(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict
 
 
 class _Cleaner:
-    """The processor that takes secrets and line breaks out of a line's fields."""
+    """The processor that removes secrets and line breaks from a line's fields."""
 
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
@@ -114,12 +114,12 @@ class _Cleaner:
         return {key: value if key in ("exception", "stack") else _flat(value) for key, value in cleaned.items()}
 
     def line(self, _logger: WrappedLogger, _method: str, line: Any) -> str:
-        """The written line once more: by now it is text, whatever the fields were."""
+        """Remove secrets from the written line, which is text by now, whatever the fields were."""
         return self._redactor.text(line)
 
 
 def _flat(value: object) -> object:
-    """Text on one line: white space becomes a space, what cannot be seen is spelled out."""
+    """Text on one line: white space becomes a space, invisible characters are escaped."""
     match value:
         case str():
             return value if value.isprintable() else "".join(map(_printable, value))

@@ -1,6 +1,6 @@
-"""Keeping secrets out of everything that is written down or said: replaced by value, wherever they turn up.
+"""Keeps secrets out of everything that is stored or sent: they are replaced by value, wherever they occur.
 
-A secret is known by its value, not by the name of the field it stands in, so it is found in the middle of a URL,
+A secret is recognized by its value, not by the name of its field, so it is found in the middle of a URL,
 in an exception's text and in what a model repeats. Logs, outgoing text, transcripts and memory writes go through
 one `Redactor`.
 """
@@ -20,7 +20,7 @@ SHORTEST = 8
 
 
 def _base64_forms(raw: bytes) -> set[str]:
-    """What base64 makes of `raw` standing anywhere in a longer text ("user:token"), less the ragged edges."""
+    """The base64 forms of `raw` inside a longer text ("user:token"), without the ends that depend on it."""
     forms = set()
     for before in range(3):
         encoded = base64.b64encode(b"\0" * before + raw).decode("ascii").rstrip("=")
@@ -36,7 +36,7 @@ def _lower_escapes(quoted: str) -> str:
 
 
 def _forms(secret: str) -> set[str]:
-    """The value as it is and as common encodings write it, none shorter than a secret may be."""
+    """The value and its common encodings, each at least as long as the shortest secret."""
     quoted = {quote(secret, safe=""), quote(secret), quote_plus(secret)}
     quoted |= {_lower_escapes(text) for text in quoted}
     raw = secret.encode("utf-8", "surrogatepass")
@@ -46,7 +46,7 @@ def _forms(secret: str) -> set[str]:
 
 
 class Redactor:
-    """Replaces the given secrets by "[secret]". Values shorter than 8 characters are not looked for."""
+    """Replaces the given secrets by "[secret]". Values shorter than 8 characters are ignored."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret)}
@@ -58,7 +58,7 @@ class Redactor:
         return self._pattern.sub(MASK, text) if self._pattern else text
 
     def clean(self, value: T) -> T:
-        """The same for text anywhere in dicts (keys too), lists, tuples, sets and bytes; all else is left as it is."""
+        """The same for text anywhere in dicts (including keys), lists, tuples, sets and bytes; other values stay."""
         return cast("T", self._clean(value)) if self._pattern else value
 
     def _clean(self, value: object) -> object:

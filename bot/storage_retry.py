@@ -1,4 +1,4 @@
-"""Going on when the database takes writes again, and saying meanwhile that it does not."""
+"""Retries writes that a database refuses, and reports them meanwhile."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -29,14 +29,14 @@ class _Refusal:
 
 
 class Unstored:
-    """What waits at the moment because a database refuses it, for people who look after the service."""
+    """What currently waits because a database refuses it, for the operator."""
 
     def __init__(self, clock: Clock = utc_now) -> None:
         self._clock = clock
         self._refused: dict[str, _Refusal] = {}
 
     def words(self) -> str:
-        """Since when and why a database refuses, and how much that arrived it has not taken; empty where none does."""
+        """Since when and why a database refuses, and how many messages wait; empty if none does."""
         if not self._refused:
             return ""
         first = min(self._refused.values(), key=lambda refusal: refusal.since)
@@ -56,9 +56,9 @@ class Unstored:
         )
 
     async def take_in(self, waiting: Callable[[], int], work: Callable[[], Awaitable[T]]) -> T:
-        """Store what arrived; while the database refuses, keep it and do it again. Other errors pass on.
+        """Store received messages, with retries while the database refuses. Other errors are raised.
 
-        `waiting` counts what is not stored, this included.
+        `waiting` returns how many are not stored, including these.
         """
         try:
             while True:
@@ -72,7 +72,7 @@ class Unstored:
             self.over(_ARRIVALS)
 
     def note(self, what: str, error: DatabaseRefused, arrivals: int = 0) -> None:
-        """This was refused; `arrivals` of what is heard wait for it."""
+        """Note a refusal; `arrivals` is how many received messages wait for it."""
         since = self._refused[what].since if what in self._refused else self._clock()
         self._refused[what] = _Refusal(since, reason_of(error), arrivals)
 
@@ -81,9 +81,9 @@ class Unstored:
 
 
 async def until_stored(what: str, work: Callable[[], Awaitable[None]], unstored: Unstored | None = None) -> None:
-    """Do it; while the database refuses, log and note that `what` waits and do it again. Other errors pass on.
+    """Do the work; while the database refuses, log and note that `what` waits, and retry. Other errors are raised.
 
-    For work that nobody waits for and that may be done twice.
+    For work that nobody waits for and that may be repeated.
     """
     noted = unstored or Unstored()
     try:

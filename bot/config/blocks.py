@@ -1,4 +1,4 @@
-"""The tables `[[agents.blocks]]` and `[[constellation.blocks]]`: blocks that there are from the beginning."""
+"""The tables `[[agents.blocks]]` and `[[constellation.blocks]]`: initial blocks."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -14,7 +14,7 @@ from texts import _
 
 
 class Block(Section):
-    """A block that an agent begins with. `each` means one document for every audience, each with this content."""
+    """An initial block of an agent. `each` means a separate block for every audience, starting with this content."""
 
     label: Label
     description: str = Field(min_length=1)
@@ -74,6 +74,6 @@ class Block(Section):
 
 
 class CommonBlock(Block):
-    """A block of the constellation. `permissions` are those of agents, by name, that have another than the rest."""
+    """A block of the constellation. `permissions` are exceptions by the agent's name."""
 
     permissions: Mapping[Name, Literal["read_only", "append", "read_write"]] = {}

@@ -33,7 +33,7 @@ Keyword: TypeAlias = Annotated[str, pattern(r"\S.{1,98}\S", gettext_noop("a word
 
 
 class BlueskySettings(Section):
-    """Who and what is heard on Bluesky, and how it is answered; people by DID."""
+    """Whom and what Carina hears on Bluesky, and how it answers; people by DID."""
 
     owner: OptionalDid = ""
     friends: frozenset[Did] = frozenset()

@@ -55,7 +55,7 @@ from texts import _, gettext_noop
 
 
 def approval_problems(file: str, approvals: Approvals, admins: Admins, owner: str) -> Iterator[str]:
-    """More people than there are cannot say yes; how many have a role nobody here knows. `owner` is one of them."""
+    """The problem if a quorum exceeds the number of approvers; a role may have enough. `owner` is one of them."""
     people = 1 + len(admins.persons - {owner})
     if approvals.quorum > people and not any(admins.roles.values()):
         wanted = _(
@@ -90,8 +90,8 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
 
 
 def misspelled(given: Collection[str], known: Collection[str], used: Collection[str]) -> list[str]:
-    """Problems of names that are nearly a setting's. `used` are those that MCP servers take; CARINA_… is checked too
-    where it stands in the environment."""
+    """Problems of names that resemble a setting's. `used` are those of MCP servers; CARINA_… is also checked in the
+    environment."""
     others = sorted(name for name in {*given} - {*known} - {*used} if not name.startswith("CARINA_"))
     near = [(name, difflib.get_close_matches(name, known, n=1, cutoff=_LIKE)) for name in others]
     return [
@@ -139,9 +139,9 @@ class Environment(Section):
     no_color: Annotated[bool, BeforeValidator(bool)] = Field(default=False, alias="NO_COLOR")
     discord_token: Token | None = Field(default=None, alias="DISCORD_TOKEN")
     discord_owner: DiscordId = Field(default="", alias="DISCORD_OWNER_ID")
-    """Empty when nobody on Discord is the owner."""
+    """Empty if nobody on Discord is the owner."""
     discord_client: DiscordId = Field(default="", alias="DISCORD_CLIENT_ID")
-    """The application with which people sign in to the dashboard; empty where they cannot."""
+    """The application with which people sign in to the dashboard; empty if they cannot."""
     discord_client_secret: Token | None = Field(default=None, alias="DISCORD_CLIENT_SECRET")
     bluesky_handle: Annotated[str, AfterValidator(check_handle)] = Field(default="", alias="BLUESKY_HANDLE")
     bluesky_password: Token | None = Field(default=None, alias="BLUESKY_APP_PASSWORD")
@@ -169,12 +169,12 @@ _NAMES = [str(field.alias) for field in Environment.model_fields.values()]
 
 
 class Config(FileSettings, Environment):
-    """Everything that is configured, with the environment's word put over the file's."""
+    """The whole configuration, in which the environment overrides the file."""
 
     file: Path
-    """The TOML file; it need not exist when it was not asked for by name."""
+    """The TOML file; it need not exist unless it was named."""
     mcp_secrets: Mapping[str, SecretStr]
-    """What servers are given, by the name of the variable that holds it."""
+    """Secrets of MCP servers and hooks, by the name of the variable."""
 
     @property
     def keys(self) -> Mapping[str, SecretStr]:
@@ -184,16 +184,16 @@ class Config(FileSettings, Environment):
 
     @property
     def default_group(self) -> Group:
-        """The group that answers where no other does."""
+        """The default group."""
         return next(group for group in self.groups if group.default)
 
     def model_of(self, agent: Agent) -> str:
-        """The model an agent uses: its own, else the service's."""
+        """An agent's model: its own, else the default."""
         return agent.model or self.model.default
 
     def embedder(self, model: str = "") -> Choice:
-        """The embedder that is asked for, or that of a folder's own model, with its key: OpenAI's own server takes the
-        one of its models too. Which server and key are configured is known of one provider alone."""
+        """The requested embedder, or that of a folder's own model, with its key; OpenAI's own server also accepts the
+        key of its models. The configured server and key apply to one provider only."""
         model, (provider, apart, _) = model or self.embedding_model, self.embedding_model.partition(":")
         ours = not apart or model.startswith(f"{provider}:")
         url, key = (self.embedding_base_url, self.embedding_key) if ours else ("", None)
@@ -207,12 +207,12 @@ class Config(FileSettings, Environment):
 
     @property
     def sources(self) -> list[str]:
-        """The front ends that are configured, beside the terminal."""
+        """The configured front ends, besides the terminal."""
         there = {"discord": self.discord_token is not None, "bluesky": self.serves_bluesky}
         return [name for name, configured in there.items() if configured]
 
     def unset(self) -> dict[str, str]:
-        """The parts that are not configured, each with the setting that would do it."""
+        """The parts that are not configured, each with its setting."""
         found = {}
         if all(self.model_of(agent) == OFFLINE for agent in self.agents):
             found[gettext_noop("language model")] = "CARINA_MODEL"
@@ -433,7 +433,7 @@ def _check_models(config: Config) -> Iterator[str]:
 
 
 def _check_bluesky(config: Config) -> Iterator[str]:
-    """Handle and password belong together."""
+    """Handle and password require each other."""
     if config.bluesky_handle and config.bluesky_password is None:
         yield unset("BLUESKY_APP_PASSWORD", _("an app password, because BLUESKY_HANDLE names an account"))
     if config.bluesky_password is not None and not config.bluesky_handle:

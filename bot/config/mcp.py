@@ -1,4 +1,4 @@
-"""The tables [mcp.<name>]: servers of the Model Context Protocol whose tools agents may be given."""
+"""The tables [mcp.<name>]: servers of the Model Context Protocol with tools for agents."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ ServerName: TypeAlias = Annotated[
         gettext_noop("a name of at most 24 lowercase letters, digits and -, starting with a letter"),
     ),
 ]
-"""Without an underscore: what stands before the first one in a tool's name is its server, so no two can be confused."""
+"""Names have no underscore: a tool's name up to its first one is the server, so names are unambiguous."""
 Variable: TypeAlias = Annotated[
     str, pattern(r"[A-Za-z_][A-Za-z0-9_]{0,127}", gettext_noop("the name of an environment variable, not its value"))
 ]
@@ -31,7 +31,7 @@ HeaderName: TypeAlias = Annotated[str, pattern(r"[A-Za-z0-9-]{1,64}", gettext_no
 
 
 class McpServer(Section):
-    """One server: a command that is run (stdio), or a URL that is asked (streamable HTTP)."""
+    """One server: a command to run (stdio), or a URL (streamable HTTP)."""
 
     command: str = ""
     args: tuple[str, ...] = ()
@@ -42,12 +42,12 @@ class McpServer(Section):
     headers: Mapping[HeaderName, Variable] = {}
     """HTTP headers, each with the name of the variable here that has its value."""
     tools: tuple[str, ...] = ()
-    """Those of its tools that are offered at all; none named: all."""
+    """The tools that are offered; empty: all."""
     ask: Asks = "always"
     ask_tools: Mapping[str, Asks] = {}
-    """The same for single tools, by the server's names for them."""
+    """The same for single tools, by the server's names."""
     read_only: tuple[str, ...] = ()
-    """Tools of which the owner knows that they change nothing."""
+    """Tools that change nothing, according to the owner."""
     seconds: Seconds = 30
     connect_seconds: Annotated[float, Field(gt=0, le=120)] = 10
 
@@ -71,7 +71,7 @@ class McpServer(Section):
         return self
 
     def asks(self, tool: str) -> Asks:
-        """Whether calls of a tool, by the server's name for it, ask first."""
+        """When calls of a tool, by the server's name, ask first."""
         return self.ask_tools.get(tool, self.ask)
 
 
@@ -81,7 +81,7 @@ def variables(servers: Mapping[str, McpServer]) -> frozenset[str]:
 
 
 def missing_programs(servers: Mapping[str, McpServer]) -> list[str]:
-    """What cannot be started since its program is not there, one line each."""
+    """The servers whose program is missing, one line each."""
     return [
         _(
             'MCP server {name}: there is no program "{program}"; correct mcp.{name}.command, or install it',
@@ -94,12 +94,12 @@ def missing_programs(servers: Mapping[str, McpServer]) -> list[str]:
 
 
 def _stands(server: McpServer) -> bool:
-    """Whether the command is the path of a file, from the folder in which it runs."""
+    """Whether the command is the path of a file, relative to the folder in which it runs."""
     return os.sep in server.command and Path(server.cwd or ".", server.command).expanduser().is_file()
 
 
 def is_foreign(name: str, tools: Sequence[str]) -> bool:
-    """Whether a call of that name would go to a server that is among an agent's tools."""
+    """Whether a tool of that name belongs to a server among an agent's tools."""
     server, _, rest = name.partition("_")
     return bool(rest) and any(tool.startswith(PREFIX) and tool[len(PREFIX) :].split("/")[0] == server for tool in tools)
 
@@ -107,7 +107,7 @@ def is_foreign(name: str, tools: Sequence[str]) -> bool:
 def server_problems(
     file: str, servers: Mapping[str, McpServer], secrets: Mapping[str, SecretStr], most_seconds: float
 ) -> Iterator[str]:
-    """What is wrong with the servers of a file, one line each; `secrets` are the variables that are set."""
+    """The problems of a file's servers, one line each; `secrets` are the variables that are set."""
     for name, server in servers.items():
         for key, given in (("env", server.env), ("headers", server.headers)):
             for target, variable in given.items():
@@ -120,7 +120,7 @@ def server_problems(
 
 
 def agent_problems(file: str, servers: Mapping[str, McpServer], agents: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Which tools of agents are of no server that there is; `agents` are their tools by name."""
+    """The problems of agents' tools that belong to no configured server; `agents` has the tools by agent."""
     for agent, tools in agents.items():
         for tool in tools:
             server = tool[len(PREFIX) :].split("/")[0]

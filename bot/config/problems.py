@@ -34,9 +34,9 @@ _EXPECTED = {
     "too_long": gettext_noop("{max_length} or fewer entries"),
     **dict.fromkeys(("literal_error", "enum"), gettext_noop("one of {expected}")),
 }
-"""What should stand there, by pydantic's type of error, with values of its context."""
+"""The expected value, by pydantic's type of error, with values of its context."""
 _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
-"""Keys where somebody may write a secret instead of the name of the variable that holds it."""
+"""Keys for which people may write a secret instead of the name of its variable."""
 _SECRET_NAMES = re.compile(r"(?i)token|key|secret|password")
 
 
@@ -65,7 +65,7 @@ def shown(value: object) -> str:
 
 
 def expected(item: ErrorDetails) -> str:
-    """What should stand there instead of what pydantic found."""
+    """The expected value, for an error of pydantic."""
     if (words := _EXPECTED.get(item["type"])) is None:
         return re.sub(r"^(Value error, |Input should be |Input should |String should )", "", item["msg"])
     return _(words, **item.get("ctx", {}))
@@ -82,25 +82,25 @@ def unset(key: str, wanted: str) -> str:
 
 
 def environment_problem(item: ErrorDetails, where: str) -> str:
-    """A finding about an environment variable; the value of one that holds a secret, or may, is not shown."""
+    """A problem of an environment variable; a value that is or may be a secret is not shown."""
     name = str(item["loc"][0])
     hidden = _SECRET_NAMES.search(name) or "@" in str(item["input"])  # as in http://user:password@host
     return unmet(where, _("a value that is kept secret") if hidden else shown(item["input"]), expected(item))
 
 
 def file_problems(error: ValidationError, data: Any, root: type[BaseModel]) -> list[str]:
-    """All findings about the TOML file; that a key might have been left empty as well is none."""
+    """All problems of the TOML file, without errors about alternatives that nobody used."""
     found = [
         item
         for item in error.errors()
-        # What is too short only since an entry of it is wrong is told of by that entry.
+        # If a list is too short only because an entry is invalid, the error of that entry is enough.
         if item.get("ctx", {}).get("expected") != "''" and not (item["type"] == "too_short" and item["input"])
     ]
     return [_file_problem(item, data, root) for item in found]
 
 
 def _file_problem(item: ErrorDetails, data: Any, root: type[BaseModel]) -> str:
-    """A finding about the TOML file whose content is `data` and whose type is `root`."""
+    """A problem of the TOML file with the content `data` and the type `root`."""
     key, model = _walk(item["loc"], data, root)
     if item["type"] == "extra_forbidden":
         name = str(item["loc"][-1])
@@ -149,7 +149,7 @@ def _inner(model: type[BaseModel], key: str) -> type[BaseModel] | None:
 
 
 def located(text: str, cwd: Path) -> Path:
-    """A path from where the program was started. Raises ValueError for the home of somebody who is not there."""
+    """A path relative to the current folder. Raises ValueError for the home of an unknown user."""
     try:
         return cwd / Path(text).expanduser()
     except RuntimeError:
@@ -170,7 +170,7 @@ def folder_problem(folder: Path) -> str:
 
 
 def _stands(path: Path) -> bool:
-    """Whether there is anything of that name, be it a link that leads nowhere. Raises OSError for what is no name."""
+    """Whether the path exists, even as a broken link. Raises OSError for an invalid name."""
     try:
         path.lstat()
     except (FileNotFoundError, NotADirectoryError):

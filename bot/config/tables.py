@@ -55,7 +55,7 @@ EXPECTED_SUBJECT = gettext_noop(
 
 
 def check_subject(text: str) -> str:
-    """Of whom or what a budget is; an id of digits alone is Discord's. Raises ValueError."""
+    """Check the subject of a budget; an id of only digits is Discord's. Raises ValueError."""
     text = re.sub(r"(person|guild):(\d+)", r"\1:discord:\2", text.strip())
     if re.fullmatch(r"constellation|person|guild|agent:\S.{0,63}|(person|guild):\S{1,100}", text):
         return text
@@ -66,7 +66,7 @@ Subject: TypeAlias = Annotated[str, AfterValidator(check_subject)]
 
 
 class Budget(Section):
-    """What may be spent on one subject in each day or month."""
+    """The budget of one subject per day or month."""
 
     subject: Subject = "constellation"
     period: Literal["day", "month"] = "day"
@@ -81,7 +81,7 @@ class Budget(Section):
 
 
 class Budgets(Section):
-    """Budgets, and what is done as they run out: `cheaper_at` and `short_at` are shares of one."""
+    """Budgets, and what happens as they run out: `cheaper_at` and `short_at` are shares of one."""
 
     limits: tuple[Budget, ...] = ()
     cheaper_model: str = ""
@@ -91,7 +91,7 @@ class Budgets(Section):
 
 
 class Patrol(Section):
-    """What an agent goes through by itself at its times: a text, or a file that the owner writes."""
+    """A checklist that an agent goes through on its own at scheduled times: a text, or a file by the owner."""
 
     name: Label = "heartbeat"
     cron: Annotated[str, AfterValidator(check_cron)] = "*/30 * * * *"
@@ -106,7 +106,7 @@ class Patrol(Section):
 
 
 class Dreams(Section):
-    """Whether and how often; `model` empty: the cheaper model of the budgets, else the agent's own."""
+    """Whether and how often memory upkeep runs. `model` empty: the budgets' cheaper model, else the agent's own."""
 
     enabled: bool = True
     hours: float = Field(default=12, ge=1, le=24 * 7)
@@ -139,10 +139,10 @@ TOOLS = (
     "web_search",
     "working_memory",
 )
-"""Every tool there is; an agent has all of them unless its table names some. Bluesky's and the web's are there when
-they are configured."""
+"""All tools; an agent has all of them unless its table names some. Bluesky's and the web's exist only if these are
+configured."""
 CHOSEN_TOOLS = ("sources", "source_subscribe")
-"""Tools that an agent has only where its table names them."""
+"""Tools that an agent has only if its table names them."""
 FOLDER_TOOLS = frozenset(("file", "file_write"))  # an agent has them by its folders
 DEFAULT_PROMPT = """\
 You are {name}, a companion with a memory of your own. Your core blocks are always before you; older talk and notes \
@@ -174,12 +174,12 @@ class ModelSettings(Section):
     max_steps: int = Field(default=25, ge=1, le=200)
     retries: int = Field(default=2, ge=0, le=10)
     apology: Annotated[str, Field(max_length=300)] | None = None
-    """What others than the owner read where no language model answers; empty for nothing."""
+    """What people other than the owner read if no language model answers; empty for no reply."""
     base_url_images: bool = False
 
 
 def default_blocks(name: str) -> tuple[Block, ...]:
-    """What an agent of that name begins with when its table names no blocks."""
+    """The initial blocks of an agent whose table names none."""
     persona = "Stores details about your current persona, guiding how you behave and respond"
     human = "Stores key details about the person you are conversing with"
     scratchpad = "Notes on what you are doing at the moment: the task, what is open, what to come back to"
@@ -263,7 +263,7 @@ class Group(Section):
 
     @property
     def settings(self) -> patterns.Table:
-        """The table of its pattern, or what holds without one."""
+        """The table of its pattern, or the default settings."""
         return patterns.chosen(self.pattern, {name: getattr(self, name) for name in patterns.TABLES})
 
     @validate_model(mode="before")
@@ -288,7 +288,7 @@ class Group(Section):
 
 
 class People(Section):
-    """Who and where, by Discord id; a role counts only in the guild it belongs to."""
+    """People, roles and guilds by Discord id; a role counts only in its guild."""
 
     persons: frozenset[DiscordId] = frozenset()
     roles: frozenset[DiscordId] = frozenset()
@@ -296,7 +296,7 @@ class People(Section):
 
 
 class Admins(Section):
-    """Who administers beside the owner; a role counts only in the guild under whose id it stands."""
+    """Admins besides the owner; a role counts only in the guild under whose id it is listed."""
 
     persons: frozenset[DiscordId] = frozenset()
     roles: Mapping[DiscordId, frozenset[DiscordId]] = {}
@@ -327,7 +327,7 @@ class TerminalSettings(Section):
 
 
 class Memory(Section):
-    """How what is written in blocks is kept."""
+    """How changes of blocks are stored."""
 
     checkpoint_updates: int = Field(default=50, ge=1, le=1_000)
     checkpoint_kilobytes: int = Field(default=50, ge=1, le=10_000)
@@ -337,7 +337,7 @@ class Memory(Section):
     history_days: Annotated[float, Field(ge=0, le=36_500)] = 0
 
     def checkpoints(self) -> CheckpointPolicy:
-        """The same for those who write blocks."""
+        """The settings as a policy for writers of blocks."""
         return CheckpointPolicy(
             updates=self.checkpoint_updates,
             size=self.checkpoint_kilobytes * 1_000,
@@ -352,19 +352,19 @@ class Memory(Section):
 
 
 class ScheduleSettings(Section):
-    """When the service does its own work, and which time zone is meant where a person said nothing of theirs."""
+    """The service's scheduled work, and the time zone of people who set none."""
 
     zone: Annotated[str, AfterValidator(check_zone)] = ""
     backups_kept: int = Field(default=7, ge=1, le=1_000)
     summaries: bool = True
 
     def zone_name(self) -> str:
-        """The zone's name; without one, that of this machine, or UTC where it has none."""
+        """The zone's name; without one, the machine's, or else UTC."""
         return self.zone or local_zone()
 
 
 class Backup(Section):
-    """A replica of all databases beside the daily backups."""
+    """A replica of all databases, besides the daily backups."""
 
     litestream: bool = False
     replica: Annotated[str, AfterValidator(check_replica)] = ""
@@ -378,12 +378,12 @@ class Backup(Section):
 
 
 class Activity(Section):
-    """How long it is kept what agents did."""
+    """For how long agents' activity is kept."""
 
     keep_days: Annotated[float, Field(ge=0, le=36_500)] = 30
 
     def kept(self) -> timedelta | None:
-        """The same; None: for ever."""
+        """The period; None: forever."""
         return timedelta(days=self.keep_days) if self.keep_days else None
 
 
@@ -397,7 +397,7 @@ class Limits(Section):
 
 
 class WebHook(Section):
-    """Deliveries of another program to a group; its secret stands in the environment."""
+    """Deliveries of another program to a group; its secret is in the environment."""
 
     group: Name
     secret: Annotated[str, Field(min_length=1, max_length=100, pattern=r"^[A-Z][A-Z0-9_]*$")]
@@ -408,7 +408,7 @@ class WebServer(Section):
     """The dashboard and the API."""
 
     listen: Annotated[str, AfterValidator(check_listen)] = "127.0.0.1:8480"
-    """Address and port; port 0: a free one; empty: off."""
+    """Address and port; port 0 picks a free one; empty turns it off."""
     public_url: Annotated[str, or_nothing(check_url)] = ""
     """Its address behind a proxy."""
     trusted_proxies: tuple[str, ...] = ()
@@ -417,13 +417,13 @@ class WebServer(Section):
 
 
 class Web(Section):
-    """What agents may read of the web, and where the dashboard answers."""
+    """What agents may read on the web, and the dashboard's server."""
 
     fetch: bool = False
     search: Annotated[str, or_nothing(check_url)] = ""
-    """The address of a SearXNG server; empty: no searching."""
+    """The address of a SearXNG server; empty: no search."""
     private_hosts: tuple[Annotated[str, Field(min_length=1, max_length=253)], ...] = ()
-    """Hosts of this computer or a private network whose feeds and calendars are read."""
+    """Hosts on this computer or in a private network whose feeds and calendars may be read."""
     ask: Asks = "always"
     server: WebServer = WebServer()
 

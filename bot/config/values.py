@@ -1,4 +1,4 @@
-"""Values that settings take: each is checked as it is read, and its error says what is expected."""
+"""Types of settings: each value is checked when it is read, and the error says what is expected."""
 
 import difflib
 import re
@@ -25,7 +25,7 @@ class Section(BaseModel):
 
 
 def pattern(regex: str, expected: str) -> AfterValidator:
-    """Takes a text that matches as a whole; else the error says what is expected."""
+    """A validator for texts that match completely; the error says what is expected."""
 
     def check(text: str) -> str:
         if re.fullmatch(regex, text):
@@ -88,12 +88,12 @@ def check_listen(text: str) -> str:
 
 
 def or_nothing(check: Callable[[str], str]) -> AfterValidator:
-    """Takes an empty text too."""
+    """The same validator, which also accepts an empty text."""
     return AfterValidator(lambda text: check(text) if text else text)
 
 
 def check_replica(text: str) -> str:
-    """A folder, or an address of S3 or of a server for files, without what only the environment may hold."""
+    """Check a replica: a folder, or an address of S3 or SFTP, without secrets, which belong in the environment."""
     scheme, there, rest = text.partition("://")
     if text and not (Path(text).is_absolute() or (scheme in {"s3", "sftp"} and there and rest)):
         raise ValueError(_("an absolute path of a folder, s3://bucket/path or sftp://user@host/path"))
