@@ -36,8 +36,8 @@ from memory.store import erasure_ledger, migrations
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import ErasureId, PersonId, snowflakes
-from memory.store.plurals import many
 from memory.store.sqlite import Connection, connect, driver, transaction
+from texts import ngettext, ngettext_noop
 
 Opener: TypeAlias = Callable[[], AbstractContextManager[Source]]
 Progress: TypeAlias = Callable[[float], None]
@@ -199,21 +199,43 @@ def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
 
 STAGING = ".importing-"
 _UNTRUSTED = (
-    ("grant of a permission is not active", "grants of permissions are not active",
-        "UPDATE permission_grants SET revoked_at = :now WHERE revoked_at IS NULL"),
-    ("source is paused", "sources are paused", "UPDATE data_sources SET enabled = 0 WHERE enabled = 1"),
-    ("person has to be let in again", "people have to be let in again",
-        "DELETE FROM people_rules WHERE rule = 'allow'"),
-    ("folder of this computer is not attached", "folders of this computer are not attached",
-        "DELETE FROM folder_attachments WHERE folder_id IN (SELECT id FROM folders WHERE path_type = 'local')"),
-    ("folder is searched by words only: `carina folder embedder`",
-        "folders are searched by words only: `carina folder embedder`",
-        "UPDATE folders SET embedding_model = 'none' WHERE embedding_model NOT IN ('', 'none', 'packaged')"),
-    ("job of Carina's own is planned anew", "jobs of Carina's own are planned anew",
-        "DELETE FROM jobs WHERE id = kind"),
-    ("job or reminder is paused: `carina jobs resume`", "jobs and reminders are paused: `carina jobs resume`",
-        "UPDATE jobs SET status = 'paused' WHERE status = 'active'"),
-)  # fmt: skip
+    (
+        ngettext_noop("{count} grant of a permission is not active", "{count} grants of permissions are not active"),
+        "UPDATE permission_grants SET revoked_at = :now WHERE revoked_at IS NULL",
+    ),
+    (
+        ngettext_noop("{count} source is paused", "{count} sources are paused"),
+        "UPDATE data_sources SET enabled = 0 WHERE enabled = 1",
+    ),
+    (
+        ngettext_noop("{count} person has to be let in again", "{count} people have to be let in again"),
+        "DELETE FROM people_rules WHERE rule = 'allow'",
+    ),
+    (
+        ngettext_noop(
+            "{count} folder of this computer is not attached", "{count} folders of this computer are not attached"
+        ),
+        "DELETE FROM folder_attachments WHERE folder_id IN (SELECT id FROM folders WHERE path_type = 'local')",
+    ),
+    (
+        ngettext_noop(
+            "{count} folder is searched by words only: `carina folder embedder`",
+            "{count} folders are searched by words only: `carina folder embedder`",
+        ),
+        "UPDATE folders SET embedding_model = 'none' WHERE embedding_model NOT IN ('', 'none', 'packaged')",
+    ),
+    (
+        ngettext_noop("{count} job of Carina's own is planned anew", "{count} jobs of Carina's own are planned anew"),
+        "DELETE FROM jobs WHERE id = kind",
+    ),
+    (
+        ngettext_noop(
+            "{count} job or reminder is paused: `carina jobs resume`",
+            "{count} jobs and reminders are paused: `carina jobs resume`",
+        ),
+        "UPDATE jobs SET status = 'paused' WHERE status = 'active'",
+    ),
+)
 """What is not taken over from an untrusted file; each with its note and its statement."""
 
 
@@ -350,13 +372,19 @@ def _finish(taken: Import, path: Path) -> None:
         raw.execute("BEGIN IMMEDIATE")
         for (table, column), value in SETTLED.items():
             tx.run(f"UPDATE {table} SET {column} = {value} WHERE {column} IS NOT {value}")
-        for one, several, sql in _UNTRUSTED:
+        for told, sql in _UNTRUSTED:
             if not taken.trusted and (count := tx.run(sql, {"now": now} if ":now" in sql else {})):
-                taken.notes.append(many(count, one, several))
+                taken.notes.append(ngettext(*told, count))
         if not taken.trusted and (count := _distrust(tx)):
-            taken.notes.append(many(count, "row counts as a stranger's", "rows count as strangers'"))
+            taken.notes.append(
+                ngettext("{count} row counts as a stranger's", "{count} rows count as strangers'", count)
+            )
         if not taken.trusted and (links := taken.manifest.tables.get("user_identities")) and links.rows:
-            taken.notes.append(many(links.rows, "account has to be linked again", "accounts have to be linked again"))
+            taken.notes.append(
+                ngettext(
+                    "{count} account has to be linked again", "{count} accounts have to be linked again", links.rows
+                )
+            )
         erased = _erase(taken, tx)
         index_blocks(tx)
         note_import(tx, taken)
@@ -387,7 +415,8 @@ def _erase(taken: Import, tx: Tx) -> int:
         erased = erase_here(tx, erasure or ErasureId(snowflakes.next()), person, taken.now)
         held += any(erased.before.values())
     if held:
-        taken.notes.append(f"{many(held, 'person', 'people')} stayed erased or opted out")
+        told = ngettext("{count} person stayed erased or opted out", "{count} people stayed erased or opted out", held)
+        taken.notes.append(told)
     return held
 
 
@@ -401,7 +430,8 @@ def _opted_out(folder: Path) -> set[PersonId]:
 def note_import(tx: Tx, taken: Import) -> None:
     """Record the outcome of each table."""
     outcomes = [
-        Outcome(f"table {name}", "carried", many(held.rows, "row")) for name, held in taken.manifest.tables.items()
+        Outcome(f"table {name}", "carried", ngettext("{count} row", "{count} rows", held.rows))
+        for name, held in taken.manifest.tables.items()
     ]
     for each in (*outcomes, *(Outcome("permissions and people", "changed", note) for note in taken.notes)):
         import_audit.note(tx, "car", taken.origin, each, taken.now)

@@ -16,8 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 from memory.blocks.records import Permission
 from memory.portability.car import CarError, cid_of, encoded, read_blocks, shown
-from memory.store.plurals import many
-from texts import _
+from texts import _, gettext_noop, ngettext
 
 _MOST_BYTES = 256 << 20
 """The most bytes of a file that is read whole."""
@@ -144,7 +143,8 @@ def _of_chatgpt(conversation: str, message: Mapping[str, Any]) -> Record:
 
 def _not_text(count: int) -> tuple[str, ...]:
     """A note that this many pictures, files or the like were left out."""
-    return (f"left out {many(count, 'part')} without text",) if count else ()
+    said = ngettext("left out {count} part without text", "left out {count} parts without text", count)
+    return (said,) if count else ()
 
 
 def discord(path: Path) -> Iterator[Record]:
@@ -233,7 +233,8 @@ def _old_blocks(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[OldB
         while (free := label if number == 1 else f"{label[:60]}_{number}") in taken:
             number += 1
         taken.add(free)
-        changes = (*block.changes, f"there is another {label}, so it became {free}") if free != label else block.changes
+        renamed = _("there is another {label}, so it became {free}", label=label, free=free)
+        changes = (*block.changes, renamed) if free != label else block.changes
         yield OldBlock(key, {**block.table, "label": free}, changes)
 
 
@@ -249,16 +250,19 @@ def _old_block(key: str, found: Mapping[str, Any]) -> OldBlock:
     permission = {"readonly": "read_only", "readwrite": "read_write"}.get(wanted, wanted)
     changes = []
     if label != found.get("label"):
-        changes.append(f"its label became {label}")
+        changes.append(_("its label became {label}", label=label))
     if not found.get("description"):
-        changes.append("its description was made from its label")
+        changes.append(_("its description was made from its label"))
     if block_type != kind:
-        changes.append(f"{kind:.20} became core{', as it was pinned' if found.get('pinned') else ''}")
+        told = gettext_noop("{kind} became core, as it was pinned")
+        changes.append(_(told if found.get("pinned") else gettext_noop("{kind} became core"), kind=kind[:20]))
     if permission not in set(Permission):
-        changes.append(f"its permission {permission:.20} became read_only")
+        changes.append(_("its permission {permission} became read_only", permission=permission[:20]))
         permission = "read_only"
     if len(content) > 100_000:
-        changes.append(f"left out {many(len(content) - 100_000, 'character')} at the end")
+        left = len(content) - 100_000
+        told = ngettext("left out {count} character at the end", "left out {count} characters at the end", left)
+        changes.append(told)
     limit = max(int(found.get("limit") or 0), len(content), 2_000)
     table = {
         "label": label,
@@ -299,7 +303,7 @@ def version_1(path: Path) -> Iterator[Record]:
         for old, (_known, memory) in zip(made, memories, strict=True):
             if _is_entry(old):
                 left = [each for each in ("description", "permission", "read_only") if memory.get(each)]
-                changes = (f"left out {', '.join(left)}: an entry has none",) if left else ()
+                changes = (_("left out {settings}: an entry has none", settings=", ".join(left)),) if left else ()
                 yield Note(old.key, f"{memory['label']}: {old.table['content']}", changes=changes)
         for own_cid, message in _linked(agent, found, seen, _is_message):
             said = f"message {of} at {message.get('created_at') or 'no time'!s:.30}"
@@ -383,12 +387,13 @@ def markdown(folder: Path) -> Iterator[Record]:
             yield Left(name, _("it cannot be read as text: {kind}", kind=type(error).__name__))
             continue
         if text is None or not text.strip():
-            yield Left(name, "it is empty" if text is not None else "it is too large")
+            yield Left(name, _("it is empty") if text is not None else _("it is too large"))
             continue
         tags = tuple(part.lower() for part in Path(name).parent.parts)
         for piece in pieces(text):
             known = hashlib.sha256(piece.encode()).hexdigest()[:16]
-            left = tuple(f"left out the tag {tag}: a note has at most {MOST_TAGS} tags" for tag in tags[MOST_TAGS:])
+            told = gettext_noop("left out the tag {tag}: a note has at most {most} tags")
+            left = tuple(_(told, tag=tag, most=MOST_TAGS) for tag in tags[MOST_TAGS:])
             yield Note(f"{name}#{known}", piece, tags[:MOST_TAGS], left)
 
 

@@ -5,7 +5,8 @@ import zipfile
 from pathlib import Path
 
 from memory.portability import records
-from memory.portability.records import Note, OldAgent, Talk
+from memory.portability.records import Left, Note, OldAgent, Talk
+from texts import speaking
 
 AT = "2026-11-20T08:00:00Z"
 
@@ -18,6 +19,17 @@ def test_a_note_in_deep_folders_names_the_tags_that_it_loses(tmp_path: Path) -> 
     assert isinstance(note, Note)
     assert note.tags == tuple("abcdefgh")
     assert note.changes == tuple(f"left out the tag {tag}: a note has at most 8 tags" for tag in "ij")
+
+
+def test_what_is_lost_is_said_in_the_readers_language(tmp_path: Path) -> None:
+    (tmp_path / "blank.md").write_text(" ", "utf-8")
+    with speaking("de"):
+        (left,) = records.markdown(tmp_path)
+        assert left == Left("blank.md", "ist leer")
+        block = {"label": "x", "description": "d"}
+        (came,) = records.letta({"agents": [{"name": "Ann", "core_memory": [block, block]}]})
+    assert isinstance(came, OldAgent)
+    assert [each.changes for each in came.blocks] == [(), ("es gibt schon x, daher wurde es zu x_2",)]
 
 
 def test_a_message_of_discord_counts_its_attachments(tmp_path: Path) -> None:
