@@ -47,6 +47,7 @@ _SPARE = commit_point("turn.spare")
 
 GIVEN_UP = gettext_noop("I am sorry. I tried several times but could not answer that. Please send it again.")
 """What the person is told when their message is given up."""
+_ENDED = gettext_noop("the service ended during every attempt")
 _COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`likeness`)
 _LISTEN_SECONDS = 300.0  # how long a listening member may keep the conversation busy
 
@@ -297,7 +298,7 @@ class ConversationWorker:
 
     async def _take_up(self, head: InRow, turn: TurnId) -> Begun | None:
         """Resume a turn; None when it is given up, or its rows were separated."""
-        error_text = head.last_error or "the service died at every try"
+        error_text = head.last_error or _ENDED
         counted = self._counted == turn
         spent = head.attempts - self._patience.attempts  # so far every attempt ended with the process
         if spent >= 0 and not counted and head.ran and spent < len(tries.HEALTHY):
@@ -423,7 +424,7 @@ class ConversationWorker:
         now = self._deps.clock()
         recovery.keep(tx, turn, "failed", now)
         tries.wait_apart(tx, turn, now + pause)
-        turns.end(tx, turn, "failed", now, "the service died at every try")
+        turns.end(tx, turn, "failed", now, _ENDED)
         outbox.withdraw_pending(tx, turn)
         self._deps.broker.withdraw(tx, turn, now)
 
@@ -470,7 +471,7 @@ class ConversationWorker:
             "tries again.",
             place_named=place_named(tx, self._place, Scope(OWNER)),
             count=ngettext("{count} attempt", "{count} attempts", count),
-            error=error,
+            error=_(error),
             show=self._notices.command(f"inbox show {code(row.id)}", "admin inbox show"),
             retry=self._notices.command(f"retry {code(row.id)}", "admin inbox retry"),
         )

@@ -15,6 +15,7 @@ from memory.store.database import Database, Tx
 from sources.base import Notification
 from tests.bot.parts import BOB, HeldReply, Platform, ScriptedModel, said, says, texts
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
+from texts import speaking
 
 STATES = "SELECT status, attempts, alone FROM inbox ORDER BY id"
 
@@ -62,12 +63,16 @@ async def test_what_ends_every_life_before_a_model_was_asked_is_given_up_and_sai
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS, said("hello", 1))
-    async with running(tmp_path, Setting(ScriptedModel(says("Hello, Bob.")), platform=platform)) as service:
-        await service.heard(said("hello", 2, speaker=BOB))
-        assert sorted(service.platform.texts()) == sorted([GIVEN_UP, "Hello, Bob."])
-        assert [row["status"] for row in await service.rows("SELECT status FROM inbox ORDER BY id")] == ["dead", "done"]
-        (notice,) = service.platform.texts(OWNERS_PLACE.id)
-        assert "after 10 attempts" in notice
+    with speaking("de"):  # as the owner does
+        async with running(tmp_path, Setting(ScriptedModel(says("Hello, Bob.")), platform=platform)) as service:
+            await service.heard(said("hello", 2, speaker=BOB))
+            assert sorted(service.platform.texts()) == sorted([GIVEN_UP, "Hello, Bob."])
+            assert [row["status"] for row in await service.rows("SELECT status FROM inbox ORDER BY id")] == [
+                "dead",
+                "done",
+            ]
+            (notice,) = service.platform.texts(OWNERS_PLACE.id)
+            assert "nach 10 Versuchen nicht beantworten: der Dienst endete bei jedem Versuch. " in notice
 
 
 async def test_of_what_ends_lives_together_one_bad_row_is_given_up_alone(
