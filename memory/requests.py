@@ -283,7 +283,7 @@ _request = RowMapper(
 )
 
 
-# -------------------------------------------------------------------------------- standing permissions, and the record
+# ----------------------------------------------------------------------------------------------- grants, and the record
 
 
 @dataclass(frozen=True)
@@ -354,7 +354,7 @@ def covers(grant: Grant, given: Given) -> bool:
     return all(name in given.all and given.all[name] == value for name, value in grant.pattern.items())
 
 
-def standing_grants(rows: Rows, now: datetime) -> list[Grant]:
+def active_grants(rows: Rows, now: datetime) -> list[Grant]:
     """Every valid grant, newest first. For those who administer permissions."""
     sql = """SELECT * FROM permission_grants WHERE revoked_at IS NULL
              AND (expires_at IS NULL OR expires_at > ?) ORDER BY id DESC"""

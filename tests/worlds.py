@@ -270,7 +270,7 @@ class Run:
             return
 
         async def done() -> bool:
-            standing = await self.service.read(vectors.standing)
+            standing = await self.service.read(vectors.progress)
             assert not standing.refused
             return standing.waiting == 0
 

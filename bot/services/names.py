@@ -16,7 +16,7 @@ from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.history import Past
 from memory.blocks.revert import past_of_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, parse_audience
-from memory.people.identities import label_called, person_called, spot_called
+from memory.people.identities import audience_called, label_called, person_called
 from memory.store.database import Rows
 from memory.store.ids import BlockId, PersonId
 from scheduler.zones import instant
@@ -144,7 +144,9 @@ def where(rows: Rows, audience: Audience, scope: Scope) -> str:
         return _("the owner's places")
     if audience.startswith("person:"):
         return _("our direct messages")
-    return spot_called(rows, audience, scope) or (_("a server") if audience.startswith("guild:") else _("a channel"))
+    return audience_called(rows, audience, scope) or (
+        _("a server") if audience.startswith("guild:") else _("a channel")
+    )
 
 
 def find_named(rows: Rows, scope: Scope, name: str) -> Named:

@@ -123,7 +123,7 @@ class Embedding:
                     pass
         if self.embedder is None:
             return ""
-        left = (await self.database.read(vectors.standing)).waiting
+        left = (await self.database.read(vectors.progress)).waiting
         return ngettext("{count} text is waiting", "{count} texts are waiting", left) if left else ""
 
     def words(self, rows: Rows) -> str:
@@ -131,7 +131,7 @@ class Embedding:
         parts = list(dict.fromkeys(each.how() for each in (self, *known) if each is not None))
         if self.embedder is None:
             return self.redact("; ".join(parts))
-        standing = vectors.standing(rows)
+        standing = vectors.progress(rows)
         if standing.waiting:
             parts.append(ngettext("{count} text is waiting", "{count} texts are waiting", standing.waiting))
         if standing.refused:

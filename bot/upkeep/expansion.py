@@ -106,7 +106,7 @@ class ExpansionJob:
 
 
 def _read(rows: Rows, identifier: EntryId) -> _Saved | None:
-    entry = archival.standing(rows, identifier)
+    entry = archival.in_use(rows, identifier)
     agent = None if entry is None else {each.id: each for each in agents.every_agent(rows)}.get(entry.agent)
     if entry is None or agent is None:
         return None
@@ -127,7 +127,7 @@ def _later(firing: Firing, why: str) -> Done:
 
 def _keep(tx: Tx, firing: Firing, saved: _Saved, wishes: Sequence[Focused], now: datetime) -> str | Done:
     """Store the results, unless the source has changed meanwhile; this completes the job."""
-    entry = archival.standing(tx, saved.entry.id)
+    entry = archival.in_use(tx, saved.entry.id)
     if entry is None or _told(entry) != _told(saved.entry):
         return _later(firing, gettext_lazy("the entry has changed"))
     kept = [_made(tx, saved, each, now) for each in wishes[:_MOST]]

@@ -159,7 +159,7 @@ def due_days(rows: Rows, now: datetime, zone: str) -> list[Due]:
 
 
 def standing_of(rows: Rows, due: DueDay) -> list[ConstellationSummary]:
-    return summaries.standing_between(rows, due.audience, "day", due.period.start, due.period.end)
+    return summaries.overlapping(rows, due.audience, "day", due.period.start, due.period.end)
 
 
 def due_weeks(rows: Rows, now: datetime, zone: str) -> list[Due]:
@@ -168,14 +168,14 @@ def due_weeks(rows: Rows, now: datetime, zone: str) -> list[Due]:
     for period in _periods(now, zone, _WEEKS, timedelta(days=7)):
         for audience in summaries.audiences_of_days(rows, period.start, period.end):
             days = days_of(rows, audience, period)
-            told = summaries.standing_between(rows, audience, "week", period.start, period.end)
+            told = summaries.overlapping(rows, audience, "week", period.start, period.end)
             if not told or any(day.id > week.id for day in days for week in told):
                 found.append(DueWeek(period, audience, days))
     return found
 
 
 def days_of(rows: Rows, audience: Audience, period: Period) -> list[ConstellationSummary]:
-    days = summaries.standing_between(rows, audience, "day", period.start, period.end)
+    days = summaries.overlapping(rows, audience, "day", period.start, period.end)
     return [day for day in days if period.start <= day.start < period.end]
 
 

@@ -21,7 +21,7 @@ from memory.blocks.changes import Deed
 from memory.blocks.document import SYSTEM, BlockDocument, Stamp, Writer
 from memory.blocks.history import past_of
 from memory.blocks.lifecycle import create_block
-from memory.blocks.lookup import own_block, require_fits, require_yes, standing_block, tell_changed
+from memory.blocks.lookup import existing_block, own_block, require_fits, require_yes, tell_changed
 from memory.blocks.records import Author, Block, Decision, Operation
 from memory.blocks.rows import OpenBlock
 from memory.blocks.schemas import CompositeSchema, Field, FieldType, ListSchema, LogSchema, MapSchema, outline, rendered
@@ -322,7 +322,7 @@ def writable(tx: Tx, author: Author, label: str, operation: Operation) -> tuple[
     fits = template is not None and (template.owner, template.label) == (author.agent, label)
     if template and fits and not own_block(tx, author.agent, label, ours):
         create_block(tx, replace(template, audience=ours), author.writer, author.now)
-    return standing_block(tx, author, label, operation)
+    return existing_block(tx, author, label, operation)
 
 
 def set_field(tx: Tx, author: Author, label: str, path: str, value: Any) -> Block:

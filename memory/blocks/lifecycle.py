@@ -15,11 +15,11 @@ from memory.blocks.history import Past, past_of
 from memory.blocks.lookup import (
     access_at,
     block_by_id,
+    existing_block,
     own_block,
     own_blocks,
     require_fits,
     require_yes,
-    standing_block,
     tell_changed,
 )
 from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation, Permission
@@ -151,7 +151,7 @@ def pin_block(tx: Tx, author: Author, label: str, *, pinned: bool) -> Block:
 
 def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> Block:
     """Show only `lines` lines of a long text in context, from `first`, counted from 1; 0 shows all. Raises likewise."""
-    block, decision = standing_block(tx, author, label, Operation.PIN)
+    block, decision = existing_block(tx, author, label, Operation.PIN)
     if not isinstance(block.schema, TextSchema):
         raise BlockRefused(
             "block {address} has {outline}: only a text has a viewport",
@@ -174,7 +174,7 @@ def set_viewport(tx: Tx, author: Author, label: str, first: int, lines: int) -> 
 def delete_block(tx: Tx, author: Author, label: str) -> Block:
     """Delete a block and free its label; the row stays until it is erased. Raises as `archive_block`, and Refused if
     something still needs the block."""
-    block, decision = standing_block(tx, author, label, Operation.DELETE)
+    block, decision = existing_block(tx, author, label, Operation.DELETE)
     require_yes(tx, author, block, Operation.DELETE, decision)
     remove_block(tx, block, author.now)
     tell_changed(tx, author, block, Operation.DELETE)
@@ -265,7 +265,7 @@ class NewSettings:
 
 def change_block(tx: Tx, author: Author, label: str, new: NewSettings) -> Block:
     """Rename, describe, resize or retype a block. Raises as `archive_block` and `set_block_settings`."""
-    block, decision = standing_block(tx, author, label, Operation.CHANGE)
+    block, decision = existing_block(tx, author, label, Operation.CHANGE)
     for kind in (block.type, new.type or block.type):  # guarded when it becomes or stops being core
         require_yes(tx, author, block._replace(type=kind), Operation.CHANGE, decision)
     tell_changed(tx, author, block, Operation.CHANGE)
@@ -368,7 +368,7 @@ _INSTEAD = {
 
 
 def _of_type(tx: Tx, author: Author, label: str, operation: Operation, wanted: BlockType) -> Block:
-    block, decision = standing_block(tx, author, label, operation)
+    block, decision = existing_block(tx, author, label, operation)
     if block.type is not wanted:
         raise BlockRefused(
             "block {address} is not a {wanted} block, so no {operation}: {instead}",
@@ -438,7 +438,7 @@ def share_by_agent(tx: Tx, author: Author, label: str, name: str, permission: Pe
 
     Raises BlockNotFound, BlockRefused, Refused, ApprovalNeeded.
     """
-    block, decision = standing_block(tx, author, label, Operation.SHARE)
+    block, decision = existing_block(tx, author, label, Operation.SHARE)
     _recipient(tx, block, name, permission)
     require_yes(tx, author, block, Operation.SHARE, decision)  # who may not share does not ask
     share_block(tx, block, name, permission, author.now)
@@ -447,7 +447,7 @@ def share_by_agent(tx: Tx, author: Author, label: str, name: str, permission: Pe
 
 def unshare_by_agent(tx: Tx, author: Author, label: str, name: str) -> Block:
     """End a share of an agent's own block. Raises as `share_by_agent`, and Refused when there is none."""
-    block, _ = standing_block(tx, author, label, Operation.SHARE)
+    block, _ = existing_block(tx, author, label, Operation.SHARE)
     unshare_block(tx, block, name)
     return block
 

@@ -230,7 +230,7 @@ def decision_for(block: Block, author: Author, operation: Operation) -> Decision
     return decision
 
 
-def standing_block(rows: Rows, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
+def existing_block(rows: Rows, author: Author, label: str, operation: Operation) -> tuple[Block, Decision]:
     """An existing block, and whether this author may change it at once or with approval.
 
     Raises BlockNotFound; BlockRefused if the right is missing, or if somebody who sees the block may not know what is

@@ -125,7 +125,7 @@ def narrow_entry(tx: Tx, entry: Entry, to: Audience) -> Entry:
     kept = "audience = ? AND superseded_by IS NOT NULL AND id IN (SELECT value FROM json_each(?))"
     tx.run(f"UPDATE archival_entries SET audience = ? WHERE {kept}", (to, entry.audience, merged))
     for each in archival.made_of(tx, [entry.id]):
-        made = archival.standing(tx, each)
+        made = archival.in_use(tx, each)
         if made is not None and made.audience == entry.audience:
             narrow_entry(tx, made, to)
     return archival.store(tx, replace(entry, audience=to, label=label), None)

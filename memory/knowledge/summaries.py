@@ -263,7 +263,7 @@ def constellation_summaries(
     return [_happened(each) for each in items.known(rows, scope, (Kind.DAY, Kind.WEEK), limit, until, order)]
 
 
-def standing_between(
+def overlapping(
     rows: Rows, audience: Audience, span: Span, start: datetime, end: datetime
 ) -> list[ConstellationSummary]:
     """Summaries for exactly that audience that overlap a time, oldest first, for code that makes them."""

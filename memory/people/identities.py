@@ -115,27 +115,21 @@ def _json(values: list[str]) -> str:
 # --------------------------------------------------------------------------------- names, as far as a scope knows them
 
 
-def place_called(rows: Rows, audience: Audience, scope: Scope) -> str:
-    """The name of the place with exactly that audience that was active last; empty if none is known."""
+def audience_called(rows: Rows, audience: Audience, scope: Scope) -> str:
+    """The name of the server or channel whose members are an audience; empty if none is known."""
     condition, parameters = scope.sql("audience")
     sql = f"SELECT name FROM places WHERE audience = ? AND name <> '' AND {condition} ORDER BY heard_at DESC LIMIT 1"
-    row = rows.one(sql, (audience, *parameters))
-    return "" if row is None else str(row["name"])
-
-
-def spot_called(rows: Rows, audience: Audience, scope: Scope) -> str:
-    """The name of the server or channel whose members are an audience; empty if none is known."""
-    name = place_called(rows, audience, scope)
+    name = rows.value(sql, (audience, *parameters), str) or ""
     return name.rpartition(" in ")[2] if audience.startswith("guild:") else name
 
 
 def place_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
     """A place by name, as far as the scope may know it, with its id: "#hall in Town (discord:12)"."""
-    name = spot_named(rows, place, scope)
+    name = place_called(rows, place, scope)
     return f"{name} ({place})" if name else place
 
 
-def spot_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
+def place_called(rows: Rows, place: PlaceId, scope: Scope) -> str:
     """The same without its id; empty when no name is known."""
     row = rows.one("SELECT audience, name FROM places WHERE id = ?", (place,))
     if row is None:
@@ -157,7 +151,7 @@ def label_called(rows: Rows, label: str, scope: Scope) -> str:
     if what == "user" and number:
         name = person_called(rows, PersonId(identifier), scope)
     elif what == "channel" and number:
-        name = spot_named(rows, PlaceId(identifier), scope)
+        name = place_called(rows, PlaceId(identifier), scope)
     return f"{kind}:{name}" if name else label
 
 

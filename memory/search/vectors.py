@@ -47,7 +47,7 @@ class Embedded:
 
 
 @dataclass(frozen=True)
-class Standing:
+class Progress:
     """The progress of embedding: waiting rows, and rows whose text the embedder refused."""
 
     waiting: int
@@ -285,7 +285,7 @@ def choose(tx: Tx, model: str, dimension: int, own: str = "") -> bool:
     return True
 
 
-def standing(rows: Rows) -> Standing:
+def progress(rows: Rows) -> Progress:
     queue = rows.one("SELECT count(*), coalesce(sum(failed >= ?), 0) FROM vector_queue", (MOST_FAILURES,))
     every, refused = (int(queue[0]), int(queue[1])) if queue is not None else (0, 0)
-    return Standing(every - refused, refused)
+    return Progress(every - refused, refused)

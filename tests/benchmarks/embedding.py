@@ -85,7 +85,7 @@ async def _backfill(folder: Path, texts: int, words: Words) -> float:
             await made.embedder.embed(["warm"], 60)
             begin = time.perf_counter()
             task = tasks.create_task(made.run(lambda: False))
-            while (await file.read(vectors.standing)).waiting:
+            while (await file.read(vectors.progress)).waiting:
                 file.committed.clear()
                 await file.committed.wait()
             seconds = time.perf_counter() - begin

@@ -42,7 +42,7 @@ from memory.knowledge import archival, summaries
 from memory.knowledge.summaries import Compaction
 from memory.people import quiet_hours, unshown
 from memory.people.audience import OWNER, PUBLIC, Audience
-from memory.people.identities import spot_called
+from memory.people.identities import audience_called
 from memory.queue import inbox, message_files, messages, turns
 from memory.queue.inbox import InRow
 from memory.queue.payloads import PAYLOAD, Brought, Edited, Letter, PatrolDue, Payload, about
@@ -263,7 +263,7 @@ def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str
     found = dict[Audience, str]()
     for kind, word in (("guild:", "server"), ("channel:", "channel")):
         of = dict.fromkeys(block.audience for block in shown if block.audience.startswith(kind))
-        names = {each: flatten(spot_called(rows, each, turn.scope)) for each in of} if len(of) > 1 else {}
+        names = {each: flatten(audience_called(rows, each, turn.scope)) for each in of} if len(of) > 1 else {}
         for each, name in names.items():
             alone = name and list(names.values()).count(name) == 1
             found[each] = f"the {word} {name if alone else f'{name} ({each})'.strip()}"

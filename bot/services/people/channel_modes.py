@@ -12,7 +12,7 @@ from bot.services.people.places import Places
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Param, Suggestions, operation, suggestions
 from bot.services.results import Listing, Notice, Row
 from bot.services.transactions import reads
-from memory.people.identities import spot_named
+from memory.people.identities import place_called
 from memory.queue import inbox
 from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId
@@ -79,7 +79,8 @@ class ChannelModes:
         named = {*servers, *self.places.configured.modes, *self.places.accounts.modes}
         found = {}
         for name in (*chains, *sorted(named - chains.keys())):
-            held, called = self.places.mode_of(chains.get(name, (name,))), spot_named(rows, PlaceId(name), caller.scope)
+            held = self.places.mode_of(chains.get(name, (name,)))
+            called = place_called(rows, PlaceId(name), caller.scope)
             row = ModeRow(place=name, name=called, mode=held.value, at=held.at, decided=held.setting is not None)
             found[name] = row
         return found

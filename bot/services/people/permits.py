@@ -223,7 +223,7 @@ class Permits(UsesApprovals):
     @reads
     def _permitted(self, rows: Rows, caller: Caller, waiting: Sequence[Request]) -> Permitted:
         whole = policy.may(self.approvals.people, caller.approver, Action.PERMITS)
-        held = requests.standing_grants(rows, self.approvals.clock()) if whole else []
+        held = requests.active_grants(rows, self.approvals.clock()) if whole else []
         return Permitted(
             requests=tuple(RequestRow.of(rows, each) for each in waiting),
             grants=tuple(GrantRow.of(rows, each) for each in held),
@@ -303,7 +303,7 @@ class Permits(UsesApprovals):
     @suggestions("permits")
     @reads
     def suggest_permits(self, rows: Rows, _caller: Caller) -> Suggestions:
-        held = (GrantRow.of(rows, each) for each in requests.standing_grants(rows, self.approvals.clock()))
+        held = (GrantRow.of(rows, each) for each in requests.active_grants(rows, self.approvals.clock()))
         return [(row.id, row.what) for row in held]
 
     @suggestions("permitted", within="agent")

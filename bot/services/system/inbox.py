@@ -18,7 +18,7 @@ from bot.services.results import Entry, Ink, Listing, Result, Row, relative
 from bot.services.tables import record_lines
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.people.audience import Audience, Scope
-from memory.people.identities import spot_named
+from memory.people.identities import place_called
 from memory.queue import inbox, messages, metrics, outbox, traces
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import EditDetail, TextDetail
@@ -96,7 +96,7 @@ class InboxRow(Row):
     @classmethod
     def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
         error = shown_error(row.last_error, row.audience, scope)
-        more = {"place_name": spot_named(rows, row.place, scope), "again_at": row.next_attempt_at}
+        more = {"place_name": place_called(rows, row.place, scope), "again_at": row.next_attempt_at}
         return cls.from_record(row, last_error=error, **more)
 
     @property

@@ -19,13 +19,13 @@ from memory.knowledge.archival.reads import categories as categories
 from memory.knowledge.archival.reads import derived_messages as derived_messages
 from memory.knowledge.archival.reads import family_of as family_of
 from memory.knowledge.archival.reads import has_any as has_any
+from memory.knowledge.archival.reads import in_use as in_use
 from memory.knowledge.archival.reads import is_of_upkeep as is_of_upkeep
 from memory.knowledge.archival.reads import latest as latest
 from memory.knowledge.archival.reads import made_of as made_of
 from memory.knowledge.archival.reads import noted_by as noted_by
 from memory.knowledge.archival.reads import read as read
 from memory.knowledge.archival.reads import seen_of_others as seen_of_others
-from memory.knowledge.archival.reads import standing as standing
 from memory.knowledge.archival.reads import stands as stands
 from memory.knowledge.archival.reads import turns_that_wrote as turns_that_wrote
 from memory.knowledge.archival.writes import any_to_purge as any_to_purge

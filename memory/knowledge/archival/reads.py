@@ -162,6 +162,6 @@ def made_of(rows: Rows, sources: Iterable[EntryId]) -> list[EntryId]:
     return [EntryId(row["id"]) for row in found]
 
 
-def standing(rows: Rows, entry: EntryId) -> Entry | None:
+def in_use(rows: Rows, entry: EntryId) -> Entry | None:
     """An entry that is in use, without a scope: for work whose rows nobody is shown."""
     return to_entry.first(rows, f"SELECT * FROM archival_entries WHERE id = ? AND {WHOLE}", (entry,))

@@ -119,5 +119,5 @@ async def test_a_shared_block_is_named_by_whose_it_is_in_what_waits_and_in_what_
         assert (await service.read(lambda rows: RequestRow.of(rows, of_all))).subject == "everybody/board"
         await answer(service, request.id, Verdict.HOUR)
         assert await content(service, "treaty") == ["No calls.\n"]
-        (given,) = await service.read(lambda rows: requests.standing_grants(rows, service.clock()))
+        (given,) = await service.read(lambda rows: requests.active_grants(rows, service.clock()))
         assert (await service.read(lambda rows: GrantRow.of(rows, given))).subject == "Vega/treaty"

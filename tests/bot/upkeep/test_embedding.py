@@ -92,7 +92,7 @@ async def embedded(file: Database) -> set[int]:
 
 async def all_done(made: Embedding, file: Database, count: int) -> None:
     async def done() -> bool:
-        standing = await file.read(vectors.standing)
+        standing = await file.read(vectors.progress)
         return standing.waiting == 0 and len(await embedded(file)) == count
 
     await until(file, done)
@@ -203,8 +203,8 @@ async def test_a_text_that_fails_alone_does_not_hold_up_the_others(
 
 
 async def _refused(file: Database) -> bool:
-    standing = await file.read(vectors.standing)
-    return standing == vectors.Standing(waiting=0, refused=1)
+    standing = await file.read(vectors.progress)
+    return standing == vectors.Progress(waiting=0, refused=1)
 
 
 async def test_another_model_embeds_everything_again_and_clears_up(tmp_path: Path, server: EmbeddingServer) -> None:

@@ -81,7 +81,7 @@ class Ground:
 
     async def entries(self) -> list[Entry]:
         ids = await self.service.column("SELECT id FROM archival_entries WHERE archived_at IS NULL ORDER BY n")
-        found = [await self.service.read(functools.partial(archival.standing, entry=each)) for each in ids]
+        found = [await self.service.read(functools.partial(archival.in_use, entry=each)) for each in ids]
         return [each for each in found if each is not None]
 
     async def job(self) -> Job:

@@ -107,7 +107,7 @@ def _meanings(tx: Tx) -> None:
     assert search(tx, query, MINE).hits[0].label == "notes/a.txt:1-1"
     assert [hit.label for hit in search(tx, query, HERE).hits] == ["abroad/b.txt:1-1"]
     folders.set_audience(tx, folder.id, GUILD)
-    assert vectors.standing(tx).waiting == 1  # embedded anew for those who hear it now
+    assert vectors.progress(tx).waiting == 1  # embedded anew for those who hear it now
     embed_all(tx)
     assert len(search(tx, query, HERE).hits) == 2
     folders.remove(tx, folder.id)
@@ -311,7 +311,7 @@ def _own_models(tx: Tx) -> None:
     assert [each.texts[0].text for each in vectors.missing(tx, 8, "ollama:own")] == ["b.txt\nferry departure ten"]
     vectors.choose(tx, "ollama:own", DIMENSION, "ollama:own")
     assert vectors.store(tx, "ollama:own", embed(vectors.missing(tx, 8, "ollama:own"))) == 1
-    assert vectors.standing(tx).waiting == 0
+    assert vectors.progress(tx).waiting == 0
 
     near = pointing("b.txt ferry departure ten")
     query = Query("unrelated", STAR, frozenset({"files"}), meaning=Meaning(MODEL, near))

@@ -353,5 +353,5 @@ def test_counts_and_costs_are_read_from_indexes(tx: Tx) -> None:
 def test_places_and_people_go_by_the_names_that_whoever_asks_may_know(tx: Tx) -> None:
     taken(tx, 1)
     for scope, place, person in ((Scope(GUILD), "hall", "Ann"), (Scope(PUBLIC), "", "")):
-        assert identities.spot_named(tx, HALL.id, scope) == identities.place_called(tx, GUILD, scope) == place
+        assert identities.place_called(tx, HALL.id, scope) == identities.audience_called(tx, GUILD, scope) == place
         assert identities.person_called(tx, ANN, scope) == person

@@ -425,7 +425,7 @@ def test_a_text_that_is_refused_three_times_is_left_alone_until_it_changes(tx: T
     for _ in range(3):
         vectors.refuse(tx, vectors.missing(tx, 8))
     assert vectors.missing(tx, 8) == []
-    assert vectors.standing(tx) == vectors.Standing(waiting=0, refused=1)
+    assert vectors.progress(tx) == vectors.Progress(waiting=0, refused=1)
     messages.edit_heard(tx, "discord", "0", "hamster", NOON)
     assert len(vectors.missing(tx, 8)) == 1
 
