@@ -16,6 +16,7 @@ import httpx
 import pytest
 
 from bot.agents.events import Watch
+from bot.interfaces.web import mcp, openai_api, pages
 from bot.runtime.watchers import Broadcast
 from memory.store.faults import commit_point
 from tests.bot.stage import until
@@ -167,3 +168,28 @@ def test_a_process_that_dies_under_a_form_leaves_the_block_whole(tmp_path: Path)
     found = json.loads(carina(tmp_path, *shown).stdout)
     assert found["text"] != "halfway"
     assert found["text"] in page
+
+
+async def test_what_goes_wrong_inside_is_told_in_the_form_of_the_address(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_given: object, **_named: object) -> None:
+        raise ValueError("a secret of the code")
+
+    async with site(tmp_path) as s:
+        await s.sign_in()
+        program = await s.program("admin")
+        monkeypatch.setattr(pages, "tail", broken)
+        monkeypatch.setattr(openai_api, "_names", broken)
+        monkeypatch.setattr(mcp, "version", broken)
+        page, models, tools = await s.get("/logs"), await program.get("/v1/models"), await program.get("/mcp")
+        assert {each.status_code for each in (page, models, tools)} == {500}
+        assert "Something went wrong." in page.text
+        assert (models.json()["error"]["type"], "Something went wrong." in models.text) == ("server_error", True)
+        assert (tools.json()["error"]["code"], "Something went wrong." in tools.text) == (-32603, True)
+        assert "a secret" not in page.text + models.text + tools.text
+        lost, wrong = await program.get("/v1/nothing"), await program.post("/v1/models")
+        assert lost.json()["error"]["message"] == "There is nothing at this address."
+        assert wrong.status_code == 405
+        assert wrong.json()["error"]["message"] == "This address does not accept such requests."
+        assert "There is nothing at this address." in (await s.get("/nothing")).text

@@ -682,7 +682,7 @@ async def test_pages_speak_the_language_of_the_browser(tmp_path: Path) -> None:
         refused = await s.browser.post("/", data={"csrf": "wrong"})
         assert refused.text.startswith("Dieses Formular ist zu alt")
         refused = await s.browser.get("/nowhere")
-        assert "Diese Seite gibt es nicht." in refused.text
+        assert "Unter dieser Adresse gibt es nichts." in refused.text
         await s.call("memory.edit", label="persona", text=EVIL)
         shown = (await s.get("/memory/block?label=persona")).text
         assert "<script>alert(1)" not in shown

@@ -45,7 +45,7 @@ _OPEN = ("/login", "/static/", "/healthz", "/readyz", "/hooks/")
 """What needs no key: it gives nothing of anybody, or looks at a signature of its own."""
 OWN_PAGE = ("/me", "/me/export")
 """All that somebody sees who is not the owner: what is kept of them."""
-_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
+FOR_PROGRAMS = ("/api/", "/v1/", "/openapi.json", "/mcp", "/metrics")
 """What answers programs: they are told of errors in JSON."""
 
 
@@ -112,15 +112,16 @@ class Refusal(Exception):
 
     def response(self, path: str) -> Response:
         """In the form that the path speaks."""
-        if not path.startswith(_PROGRAMS):
+        if not path.startswith(FOR_PROGRAMS):
             if self.instead or self.status == 401:
                 return RedirectResponse(self.instead or "/login", 303)
             return PlainTextResponse(self.words, self.status)
         if path.startswith("/v1/"):
-            told = {"message": self.words, "type": "invalid_request_error", "param": None, "code": None}
+            kind = "invalid_request_error" if self.status < 500 else "server_error"
+            told = {"message": self.words, "type": kind, "param": None, "code": None}
             return JSONResponse({"error": told}, self.status)
         if path.startswith("/mcp"):  # its clients show the words of an error of JSON-RPC, and of no other answer
-            wrong = {"code": -32600, "message": self.words}
+            wrong = {"code": -32600 if self.status < 500 else -32603, "message": self.words}
             return JSONResponse(
                 {"jsonrpc": "2.0", "id": None, "error": wrong},
                 self.status,
@@ -254,7 +255,7 @@ def require(key: WebKey | None, path: str, method: str) -> None:
         raise Refusal(
             401, _("Sign in first: `carina dashboard` gives you a link, and `carina token create NAME` a token.")
         )
-    if not path.startswith(_PROGRAMS) and key.kind is not Kind.SESSION:
+    if not path.startswith(FOR_PROGRAMS) and key.kind is not Kind.SESSION:
         raise Refusal(403, _("Pages are for browsers that are signed in, not for tokens."))
     needed = KeyScope.CHAT if path.startswith("/v1/") else KeyScope.READ
     if path.startswith("/mcp") or (path.startswith("/api/") and method not in _SAFE):

@@ -9,7 +9,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
@@ -27,7 +27,7 @@ from bot.interfaces.web import (
 )
 from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.render import STATIC
-from bot.interfaces.web.security import Guarded, Refusal, problem
+from bot.interfaces.web.security import FOR_PROGRAMS, Guarded, Refusal
 from bot.interfaces.web.server import WebServer
 from texts import _, error_text
 
@@ -59,24 +59,27 @@ def application(web: WebServer) -> ASGIApp:
             except Refusal as refusal:
                 return refusal.response(request.url.path)
             except FAILURES as error:
-                return ctx.page("error.html", 400, title=_("This did not work"), words=error_text(error))
+                return failed(request, 400, _("This did not work"), error_text(error))
 
         return respond
 
     def page(path: str, handler: Handler) -> Route:
         return Route(path, served(handler), methods=["GET", "POST"])
 
+    def failed(request: Request, status: int, title: str, words: str) -> Response:
+        path = request.url.path
+        if request.state.key is None or path.startswith(FOR_PROGRAMS):
+            return Refusal(status, words).response(path)
+        return Context(web, request).page("error.html", status, title=title, words=words)
+
     async def lost(request: Request, error: Exception) -> Response:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        broken = _("Something went wrong. The person who runs me can find the reason in my log.")
-        if request.url.path.startswith(("/api/", "/v1/")):
-            return problem(status, broken if status == 500 else _("There is nothing at this address."))
-        if request.state.key is None:
-            return PlainTextResponse(broken if status == 500 else _("There is nothing at this address."), status)
-        if status == 500:
-            return Context(web, request).page("error.html", status, title=_("This did not work"), words=broken)
-        words = _("There is no such page.") if status == 404 else _("This page does not accept such requests.")
-        return Context(web, request).page("error.html", status, title=_("Not found"), words=words)
+        match error.status_code if isinstance(error, HTTPException) else 500:
+            case 404:
+                return failed(request, 404, _("Not found"), _("There is nothing at this address."))
+            case 405:
+                return failed(request, 405, _("Not found"), _("This address does not accept such requests."))
+        words = _("Something went wrong. The person who runs me can find the reason in my log.")
+        return failed(request, 500, _("This did not work"), words)
 
     routes = [
         Route("/healthz", health.alive),
