@@ -99,9 +99,22 @@ def colors(writers: Iterable[str]) -> dict[str, int]:
     return {each: number_ % _WRITERS for number_, each in enumerate(dict.fromkeys(filter(None, writers)))}
 
 
+_PLACES = (
+    gettext_noop("the dashboard with {name}"),
+    gettext_noop("direct messages with {name}"),
+    gettext_noop("the direct messages with {name}"),
+)
+"""Names that sources give to places without one of their own; they are stored in English."""
+
+
 def named(text: str) -> str:
     """A place or a person without the id in parentheses."""
-    return _ID.sub("", text) or text
+    name = _ID.sub("", text) or text
+    for place in _PLACES:
+        whom = name.removeprefix(place.removesuffix("{name}"))
+        if whom != name:
+            return texts._(place, name=whom)
+    return name
 
 
 def words(name: str) -> str:
