@@ -10,6 +10,7 @@ import ctypes
 import importlib
 import importlib.util
 import json
+import os
 import platform
 import tempfile
 import threading
@@ -114,6 +115,7 @@ class PackagedEmbedder:
 
 class _Model:
     def __init__(self) -> None:
+        os.putenv("ORT_DISABLE_TELEMETRY", "1")  # or it tells its maker about each session; read when it is imported
         runtime: Any = importlib.import_module(_LIBRARY)
         self._numpy: Any = importlib.import_module("numpy")
         vocabulary = json.loads(_located(_WORDS, _FILES[_WORDS]).read_text("utf-8"))["model"]["vocab"]
