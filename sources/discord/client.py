@@ -13,7 +13,6 @@ from discord import app_commands
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.discord.connection import ALL_HERE
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED
 from sources.text import times_of
@@ -72,16 +71,9 @@ class PlainClient(discord.Client):
         super().dispatch(event, *args, **kwargs)
 
 
-class ShardedClient(PlainClient, discord.AutoShardedClient):
-    """As many connections as Discord requires."""
-
-
-def make_client(
-    settings: DiscordSettings, hear: Hear, commands: Commands, *, left_out: frozenset[str], sharded: bool
-) -> PlainClient:
+def make_client(settings: DiscordSettings, hear: Hear, commands: Commands, left_out: frozenset[str]) -> PlainClient:
     """A client with the intents that Carina needs, except those left out."""
-    kind = ShardedClient if sharded else PlainClient
-    return kind(
+    return PlainClient(
         hear,
         commands,
         intents=intents(left_out),
@@ -251,6 +243,6 @@ class CommandSync:
         self._begun = False
 
     def on(self, event: str, _args: tuple[Any, ...]) -> None:
-        if event in ("ready", ALL_HERE) and not self._begun:
+        if event == "ready" and not self._begun:
             self._begun = True
             self._spawn(sync(self._tree, self._commands))

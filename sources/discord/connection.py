@@ -1,50 +1,20 @@
 """The state of the connection to Discord, logged once per change, and the pauses between tries."""
 
-import asyncio
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from enum import StrEnum
-from typing import Any
 
-import aiohttp
 import discord
 from discord.gateway import ReconnectWebSocket
 
 from memory.store.clock import Clock
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.base import SourceRefused
 from texts import _, gettext_lazy, ngettext
-
-
-class WrongToken(SourceRefused):
-    def __init__(self) -> None:
-        super().__init__(
-            _("Discord refused the token (DISCORD_TOKEN). Reset it in the developer portal, and set the new one.")
-        )
-
-
-class MissingIntent(SourceRefused):
-    """Discord rejects the connection for an intent even without the privileged ones."""
-
-    def __init__(self) -> None:
-        super().__init__(_("Discord refused the gateway intents. Check the bot's settings in the developer portal."))
-
-
-class GatewayRefused(SourceRefused):
-    """Discord closed the connection for a reason that retries do not cure."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(_("Discord closed the gateway permanently (close code {code}).", code=code))
-        self.code = code
-
 
 log = Log("sources.discord")
 
-ALL_HERE = "all_here"
-"""An event of ours, besides the library's."""
 STARTS = call_point("discord.session_starts")
 
 FIRST_WAIT, LONGEST_WAIT = 1.0, 60.0
@@ -54,48 +24,14 @@ SPARE_STARTS = 5
 daily allowance (1,000 for most)."""
 
 
-class Stage(StrEnum):
-    CONNECTING = "connecting"
-    WAITING = "waiting"
-    """The last try failed; the next one is at a known time."""
-    INTERRUPTED = "interrupted"
-    """The connection broke, and the library is resuming the session."""
-    CONNECTED = "connected"
-
-
 @dataclass(frozen=True)
-class State:
-    """The state, since when, why, and until when if that is known."""
+class Ending:
+    """Why a run of the library ended: raise `fatal`, or try again, at once or (for a `reason`) later."""
 
-    stage: Stage
-    since: datetime
+    fatal: Exception | None = None
     reason: str = ""
-    until: datetime | None = None
-    tries: int = 0
-    """Failed tries since the last connection."""
-
-    @property
-    def words(self) -> str:
-        """For the operator; empty if it is connected."""
-        match self.stage:
-            case Stage.CONNECTED:
-                return ""
-            case Stage.INTERRUPTED:
-                return _("not connected since {clock}: {reason}; resuming", clock=self.since, reason=_(self.reason))
-            case Stage.WAITING if self.until is not None:
-                count = ngettext("{count} try", "{count} tries", self.tries)
-                return _(
-                    "not connected: {reason}; next try {clock} ({count} so far)",
-                    reason=_(self.reason),
-                    clock=self.until,
-                    count=count,
-                )
-            case _:
-                return (
-                    _("not connected: {reason}; trying again", reason=_(self.reason))
-                    if self.reason
-                    else _("not connected: connecting")
-                )
+    at_least: float = 0.0
+    """Seconds before which another try is useless."""
 
 
 class Connection:
@@ -107,81 +43,59 @@ class Connection:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._down_since = clock()
-        self._said = ""
-        self.state = State(Stage.CONNECTING, self._down_since)
+        self._logged = self._reason = ""
+        self._next_try: datetime | None = None
+        self._failed_tries = 0
+        self.up = False
 
     @property
-    def stands(self) -> bool:
-        return self.state.stage is Stage.CONNECTED
+    def words(self) -> str:
+        """Why it is not connected, for the operator; empty if it is."""
+        if self.up:
+            return ""
+        if self._next_try is not None:
+            return _(
+                "not connected: {reason}; next try {clock} ({count} so far)",
+                reason=_(self._reason),
+                clock=self._next_try,
+                count=ngettext("{count} try", "{count} tries", self._failed_tries),
+            )
+        if self._reason:
+            return _("not connected: {reason}; trying again", reason=_(self._reason))
+        return _("not connected: connecting")
 
     def connecting(self) -> None:
-        state = self.state
-        if not state.tries:
+        if not self._failed_tries:
             log.info("discord_connecting")
-        self.state = State(Stage.CONNECTING, self._clock(), state.reason, tries=state.tries)
+        self._next_try = None
 
     def waiting(self, reason: str, seconds: float) -> None:
         """A try failed; the next one is in so many seconds."""
         self.ended()
-        now = self._clock()
-        until = now + timedelta(seconds=seconds)
-        if reason != self._said:
-            self._said = reason
-            shown = until.isoformat(timespec="seconds")
-            log.warning("discord_waiting", reason=reason, until=shown, seconds=round(seconds, 1))
-        self.state = State(Stage.WAITING, now, reason, until, self.state.tries + 1)
+        self._next_try = self._clock() + timedelta(seconds=seconds)
+        self._reason, self._failed_tries = reason, self._failed_tries + 1
+        if reason != self._logged:
+            self._logged = reason
+            until = self._next_try.isoformat(timespec="seconds")
+            log.warning("discord_waiting", reason=reason, until=until, seconds=round(seconds, 1))
 
     def interrupted(self, reason: str) -> None:
         """The connection broke, and the library tries to resume it."""
-        if self.stands:
-            self._down_since = self._clock()
-            self.state = State(Stage.INTERRUPTED, self._down_since, reason)
+        if self.up:
             log.warning("discord_interrupted", reason=reason)
+            self._reason = reason
+        self.ended()
 
     def ended(self) -> None:
-        """Nothing connects or resumes any more."""
-        if self.stands:
-            self._down_since = self._clock()
-        if self.state.stage is not Stage.WAITING:
-            self.state = State(Stage.CONNECTING, self._clock(), self.state.reason, tries=self.state.tries)
+        if self.up:
+            self.up, self._down_since = False, self._clock()
 
     def connected(self, name: str, guilds: int) -> None:
-        if self.stands:
+        if self.up:
             return
-        now = self._clock()
-        down = round((now - self._down_since).total_seconds(), 1)
-        log.info("discord_connected", name=name, guilds=guilds, after_seconds=down, failed_tries=self.state.tries)
-        self.state, self._said = State(Stage.CONNECTED, now), ""
-
-
-class AllHere:
-    """Reports when every server that Discord announced has arrived: the library waits a fixed time after the last one,
-    in which nothing would be received."""
-
-    def __init__(
-        self, client: discord.Client, hold: Callable[[], int], tell: Callable[[str, tuple[Any, ...]], None]
-    ) -> None:
-        self._client = client
-        self._hold = hold
-        self._tell = tell
-        self._told = 0
-
-    @property
-    def told(self) -> bool:
-        """Whether it was told of what is held at the moment, which a number of its own names."""
-        return self._told == self._hold()
-
-    def on(self, event: str, _args: tuple[Any, ...]) -> None:
-        if event in ("connect", "socket_event_type") and not self.told:
-            asyncio.get_running_loop().call_soon(self._look)  # after the library has read it
-
-    def _look(self) -> None:
-        sharded = isinstance(self._client, discord.AutoShardedClient)  # other shards' servers are not known
-        if sharded or self._client.user is None or self.told:
-            return
-        if not any(guild.unavailable for guild in self._client.guilds):
-            self._told = self._hold()
-            self._tell(ALL_HERE, ())
+        down = round((self._clock() - self._down_since).total_seconds(), 1)
+        log.info("discord_connected", name=name, guilds=guilds, after_seconds=down, failed_tries=self._failed_tries)
+        self.up, self._logged, self._reason, self._next_try, self._failed_tries = True, "", "", None, 0
 
 
 def waits(chance: Callable[[], float] = random.random) -> Iterator[float]:
@@ -195,49 +109,24 @@ def waits(chance: Callable[[], float] = random.random) -> Iterator[float]:
         wait = min(2 * wait, LONGEST_WAIT)
 
 
-class StartsUsedUp(Exception):
-    """Discord's allowance of session starts is used up; `seconds` until it is renewed."""
-
-    def __init__(self, total: int, seconds: float) -> None:
-        self.reason = gettext_lazy(
-            "Discord allows the bot {total} connections a day, and they are used up", total=total
-        )
-        super().__init__(self.reason)
-        self.seconds = seconds
-
-
-async def check_starts(client: discord.Client) -> None:
-    """Ask Discord whether a session may be started. Raises StartsUsedUp, and the errors of a request."""
+async def starts_used_up(client: discord.Client) -> Ending | None:
+    """Ask Discord whether a session may be started; None if it may. Raises the errors of a request."""
     _, _, limit = await outside(STARTS, client.http.get_bot_gateway(), STARTS_SECONDS)
-    if limit["remaining"] <= SPARE_STARTS:
-        raise StartsUsedUp(limit["total"], max(limit["reset_after"] / 1000, FIRST_WAIT))
+    if limit["remaining"] > SPARE_STARTS:
+        return None
+    used_up = gettext_lazy(
+        "Discord allows the bot {total} connections a day, and they are used up", total=limit["total"]
+    )
+    return Ending(reason=used_up, at_least=max(limit["reset_after"] / 1000, FIRST_WAIT))
 
 
 def reason_of(why: BaseException | None, client: discord.Client) -> str:
     """Why a connection ended or failed, in words for the operator."""
-    match why:
-        case ReconnectWebSocket(resume=False):
-            return gettext_lazy("Discord declared the session invalid (op 9)")
-        case ReconnectWebSocket() if isinstance(why.__context__, TimeoutError):
-            return gettext_lazy("nothing was received from Discord for a minute")
-        case ReconnectWebSocket() if why.__context__ is None:
-            return gettext_lazy("Discord asked the bot to reconnect (op 7)")
-        case ReconnectWebSocket():
-            code = None if client.ws is None else client.ws.socket.close_code
-            if code:
-                return gettext_lazy("Discord's gateway closed the connection (code {code})", code=code)
-            return gettext_lazy("the connection broke")
-        case aiohttp.WSServerHandshakeError():
-            return gettext_lazy(
-                "Discord's gateway answered {status} instead of opening the connection", status=why.status
-            )
-        case discord.GatewayNotFound():
-            return gettext_lazy("Discord did not say where its gateway is")
-        case TimeoutError():
-            return gettext_lazy("Discord did not answer in time")
-        case None:
-            return gettext_lazy("the connection ended")
-        case StartsUsedUp():
-            return why.reason
-        case _:
-            return str(why) or type(why).__name__
+    code = None if client.ws is None else client.ws.socket.close_code
+    if isinstance(why, ReconnectWebSocket) and code:
+        return gettext_lazy("Discord's gateway closed the connection (code {code})", code=code)
+    if why is None or isinstance(why, ReconnectWebSocket):
+        return gettext_lazy("the connection broke")
+    if isinstance(why, TimeoutError):
+        return gettext_lazy("Discord did not answer in time")
+    return str(why) or type(why).__name__

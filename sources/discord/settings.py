@@ -113,8 +113,6 @@ class DiscordSettings:
     """How long Discord may take from the login to READY."""
     resume_seconds: float = 60
     """How long the library may try to resume a broken session."""
-    sharded: bool = False
-    """Start with shards at once; when Discord demands them they are used anyway."""
     decided: Decided = field(default_factory=Decided)
 
     def mode(self, chain: tuple[int, ...]) -> Mode:

@@ -9,8 +9,7 @@ after a pause of ours, forever, within Discord's allowance of session starts.
 import asyncio
 import math
 import sys
-from collections.abc import Callable, Coroutine, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine
 from typing import Any
 
 import discord
@@ -18,23 +17,16 @@ from discord.gateway import ReconnectWebSocket
 
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
-from sources.base import Deliver, Notification, Readiness, raise_if_cancelled
+from sources.base import Deliver, Notification, Readiness, SourceRefused, raise_if_cancelled
 from sources.discord.attachments import Fetcher
 from sources.discord.catch_up import Readback
 from sources.discord.channel_lookup import ChannelLookup
 from sources.discord.client import CommandSync, Hear, OwnTree, PlainClient, make_client
 from sources.discord.connection import (
-    ALL_HERE,
-    AllHere,
     Connection,
-    GatewayRefused,
-    MissingIntent,
-    Stage,
-    StartsUsedUp,
-    State,
-    WrongToken,
-    check_starts,
+    Ending,
     reason_of,
+    starts_used_up,
     waits,
 )
 from sources.discord.endpoint import DiscordEndpoint
@@ -43,7 +35,7 @@ from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
 from sources.discord.shared_state import REFUSED, Link
 from sources.discord.wiring import Wiring
-from texts import gettext_lazy
+from texts import _, gettext_lazy
 
 log = Log(__name__)
 
@@ -56,45 +48,7 @@ ANSWER_SECONDS = 10.0
 HELD_SECONDS = 60.0
 """A session that lasted this long does not count as a failed try."""
 PRIVILEGED = frozenset({"members", "message_content"})
-WRONG_TOKEN, SHARDS_NEEDED, INTENT_REFUSED = 4004, 4011, 4014
-
-
-@dataclass(frozen=True)
-class DiscordStatus:
-    state: State
-    name: str
-    latency: float | None
-    """Seconds of the last heartbeat; None without one."""
-    missing_intents: frozenset[str]
-
-    @property
-    def connected(self) -> bool:
-        return self.state.stage is Stage.CONNECTED
-
-
-@dataclass
-class _Ending:
-    """Why a run of the library ended: raise `fatal`, or try again, at once or (for a `reason`) later."""
-
-    fatal: Exception | None = None
-    reason: str = ""
-    at_least: float = 0.0
-    """Seconds before which another try is useless."""
-
-
-@dataclass
-class _Standing:
-    sharded: bool
-    pauses: Iterator[float]
-    missing: frozenset[str] = frozenset()
-    announced: bool = False
-    begun: int | None = None
-    deadline: asyncio.Timeout | None = None
-    """When the current run is given up, unless it is connected by then."""
-    held_since: float = math.inf
-    """When the current session began, by the loop's clock."""
-    why: str = ""
-    """Why the connection last ended, if it has not come back."""
+WRONG_TOKEN, INTENT_REFUSED = 4004, 4014
 
 
 class DiscordSource:
@@ -106,8 +60,19 @@ class DiscordSource:
         self._settings = settings
         self._wiring = wiring
         self._link = Link(wiring.withheld, wiring.deaf, wiring.knocks)
-        self._standing = _Standing(sharded=settings.sharded, pauses=waits())
         self._connection = Connection(wiring.clock)
+        self._pauses = waits()
+        self._announced = False
+        self._begun: int | None = None
+        self._deadline: asyncio.Timeout | None = None
+        """When the current run of the library is given up, unless it is connected by then."""
+        self._connected_since = math.inf
+        """When the current session began, by the loop's clock."""
+        self._why_lost = ""
+        """Why the connection last ended, if it has not come back."""
+        self._read_hold = 0
+        """The hold of the queues for which the history was read, or is being read."""
+        self.missing_intents: frozenset[str] = frozenset()
         self._paused = self._finished = False
         self._tree: OwnTree | None = None
         self._handlers: list[Hear] = []
@@ -120,19 +85,21 @@ class DiscordSource:
         return self._link.client
 
     @property
-    def status(self) -> DiscordStatus:
+    def words(self) -> str:
+        """The state of the connection, for the operator."""
         client = self._link.client
-        latency = client.latency if client is not None and self._connection.stands else math.inf
-        return DiscordStatus(
-            state=self._connection.state,
-            name=str(client.user) if client is not None and client.user else "",
-            latency=latency if math.isfinite(latency) else None,
-            missing_intents=self._standing.missing,
+        if not self._connection.up or client is None:
+            return self._connection.words
+        names = ", ".join(sorted(self.missing_intents))
+        missing = (
+            _("; without {names} (turn it on in Discord's developer portal, under Bot)", names=names) if names else ""
         )
+        delay = f", {client.latency * 1000:.0f} ms" if math.isfinite(client.latency) else ""
+        return _("connected as {name}{delay}{missing}", name=str(client.user), delay=delay, missing=missing)
 
     @property
     def readiness(self) -> Readiness:
-        return Readiness(self._connection.stands, self._connection.state.words)
+        return Readiness(self._connection.up, self._connection.words)
 
     def pause(self) -> None:
         """Stop receiving but keep sending, for the shutdown; the next start reads what arrives meanwhile."""
@@ -149,17 +116,17 @@ class DiscordSource:
 
     def read_back(self) -> None:
         """Read what was missed during a pause, as after a restart; without a connection, connecting does that."""
-        if self._read_back is not None and self._connection.stands:
+        if self._read_back is not None and self._connection.up:
             self._read_back()
 
     async def run(self, deliver: Deliver) -> None:
-        """Stay connected until canceled; raises WrongToken, MissingIntent or GatewayRefused."""
+        """Stay connected until canceled; raises SourceRefused."""
 
         def give(notification: Notification) -> None:
             if not self._paused:
                 deliver(notification)
 
-        self._standing.begun = await self._wiring.begun()
+        self._begun = await self._wiring.begun()
         try:
             while True:
                 try:
@@ -168,14 +135,14 @@ class DiscordSource:
                     # Discord's answers and the library fail in many ways; none may end the service.
                     log.exception("discord_session_failed")
                     raise_if_cancelled()
-                    await self._pause(_Ending(reason=gettext_lazy("an unexpected error; see the log")))
+                    await self._pause(Ending(reason=gettext_lazy("an unexpected error; see the log")))
                 else:
                     if ending.fatal is not None:
                         raise ending.fatal
         finally:
             await self.endpoint.close()
 
-    async def _session(self, deliver: Deliver) -> _Ending:
+    async def _session(self, deliver: Deliver) -> Ending:
         """One client, from login until its successor; while it waits, messages can be sent through it."""
         tasks: set[asyncio.Task[None]] = set()
         fetcher = Fetcher()
@@ -201,13 +168,12 @@ class DiscordSource:
                     task.cancel()
                 await _close(client, fetcher, 0.0 if self._finished else ANSWER_SECONDS)
 
-    async def _pause(self, ending: _Ending) -> None:
+    async def _pause(self, ending: Ending) -> None:
         """Wait before the next try: longer each time, starting again after a session that lasted."""
-        standing = self._standing
-        if asyncio.get_running_loop().time() - standing.held_since >= HELD_SECONDS:
-            standing.pauses = waits()
-        standing.held_since = math.inf
-        seconds = max(next(standing.pauses), ending.at_least)
+        if asyncio.get_running_loop().time() - self._connected_since >= HELD_SECONDS:
+            self._pauses = waits()
+        self._connected_since = math.inf
+        seconds = max(next(self._pauses), ending.at_least)
         self._connection.waiting(ending.reason, seconds)
         await asyncio.sleep(seconds)
 
@@ -221,24 +187,19 @@ class DiscordSource:
             for handler in handlers:
                 handler(event, args)
 
-        client = make_client(
-            self._settings,
-            hear,
-            self._wiring.commands,
-            left_out=self._standing.missing,
-            sharded=self._standing.sharded,
-        )
+        client = make_client(self._settings, hear, self._wiring.commands, self.missing_intents)
         self._tree = client.tree
         lookout = ChannelLookup(client, self._link, self._settings)
         client.tree.shared = lookout.shared_with
         equipment = Equipment(self._settings, self._link, queues, lookout, fetcher, deliver, self._wiring.clock)
         listener = GatewayListener(equipment)
-        wiring, begun = self._wiring, self._standing.begun
+        wiring, begun = self._wiring, self._begun
         readback = Readback(client, wiring, begun, lambda: self._paused or wiring.deaf(), listener, equipment)
         reading: list[asyncio.Task[None]] = []
-        here = AllHere(client, lambda: queues.held, hear)
+        self._read_hold = 0
 
         def read() -> None:
+            self._read_hold = queues.held
             spawn(readback.run())
             if not reading:
                 reading.append(spawn(readback.keep_reading()))
@@ -249,14 +210,22 @@ class DiscordSource:
                 queues.hold()
                 read()
 
+        def look() -> None:
+            """The library waits a fixed time after the last server, in which nothing would be received."""
+            if queues.held and client.user and not any(guild.unavailable for guild in client.guilds):
+                hear("ready", ())
+
         def attend(event: str, _args: tuple[Any, ...]) -> None:
-            if event in ("ready", "shard_ready", ALL_HERE) and queues.held and not (event == "ready" and here.told):
+            waits_for_servers = queues.held not in (0, self._read_hold)
+            if event in ("connect", "socket_event_type") and waits_for_servers:
+                asyncio.get_running_loop().call_soon(look)  # after the library has read it
+            if event == "ready" and waits_for_servers:
                 read()
             self._attend(client, event)
 
         self._read_back = read_again
-        handlers += [listener.on, attend, self._note_typing]
-        handlers += [here.on, CommandSync(client.tree, self._wiring.commands, spawn).on]
+        commands = CommandSync(client.tree, self._wiring.commands, spawn)
+        handlers += [listener.on, attend, self._note_typing, commands.on]
         return client
 
     def _note_typing(self, event: str, args: tuple[Any, ...]) -> None:
@@ -272,29 +241,29 @@ class DiscordSource:
 
     def _attend(self, client: discord.Client, event: str) -> None:
         match event:
-            case "connect" | "resumed" | "shard_resumed":
+            case "connect" | "resumed":
                 self._give_up_in(None)
-                self._standing.why = ""
+                self._why_lost = ""
             case "disconnect":
                 self._is_gone(client)
             case _:
                 pass
-        if event in ("ready", "resumed", "shard_ready", "shard_resumed", ALL_HERE):
+        if event in ("ready", "resumed"):
             self._is_ready(client)
 
     def _is_gone(self, client: discord.Client) -> None:
         """The library reveals why it reconnects only by the exception that it is handling."""
-        why, held = sys.exc_info()[1], asyncio.get_running_loop().time() - self._standing.held_since
-        self._standing.why = reason_of(why, client)
-        self._connection.interrupted(self._standing.why)
+        why, lasted = sys.exc_info()[1], asyncio.get_running_loop().time() - self._connected_since
+        self._why_lost = reason_of(why, client)
+        self._connection.interrupted(self._why_lost)
         anew = isinstance(why, ReconnectWebSocket) and not why.resume
-        self._give_up_in(0.0 if anew and held < HELD_SECONDS else self._settings.resume_seconds)
+        self._give_up_in(0.0 if anew and lasted < HELD_SECONDS else self._settings.resume_seconds)
         if anew:
-            self._standing.held_since = math.inf
+            self._connected_since = math.inf
 
     def _give_up_in(self, seconds: float | None) -> None:
         """End the library's run after that time; None cancels that. An earlier deadline stays."""
-        deadline, now = self._standing.deadline, asyncio.get_running_loop().time()
+        deadline, now = self._deadline, asyncio.get_running_loop().time()
         if deadline is None or deadline.expired():
             return
         if seconds is None:
@@ -303,80 +272,81 @@ class DiscordSource:
             deadline.reschedule(min(now + seconds, deadline.when() or math.inf))
 
     def _is_ready(self, client: discord.Client) -> None:
-        if math.isinf(self._standing.held_since):
-            self._standing.held_since = asyncio.get_running_loop().time()
+        if math.isinf(self._connected_since):
+            self._connected_since = asyncio.get_running_loop().time()
         self._connection.connected(str(client.user), len(client.guilds))
-        if not self._standing.announced:
-            self._standing.announced = True
+        if not self._announced:
+            self._announced = True
             self._wiring.on_ready(str(client.user))
 
     async def _connected(
         self,
         client: PlainClient,
         spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]],
-    ) -> _Ending:
+    ) -> Ending:
         self._connection.connecting()
         try:
             await outside(LOGIN, client.login(self._settings.token.get_secret_value()), LOGIN_SECONDS)
             self._link.open(client, spawn)
-            await check_starts(client)
-            return await self._run(client)
+            return await starts_used_up(client) or await self._run(client)
         except discord.LoginFailure:
-            return _Ending(WrongToken())
+            return _wrong_token()
         except discord.PrivilegedIntentsRequired:
             return await self._leave_out(client)
         except discord.ConnectionClosed as why:
             return await self._closed(client, why.code)
-        except StartsUsedUp as why:
-            return _Ending(reason=why.reason, at_least=why.seconds)
         except (*REFUSED, discord.GatewayNotFound) as why:
-            return _Ending(reason=reason_of(why, client))
+            return Ending(reason=reason_of(why, client))
 
-    async def _run(self, client: PlainClient) -> _Ending:
+    async def _run(self, client: PlainClient) -> Ending:
         """The library's own loop, until it fails or takes too long to connect."""
         try:
-            async with asyncio.timeout(self._settings.handshake_seconds) as self._standing.deadline:
+            async with asyncio.timeout(self._settings.handshake_seconds) as self._deadline:
                 await client.connect()
         except TimeoutError:
             seconds = f"{self._settings.handshake_seconds:g}"
             silent = gettext_lazy("Discord's gateway did not answer within {seconds} s", seconds=seconds)
-            return _Ending(reason=self._standing.why or silent)
+            return Ending(reason=self._why_lost or silent)
         except AttributeError as why:
             if client.ws is not None:
                 raise
-            return _Ending(reason=reason_of(why.__context__, client))
+            return Ending(reason=reason_of(why.__context__, client))
         finally:
-            self._standing.deadline, self._standing.why = None, ""
-        return _Ending(reason=gettext_lazy("the connection was closed"))
+            self._deadline, self._why_lost = None, ""
+        return Ending(reason=gettext_lazy("the connection was closed"))
 
-    async def _closed(self, client: discord.Client, code: int) -> _Ending:
-        match code:
-            case _ if code == WRONG_TOKEN:
-                return _Ending(WrongToken())
-            case _ if code == INTENT_REFUSED:
-                return await self._leave_out(client)
-            case _ if code == SHARDS_NEEDED and not self._standing.sharded:
-                self._standing.sharded = True
-                return _Ending()
-            case _:
-                return _Ending(GatewayRefused(code))
+    async def _closed(self, client: discord.Client, code: int) -> Ending:
+        if code == WRONG_TOKEN:
+            return _wrong_token()
+        if code == INTENT_REFUSED:
+            return await self._leave_out(client)
+        return Ending(SourceRefused(_("Discord closed the gateway permanently (close code {code}).", code=code)))
 
-    async def _leave_out(self, client: discord.Client) -> _Ending:
+    async def _leave_out(self, client: discord.Client) -> Ending:
         """Continue without the privileged intents that are not granted: mentions and direct messages still work."""
         try:
             flags = (await outside(LOGIN, client.application_info(), LOGIN_SECONDS)).flags
         except REFUSED:
             flags = client.application_flags  # as of the login
-        missing = ungranted(flags) - self._standing.missing or PRIVILEGED - self._standing.missing
+        missing = ungranted(flags) - self.missing_intents or PRIVILEGED - self.missing_intents
         if not missing:
-            return _Ending(MissingIntent())
-        self._standing.missing |= missing
+            refused = _("Discord refused the gateway intents. Check the bot's settings in the developer portal.")
+            return Ending(SourceRefused(refused))
+        self.missing_intents |= missing
         log.warning(
             "discord_missing_intent",
-            missing=sorted(self._standing.missing),
+            missing=sorted(self.missing_intents),
             hint="grant it in the developer portal under Bot; until then only mentions and direct messages are read",
         )
-        return _Ending()
+        return Ending()
+
+
+def _wrong_token() -> Ending:
+    return Ending(
+        SourceRefused(
+            _("Discord refused the token (DISCORD_TOKEN). Reset it in the developer portal, and set the new one.")
+        )
+    )
 
 
 def ungranted(flags: discord.ApplicationFlags) -> frozenset[str]:

@@ -337,7 +337,7 @@ async def test_resume_brings_what_was_missed_once(server: DiscordServer) -> None
         await running.ear.wait(4, 15)
         await asyncio.sleep(0.2)
         assert [one.text for one in running.heard] == ["one", "two", "three", "four"]
-        assert running.source.status.connected
+        assert running.source.readiness.ready
 
 
 async def test_after_an_invalid_session_history_fills_the_gap_in_order(

@@ -11,9 +11,8 @@ import pytest
 
 from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
-from sources.base import Delivery, Endpoint, Source
+from sources.base import Delivery, Endpoint, Source, SourceRefused
 from sources.discord.client import Commands, Tree, intents
-from sources.discord.connection import GatewayRefused, WrongToken
 from sources.discord.links import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
 from tests.sources.running import Ear, as_given, connected, home, no_choice, nobody_barred
@@ -23,7 +22,7 @@ from tests.wire.discord.server import DiscordServer
 async def test_a_token_that_is_revoked_while_connected_says_so(server: DiscordServer) -> None:
     async with connected(server) as running:
         server.faults.close(4004)
-        with pytest.raises(WrongToken):
+        with pytest.raises(SourceRefused, match="refused the token"):
             async with asyncio.timeout(10):
                 await running.task
 
@@ -31,7 +30,7 @@ async def test_a_token_that_is_revoked_while_connected_says_so(server: DiscordSe
 async def test_a_fatal_close_is_told(server: DiscordServer) -> None:
     async with connected(server) as running:
         server.faults.close(4013)
-        with pytest.raises(GatewayRefused, match="4013"):
+        with pytest.raises(SourceRefused, match="4013"):
             async with asyncio.timeout(10):
                 await running.task
 
@@ -58,7 +57,7 @@ async def test_without_any_privileged_intent_memberships_are_asked_for(server: D
     ana, stranger = server.person("ana"), server.person("stranger")
     guild.add(ana)
     async with connected(server) as running:
-        assert running.source.status.missing_intents == {"members", "message_content"}
+        assert running.source.missing_intents == {"members", "message_content"}
         await stranger.dm("let me in")
         await ana.dm("hello")
         heard = await running.ear.next()
@@ -66,34 +65,6 @@ async def test_without_any_privileged_intent_memberships_are_asked_for(server: D
     assert heard.text == "hello"
     assert heard.place.within == (guild_audience(guild_id(guild.id)),)
     assert sent == {}
-
-
-@pytest.mark.parametrize("at_once", [True, False])
-async def test_shards_are_used_when_discord_demands_them(
-    server: DiscordServer, at_once: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def no_pause(*_: Any, **__: Any) -> None:
-        return None
-
-    monkeypatch.setattr("discord.Client.before_identify_hook", no_pause)
-    server.settings.shards = 2
-    guilds = [server.guild(name) for name in ("Home", "Work", "Club")]
-    channels = [guild.text_channel("general") for guild in guilds]
-    ana = server.person("ana")
-    for guild in guilds:
-        guild.add(ana)
-    async with connected(server, sharded=at_once) as running:
-        if not at_once:
-            server.faults.close(4011)
-            await server.until(lambda: running.source.client is not None and server.connected, 10)
-            await server.until(lambda: isinstance(running.source.client, discord.AutoShardedClient), 10)
-        async with asyncio.timeout(10):
-            while not running.source.status.connected:
-                await asyncio.sleep(0.05)
-        for channel in channels:
-            await ana.say(channel, f"<@bot> {channel.guild.name}")
-        heard = await running.ear.wait(3, 15)
-    assert {one.text for one in heard} == {"Home", "Work", "Club"}
 
 
 async def test_a_paused_source_speaks_but_does_not_hear(server: DiscordServer) -> None:
@@ -115,13 +86,13 @@ async def test_a_paused_source_speaks_but_does_not_hear(server: DiscordServer) -
 async def test_the_status_tells_how_the_connection_stands(server: DiscordServer) -> None:
     server.guild("Home")
     async with connected(server) as running:
-        status = running.source.status
-        assert (status.connected, status.name) == (True, "carina")
-        assert not status.missing_intents
+        assert running.source.readiness.ready
+        assert running.source.words.startswith("connected as carina")
+        assert not running.source.missing_intents
         source: Source = running.source
         endpoint: Endpoint = running.endpoint
         assert (source.name, endpoint.max_length, endpoint.nonce_seconds) == ("discord", 2000, 60)
-    assert not running.source.status.connected
+    assert not running.source.readiness.ready
     await server.wait_disconnected()
 
 
@@ -132,7 +103,7 @@ async def test_it_waits_for_discord_to_come_up(server: DiscordServer, monkeypatc
     ana = server.person("ana")
     guild.add(ana)
     async with connected(server) as running:
-        assert running.source.status.connected
+        assert running.source.readiness.ready
 
 
 async def test_commands_are_synced_only_when_they_changed(server: DiscordServer) -> None:

@@ -31,7 +31,7 @@ from sources.base import Front
 from sources.discord.client import Commands as Offered
 from sources.discord.notifications import text_mark
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
-from sources.discord.source import DiscordSource, DiscordStatus
+from sources.discord.source import DiscordSource
 from sources.discord.wiring import Known, Wiring
 from texts import _
 
@@ -97,9 +97,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
     )
     source = DiscordSource(settings, wiring)
     places.accounts.resumed["discord"] = source.read_back
-    front_ends.connected.words["discord"] = lambda: "; ".join(
-        filter(None, (_words(source.status), places.state("discord")))
-    )
+    front_ends.connected.words["discord"] = lambda: "; ".join(filter(None, (source.words, places.state("discord"))))
     return Front(source, source.endpoint, source.pause, source.finish, lambda: source.readiness)
 
 
@@ -162,12 +160,3 @@ def settings_of(config: Config) -> DiscordSettings:
 
 def _people(persons: frozenset[str], roles: frozenset[str], guilds: frozenset[str]) -> People:
     return People(frozenset(map(int, persons)), frozenset(map(int, roles)), frozenset(map(int, guilds)))
-
-
-def _words(status: DiscordStatus) -> str:
-    if not status.connected:
-        return status.state.words
-    names = ", ".join(sorted(status.missing_intents))
-    missing = _("; without {names} (turn it on in Discord's developer portal, under Bot)", names=names) if names else ""
-    delay = f", {status.latency * 1000:.0f} ms" if status.latency is not None else ""
-    return _("connected as {name}{delay}{missing}", name=status.name, delay=delay, missing=missing)

@@ -104,9 +104,8 @@ class Connection:
 class Session:
     """What a client has been told and will be told again if it resumes."""
 
-    def __init__(self, shard: tuple[int, int], intents: int) -> None:
+    def __init__(self, intents: int) -> None:
         self.id = secrets.token_hex(16)
-        self.shard = shard
         self.intents = intents
         self.history: list[Json] = []
         self.connection: Connection | None = None
@@ -134,10 +133,9 @@ class Session:
         connection.send({"op": 0, "t": "RESUMED", "s": self.seq, "d": {}})
 
     def takes(self, event: Event) -> bool:
-        """Whether the event belongs to this shard and passes the intents."""
-        at_home = (event.guild.id >> 22) % self.shard[1] if event.guild else 0
+        """Whether the event passes the intents."""
         needed = gate(event.name, in_guild=event.guild is not None)
-        return at_home == self.shard[0] and self.intents & needed == needed
+        return self.intents & needed == needed
 
 
 class Gateway:
@@ -242,11 +240,10 @@ class Gateway:
         if self.handshake == "op 9":
             connection.send({"op": 9, "d": False})
             return
-        shard = data.get("shard") or [0, 1]
-        session = Session((shard[0], shard[1]), data.get("intents", 0))
+        session = Session(data.get("intents", 0))
         session.connection = connection
         self.sessions[session.id] = session
-        mine = [g for g in self.world.guilds.values() if g.has_bot and (g.id >> 22) % shard[1] == shard[0]]
+        mine = [g for g in self.world.guilds.values() if g.has_bot]
         session.dispatch("READY", self._ready(session, [str(guild.id) for guild in mine]))
         for guild in mine:
             event = Event("GUILD_CREATE", {}, guild)
@@ -259,8 +256,6 @@ class Gateway:
             return 4004
         if any(session.connection is connection for session in self.live):
             return 4005
-        if (shard := data.get("shard")) and not 0 <= shard[0] < shard[1]:
-            return 4010
         asked = data.get("intents", 0)
         granted = self.world.settings.granted_privileged
         if any(asked & bit and name not in granted for name, bit in _PRIVILEGED.items()):
@@ -275,7 +270,6 @@ class Gateway:
             "guilds": [{"id": guild, "unavailable": True} for guild in guilds],
             "session_id": session.id,
             "resume_gateway_url": self.url,
-            "shard": list(session.shard),
             "application": {"id": str(self.world.application_id), "flags": application_flags(self.world)},
         }
 

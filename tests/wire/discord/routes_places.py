@@ -54,7 +54,7 @@ def gateway_bot(world: World, request: Request) -> Answer:
     settings = world.settings
     reset = round(settings.starts_reset * 1000)
     limit = {"total": 1000, "remaining": settings.starts_left, "reset_after": reset, "max_concurrency": 1}
-    return {"url": world.gateway_url, "session_start_limit": limit, "shards": settings.shards}
+    return {"url": world.gateway_url, "session_start_limit": limit, "shards": 1}
 
 
 def open_direct(world: World, request: Request) -> Answer:

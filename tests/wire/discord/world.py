@@ -31,7 +31,6 @@ class Settings:
     locale: str = "en-US"
     token_seconds: float = 900.0
     heartbeat_interval: float = 41.25
-    shards: int = 1
     starts_left: int = 999
     starts_reset: float = 0.0
     """Seconds until the session starts of a day are whole again."""
