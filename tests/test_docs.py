@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bot.interfaces.cli.long_running import commands
-from docs import architecture_picture, settings_reference
+from docs import settings_reference
 from tests.processes import run
 
 ROOT = Path(__file__).parent.parent
@@ -72,11 +72,6 @@ def test_every_link_in_the_documentation_leads_somewhere() -> None:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_the_picture_of_the_architecture_is_drawn_from_the_code() -> None:
-    drawn = architecture_picture.draw(architecture_picture.essential(architecture_picture.imports()))
-    assert architecture_picture.PICTURE.read_text("utf-8") == drawn, "draw it again: make generate"
 
 
 def test_the_reference_of_settings_is_current_and_explains_each() -> None:
