@@ -31,56 +31,26 @@ EPILOG = gettext_noop(
 )
 
 
-_USUAL: Mapping[str, Any] = {
-    "parameters": [],
-    "where": "any",
-    "by": "",
-    "streams": False,
-    "seconds": 25.0,
-    "asks": False,
-    "formerly": [],
-    "default": False,
-}
-_USUAL_PARAMETER: Mapping[str, Any] = {
-    "kind": "text",
-    "required": False,
-    "default": None,
-    "choices": [],
-    "low": None,
-    "high": None,
-    "shortest": None,
-    "longest": None,
-    "positional": False,
-    "piped": False,
-    "words": False,
-    "suggests": "",
-}
-
-
-def usual(parameter: Mapping[str, Any]) -> dict[str, Any]:
-    """The default values of an argument, which the manifest leaves out."""
-    name: str = parameter["name"]
-    flags = [] if parameter.get("positional") else [f"--{name.replace('_', '-')}"]
-    return {**_USUAL_PARAMETER, "metavar": name.upper(), "flags": flags}
-
-
-def sparse(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """An operation as the manifest has it: without default values."""
-    told = [
-        {key: value for key, value in each.items() if value != usual(each).get(key)} for each in entry["parameters"]
-    ]
-    return {key: value for key, value in {**entry, "parameters": told}.items() if value != _USUAL.get(key)}
-
-
 @functools.cache
 def manifest() -> dict[str, Any]:
     """The operations of the registry, as written by `python -m bot.interfaces.cli.generate`."""
     text = importlib.resources.files("bot.interfaces").joinpath("operations.json").read_text("utf-8")
     found: dict[str, Any] = json.loads(text)
-    for each in found["operations"]:
-        each |= {**_USUAL, **each}
-        each["parameters"] = [{**usual(told), **told} for told in each["parameters"]]
     return found
+
+
+def operation_entry(name: str) -> Mapping[str, Any]:
+    """One operation of the manifest."""
+    found: Mapping[str, Any] = next(each for each in manifest()["operations"] if each["name"] == name)
+    return found
+
+
+def place(tree: dict[str, Any], name: str, entry: Mapping[str, Any]) -> None:
+    """Add an operation to a tree of commands, by the words of its name."""
+    *groups, last = name.split(".")
+    for word in groups:
+        tree = tree.setdefault(word, {})
+    tree[last] = entry
 
 
 class _Suggesting(click.Group):
@@ -104,19 +74,12 @@ class Commands(_Suggesting):
         super().__init__("carina", help=_(HELP), epilog=_(EPILOG))
         self._entries: dict[str, Any] = {}
         for entry in found["operations"]:
-            self._place(entry["name"].split("."), entry)
+            place(self._entries, entry["name"], entry)
             for name in entry["formerly"]:
-                self._place(name.split("."), {**entry, "renamed": True, "default": False})
+                place(self._entries, name, {**entry, "renamed": True, "default": False})
         self._titles, self._by_hand, self._perform = found["titles"], found["by_hand"], perform
         self.params.append(_constellation())
         self.params.append(click.Option(["--version"], is_flag=True, help=_("Print the version.")))
-
-    def _place(self, words: list[str], entry: Mapping[str, Any]) -> None:
-        *groups, last = words
-        at = self._entries
-        for group in groups:
-            at = at.setdefault(group, {})
-        at[last] = entry
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -125,7 +88,7 @@ class Commands(_Suggesting):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         del ctx
         if cmd_name in self._by_hand:
-            return click.Command(cmd_name, short_help=_(self._by_hand[cmd_name]["help"]))
+            return click.Command(cmd_name, short_help=_(self._by_hand[cmd_name]))
         entry = self._entries.get(cmd_name)
         return None if entry is None else self._made(cmd_name, entry, cmd_name)
 

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces import socket
-from bot.interfaces.cli.commands import manifest
+from bot.interfaces.cli.commands import operation_entry
 from bot.interfaces.cli.here import local_registry
 from bot.interfaces.cli.loading import loaded
 from bot.interfaces.cli.wizard.setup import in_constellation
@@ -54,8 +54,7 @@ class Line:
 
     async def data(self, name: str, **arguments: Any) -> Any:
         """The result of an operation as data. Raises UserError."""
-        entry = next(each for each in manifest()["operations"] if each["name"] == name)
-        (reply, *_) = await self.perform(entry, arguments, {"as_json": True})
+        (reply, *_) = await self.perform(operation_entry(name), arguments, {"as_json": True})
         if "text" not in reply:
             raise UserError(str(reply.get("error", "")))
         return json.loads(reply["text"])

@@ -12,7 +12,6 @@ from typing import Any
 from bot.interfaces.cli import long_running
 from bot.interfaces.cli.backup_files import BackupFiles
 from bot.interfaces.cli.bluesky import BlueskyAccount
-from bot.interfaces.cli.commands import sparse
 from bot.interfaces.cli.database_files import DatabaseFiles
 from bot.interfaces.cli.doctor import Installation
 from bot.interfaces.cli.portability import CarFiles
@@ -52,23 +51,11 @@ def main() -> None:
 
 
 def manifest_text() -> str:
-    told = found()
-    told["operations"] = [sparse(each) for each in told["operations"]]
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
-
-
-def found() -> dict[str, Any]:
-    """What the command line needs to know: operations, titles, and handwritten commands with their modules."""
-    offered = [_entry(each) for each in _operations() if Via.TERMINAL in each.via]
-    by_hand = {name: ("long_running", each) for name, each in long_running.commands.commands.items()}
-    return {
-        "titles": _titles(),
-        "operations": offered,
-        "by_hand": {
-            name: {"module": module, "help": each.get_short_help_str(100)}
-            for name, (module, each) in sorted(by_hand.items())
-        },
-    }
+    """What the command line needs to know: titles, the help of handwritten commands, and an operation on each line."""
+    by_hand = {name: each.get_short_help_str(100) for name, each in sorted(long_running.commands.commands.items())}
+    entries = (_entry(each) for each in _operations() if Via.TERMINAL in each.via)
+    head, titles, lines = json.dumps(by_hand), json.dumps(_titles()), ",\n".join(map(json.dumps, entries))
+    return f'{{"by_hand": {head},\n"titles": {titles},\n"operations": [\n{lines}\n]}}\n'
 
 
 def reference_text() -> str:

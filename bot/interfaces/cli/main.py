@@ -15,7 +15,7 @@ import click
 
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import client, streams
-from bot.interfaces.cli.commands import Commands, manifest
+from bot.interfaces.cli.commands import Commands, manifest, operation_entry
 from bot.interfaces.cli.home import data_folder, locale, version
 from bot.interfaces.cli.loading import loaded
 from memory.store.errors import FolderLocked
@@ -45,8 +45,8 @@ def run(arguments: Sequence[str]) -> int:
     speak(locale())
     speak_click()
     arguments = _option_last(arguments)
-    if (module := _by_hand(arguments)) is not None:
-        return int(loaded(f"bot.interfaces.cli.{module}").main(list(arguments)))
+    if not arguments or arguments[0] in manifest()["by_hand"]:  # without a command: a chat, or the service
+        return int(loaded("bot.interfaces.cli.long_running").main(list(arguments)))
     try:
         code = Commands(manifest(), perform).main(list(arguments), "carina", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -76,12 +76,6 @@ def _option_last(arguments: Sequence[str]) -> Sequence[str]:
     return [command, *named, *others] if command == "chat" else arguments
 
 
-def _by_hand(arguments: Sequence[str]) -> str | None:
-    """The module of a handwritten command; without a command, the one that starts a chat or the service."""
-    found: str | None = manifest()["by_hand"].get(arguments[0], {}).get("module") if arguments else "long_running"
-    return found
-
-
 _OPENED = {"dashboard.open"}
 """Operations whose result is a URL for the browser."""
 _ASKING = {"agent.create", "agent.edit", "group.create"}
@@ -96,10 +90,10 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
         perform(entry, given, view)
         if starts:
             try:
-                perform(_entry("service.install"), {}, view)
+                perform(operation_entry("service.install"), {}, view)
             except (CallError, UserError, Failed) as error:
                 click.echo(error_text(error), err=True)
-        perform(_entry("doctor"), {}, view)
+        perform(operation_entry("doctor"), {}, view)
         return
     if entry["name"] in _ASKING:
         questions = loaded("bot.interfaces.cli.wizard.questions")
@@ -124,14 +118,9 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
         raise click.exceptions.Exit(code)
 
 
-def _entry(name: str) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = next(each for each in manifest()["operations"] if each["name"] == name)
-    return found
-
-
 def _look(view: Mapping[str, Any], name: str, **arguments: Any) -> Any:
     """The result of an operation as data. Raises Failed, UserError."""
-    for reply in _replies(_entry(name), arguments, {**view, "as_json": True}):
+    for reply in _replies(operation_entry(name), arguments, {**view, "as_json": True}):
         if "error" in reply:
             raise Failed(reply["error"], reply["code"])
         return json.loads(reply["text"])

@@ -14,7 +14,7 @@ from prompt_toolkit.document import Document
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.prompt import ALONE, WITH_REQUEST
-from bot.interfaces.cli.commands import Commands, manifest
+from bot.interfaces.cli.commands import Commands, manifest, operation_entry, place
 from bot.interfaces.cli.connection import Line
 from texts import _
 
@@ -26,13 +26,8 @@ _SHOWN = 30  # suggestions for an argument
 def offered() -> dict[str, Any]:
     tree: dict[str, Any] = {}
     for entry in manifest()["operations"]:
-        if entry["name"] in _NOT_HERE:
-            continue
-        *groups, last = entry["name"].split(".")
-        at = tree
-        for word in groups:
-            at = at.setdefault(word, {})
-        at[last] = entry
+        if entry["name"] not in _NOT_HERE:
+            place(tree, entry["name"], entry)
     return tree
 
 
@@ -132,8 +127,7 @@ class Completions(Completer):
         return [(choice, "") for choice in told["choices"]] or await self._suggested(at["name"], told["name"], known)
 
     async def _suggested(self, name: str, argument: str, given: Mapping[str, Any]) -> list[tuple[str, str]]:
-        entry = next(each for each in manifest()["operations"] if each["name"] == name)
-        if not next(each["suggests"] for each in entry["parameters"] if each["name"] == argument):
+        if not next(each["suggests"] for each in operation_entry(name)["parameters"] if each["name"] == argument):
             return []
         try:
             found = await self._line.suggest(name, argument, given)
