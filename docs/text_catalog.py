@@ -48,8 +48,8 @@ def _errors() -> set[str]:
 
 
 KEYWORDS = {"_": 1, "gettext_lazy": 1, "gettext_noop": 1, "ngettext": 2, "ngettext_lazy": 2, "ngettext_noop": 2}
-KEYWORDS |= dict.fromkeys(_errors(), 1)
-"""How many messages each function, and each error for people, takes first."""
+KEYWORDS |= dict.fromkeys((*_errors(), "Finding"), 1)
+"""How many messages each function, each error for people, and each finding takes first."""
 CLICK = (
     "Aborted!",
     "Choose from:\n\t{choices}",
@@ -177,7 +177,7 @@ def _declared() -> Iterator[tuple[str, str, str]]:
     for name, title in manifest["titles"].items():
         yield "bot/services/__init__.py", title, f"The commands {name.replace('.', ' ')} …"
     for name, told in manifest["by_hand"].items():
-        yield "bot/interfaces/cli/long_running.py", told["help"], f"carina {name}"
+        yield "bot/interfaces/cli/long_running.py", told, f"carina {name}"
     for title in sorted({heading(name) for row in _subclasses(Row) for name in row.model_fields}):
         yield "bot/services/results.py", title, "Heading of a table"
     fields = (

@@ -8,7 +8,7 @@ import aiohttp
 
 from memory.store.faults import call_point, outside
 from sources.diagnostics import Finding, State
-from texts import _, gettext_lazy, gettext_noop
+from texts import _, gettext_noop
 
 _ASK = call_point("clock.ask")
 _SECONDS = 10.0
@@ -27,7 +27,7 @@ async def examine_clock(url: str) -> Finding:
         server = parsedate_to_datetime(answer.headers["date"]).timestamp() + 0.5
     except (aiohttp.ClientError, OSError, TimeoutError, KeyError, ValueError) as why:
         return Finding(
-            gettext_lazy("clock"),
+            "clock",
             State.DOUBT,
             _("the clock could not be checked: {kind}", kind=type(why).__name__),
             _("check the network"),
@@ -35,11 +35,7 @@ async def examine_clock(url: str) -> Finding:
     off = middle - server
     host = urlsplit(url).hostname
     if abs(off) <= _TOLERATED:
-        return Finding(
-            gettext_lazy("clock"),
-            State.GOOD,
-            _("within {seconds:.0f} seconds of {host}", seconds=_TOLERATED, host=host),
-        )
+        return Finding("clock", State.GOOD, _("within {seconds:.0f} seconds of {host}", seconds=_TOLERATED, host=host))
     said = (
         gettext_noop("{seconds} seconds ahead of {host}")
         if off > 0
@@ -47,6 +43,4 @@ async def examine_clock(url: str) -> Finding:
     )
     side = _(said, seconds=f"{abs(off):.0f}", host=host)
     words = _("{off}: reminders come at the wrong time, and logins are refused", off=side)
-    return Finding(
-        gettext_lazy("clock"), State.PROBLEM, words, _("have the system set its clock over the network (NTP)")
-    )
+    return Finding("clock", State.PROBLEM, words, _("have the system set its clock over the network (NTP)"))

@@ -15,7 +15,8 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """`about` is what was checked, `words` the result, `remedy` what to do; empty if there is nothing to do."""
+    """`about` is what was checked, a message that is translated when it is shown; `words` is the result, and `remedy`
+    what to do, if anything."""
 
     about: str
     state: State

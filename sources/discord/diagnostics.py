@@ -53,9 +53,7 @@ async def _account(client: discord.Client, owner: str) -> list[Finding]:
     where = ngettext("{count} server", "{count} servers", len(guilds))
     return [
         Finding(
-            "Discord",
-            State.GOOD,
-            _("the token belongs to {user}, a member of {where}", user=client.user, where=where),
+            "Discord", State.GOOD, _("the token belongs to {user}, a member of {where}", user=client.user, where=where)
         ),
         *_intents(application.flags),
         *_servers(guilds, application.id),
@@ -68,19 +66,19 @@ def _intents(flags: discord.ApplicationFlags) -> Iterator[Finding]:
     remedy = _("turn it on at {portal} (Bot, Privileged Gateway Intents) and restart", portal=_PORTAL)
     if not (flags.gateway_message_content or flags.gateway_message_content_limited):
         words = _("Message Content is off: only mentions, replies and direct messages are understood")
-        yield Finding(gettext_lazy("Discord intents"), State.DOUBT, words, remedy)
+        yield Finding("Discord intents", State.DOUBT, words, remedy)
     if not (flags.gateway_guild_members or flags.gateway_guild_members_limited):
         words = _(
             "Server Members is off: it takes a while to notice that somebody left a server, and "
             "roles are read only when somebody writes"
         )
-        yield Finding(gettext_lazy("Discord intents"), State.DOUBT, words, remedy)
+        yield Finding("Discord intents", State.DOUBT, words, remedy)
 
 
 def _servers(guilds: Sequence[Mapping[str, Any]], application: int) -> Iterator[Finding]:
     if not guilds:
         words = _("the bot is not on any server: it can be reached only by direct message")
-        yield Finding(gettext_lazy("Discord servers"), State.DOUBT, words, _("open {url}", url=invite_url(application)))
+        yield Finding("Discord servers", State.DOUBT, words, _("open {url}", url=invite_url(application)))
     lacking = [(guild["name"], missing) for guild in guilds if (missing := _missing(int(guild["permissions"])))]
     for name, missing in lacking[:_SHOWN]:
         remedy = _("give its role these permissions, or invite it again: {url}", url=invite_url(application))
@@ -88,9 +86,7 @@ def _servers(guilds: Sequence[Mapping[str, Any]], application: int) -> Iterator[
         yield Finding(about, State.DOUBT, _("the bot lacks {missing}", missing=", ".join(missing)), remedy)
     if len(lacking) > _SHOWN:
         yield Finding(
-            gettext_lazy("Discord servers"),
-            State.DOUBT,
-            _("{count} more where permissions are missing", count=len(lacking) - _SHOWN),
+            "Discord servers", State.DOUBT, _("{count} more where permissions are missing", count=len(lacking) - _SHOWN)
         )
 
 
@@ -112,9 +108,7 @@ def _starts(limit: Mapping[str, int]) -> Iterator[Finding]:
             total=limit["total"],
             hours=hours,
         )
-        yield Finding(
-            gettext_lazy("Discord starts"), State.DOUBT, words, _("find out what keeps restarting the service")
-        )
+        yield Finding("Discord starts", State.DOUBT, words, _("find out what keeps restarting the service"))
 
 
 async def _owner(client: discord.Client, owner: str) -> list[Finding]:
@@ -122,15 +116,13 @@ async def _owner(client: discord.Client, owner: str) -> list[Finding]:
         remedy = _(
             "set DISCORD_OWNER_ID to your user ID, so that you get approval requests and can use the owner's commands"
         )
-        return [Finding(gettext_lazy("Discord owner"), State.UNSET, _("nobody on Discord is the owner"), remedy)]
+        return [Finding("Discord owner", State.UNSET, _("nobody on Discord is the owner"), remedy)]
     try:
         user = await outside(_ASK, client.fetch_user(int(owner)), _SECONDS)
     except discord.NotFound:
         remedy = _("copy your user ID from Discord (developer mode, right-click your name) into DISCORD_OWNER_ID")
-        return [
-            Finding(gettext_lazy("Discord owner"), State.PROBLEM, _("there is no user {owner}", owner=owner), remedy)
-        ]
+        return [Finding("Discord owner", State.PROBLEM, _("there is no user {owner}", owner=owner), remedy)]
     if user.bot:
         words, remedy = _("{user} is a bot", user=user), _("set DISCORD_OWNER_ID to the ID of your own account")
-        return [Finding(gettext_lazy("Discord owner"), State.PROBLEM, words, remedy)]
-    return [Finding(gettext_lazy("Discord owner"), State.GOOD, _("{user} is the owner", user=user))]
+        return [Finding("Discord owner", State.PROBLEM, words, remedy)]
+    return [Finding("Discord owner", State.GOOD, _("{user} is the owner", user=user))]

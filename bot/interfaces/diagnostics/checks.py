@@ -118,17 +118,13 @@ def examine_approvals(config: Config) -> list[Finding]:
     words = _("{quorum} people must approve, but only {asked} can get the request", quorum=given.quorum, asked=asked)
     if not connected:
         remedy = _("set DISCORD_TOKEN so that the others can answer on Discord, or set approvals.quorum = 1")
-        return [
-            Finding(
-                gettext_lazy("approvals"), State.PROBLEM, _("{words}: nothing can be approved", words=words), remedy
-            )
-        ]
+        return [Finding("approvals", State.PROBLEM, _("{words}: nothing can be approved", words=words), remedy)]
     remedy = _(
         "set approvals.channel to a private channel that they can read; until then, they can only use /permits approve"
     )
     return [
         Finding(
-            gettext_lazy("approvals"),
+            "approvals",
             State.DOUBT,
             _("{words}: people who are admins through a role do not get it", words=words),
             remedy,
@@ -139,49 +135,41 @@ def examine_approvals(config: Config) -> list[Finding]:
 def examine_service(service: Service) -> list[Finding]:
     """The problems that a running service reports."""
     if service is None:
-        return [Finding(gettext_lazy("service"), State.UNSET, _("not running"), _("start it with `carina run`"))]
+        return [Finding("service", State.UNSET, _("not running"), _("start it with `carina run`"))]
     found = []
     if service["halted"]:
         remedy = _("resume with `carina halt release` or /admin halt release")
         found.append(
-            Finding(
-                gettext_lazy("service"),
-                State.DOUBT,
-                _("everything is halted since {halted}", halted=service["halted"]),
-                remedy,
-            )
+            Finding("service", State.DOUBT, _("everything is halted since {halted}", halted=service["halted"]), remedy)
         )
     if service["unstored"]:
         words = _("the database {unstored}", unstored=service["unstored"])
         found.append(
             Finding(
-                gettext_lazy("database"),
-                State.PROBLEM,
-                words,
-                _("free up disk space, or stop the program that is locking the file"),
+                "database", State.PROBLEM, words, _("free up disk space, or stop the program that is locking the file")
             )
         )
     if service["dead"]:
         words = _("failed messages: {count}", count=service["dead"])
-        found.append(Finding(gettext_lazy("inbox"), State.DOUBT, words, _("`carina inbox list --dead` shows them")))
+        found.append(Finding("inbox", State.DOUBT, words, _("`carina inbox list --dead` shows them")))
     if service["failed"] or service["unknown"]:
         words = _(
             "answers that were not delivered, or may not have been: {count}",
             count=service["failed"] + service["unknown"],
         )
-        found.append(Finding(gettext_lazy("outbox"), State.DOUBT, words, _("`carina outbox list` shows them")))
+        found.append(Finding("outbox", State.DOUBT, words, _("`carina outbox list` shows them")))
     if service["unfollowed"]:
         words = _("parts of edited or deleted messages that could not be removed: {count}", count=service["unfollowed"])
         remedy = _("the log says why (not_followed); `carina restart` tries again")
-        found.append(Finding(gettext_lazy("memory"), State.PROBLEM, words, remedy))
+        found.append(Finding("memory", State.PROBLEM, words, remedy))
     found += [
-        Finding(gettext_lazy("memory"), State.PROBLEM, words, _("`carina memory verify` shows details"))
+        Finding("memory", State.PROBLEM, words, _("`carina memory verify` shows details"))
         for words in service["damage"]
     ]
     for words in service["gaps"]:
         remedy = _("make sure the bot may read the channel's history; messages missed there stay unanswered")
-        found.append(Finding(gettext_lazy("missed messages"), State.DOUBT, words, remedy))
+        found.append(Finding("missed messages", State.DOUBT, words, remedy))
     for name, words in service["fronts"].items():
         if not service["ready"].get(name, True):
             found.append(Finding(gettext_lazy("service on {name}", name=name), State.DOUBT, words, _("check its log")))
-    return found or [Finding(gettext_lazy("service"), State.GOOD, _("running, with no failed messages"))]
+    return found or [Finding("service", State.GOOD, _("running, with no failed messages"))]

@@ -11,7 +11,7 @@ from memory.store.clock import from_text
 from memory.store.folder import DataFolder
 from memory.store.sqlite import distances, driver
 from sources.diagnostics import Finding, State
-from texts import _, gettext_lazy, ngettext
+from texts import _, ngettext
 
 _FULL, _FILLING = 100_000_000, 1_000_000_000  # bytes that are left
 _OLD = timedelta(days=3)
@@ -20,18 +20,16 @@ _OLD = timedelta(days=3)
 def examine_folder(folder: DataFolder) -> Iterator[Finding]:
     if not folder.path.is_dir():
         words = _("{path} does not exist yet: the first start creates it", path=folder.path)
-        yield Finding(gettext_lazy("data folder"), State.GOOD, words)
+        yield Finding("data folder", State.GOOD, words)
     elif folder.open_to_others():
         words = _("other users of this machine can access {path}", path=folder.path)
-        yield Finding(gettext_lazy("data folder"), State.DOUBT, words, f"chmod 700 {folder.path}")
+        yield Finding("data folder", State.DOUBT, words, f"chmod 700 {folder.path}")
     else:
-        yield Finding(
-            gettext_lazy("data folder"), State.GOOD, _("{path}, accessible only to its owner", path=folder.path)
-        )
+        yield Finding("data folder", State.GOOD, _("{path}, accessible only to its owner", path=folder.path))
     free = shutil.disk_usage(_standing(folder.path)).free
     state = State.PROBLEM if free < _FULL else State.DOUBT if free < _FILLING else State.GOOD
     remedy = "" if state is State.GOOD else _("free up disk space: messages that cannot be stored are not answered")
-    yield Finding(gettext_lazy("disk"), state, _("{free:,.1f} GB are free", free=free / 1e9), remedy)
+    yield Finding("disk", state, _("{free:,.1f} GB are free", free=free / 1e9), remedy)
 
 
 def _standing(path: Path) -> Path:
@@ -42,14 +40,14 @@ def _standing(path: Path) -> Path:
 def examine_databases(count: int, problems: Sequence[str]) -> Iterator[Finding]:
     """`problems` has the reason and the remedy for each file that cannot be opened."""
     for problem in problems:
-        yield Finding(gettext_lazy("database"), State.PROBLEM, problem)
+        yield Finding("database", State.PROBLEM, problem)
     if not problems:
         words = (
             ngettext("{count} file, of this version", "{count} files, all of this version", count)
             if count
             else _("nothing was stored yet")
         )
-        yield Finding(gettext_lazy("database"), State.GOOD, words)
+        yield Finding("database", State.GOOD, words)
     version = f"SQLite {driver.sqlite_version}"
     if distances.reason:
         words = _(
@@ -66,20 +64,14 @@ def examine_backups(folder: DataFolder, now: datetime) -> Finding:
     damaged = backups.damaged(folder.path) if folder.path.is_dir() else {}
     if damaged:
         name, reason = next(iter(damaged.items()))
-        return Finding(
-            gettext_lazy("backups"), State.DOUBT, f"{name}: {reason}", _("create a new one with `carina backup create`")
-        )
+        return Finding("backups", State.DOUBT, f"{name}: {reason}", _("create a new one with `carina backup create`"))
     newest = max((from_text(each.at) for each in backups.listing(folder.path)), default=None)
     if newest is None:
-        return Finding(
-            gettext_lazy("backups"), State.DOUBT, _("there is none yet"), _("create one with `carina backup create`")
-        )
+        return Finding("backups", State.DOUBT, _("there is none yet"), _("create one with `carina backup create`"))
     words = _("the newest is from {at}", at=newest)
     if now - newest > _OLD:
-        return Finding(
-            gettext_lazy("backups"), State.DOUBT, words, _("see `carina jobs list` for why there is no newer one")
-        )
-    return Finding(gettext_lazy("backups"), State.GOOD, words)
+        return Finding("backups", State.DOUBT, words, _("see `carina jobs list` for why there is no newer one"))
+    return Finding("backups", State.GOOD, words)
 
 
 def examine_directives(folder: DataFolder) -> Iterator[Finding]:
@@ -92,16 +84,14 @@ def examine_directives(folder: DataFolder) -> Iterator[Finding]:
     built_in = ", ".join(name for name in known if name not in used)
     if used:
         rest = _("; built in: {built_in}", built_in=built_in) if built_in else ""
-        yield Finding(gettext_lazy("directives"), State.GOOD, f"of {where}: {', '.join(used)}{rest}")
+        yield Finding("directives", State.GOOD, f"of {where}: {', '.join(used)}{rest}")
     for name, doubt in doubts.items():
         if doubt:
-            yield Finding(
-                gettext_lazy("directives"), State.DOUBT, f"{name} {doubt}", _("see docs/dreams.md, Directives")
-            )
+            yield Finding("directives", State.DOUBT, f"{name} {doubt}", _("see docs/dreams.md, Directives"))
     if strange := sorted(name for name in files - known.keys() if not name.startswith(".")):
         remedy = _("only these are used: {known}", known=", ".join(known))
         yield Finding(
-            gettext_lazy("directives"),
+            "directives",
             State.DOUBT,
             _("{strange} in {where}: not used", strange=", ".join(strange), where=where),
             remedy,

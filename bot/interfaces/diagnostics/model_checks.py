@@ -27,12 +27,7 @@ async def examine_models(config: Config, clock: Clock, used: Mapping[str, str]) 
             "without one, the offline model answers: it can remember and find things but not hold a free conversation"
         )
         return [
-            Finding(
-                gettext_lazy("language model"),
-                State.UNSET,
-                words,
-                _("set CARINA_MODEL, such as openai:gpt-5-mini, and its key"),
-            )
+            Finding("language model", State.UNSET, words, _("set CARINA_MODEL, such as openai:gpt-5-mini, and its key"))
         ]
     async with open_models(config, clock) as thinking:
         found = await asyncio.gather(*(_asked(thinking, name) for name in names))
@@ -72,23 +67,21 @@ async def _asked(thinking: ModelSelection, name: str) -> Finding:
 async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Finding:
     choice = config.embedder()
     if choice.model == "none":
-        return Finding(gettext_lazy("embedder"), State.UNSET, _(missing_words(choice.model)))
+        return Finding("embedder", State.UNSET, _(missing_words(choice.model)))
     began = time.perf_counter()
     try:
         embedder = make_embedder(choice)
     except EmbedderMissing:
-        return Finding(
-            gettext_lazy("embedder"), State.DOUBT, _(missing_words(choice.model)), _("`make embedding` installs it")
-        )
+        return Finding("embedder", State.DOUBT, _(missing_words(choice.model)), _("`make embedding` installs it"))
     if embedder is None:
-        return Finding(gettext_lazy("embedder"), State.UNSET, _("switched off; search uses words only"))
+        return Finding("embedder", State.UNSET, _("switched off; search uses words only"))
     try:
         (made,) = await embedder.embed(["The dentist is on Elm Street."], _EMBEDDER_SECONDS)
     except EmbeddingError as error:
         remedy = _(
             "check EMBEDDING_MODEL, EMBEDDING_BASE_URL and EMBEDDING_API_KEY; until then, search uses words only"
         )
-        return Finding(gettext_lazy("embedder"), State.PROBLEM, redact(error_text(error)), remedy)
+        return Finding("embedder", State.PROBLEM, redact(error_text(error)), remedy)
     finally:
         await embedder.aclose()
     taken = time.perf_counter() - began
@@ -98,4 +91,4 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
         dimension=dimension_of(made.vector),
         taken=taken,
     )
-    return Finding(gettext_lazy("embedder"), State.GOOD, words)
+    return Finding("embedder", State.GOOD, words)
