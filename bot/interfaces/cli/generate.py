@@ -51,11 +51,22 @@ def main() -> None:
 
 
 def manifest_text() -> str:
-    """What the command line needs to know: titles, the help of handwritten commands, and an operation on each line."""
-    by_hand = {name: each.get_short_help_str(100) for name, each in sorted(long_running.commands.commands.items())}
-    entries = (_entry(each) for each in _operations() if Via.TERMINAL in each.via)
-    head, titles, lines = json.dumps(by_hand), json.dumps(_titles()), ",\n".join(map(json.dumps, entries))
+    """What the command line needs to know, with an operation on each line."""
+    told = found()
+    lines = ",\n".join(map(json.dumps, told["operations"]))
+    head, titles = json.dumps(told["by_hand"]), json.dumps(told["titles"])
     return f'{{"by_hand": {head},\n"titles": {titles},\n"operations": [\n{lines}\n]}}\n'
+
+
+def found() -> dict[str, Any]:
+    """Operations, titles, and the help of handwritten commands."""
+    return {
+        "titles": _titles(),
+        "operations": [_entry(each) for each in _operations() if Via.TERMINAL in each.via],
+        "by_hand": {
+            name: each.get_short_help_str(100) for name, each in sorted(long_running.commands.commands.items())
+        },
+    }
 
 
 def reference_text() -> str:
