@@ -18,11 +18,10 @@ from jinja2.ext import extract_from_ast
 
 from bot.interfaces.cli import generate
 from bot.interfaces.cli.generate import LOCAL
-from bot.interfaces.web.render import HERE, environment
+from bot.interfaces.web.render import HERE, environment, heading
 from bot.services import services
 from bot.services.registry import Operation, operations_of
 from bot.services.results import Row
-from bot.services.tables import heading
 from texts import DOMAIN, FOLDER, LANGUAGES, TextError
 
 ROOT = Path(__file__).parents[1]

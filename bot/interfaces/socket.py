@@ -38,8 +38,8 @@ class View(BaseModel):
     """The question that they confirmed; empty if they confirmed in advance."""
     locale: str = ""
     """The reader's locale; empty for the language of the service."""
-    width: int | None = None
-    """The width of the terminal; None if a program reads."""
+    attended: bool = False
+    """Whether a person reads it at a terminal."""
     constellation: str = ""
     """The constellation of the call; empty for the configured one."""
 
@@ -77,5 +77,5 @@ async def replies(
 def printed(result: Result, ink: Plain, view: View) -> str:
     if view.as_json:
         return json.dumps(result.data(), ensure_ascii=view.ascii, indent=2)
-    text = result.terminal(ink, view.width)
-    return text if view.width is None else without_unseen(text)  # a terminal obeys marks that nobody sees
+    text = result.terminal(ink)
+    return without_unseen(text) if view.attended else text  # a terminal obeys marks that nobody sees

@@ -1,6 +1,5 @@
 """Results of operations. A result is data that can render itself as lines; an `Ink` knows for which reader."""
 
-import importlib
 import re
 from abc import ABC
 from collections.abc import Mapping
@@ -68,6 +67,9 @@ class Ink(Protocol):
     def place(self, name: str) -> str:
         """A channel, by id."""
 
+    def small(self, words: str) -> str:
+        """A line of less weight; `words` stand as they are."""
+
 
 @dataclass(frozen=True)
 class Plain:
@@ -93,6 +95,9 @@ class Plain:
 
     def place(self, name: str) -> str:
         return name
+
+    def small(self, words: str) -> str:
+        return f"  {words}"
 
 
 @dataclass(frozen=True)
@@ -122,6 +127,9 @@ class Markdown:
     def place(self, name: str) -> str:
         number = name.removeprefix("discord:")
         return f"<#{number}>" if number.isdecimal() else f"`{name}`"
+
+    def small(self, words: str) -> str:
+        return f"-# {words}"
 
 
 def relative(moment: datetime, now: datetime) -> str:
@@ -207,9 +215,7 @@ class Result(_Data):
         """For a program."""
         return self.model_dump(mode="json")
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        """For a terminal of that width; None where another program reads it."""
-        del width
+    def terminal(self, ink: Ink) -> str:
         return "\n".join(self.lines(ink))
 
     def aside(self, _ink: Ink) -> str:
@@ -281,11 +287,6 @@ class Row(_Data):
         """On one line, for a list."""
         return self.told(ink)
 
-    def cells(self, ink: Ink) -> Mapping[str, Any]:
-        """In columns, for a table."""
-        shown = ((name, value) for name, value in self if not type(self).model_fields[name].exclude)
-        return {name: ink.time(value) if isinstance(value, datetime) else value for name, value in shown}
-
 
 R = TypeVar("R", bound=Row)
 
@@ -315,15 +316,9 @@ class Listing(Result, Generic[R]):
     def data(self) -> Any:
         return [row.model_dump(mode="json") for row in self.rows]
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        tables = importlib.import_module("bot.services.tables")  # what draws them takes longer to load than a command
-        return str(tables.rows_text([row.cells(ink) for row in self.rows], empty=_(self.empty), width=width))
-
 
 class Lines(Listing[R], Generic[R]):
-    """Several things, each on a line of its own wherever it is read."""
-
-    terminal = Result.terminal
+    """Several things, each on a line of its own."""
 
     def lines(self, ink: Ink) -> list[str]:
         return [row.line(ink) for row in self.rows] or [_(self.empty)]

@@ -33,7 +33,7 @@ class FindingRow(Row):
     remedy: str
 
     def line(self, ink: Ink) -> str:
-        remedy = f"\n-# {ink.text(self.remedy)}" if self.remedy else ""
+        remedy = f"\n{ink.small(ink.text(self.remedy))}" if self.remedy else ""
         return f"{_MARKS[self.state]} {ink.text(f'{self.name or _(self.about)}: {self.words}')}{remedy}"
 
 
@@ -50,7 +50,7 @@ class Findings(Lines[FindingRow]):
     def code(self) -> int:
         return int(any(row.state is State.PROBLEM for row in self.rows))
 
-    def terminal(self, _ink: Ink, _width: int | None) -> str:
+    def terminal(self, _ink: Ink) -> str:
         counts = Counter(row.state for row in self.rows)
         problems = ngettext("{count} problem", "{count} problems", counts[State.PROBLEM])
         summary = _("{problems}, {doubts} to check.", problems=problems, doubts=counts[State.DOUBT])

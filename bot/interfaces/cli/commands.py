@@ -4,7 +4,6 @@ import difflib
 import functools
 import importlib.resources
 import json
-import shutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -133,7 +132,7 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
             "ascii": not streams.says_everything(),
             "locale": language(),
             **({"constellation": constellation} if constellation else {}),
-            "width": shutil.get_terminal_size().columns if streams.attended() else None,
+            "attended": streams.attended(),
         }
         perform(entry, arguments, view)
 

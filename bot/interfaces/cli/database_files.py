@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import ConfigDict, Field
 
@@ -95,9 +95,6 @@ class FileRow(Row):
 
     def line(self, ink: Ink) -> str:
         return ink.text(f"{self.file}: {self.problem or self.state}")
-
-    def cells(self, ink: Ink) -> dict[str, Any]:
-        return {name: value for name, value in super().cells(ink).items() if name != "problem"}
 
 
 class MigratedFile(Row):

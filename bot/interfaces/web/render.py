@@ -13,7 +13,6 @@ from markupsafe import Markup, escape
 
 import texts
 from bot.services.results import relative
-from bot.services.tables import heading
 from memory.store.clock import from_text
 from memory.store.digests import text_mark
 from texts import gettext_noop, number_text
@@ -25,6 +24,22 @@ _TURNING = re.compile("[\u202a-\u202e\u2066-\u2069\u061c\u200e\u200f\u200b\u2060
 _ID = re.compile(r" \((?:api|discord|bluesky|terminal|patrol):[^()\s]*\)$")
 _UNITS = {"de": ((1e9, "\u00a0Mrd."), (1e6, "\u00a0Mio.")), "ja": ((1e8, "億"), (1e4, "万"))}
 _WRITERS = 8  # colors that tell writers apart
+_HEADINGS = {
+    "begins_anew": "resets at",
+    "calls_without_price": "unpriced calls",
+    "carried": "imported",
+    "cost_usd": "cost in dollars",
+    "deed": "kind of change",
+    "did": "what it did",
+    "every_minutes": "minutes between checks",
+    "heard": "received",
+    "heard_in": "received in",
+    "perhaps": "guess",
+    "says": "statement",
+    "tech": "technology",
+    "usd": "limit in dollars",
+    "usd_left": "dollars left",
+}
 
 
 def _plain(value: Any) -> Any:
@@ -115,6 +130,11 @@ def named(text: str) -> str:
         if whom != name:
             return texts._(place, name=whom)
     return name
+
+
+def heading(name: str) -> str:
+    """The heading of a field, in English."""
+    return _HEADINGS.get(name, name.replace("_", " "))
 
 
 def words(name: str) -> str:

@@ -1,9 +1,9 @@
 """Reminders, tasks, events and quiet hours, as commands and buttons call them. Everybody has their own."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
@@ -91,10 +91,6 @@ class ReminderSet(Result):
         return [self.told(ink, gettext_noop("I will remind you on {when}: {text} {note}"), when=when).strip()]
 
 
-def _named(cells: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {name: value for name, value in cells.items() if name != "id"}
-
-
 class ReminderRow(Row):
     id: str
     text: str
@@ -110,9 +106,6 @@ class ReminderRow(Row):
         about = "; ".join(filter(None, (due, self.repeats, told, _("urgent") if self.urgent else "")))
         return f"{ink.text(self.text)} – {about}"
 
-    def cells(self, ink: Ink) -> Mapping[str, Any]:
-        return _named(super().cells(ink))
-
 
 class EventRow(Row):
     id: str
@@ -125,9 +118,6 @@ class EventRow(Row):
         until = "" if self.ends is None else _(", until {ends}", ends=ink.time(self.ends))
         again = f" ({self.repeats})" if self.repeats else ""
         return f"{ink.time(self.at)}{until}: {ink.text(self.text)}{again}"
-
-    def cells(self, ink: Ink) -> Mapping[str, Any]:
-        return _named(super().cells(ink))
 
 
 @dataclass(frozen=True)

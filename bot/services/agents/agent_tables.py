@@ -78,7 +78,7 @@ class Exported(Result):
     def document(self) -> str:
         return self.toml
 
-    def terminal(self, _ink: Ink, _width: int | None) -> str:
+    def terminal(self, _ink: Ink) -> str:
         return _("Written to {file}.", file=self.file) if self.file else self.toml.rstrip("\n")
 
     def written(self, path: Path | None) -> "Exported":

@@ -133,7 +133,7 @@ class WholeAgent(Result):
     def document(self) -> str:
         return self.toml
 
-    def terminal(self, _ink: Ink, _width: int | None) -> str:
+    def terminal(self, _ink: Ink) -> str:
         groups = _("in the groups: {groups}", groups=", ".join(self.groups) or _("none"))
         head = [f"# {_(_IS[self.status], agent=self.agent)}; {groups}; {self.file}"]
         if "tools" not in self.settings:

@@ -17,7 +17,6 @@ from bot.services.names import find_agent
 from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
-from bot.services.tables import rows_text
 from bot.services.transactions import reads
 from memory import budgets
 from memory.budgets import Bill, By, Limit
@@ -140,11 +139,6 @@ class Cost(Result):
         bills = [*self.bills, _together(self.bills)] if len(self.bills) > 1 else self.bills
         limits = [_("Budgets:"), *self.budgets.lines(ink)] if self.budgets.rows else []
         return [head if bills else _("No model was used."), *(f"- {bill.line(ink)}" for bill in bills), *limits]
-
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        named = [{self.by: bill.of, **bill.model_dump(exclude={"of"})} for bill in self.bills]
-        bills = rows_text(named, empty=_("No model was used."), width=width)
-        return f"{bills}\n{self.budgets.terminal(ink, width)}"
 
 
 def _together(bills: tuple[BillRow, ...]) -> BillRow:

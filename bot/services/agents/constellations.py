@@ -19,7 +19,6 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, named_place
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
-from bot.services.tables import record_lines
 from memory import agents
 from memory.queue import inbox
 from memory.store.clock import Clock
@@ -59,9 +58,6 @@ class ConstellationRow(Row):
         places = f": {', '.join(map(ink.text, self.places))}" if self.places else ""
         return f"{ink.text(self.constellation)} ({self.state}){places}"
 
-    def cells(self, ink: Ink) -> dict[str, object]:
-        return {**super().cells(ink), "places": ", ".join(self.places)}
-
 
 class ConstellationStatus(Result):
     constellation: str
@@ -77,7 +73,7 @@ class ConstellationStatus(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in self.data().items()}
-        return [ink.text(line) for line in record_lines(shown)]
+        return [ink.text(f"{_(key)}: {value}") for key, value in shown.items() if value != ""]
 
 
 @dataclass(frozen=True)

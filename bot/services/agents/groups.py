@@ -37,7 +37,6 @@ from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.people.places import Places
 from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
-from bot.services.tables import rows_text
 from bot.services.transactions import reads, tried, writes
 from memory import agents, groups
 from memory.agents import Agent, Group, Member
@@ -115,7 +114,7 @@ class WholeGroup(Result):
     def document(self) -> str:
         return self.toml
 
-    def terminal(self, _ink: Ink, _width: int | None) -> str:
+    def terminal(self, _ink: Ink) -> str:
         return f"# {self.file}\n{self.toml.rstrip()}"
 
 
@@ -147,10 +146,6 @@ class GroupStatus(Result):
     def lines(self, ink: Ink) -> list[str]:
         head = ink.text(f"{self.group}: {_(_PATTERNS[self.pattern])}")
         return [head, *(f"- {row.line(ink)}" for row in self.members), *self._kept(ink)]
-
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        rows = rows_text([row.cells(ink) for row in self.members], empty=_("It has no members."), width=width)
-        return "\n".join([f"{self.group}: {_(_PATTERNS[self.pattern])}", rows, *self._kept(ink)])
 
     def _kept(self, ink: Ink) -> Iterator[str]:
         kept = self.state

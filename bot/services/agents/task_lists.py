@@ -16,7 +16,7 @@ from bot.agents.permissions.policy import Action
 from bot.services.caller import Caller
 from bot.services.names import NO_TEMPLATE, find, find_living
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Entry, Ink, Listing, Result, Row
+from bot.services.results import Entry, Ink, Listing, Row
 from bot.services.transactions import MemoryService, reads, writes
 from memory import coordination
 from memory.agenda import tasks
@@ -146,8 +146,6 @@ def tree_lines(rows: Sequence[TaskRow], ink: Ink) -> list[str]:
 class Tasks(Listing[TaskRow]):
     def lines(self, ink: Ink) -> list[str]:
         return tree_lines(self.rows, ink) or [_(self.empty)]
-
-    terminal = Result.terminal
 
 
 class TemplateRow(Row):

@@ -18,7 +18,6 @@ from bot.services.memory.block_results import Widened
 from bot.services.names import find_agent, named_audience, where
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, forgotten
-from bot.services.tables import record_lines, rows_text
 from bot.services.transactions import MemoryService, reads, writes
 from memory import agents, blocks
 from memory.agents import Agent
@@ -43,7 +42,6 @@ _WIDEN = commit_point("archive.widen")
 
 _MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # characters of an entry in a list
-_LISTED = ("id", "agent", "label", "category", "tags", "metadata", "text", "people", "audience", "stored")
 
 _Agent = Annotated[
     str, Field(max_length=64), Param("Limit to this agent (default: all agents)", metavar="NAME", suggests="agents")
@@ -100,17 +98,9 @@ class EntryRow(Row):
         text = one_line(self.text, _SHOWN)
         return f"{ink.text(f'{self.name}: {text}' if self.name else text)}{ink.number(self.id)}"
 
-    def cells(self, ink: Ink) -> Mapping[str, Any]:
-        return {**super().cells(ink), "label": self.name, "people": [ink.person(each) for each in self.people]}
-
 
 class Entries(Listing[EntryRow]):
     empty: str = Field(default=gettext_noop("There are no entries that you can see here."), exclude=True)
-
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        rows = [{name: row.cells(ink)[name] for name in _LISTED} for row in self.rows]
-        whole = _("To see a whole entry: carina archival show ENTRY")
-        return rows_text(rows, empty=_(self.empty), width=width, brief=("text",), whole=whole)
 
 
 class WholeEntry(Result):
@@ -123,9 +113,6 @@ class WholeEntry(Result):
 
     def data(self) -> Any:
         return self.row.model_dump(mode="json")
-
-    def terminal(self, ink: Ink, _width: int | None) -> str:
-        return "\n".join([*record_lines({**self.row.cells(ink), "text": ""}), "", self.row.text])
 
 
 class Added(Result):
@@ -192,8 +179,6 @@ class Context(Listing[SeenBlock]):
         total = sum(row.tokens for row in self.rows)
         more = _("- about {total} tokens in total, before the conversation", total=number_text(total))
         return [*lines, more] if self.rows else lines
-
-    terminal = Result.terminal
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,6 @@ _STATES = {
     "repaired": gettext_noop("repaired"),
     "damaged": gettext_noop("damaged"),
 }
-_COLUMNS = ("block", "agent", "type", "readers", "size", "limit", "changed_at")
 Names = Mapping[Writer, str]
 
 
@@ -40,10 +39,6 @@ class BlockRow(Row):
 
     def line(self, ink: Ink) -> str:
         return f"`{self.block}` ({ink.text(f'{self.agent}, {self.readers}')}): {ink.text(self.description)}"
-
-    def cells(self, ink: Ink) -> Mapping[str, Any]:
-        shown = super().cells(ink)
-        return {name: shown[name] for name in _COLUMNS}
 
 
 class BlockList(Listing[BlockRow]):
@@ -80,7 +75,7 @@ class ShownBlock(Result):
         more = {"version": self.version, "newest": self.newest, "text": self.text, "size": len(self.text)}
         return {**self.row.model_dump(mode="json"), **more, "profile": self.profile}
 
-    def terminal(self, _ink: Ink, _width: int | None) -> str:
+    def terminal(self, _ink: Ink) -> str:
         """The text alone, so that it can go into a file and come back."""
         return self.text.rstrip("\n")
 
@@ -332,9 +327,6 @@ class CheckRow(Row):
 
     def line(self, ink: Ink) -> str:
         return ink.text(": ".join(filter(None, (f"{self.block}: {_(_STATES[self.state])}", "; ".join(self.found)))))
-
-    def cells(self, ink: Ink) -> Mapping[str, Any]:
-        return {**super().cells(ink), "state": _(_STATES[self.state]), "found": "; ".join(self.found)}
 
 
 def _did(step: Step, before: str, names: Names) -> str:

@@ -84,7 +84,6 @@ _Before = Annotated[int | None, Param("Show only changes before this one")]
 _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=TERMINAL_ONLY)]
 _Newer = Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)]
 _Text = Annotated[str, Field(min_length=1, max_length=4_000), Param("The text to add")]
-_Content = Annotated[str, Param("The new text")]
 _Redo = Annotated[bool, Param("Redo your latest undone change")]
 _Writer = Annotated[
     str, Field(min_length=1, max_length=100), Param("Agent, person or job whose changes to undo", suggests="writers")

@@ -28,7 +28,6 @@ from bot.services.memory.archive import agents_called
 from bot.services.names import MOMENTS, moment_said
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row
-from bot.services.tables import rows_text
 from bot.services.transactions import MemoryService, reads
 from memory.knowledge.archival import shown_name
 from memory.people import quiet_hours
@@ -49,7 +48,6 @@ _EVERY: tuple[Domain, ...] = get_args(Domain)
 _OFFERED = 200  # names to choose from
 _SHOWN, _BESIDE = 300, 120  # characters of one hit, and of the messages before and after it
 _LONGEST_NAME = 100  # of Discord's suggestions
-_TEXTS = ("text", "why", "before", "after")
 
 _Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]
 _Short = Annotated[str, Field(max_length=100)]
@@ -154,14 +152,9 @@ class HitRow(Row):
         why = f"; {ink.text(found)}" if (found := why_words(self.matched)) else ""
         text = ink.text(" ".join(self.text[:_SHOWN].split()))
         told = ((_("just before"), self.before), (_("just after"), self.after))
-        beside = [f"-# {word}: {ink.text(one_line(_said(said), _BESIDE))}" for word, said in told if said]
-        return "\n".join([f"> {text}", *beside, f"-# {_(_KINDS[self.kind])}{name}{by}, {ink.time(self.when)}{why}"])
-
-    def cells(self, ink: Ink) -> Mapping[str, Any]:
-        names = ("kind", "id", "label", "text", "by", "audience", "when", "why", "before", "after")
-        beside = {"before": _said(self.before), "after": _said(self.after)}
-        shown = {**super().cells(ink), "label": self.name, **beside}
-        return {name: shown[name] for name in names}
+        beside = [ink.small(f"{word}: {ink.text(one_line(_said(said), _BESIDE))}") for word, said in told if said]
+        what = f"{_(_KINDS[self.kind])}{name}{ink.number(self.id)}{by}, {ink.time(self.when)}{why}"
+        return "\n".join([f"> {text}", *beside, ink.small(what)])
 
 
 def why_words(told: Mapping[str, Any]) -> str:
@@ -214,19 +207,14 @@ class Found(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         hits = [hit.line(ink) for hit in self.hits] or [self.nothing]
-        return [*hits, *(f"-# {ink.text(line)}" for line in self.how)]
+        return [*hits, *(ink.small(ink.text(line)) for line in self.how)]
 
     def data(self) -> Any:
         return {**self.model_dump(mode="json"), "hits": [hit.data() for hit in self.hits]}
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        rows, whole = (
-            [hit.cells(ink) for hit in self.hits],
-            _("Long texts are shortened here; --json shows them in full."),
-        )
+    def terminal(self, ink: Ink) -> str:
         why = [_("Why: {reason}.", reason=one_line(self.words_alone, 120))] if self.words_alone else []
-        table = rows_text(rows, empty=self.nothing, width=width, brief=_TEXTS, whole=whole)
-        return "\n".join([table, *self.how, *why])
+        return "\n".join([*self.lines(ink), *why])
 
 
 def _said(beside: Mapping[str, Any] | None) -> str:

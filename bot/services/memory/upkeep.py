@@ -73,9 +73,6 @@ class ReportRow(Row):
             else _("Cleanup of {at}{text}", at=ink.time(self.at), text=ink.text(self.text))
         )
 
-    def cells(self, ink: Ink) -> dict[str, Any]:
-        return {"text": self.line(ink)}
-
 
 class Report(Listing[ReportRow]):
     empty: str = Field(default=gettext_noop("Memory has not been cleaned up yet."), exclude=True)

@@ -18,7 +18,6 @@ from bot.services.names import find_living, named_audience, where
 from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.registry import AT_TERMINAL, CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row
-from bot.services.tables import rows_text
 from bot.services.transactions import reads, writes
 from memory import agents, blocks, requests
 from memory.agents import Agent
@@ -149,16 +148,6 @@ class Permitted(Result):
         lasting = held if self.grants else [_("There are no lasting permissions.")]
         return [*asked, *(lasting if self.whole else [])]
 
-    def terminal(self, ink: Ink, width: int | None) -> str:
-        asked = rows_text(
-            [row.cells(ink) for row in self.requests], empty=_("Nothing is waiting for you."), width=width
-        )
-        held = rows_text(
-            [row.cells(ink) for row in self.grants], empty=_("There are no lasting permissions."), width=width
-        )
-        first = [_("Waiting for you:")] if self.requests else []
-        return "\n".join([*first, asked, *([_("Lasting permissions:")] if self.grants else []), held])
-
 
 class WholeRequest(Result):
     id: str
@@ -179,7 +168,7 @@ class Answered(Result):
     def data(self) -> dict[str, Any]:
         return {"id": self.id, "counted": True, "text": self.text}
 
-    def terminal(self, _ink: Ink, _width: int | None) -> str:
+    def terminal(self, _ink: Ink) -> str:
         return _("Request {id}: {text}", id=self.id, text=self.text)
 
 
@@ -194,10 +183,8 @@ class RecordRow(Row):
         return cls(values={**line, "called": called})
 
     def line(self, ink: Ink) -> str:
-        return f"{self.values['event']} {ink.time(from_text(self.values['at']))}"
-
-    def cells(self, ink: Ink) -> dict[str, Any]:
-        return {**self.values, "at": ink.time(from_text(self.values["at"]))}
+        about = filter(None, (self.values[name] for name in ("event", "tool", "called", "detail")))
+        return f"{ink.time(from_text(self.values['at']))}: {', '.join(map(ink.text, about))}"
 
 
 class Record(Listing[RecordRow]):

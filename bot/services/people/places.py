@@ -109,10 +109,6 @@ class SourceRow(Row):
         text = gettext_noop("{source}: paused by {by} {since}; I neither read nor answer anything there")
         return self.told(ink, text, by=ink.person(self.by))
 
-    def cells(self, ink: Ink) -> Mapping[str, str]:
-        state, _, _ = self.line(ink).removeprefix(f"{self.source}: ").partition(";")
-        return {"source": self.source, "state": state}
-
 
 class PlaceSetting(Result):
     """What holds in a place, and who said so: at which of the place's levels, and whether by command."""

@@ -8,7 +8,6 @@ from typing import Any
 from pydantic import Field
 
 from bot.services.results import Ink, Result
-from bot.services.tables import rows_text
 from memory.people.privacy import Choice, Erasure
 from memory.store.clock import from_text
 from texts import _, gettext_noop, ngettext, ngettext_noop
@@ -282,16 +281,8 @@ class Export(Result):
     def lines(self, _ink: Ink) -> list[str]:
         return [_("Everything kept about you:")]
 
-    def terminal(self, _ink: Ink, width: int | None) -> str:
-        rows = [
-            {"constellation": name, "store": store, "row": json.dumps(row, ensure_ascii=False)}
-            for name, stores in self.everything["constellations"].items()
-            for store, held in stores.items()
-            for row in held
-        ]
-        return rows_text(
-            rows, empty=_("Nothing about {everything} is kept.", everything=self.everything["person"]), width=width
-        )
+    def terminal(self, _ink: Ink) -> str:
+        return self.document
 
 
 def _counted(stores: Mapping[str, int]) -> list[str]:

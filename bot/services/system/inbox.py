@@ -15,7 +15,6 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context_preview import Section, sections
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, relative
-from bot.services.tables import record_lines
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_called
@@ -120,9 +119,6 @@ class WholeRow(Result):
 
     def data(self) -> dict[str, object]:
         return {**self.row.model_dump(mode="json"), "text": self.text, "turn": self.turn}
-
-    def terminal(self, ink: Ink, _width: int | None) -> str:
-        return "\n".join(record_lines({**self.row.cells(ink), "text": self.text, "turn": self.turn}))
 
 
 @dataclass(frozen=True)

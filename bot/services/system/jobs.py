@@ -1,9 +1,9 @@
 """Scheduled jobs: run while the service does; listed, run now, paused and resumed by command."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import structlog
 from pydantic import Field
@@ -123,10 +123,6 @@ class JobRow(Row):
         state, plan = _(_STATES[self.state]), ink.text(self.plan)
         name = f"{self.title}{' ' + _short(self.id) if ink.number(self.id) else ''}"
         return f"{ink.text(name)} ({state}): {plan}{following}{last}{detail}"
-
-    def cells(self, ink: Ink) -> Mapping[str, Any]:
-        told = {"when": self.plan, "state": _(_STATES[self.state]), "outcome": _(_OUTCOMES.get(self.outcome, ""))}
-        return {**super().cells(ink), "id": _short(self.id), "job": self.title, **told}
 
 
 def _ahead(row: JobRow, now: datetime) -> str:

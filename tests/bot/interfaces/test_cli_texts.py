@@ -133,11 +133,11 @@ def test_quiet_hours_that_end_when_they_begin_are_refused(here: Here) -> None:
     assert "Quiet hours cannot start and end at the same time (08:00)" in done.stderr
 
 
-def test_lists_stand_in_tables_as_words(here: Here) -> None:
-    assert here("link list").stdout.splitlines()[1:] == ["terminal:owner"]
+def test_lists_are_lines_at_the_terminal_too(here: Here) -> None:
+    assert here("link list").stdout == "You have no linked accounts; I know you as the terminal.\n"
     here('permits grant carina recall public --arguments {"operation":"insert"}')
     shown = here("permits list").stdout
-    assert "\tCarina\toperation=insert\tpublic\t" in shown
+    assert "- Carina: recall (operation='insert'), until you revoke it, for all places; allowed by " in shown
 
 
 def test_vacuum_says_what_it_gave_back_file_by_file(here: Here) -> None:

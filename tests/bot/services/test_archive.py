@@ -56,7 +56,7 @@ class Entries:
         return await self.call("archival.add", text=text, **more)
 
     async def told(self, name: str, **given: Any) -> str:
-        return (await self._registry.call(name, owner_at_terminal(), given)).terminal(Plain("UTC", NOON), None)
+        return (await self._registry.call(name, owner_at_terminal(), given)).terminal(Plain("UTC", NOON))
 
 
 def _seed(agent: Agent, tx: Tx) -> None:

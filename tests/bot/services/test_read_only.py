@@ -63,9 +63,9 @@ async def test_what_only_looks_adds_nothing_to_a_folder_of_another_configuration
 UNSEEN = "the quagga \u202egnp.exe\u202c is \x1b[31mred\x1b[0m\x07 and zero\u200bwidth"
 
 
-@pytest.mark.parametrize("width", [100, None])
+@pytest.mark.parametrize("attended", [True, False])
 async def test_what_is_printed_has_no_marks_that_a_terminal_obeys_and_nobody_sees(
-    tmp_path: Path, width: int | None
+    tmp_path: Path, attended: bool
 ) -> None:
     keep = ("recall", {"operation": "insert", "content": UNSEEN}), ("facts", {"operation": "add", "fact": UNSEEN})
     calls = tuple(call(name, str(number), **given) for number, (name, given) in enumerate(keep))
@@ -81,6 +81,6 @@ async def test_what_is_printed_has_no_marks_that_a_terminal_obeys_and_nobody_see
                 arguments = {each.name: value for each in declared.parameters if each.required}
                 with suppress(UserError, CallError, StoreError):
                     result = await registry.call(declared.name, owner_at_terminal(), arguments)
-                    shown.append(printed(result, await registry.plain(owner_at_terminal()), View(width=width)))
+                    shown.append(printed(result, await registry.plain(owner_at_terminal()), View(attended=attended)))
     assert sum("quagga" in each for each in shown) > 5
     assert [each for each in shown if any(mark in each for mark in "\u202e\u202c\x1b\x07\u200b")] == []

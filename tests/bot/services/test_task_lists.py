@@ -39,7 +39,7 @@ class Desk:
         return found
 
     async def tree(self, caller: Caller = OLGA) -> list[str]:
-        listed = (await self("tasks.list", caller)).terminal(INK, 80)
+        listed = (await self("tasks.list", caller)).terminal(INK)
         return [line.partition(" #")[0] for line in listed.splitlines()]
 
 

@@ -2,7 +2,6 @@
 
 import contextlib
 import shlex
-import shutil
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -56,7 +55,7 @@ class CommandLine:
 
     async def _done(self, entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mapping[str, Any]) -> str:
         said = []
-        for reply in await self.line.perform(entry, arguments, {**view, "width": shutil.get_terminal_size().columns}):
+        for reply in await self.line.perform(entry, arguments, {**view, "attended": True}):
             if "confirm" in reply:
                 if (await self.ask(f"{reply['confirm']} [y/N] ")).strip().casefold() not in ("y", "yes"):
                     raise UserError("Nothing was done.")
