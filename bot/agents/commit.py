@@ -1,7 +1,8 @@
 """The units of work that end a turn or extend what it answers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from bot.agents import learning, patrols, transcript, turn_log
 from bot.agents.context import recovery
@@ -11,10 +12,12 @@ from bot.agents.groups.member_turns import end_part
 from bot.agents.groups.team import is_observer
 from bot.agents.patrols import is_patrol, is_silence
 from bot.agents.permissions.broker import Broker
+from bot.agents.steps import wordings
 from memory import groups
-from memory.queue import inbox, outbox, turns
+from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.payloads import Brought
+from memory.queue.steps import Joined
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, TurnId, place_source
@@ -39,23 +42,45 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     said = "" if silent else text
     pieces = turn_deps.package(place_source(place), said)
     transcript.write(tx, transcript.Ended(material, said, place, tuple(pieces)), now)
-    learning.learn(tx, material, turn_deps.tools, now)
-    recovery.over(tx, turn)
     if patrol:
         patrols.note(tx, turn.place, material.steps, said)
-    groups.end(tx, turn.id, {"agents": [turn.agent] if said.strip() else []}, now)
+    finish(tx, turn_deps, material, {"agents": [turn.agent] if said.strip() else []}, now)
+
+
+def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, outcome: Mapping[str, Any], now: datetime) -> None:
+    """End a turn whose answer is queued; `outcome` is for its group's run."""
+    turn = material.turn
+    learning.learn(tx, material, turn_deps.tools, now)
+    recovery.over(tx, turn)
+    groups.end(tx, turn.id, outcome, now)
     inbox.finish(tx, turn.id, now)
     turns.end(tx, turn.id, "done", now)
 
 
 def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
-    """End a turn without an answer: its requests are withdrawn, and whoever waits for it continues without."""
+    """End a turn, alone or of a group, without an answer; whoever waits for its result continues without."""
     broker.withdraw(tx, turn, now)
-    groups.end_part(tx, turn, "failed", "", now)
-    groups.drop_parts(tx, turn)
     outbox.withdraw_pending(tx, turn)
+    agent_messages.withdraw(tx, turn, now)
+    groups.drop_parts(tx, turn)
+    groups.end_part(tx, turn, "failed", "", now)
+    groups.end(tx, turn, {}, now)
     inbox.finish(tx, turn, now)
     turns.end(tx, turn, "cancelled", now)
+
+
+def cancel(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
+    """Nobody wants the answer any more; the agent's next turn in this place is told what was done."""
+    recovery.keep(tx, turn, "cancelled", now)
+    abandon(tx, broker, turn, now)
+
+
+def begin_again(tx: Tx, broker: Broker, material: PromptInputs, now: datetime) -> None:
+    """The messages changed, and nothing irrevocable was done: forget all steps and parts."""
+    broker.withdraw(tx, material.turn.id, now)
+    turns.require_current(tx, material.turn)
+    groups.drop_parts(tx, material.turn.id)
+    turns.add_step(tx, turns.restart(tx, material.turn), Joined(wordings(material)), now)
 
 
 def arrivals(rows: Rows, claimed: Sequence[InRow]) -> list[InRow]:

@@ -16,8 +16,8 @@ import structlog
 
 from bot.agents import events
 from bot.agents.budgets import Allowed, BudgetLevel
-from bot.agents.commit import arrivals, end_turn, heard_at, join_arrivals
-from bot.agents.context import prompt, recovery
+from bot.agents.commit import arrivals, begin_again, cancel, end_turn, heard_at, join_arrivals
+from bot.agents.context import prompt
 from bot.agents.context.history import foreign_rows
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
@@ -45,14 +45,14 @@ from bot.agents.tools.more import Offer, offer, unaliased
 from bot.config.values import OFFLINE
 from bot.errors import ToolError
 from bot.models.base import Answer, ContextTooLong, Request, Trouble
-from memory import budgets, coordination, groups
+from memory import budgets, coordination
 from memory.agents import Agent
 from memory.budgets import Spent, record
 from memory.groups import Status
 from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
-from memory.queue import agent_messages, attempts, inbox, messages, outbox, turns
-from memory.queue.steps import Answered, Joined, MissingCalls, Note, Step, StepBody, ToolCall
+from memory.queue import attempts, messages, outbox, turns
+from memory.queue.steps import Answered, MissingCalls, Note, Step, StepBody, ToolCall
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
@@ -167,6 +167,7 @@ class TurnRunner:
         return await self._db.write(_JOIN, lambda tx: join_arrivals(tx, material.turn, now))
 
     async def _make(self, move: NextStep, material: PromptInputs) -> Ending:
+        now = self._deps.clock()
         match move:
             case CallModel():
                 return await self._think(material, move)
@@ -177,7 +178,8 @@ class TurnRunner:
             case Finish(text):
                 return await self._finish(text, material)
             case Restart():
-                return await self._restart(material)
+                await self._db.write(_RESTART, lambda tx: begin_again(tx, self._deps.broker, material, now))
+                return False
             case TellModel(text):
                 await self._step(_TELL, material.turn, Note(text, wordings(material)))
                 return False
@@ -185,7 +187,7 @@ class TurnRunner:
                 await self._step(_TELL, material.turn, MissingCalls(text, wordings(material), force))
                 return False
             case Cancel():
-                await self._cancel(material)
+                await self._db.write(_CANCEL, lambda tx: cancel(tx, self._deps.broker, material.turn.id, now))
                 return True
             case _:
                 assert_never(move)
@@ -367,34 +369,6 @@ class TurnRunner:
             return True
 
         return await self._db.write(_FINISH, work)
-
-    async def _restart(self, material: PromptInputs) -> Ending:
-        turn, now = material.turn, self._deps.clock()
-
-        def work(tx: Tx) -> None:
-            self._deps.broker.withdraw(tx, turn.id, now)
-            turns.require_current(tx, turn)
-            groups.drop_parts(tx, turn.id)
-            begun_again = turns.restart(tx, turn)
-            turns.add_step(tx, begun_again, Joined(wordings(material)), now)
-
-        await self._db.write(_RESTART, work)
-        return False
-
-    async def _cancel(self, material: PromptInputs) -> None:
-        turn, now = material.turn, self._deps.clock()
-
-        def work(tx: Tx) -> None:
-            self._deps.broker.withdraw(tx, turn.id, now)
-            outbox.withdraw_pending(tx, turn.id)
-            agent_messages.withdraw(tx, turn.id, now)
-            recovery.keep(tx, turn.id, "cancelled", now)
-            inbox.finish(tx, turn.id, now)
-            groups.drop_parts(tx, turn.id)
-            groups.end_part(tx, turn.id, "failed", "nobody wants it any more", now)
-            turns.end(tx, turn.id, "cancelled", now)
-
-        await self._db.write(_CANCEL, work)
 
     async def _step(self, point: Point, turn: Turn, body: StepBody) -> None:
         now = self._deps.clock()

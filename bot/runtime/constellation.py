@@ -21,8 +21,8 @@ from bot.agents.transcript import queue_preview
 from bot.runtime.arrivals import ByState, no_states, settled, to_arrival, with_reaction, without_secrets
 from bot.runtime.conversation import ConversationWorker, OpenPlaces, Patience, Written
 from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
-from bot.runtime.follow_ups import follow, followed, take_up_follow_ups
-from bot.runtime.intake import Gate, Intake, LateArrivals, tell_lost
+from bot.runtime.follow_ups import follow
+from bot.runtime.intake import Gate, Intake, tell_lost
 from bot.runtime.supervision import Work
 from bot.runtime.workers import Workers
 from bot.storage_retry import until_stored
@@ -31,7 +31,6 @@ from memory.queue import inbox, outbox
 from memory.queue.inbox import Accepted, Arrival
 from memory.store.constellation import Constellation
 from memory.store.database import Database, Tx
-from memory.store.errors import DatabaseRefused
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
 from sources.base import Endpoint, Kind, Notification, Place
@@ -40,7 +39,6 @@ _ACCEPT = commit_point("inbox.accept")
 _PREVIEW = commit_point("outbox.preview")
 _RELEASE = commit_point("outbox.release")
 
-_STORE_AGAIN = (1.0, 5.0, 20.0)  # seconds before each retry of storing a message
 _FOLLOW_SECONDS = 1.0  # between checks for retries that are due
 
 _log = structlog.get_logger("bot.runtime.constellation")
@@ -101,7 +99,6 @@ class ConstellationRuntime:
         self._background: dict[str, Work] = {}
         self._later: dict[PlaceId, tuple[datetime, str]] = {}
         """Work that is due so late that no worker waits for it: for each place, when to look again, and its source."""
-        self._late = LateArrivals()
         self._following = False
         """Whether a follow-up of an edit or deletion is being retried."""
         self._working: set[asyncio.Task[None]] = set()
@@ -211,42 +208,21 @@ class ConstellationRuntime:
     # ------------------------------------------------------------------ intake
 
     async def accept(self, found: Sequence[Notification]) -> None:
-        """Store notifications, all or none. Failures are retried one by one, even after the constellation is closed."""
-        if not (found := [each for each in found if not self._late.follows(each)]):
-            return
+        """Store notifications, all or none; after an unexpected error each alone, and what fails twice is given up."""
         try:
             await self._accept(found)
         except Exception:
-            if len(found) > 1:
-                _log.warning("batch_not_stored", count=len(found), exc_info=True)
-                for notification in found:
-                    await self.accept([notification])
-                self.resume()  # the first try may have stored some, which now wait
-                return
-            _log.exception("not_stored", source=found[0].source, external_id=found[0].external_id)
-            self._late.add(found[0])
-            again = functools.partial(self._accept_later, found[0])
-            self._spawn(f"notification {self.id} {found[0].external_id}", again, halts=False)
+            _log.warning("batch_not_stored", count=len(found), exc_info=True)
+            for notification in found:
+                await self._accept_alone(notification)
+            self.resume()  # the first try may have stored some, which now wait
 
-    async def _accept_later(self, notification: Notification) -> None:
-        """Retry storing a notification a few times, or give it up; then accept the edits that waited for it."""
-        if not await self._stored_at_last(notification):
+    async def _accept_alone(self, notification: Notification) -> None:
+        try:
+            await self._accept([notification])
+        except Exception:
+            _log.exception("not_stored", source=notification.source, external_id=notification.external_id)
             await tell_lost(self.database, self.notices, notification, self.turn_deps.clock())
-        self.resume()  # an earlier try may have stored it, so it may wait
-        await self.accept(self._late.pop(notification))
-
-    async def _stored_at_last(self, notification: Notification) -> bool:
-        for pause in _STORE_AGAIN:
-            await asyncio.sleep(pause)
-            try:
-                await self._accept([notification])
-            except DatabaseRefused:
-                raise
-            except Exception:
-                _log.exception("not_stored", source=notification.source, external_id=notification.external_id)
-            else:
-                return True
-        return False
 
     async def _accept(self, found: Sequence[Notification]) -> None:
         """Store notifications; while the database refuses, keep and retry them. Other errors are raised."""
@@ -309,20 +285,26 @@ class ConstellationRuntime:
 
     async def _follow(self, *, started: bool = False) -> None:
         """Handle the follow-ups of edits and deletions; failures are retried in the background."""
-        deps = self.turn_deps
-        done = await followed(self.database, deps.clock, deps.redact, self.notices, started=started)
-        if not done and not self._following:
+        try:
+            waits = await self._follow_now(started=started)
+        except Exception:
+            _log.warning("follow_ups_delayed", exc_info=True)
+            waits = True
+        if waits and not self._following:
             self._following = True
             again = functools.partial(self._follow_later, started=started)
             self._spawn(f"follow-ups {self.id}", again, halts=False)
         self.resume()
 
+    async def _follow_now(self, *, started: bool) -> bool:
+        deps = self.turn_deps
+        return await follow(self.database, deps.clock, deps.redact, self.notices, started=started)
+
     async def _follow_later(self, *, started: bool) -> None:
         try:
             self._following = True  # it may be a restart
-            if started:
-                await take_up_follow_ups(self.database, self.turn_deps.clock())
-            while await follow(self.database, self.turn_deps.clock, self.turn_deps.redact, self.notices):
+            while await self._follow_now(started=started):
+                started = False
                 self.resume()
                 await asyncio.sleep(_FOLLOW_SECONDS)
         finally:
@@ -398,10 +380,9 @@ class ConstellationRuntime:
         if place in self._deliveries:
             self._deliveries[place].wake()
             return
-        broker, pulse = self.turn_deps.broker, self._workers.settled.pulse
-        told = self.notices, pulse, self.resume, broker.lost, broker.sent
-        deps = DeliveryDeps(self.turn_deps.clock, *told, self._answering.origin)
-        delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps)
+        deps, pulse = self.turn_deps, self._workers.settled.pulse
+        deps_ = DeliveryDeps(deps.clock, self.notices, pulse, self.resume, deps.broker, self._answering.origin)
+        delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps_)
 
         async def run() -> None:
             """Check again the work that was postponed for long when it is due."""

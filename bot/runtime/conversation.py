@@ -49,6 +49,7 @@ GIVEN_UP = gettext_noop("I am sorry. I tried several times but could not answer 
 """What the person is told when their message is given up."""
 _ENDED = gettext_noop("the service ended during every attempt")
 _COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`likeness`)
+_APART_AFTER = 2  # attempts at several rows together
 _LISTEN_SECONDS = 300.0  # how long a listening member may keep the conversation busy
 
 _log = structlog.get_logger("bot.runtime.conversation")
@@ -64,7 +65,6 @@ class Patience:
     """
 
     attempts: int = 5
-    apart_after: int = 2
     waits: tuple[float, ...] = (1, 5, 20, 60)
     merge: float = 0
     merge_most: float = 5
@@ -302,7 +302,9 @@ class ConversationWorker:
         counted = self._counted == turn
         spent = head.attempts - self._patience.attempts  # so far every attempt ended with the process
         if spent >= 0 and not counted and head.ran and spent < len(tries.HEALTHY):
-            await self._db.write(_POSTPONE, lambda tx: self._wait_apart(tx, turn, tries.HEALTHY[spent]))
+            # Others are answered during the pause.
+            due = self._deps.clock() + tries.HEALTHY[spent]
+            await self._db.write(_POSTPONE, lambda tx: self._take_apart(tx, turn, _ENDED, due))
             return None
         if not counted and (spent >= 0 if head.ran else head.starts + 1 >= tries.MOST_STARTS):
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._deps.clock()))
@@ -321,9 +323,9 @@ class ConversationWorker:
         False if its rows were separated instead, as after any two failures or half of the starts.
         """
         now = self._deps.clock()
-        apart = head.attempts >= self._patience.apart_after or head.starts >= tries.MOST_STARTS // 2
+        apart = head.attempts >= _APART_AFTER or head.starts >= tries.MOST_STARTS // 2
         if error and apart and len(inbox.of_turn(tx, turn)) > 1:
-            self._take_apart(tx, turn, error, now)
+            self._take_apart(tx, turn, error)
             return False
         if error:
             tries.count_again(tx, turn, now, ran=head.ran)
@@ -408,30 +410,22 @@ class ConversationWorker:
         again = attempts < self._patience.attempts
         if again:
             due = now + timedelta(seconds=self._wait(attempts))
-            apart = len(rows) > 1 and attempts >= self._patience.apart_after
-            await self._db.write(_POSTPONE, lambda tx: self._postpone(tx, turn, error, due, apart=apart, now=now))
+
+            def postpone(tx: Tx) -> None:
+                tries.postpone(tx, turn, error, due)
+                if len(rows) > 1 and attempts >= _APART_AFTER:
+                    self._take_apart(tx, turn, error)
+
+            await self._db.write(_POSTPONE, postpone)
         else:
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error, now))
         self._deps.watch(events.Failed(turn, self._place, again))
 
-    def _postpone(self, tx: Tx, turn: TurnId, error: str, due: datetime, *, apart: bool, now: datetime) -> None:
-        tries.postpone(tx, turn, error, due)
-        if apart:
-            self._take_apart(tx, turn, error, now)
-
-    def _wait_apart(self, tx: Tx, turn: TurnId, pause: timedelta) -> None:
-        """Retry a turn that ended with the process after a quiet time; others are answered meanwhile."""
+    def _take_apart(self, tx: Tx, turn: TurnId, error: str, again: datetime | None = None) -> None:
+        """End a turn and give each of its rows its own, so that one bad row fails alone; from `again` on, if given."""
         now = self._deps.clock()
         recovery.keep(tx, turn, "failed", now)
-        tries.wait_apart(tx, turn, now + pause)
-        turns.end(tx, turn, "failed", now, _ENDED)
-        outbox.withdraw_pending(tx, turn)
-        self._deps.broker.withdraw(tx, turn, now)
-
-    def _take_apart(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
-        """End a turn of several rows and give each its own, so that one bad row fails alone."""
-        recovery.keep(tx, turn, "failed", now)
-        tries.separate(tx, turn)
+        tries.separate(tx, turn, again=again)
         turns.end(tx, turn, "failed", now, error)
         outbox.withdraw_pending(tx, turn)
         self._deps.broker.withdraw(tx, turn, now)

@@ -18,6 +18,7 @@ import structlog
 
 from bot.agents.agenda.reminders import said_alone
 from bot.agents.notices import Notices
+from bot.agents.permissions.broker import Broker
 from memory.people.audience import OWNER, Scope
 from memory.people.identities import place_named
 from memory.queue import messages, outbox
@@ -64,19 +65,13 @@ _log = structlog.get_logger("bot.runtime.delivery")
 
 @dataclass(frozen=True)
 class DeliveryDeps:
-    """A delivery's dependencies: clock, notices, and callbacks for moved rows.
-
-    `told` is called when something may wait in another place's outbox or inbox. `lost` is called for undeliverable rows
-    in the transaction that gives them up, and returns True if it handled the row. `sent` is called for sent rows with
-    the platform's id, in the transaction that stores it.
-    """
+    """What a delivery needs. `moved` is called before each row, `queued` when another place may have rows to send."""
 
     clock: Clock
     notices: Notices
     moved: Callable[[], None]
-    told: Callable[[], None]
-    lost: Callable[[Tx, OutRow, str, datetime], bool]
-    sent: Callable[[Tx, OutRow, str, datetime], bool]
+    queued: Callable[[], None]
+    broker: Broker
     origin: str = ""
     """The id of a constellation other than the configured one: buttons carry it, to route the answers back."""
 
@@ -113,16 +108,12 @@ class _Unclear:
 class DeliveryWorker:
     """Delivers the rows of one place; `run` returns when none is left."""
 
-    def __init__(self, database: Database, place: PlaceId, endpoint: Endpoint, office: DeliveryDeps) -> None:
+    def __init__(self, database: Database, place: PlaceId, endpoint: Endpoint, deps: DeliveryDeps) -> None:
         self._db = database
         self._place = place
         self._endpoint = endpoint
-        self._clock = office.clock
-        self._notices = office.notices
-        self._moved = office.moved
-        self._told = office.told
-        self._lost, self._stored = office.lost, office.sent
-        self._origin = office.origin
+        self._deps = deps
+        self._clock = deps.clock
         self._woken = asyncio.Event()
         self._unread = 0
         """Failed reads of the history in a row; `_looks` also counts those during an outage."""
@@ -143,7 +134,7 @@ class DeliveryWorker:
             if left is None:
                 self._woken.clear()
                 left = await self._db.write(_SENDING, self._left_and_claimed, durable=True)
-            self._moved()
+            self._deps.moved()
             rows, orphans, claimed = left.rows, left.orphans, left.claimed
             left = None
             if not rows:
@@ -206,11 +197,7 @@ class DeliveryWorker:
         return left
 
     def _delivery(self, row: OutRow) -> Delivery:
-        delivery = to_delivery(row)
-        return replace(delivery, buttons=self._ours(delivery.buttons))
-
-    def _ours(self, buttons: Buttons | None) -> Buttons | None:
-        return None if buttons is None else replace(buttons, constellation=self._origin)
+        return to_delivery(row, self._deps.origin)
 
     async def _pause(self, seconds: float) -> None:
         self.waiting = True
@@ -273,8 +260,8 @@ class DeliveryWorker:
         if edit.away:
             await self._endpoint.withdraw(row.place, found.external_id)
             return ""
-        buttons = to_buttons(edit.buttons) or ANSWERED
-        await self._endpoint.edit(row.place, found.external_id, row.content, self._ours(buttons))
+        buttons = _buttons(edit.buttons, self._deps.origin) or ANSWERED
+        await self._endpoint.edit(row.place, found.external_id, row.content, buttons)
         return ""
 
     def _mark_sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> None:
@@ -282,7 +269,7 @@ class DeliveryWorker:
             outbox.replace_preview(tx, preview.id)
         now = self._clock()
         outbox.mark_sent(tx, row.id, external, now)
-        self._stored(tx, row, external, now)
+        self._deps.broker.sent(tx, row, external, now)
         if isinstance(row.detail, ActDetail) and row.detail.images:
             outbox.drop_images(tx, row.id)
 
@@ -304,7 +291,8 @@ class DeliveryWorker:
         """Give up a row and the rest of its answer; the agent sees it in its next turn, the owner is told."""
         now, self._unclear = self._clock(), None
         words = _("may or may not have been delivered") if status is Status.UNKNOWN else _("was not delivered")
-        command = self._notices.command(f"outbox retry {code(row.id)}", "owner outbox retry")
+        notices = self._deps.notices
+        command = notices.command(f"outbox retry {code(row.id)}", "owner outbox retry")
         again = _("I will not send it again on my own. {command} sends it.", command=command)
 
         def work(tx: Tx) -> None:
@@ -320,15 +308,15 @@ class DeliveryWorker:
             if row.message is not None:
                 came = "withheld" if status is Status.WITHDRAWN else status
                 messages.note_delivery(tx, row.message, f"{came}: {reason}")
-            if self._lost(tx, row, reason, now) or status is Status.WITHDRAWN:
+            if self._deps.broker.lost(tx, row, reason, now) or status is Status.WITHDRAWN:
                 return
             if status is Status.FAILED and said_alone(tx, row, now):
                 return
-            if row.kind == "text" and row.place != self._notices.place:
-                self._notices.tell_owner(tx, f"outbox/{row.id}", text, now)
+            if row.kind == "text" and row.place != notices.place:
+                notices.tell_owner(tx, f"outbox/{row.id}", text, now)
 
         await self._db.write(_CLOSED, work)
-        self._told()
+        self._deps.queued()
 
     # ------------------------------------------------------------------ after a crash, or an unclear answer
 
@@ -423,8 +411,8 @@ class Pulse:
         await self._event.wait()
 
 
-def to_delivery(row: OutRow) -> Delivery:
-    """An outbox row as an endpoint takes it. Raises RowUnreadable."""
+def to_delivery(row: OutRow, origin: str = "") -> Delivery:
+    """An outbox row of a constellation (see `DeliveryDeps.origin`) as an endpoint takes it. Raises RowUnreadable."""
     plain = Delivery(
         id=row.id,
         place=row.place,
@@ -444,10 +432,10 @@ def to_delivery(row: OutRow) -> Delivery:
                 later=bool(said.after),
                 may_mention=said.mentions,
                 files=tuple(OutFile(*file) for file in said.files),
-                buttons=to_press(said.press),
+                buttons=_buttons(said.press, origin),
             )
         case CardDetail(card, _, files):
-            return replace(plain, files=tuple(OutFile(*file) for file in files), buttons=to_buttons(card))
+            return replace(plain, files=tuple(OutFile(*file) for file in files), buttons=_buttons(card, origin))
         case ActDetail(act, target, images, earlier):
             found = (OutImage(kind, alt, base64.b64decode(content)) for kind, alt, content in images)
             return replace(plain, act=act, target=target, images=tuple(found), earlier=earlier)
@@ -457,10 +445,7 @@ def to_delivery(row: OutRow) -> Delivery:
             raise RowUnreadable(why)
 
 
-def to_buttons(card: CardButtons | None) -> Buttons | None:
-    return None if card is None else Buttons(card.request, card.offers)
-
-
-def to_press(press: PressButtons | None) -> Buttons | None:
-    """The buttons under a reminder, an inferred fact that waits, or a message that was given up."""
-    return None if press is None else Buttons(press.id, press.offers, press.kind)
+def _buttons(of: CardButtons | PressButtons | None, origin: str) -> Buttons | None:
+    if isinstance(of, CardButtons):
+        return Buttons(of.request, of.offers, constellation=origin)
+    return None if of is None else Buttons(of.id, of.offers, of.kind, origin)

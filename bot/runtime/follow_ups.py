@@ -1,7 +1,6 @@
 """Handles follow-ups of edits and deletions one by one; failures are retried and finally reported to the owner."""
 
 from collections.abc import Callable
-from datetime import datetime
 
 import structlog
 
@@ -23,29 +22,16 @@ _TAKE_UP = commit_point("follow_up.take_up")
 _log = structlog.get_logger("bot.runtime.follow_ups")
 
 
-async def take_up_follow_ups(database: Database, now: datetime) -> None:
-    """At a start: retry what the last run gave up."""
-    if await database.read(follow_ups.given_up):
-        await database.write(_TAKE_UP, lambda tx: follow_ups.try_again(tx, now))
-
-
-async def followed(
-    database: Database, clock: Clock, redact: Callable[[str], str], notices: Notices, *, started: bool
+async def follow(
+    database: Database, clock: Clock, redact: Callable[[str], str], notices: Notices, *, started: bool = False
 ) -> bool:
-    """Handle everything due, at a start also what was given up; False if a retry is needed, whatever failed."""
-    try:
-        if started:
-            await take_up_follow_ups(database, clock())
-        return not await follow(database, clock, redact, notices)
-    except (DatabaseBusy, DatabaseFull):
-        return False
-    except Exception:
-        _log.exception("follow_ups_delayed")
-        return False
+    """Handle everything due, at a start also what the last run gave up; returns whether something waits for a retry.
 
-
-async def follow(database: Database, clock: Clock, redact: Callable[[str], str], notices: Notices) -> bool:
-    """Handle everything due; returns whether something waits for a retry. Raises DatabaseBusy or DatabaseFull."""
+    Raises DatabaseBusy or DatabaseFull.
+    """
+    given_up = await database.read(follow_ups.given_up) if started else 0
+    if given_up:
+        await database.write(_TAKE_UP, lambda tx: follow_ups.try_again(tx, clock()))
     for each in await database.read(follow_ups.waiting):
         if each.next_attempt_at is not None and each.next_attempt_at > clock() and each.attempts:
             continue

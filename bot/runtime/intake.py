@@ -1,8 +1,4 @@
-"""Received messages that are not stored yet, and the guards in front; each protects somebody, so none has a default.
-
-Messages that could not be stored are retried or given up, with their edits and deletions. A refusing database is no
-reason to give up (`bot.storage_retry`); this is about other errors.
-"""
+"""Received messages that are not stored yet, and the guards in front; each protects somebody, so none has a default."""
 
 import asyncio
 from collections.abc import Callable
@@ -17,7 +13,7 @@ from memory.people.audience import OWNER, Audience, person_audience
 from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
-from sources.base import Kind, Notification, Place
+from sources.base import Notification, Place
 from texts import _
 
 _LOST = commit_point("inbox.lost")
@@ -66,33 +62,10 @@ Intake: TypeAlias = asyncio.Queue[tuple[Notification, ConstellationId | None]]
 """Received notifications that are not stored yet, in order; with the constellation if it is given."""
 
 
-class LateArrivals:
-    """Notifications that wait to be stored, and later changes to them, which are applied in order."""
-
-    def __init__(self) -> None:
-        self._changes: dict[tuple[str, str], list[Notification]] = {}
-
-    def add(self, notification: Notification) -> None:
-        self._changes.setdefault((notification.source, notification.subject), [])
-
-    def follows(self, notification: Notification) -> bool:
-        """Whether it changes a waiting message; if so, it is kept until that is stored."""
-        waiting = self._changes.get((notification.source, notification.subject))
-        if waiting is None or notification.kind not in (Kind.EDIT, Kind.DELETE):
-            return False
-        waiting.append(notification)
-        return True
-
-    def pop(self, notification: Notification) -> list[Notification]:
-        """Remove a message that no longer waits; returns the changes that follow it."""
-        return self._changes.pop((notification.source, notification.subject), [])
-
-
 async def tell_lost(database: Database, notices: Notices, notification: Notification, now: datetime) -> None:
     words = _(
         "Something that arrived from {source} (ID there: {external_id}) could not be stored "
-        "after several attempts, so I cannot answer it. The log has the details; please report "
-        "it.",
+        "after several attempts, so I cannot answer it. The log has the details; please report it.",
         source=notification.source,
         external_id=notification.external_id,
     )

@@ -66,13 +66,6 @@ def _after(tries: int, now: datetime) -> str | None:
     return to_text(now + timedelta(seconds=seconds)) if seconds else None
 
 
-def wait_apart(tx: Tx, turn: TurnId, again: datetime) -> None:
-    """Give each row of a turn a turn of its own, to be tried at `again`; until then they block nothing else."""
-    sql = "UPDATE inbox SET next_attempt_at = ?, ran = 0 WHERE turn_id = ? AND status = 'claimed'"
-    tx.run(sql, (again, turn))
-    separate(tx, turn)
-
-
 def uncount_attempt(tx: Tx, turn: TurnId) -> None:
     """Do not count the running attempt, since it was stopped on purpose; the next one counts."""
     sql = """UPDATE inbox SET attempts = max(attempts - 1, 0), next_attempt_at = NULL, ran = 1
@@ -86,14 +79,17 @@ def postpone(tx: Tx, turn: TurnId, error: str, again: datetime) -> None:
     tx.run(sql, (error, again, turn))
 
 
-def separate(tx: Tx, turn: TurnId, tried: int | None = None) -> None:
+def separate(tx: Tx, turn: TurnId, tried: int | None = None, *, again: datetime | None = None) -> None:
     """Give each row of a turn a turn of its own, so that one bad row fails alone.
 
-    With `tried`, rows with that many attempts, or with all their starts used up, stay.
+    With `tried`, rows with that many attempts, or with all their starts used up, stay. With `again`, all are tried from
+    then on, and block nothing else until then.
     """
-    sql = """UPDATE inbox SET status = 'received', turn_id = NULL, alone = 1 WHERE turn_id = :turn
-             AND status = 'claimed' AND (:tried IS NULL OR (attempts < :tried AND starts + 1 < :most))"""
-    tx.run(sql, {"turn": turn, "tried": tried, "most": MOST_STARTS})
+    sql = """UPDATE inbox SET status = 'received', turn_id = NULL, alone = 1,
+               next_attempt_at = coalesce(:again, next_attempt_at), ran = iif(:again IS NULL, ran, 0)
+             WHERE turn_id = :turn AND status = 'claimed'
+             AND (:tried IS NULL OR (attempts < :tried AND starts + 1 < :most))"""
+    tx.run(sql, {"turn": turn, "tried": tried, "most": MOST_STARTS, "again": again})
 
 
 def bury(tx: Tx, turn: TurnId, error: str, now: datetime) -> None:

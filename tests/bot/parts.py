@@ -15,7 +15,6 @@ from typing import Any, TypeAlias, TypeVar
 from bot.models.base import Answer, Call, Event, Request, TextDelta, ToolMessage, Usage, UserMessage
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.queue.outbox import ActDetail, OutRow, TextDetail
-from memory.store.database import Tx
 from memory.store.ids import GuildId, OutboxId, PersonId, PlaceId, place_source
 from sources.base import (
     MESSAGES,
@@ -300,11 +299,6 @@ class Platform:
 
 def _same(post: Post, delivery: Delivery) -> bool:
     return (post.place, post.text) == (delivery.place, delivery.text) and post.at >= delivery.created_at
-
-
-def unconcerned(_tx: Tx, _row: OutRow, _words: str, _now: datetime) -> bool:
-    """Where no row is anything but an answer: nobody else sees to it."""
-    return False
 
 
 def words_of(row: OutRow) -> TextDetail:

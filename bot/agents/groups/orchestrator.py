@@ -9,9 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from bot.agents import events, learning, steps
+from bot.agents import events, steps
 from bot.agents.answers import Piece, queue
-from bot.agents.context import prompt, recovery
+from bot.agents.commit import begin_again, cancel, finish
+from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import begin_part
@@ -23,8 +24,7 @@ from bot.agents.transcript import answer_row, answers, words_of
 from bot.agents.turn import Standing, TurnRunner, run_part, standing
 from memory import agents, groups
 from memory.groups import Part, Run
-from memory.queue import agent_messages, inbox, messages, outbox, turns
-from memory.queue.steps import Joined
+from memory.queue import messages, outbox, turns
 from memory.queue.turns import TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
@@ -187,28 +187,16 @@ class Orchestrator:
             fresh = prompt.look(tx, turn, material.agent)
             again = turn.restarts < steps.MAX_RESTARTS and not groups.acted(tx, turn.id)
             if steps.changed(fresh) and again:
-                self._begin_again(tx, fresh)
+                begin_again(tx, self._deps.broker, fresh, now)
                 return False
             _write(tx, fresh, say, sight.team, self._deps.package, now)
-            learning.learn(tx, fresh, self._deps.tools, now)
-            recovery.over(tx, turn)
-            groups.end(tx, turn.id, say.outcome, now)
-            inbox.finish(tx, turn.id, now)
-            turns.end(tx, turn.id, "done", now)
+            finish(tx, self._deps, fresh, say.outcome, now)
             return True
 
         over = await self._db.write(_SAY, work)
         if over:
             self._deps.watch(events.Complete(turn.id, turn.place))
         return over
-
-    def _begin_again(self, tx: Tx, material: PromptInputs) -> None:
-        """The messages changed while members worked on the old ones: ask again."""
-        now = self._deps.clock()
-        self._deps.broker.withdraw(tx, material.turn.id, now)
-        groups.drop_parts(tx, material.turn.id)
-        again = turns.restart(tx, material.turn)
-        turns.add_step(tx, again, Joined(steps.wordings(material)), now)
 
     async def _fail(self, why: str, sight: _Sight) -> None:
         """No result: forget that members were asked, so that the next attempt asks again."""
@@ -223,15 +211,5 @@ class Orchestrator:
 
     async def _cancel(self, sight: _Sight) -> None:
         turn, now = sight.material.turn, self._deps.clock()
-
-        def work(tx: Tx) -> None:
-            self._deps.broker.withdraw(tx, turn.id, now)
-            outbox.withdraw_pending(tx, turn.id)
-            agent_messages.withdraw(tx, turn.id, now)
-            groups.drop_parts(tx, turn.id)
-            groups.end(tx, turn.id, {}, now)
-            inbox.finish(tx, turn.id, now)
-            turns.end(tx, turn.id, "cancelled", now)
-
-        await self._db.write(_CANCEL, work)
+        await self._db.write(_CANCEL, lambda tx: cancel(tx, self._deps.broker, turn.id, now))
         self._deps.watch(events.Complete(turn.id, turn.place))

@@ -21,10 +21,10 @@ from memory.queue.outbox import Status
 from memory.store.backups import BackupFailed
 from memory.store.errors import DatabaseFull, EntryNotFound
 from memory.store.ids import ConstellationId, GroupId, PlaceId
-from sources.base import DeliveryFailed, Kind, Notification
+from sources.base import DeliveryFailed, Notification
 from tests.bot.faults import ROOT, Injection, supervised_names
 from tests.bot.interfaces.test_chat import answers, service, told
-from tests.bot.parts import HALL, Platform, channel, deleted, edited, said
+from tests.bot.parts import HALL, Platform, channel, edited, said
 from tests.bot.stage import Setting, running, until
 
 ATTIC, ABROAD = channel("attic"), channel("pier", "abroad")
@@ -36,7 +36,6 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(supervision, "FIRST_PAUSE", 0.002)
     monkeypatch.setattr(supervision, "LONGEST_PAUSE", 0.2)
     monkeypatch.setattr(delivery, "_FIRST_BROKEN", 0.001)
-    monkeypatch.setattr(constellation, "_STORE_AGAIN", (0.001, 0.001))
     monkeypatch.setattr(router, "LOOK_SECONDS", 0.01)
     with capture_logs():
         yield
@@ -153,59 +152,26 @@ async def test_one_that_was_stored_before_something_broke_is_answered(
         assert len(failed) == 1
 
 
-@pytest.mark.parametrize("change", [edited("hello, I mean", 1), deleted(1)])
-async def test_what_changes_a_message_that_could_not_be_stored_yet_follows_it(
-    change: Notification, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really, refusing = to_arrival, [True]
-
-    def broken(notification: Notification, group: GroupId) -> Arrival:
-        if refusing[0] and notification.kind is Kind.MESSAGE:
-            raise KeyError("odd")
-        return really(notification, group)
-
-    monkeypatch.setattr(constellation, "to_arrival", broken)
-    monkeypatch.setattr(constellation, "_STORE_AGAIN", (0.05,) * 100)
-    async with running(tmp_path) as service:
-        service.hear(said("hello", 1, answer=False))
-        service.hear(change)
-        await service.router._intake.join()
-        assert await service.column("SELECT content FROM messages") == []
-        refusing[0] = False
-
-        async def follows() -> bool:
-            found = await service.rows("SELECT content, deleted_at FROM messages")
-            if change.kind is Kind.EDIT:
-                return [row["content"] for row in found] == ["hello, I mean"]
-            return [row["deleted_at"] is not None and row["content"] == "" for row in found] == [True]
-
-        await until(follows)
-        assert service.runtime._late._changes == {}
-
-
-@pytest.mark.parametrize("what", ["follow", "take_up_follow_ups"])
 async def test_following_edits_that_fails_is_tried_again_and_ends_nothing(
-    what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with running(tmp_path) as service:
         await service.heard(said("the crane is back", 1))
         with monkeypatch.context() as patched:
-            patched.setattr(follow_ups, "follow", _odd)
             patched.setattr(constellation, "follow", _odd)
             service.hear(edited("the heron is back", 1))
             await service.router._intake.join()
             service.crash()
     failures = list[str]()
-    really = getattr(follow_ups, what)
+    really = follow_ups.follow
 
-    async def odd(*given: Any) -> Any:
+    async def odd(*given: Any, **more: Any) -> Any:
         if len(failures) < 3:
-            failures.append(what)
+            failures.append("odd")
             raise KeyError("odd")
-        return await really(*given)
+        return await really(*given, **more)
 
-    for module in (constellation, follow_ups):
-        monkeypatch.setattr(module, what, odd)
+    monkeypatch.setattr(constellation, "follow", odd)
     async with running(tmp_path) as service:
 
         async def followed() -> bool:
@@ -217,7 +183,7 @@ async def test_following_edits_that_fails_is_tried_again_and_ends_nothing(
     assert len(failures) == 3
 
 
-async def _odd(*_given: object) -> bool:
+async def _odd(*_given: object, **_more: object) -> bool:
     raise KeyError("odd")
 
 
