@@ -20,13 +20,14 @@ from memory.store.errors import StoreError
 from memory.store.faults import call_point, outside
 from memory.store.ids import PlaceId
 from memory.store.logs import Log
-from sources.discord.listener import Equipment, GatewayListener, Job
+from sources.discord.listener import GatewayListener, Job
 from sources.discord.notifications import readable, text_mark
+from sources.discord.outcomes import REFUSED
 from sources.discord.payloads import heard_of, said_by_a_person
 from sources.discord.places import channel_number, direct_place, history_readable, place_id, spot_of, user_number
 from sources.discord.settings import Mode
-from sources.discord.shared_state import REFUSED
-from sources.discord.wiring import Known, Wiring
+from sources.discord.shared_state import Link
+from sources.discord.wiring import Known
 from texts import gettext_lazy
 
 log = Log(__name__)
@@ -73,19 +74,16 @@ class Readback:
     def __init__(
         self,
         client: discord.Client,
-        wiring: Wiring,
+        link: Link,
         begun: int | None,
         deaf: Callable[[], bool],
         listener: GatewayListener,
-        equipment: Equipment,
     ) -> None:
         self._client = client
-        self._wiring = wiring
+        self._link, self._wiring, self._settings = link, link.wiring, link.settings
         self._begun = begun
         self._deaf = deaf
-        self._listener = listener
-        self._queues, self._lookout, self._link = equipment.queues, equipment.lookout, equipment.link
-        self._settings = equipment.settings
+        self._listener, self._queues, self._lookup = listener, listener.queues, listener.lookup
         self._gate = asyncio.Semaphore(AT_ONCE)
         self._noted = asyncio.Event()
         self._found = False
@@ -246,7 +244,7 @@ class Readback:
         """
         start = min([int(span.after), *(one - 1 for one in known)])
         async with self._gate:
-            place = await _asked(self._lookout.resolve(channel))
+            place = await _asked(self._lookup.resolve(discord.Object(channel)))
             if not history_readable(place):
                 raise Unreadable(GONE[50013], for_good=not _unavailable(place))
             reading = outside(HISTORY, self._history(place, start, int(span.before)), SECONDS)
@@ -268,7 +266,7 @@ class Readback:
         for message in messages:
             if message.id > int(span.after) and said_by_a_person(message):
                 try:
-                    if (author := await self._lookout.author(message)) is not None:
+                    if (author := await self._lookup.author(message)) is not None:
                         await self._listener.hear(message, author)
                 except Exception:
                     log.exception("missed_message_left_out", channel=channel, message=message.id)
@@ -286,7 +284,7 @@ class Readback:
                 if one >= since:
                     await self._listener.hear_deletion(one, channel, None)
             elif message.edited_at and text_mark(readable(heard_of(message, self._link), self._link.me)) != mark:
-                author = await self._lookout.author(message)
+                author = await self._lookup.author(message)
                 if author is not None:
                     await self._listener.hear_edit(message, author)
 

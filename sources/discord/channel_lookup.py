@@ -11,10 +11,10 @@ from memory.store.logs import Log
 from memory.store.recent import Recent
 from sources.base import PlaceKind
 from sources.discord.notifications import Author, admitted
+from sources.discord.outcomes import REFUSED
 from sources.discord.payloads import author_of, said_by_a_person
 from sources.discord.places import Spot, person_id, spot_of
-from sources.discord.settings import DiscordSettings
-from sources.discord.shared_state import REFUSED, Link
+from sources.discord.shared_state import Link
 from sources.text import flatten
 
 log = Log(__name__)
@@ -46,10 +46,10 @@ class Earlier:
 class ChannelLookup:
     """Answers from the cache at once; misses are fetched, and then cached for a minute."""
 
-    def __init__(self, client: discord.Client, link: Link, settings: DiscordSettings) -> None:
+    def __init__(self, client: discord.Client, link: Link) -> None:
         self._client = client
         self._link = link
-        self._settings = settings
+        self._settings = link.settings
         self._channels: Recent[int, tuple[float, Any]] = Recent(500)
         self._members: Recent[tuple[int, int], tuple[float, discord.Member | None]] = Recent(5_000)
 
@@ -58,26 +58,32 @@ class ChannelLookup:
 
     async def locate(self, channel: Any, person: int | None) -> tuple[Spot, tuple[int, ...]]:
         """The channel in its current form, and the guilds shared with the person."""
-        spot = self._spot(self._known(channel) or await self._fetch(channel), person)
-        shared = self._shared(spot)
-        return spot, await self._fetch_shared(spot) if shared is None else shared
+        try:
+            channel = await self.resolve(channel)
+        except (*REFUSED, discord.InvalidData):
+            log.warning("channel_not_found", channel=channel.id)
+            self._channels.put(channel.id, (self._now(), channel))
+        spot = self._spot(channel, person)
+        return spot, await self._shared(spot)
 
-    async def resolve(self, channel: int) -> Any:
-        """A channel by id. Raises the errors of a request to Discord."""
-        known = self._known(self.partial(channel, None))
-        if known is not None and not isinstance(known, discord.PartialMessageable):
+    async def resolve(self, channel: Any) -> Any:
+        """A channel from the cache, else from Discord. Raises the errors of a request to Discord."""
+        if (known := self._client.get_channel(channel.id)) is not None:
             return known
-        found = await outside(CHANNEL, self._client.fetch_channel(channel), SECONDS)
-        return self._channels.put(channel, (self._now(), found))[1]
+        if isinstance(channel, discord.DMChannel):
+            return channel
+        fetched = self._channels.get(channel.id)
+        if fetched is not None and self._now() - fetched[0] < REMEMBER_SECONDS:
+            return fetched[1]
+        found = await outside(CHANNEL, self._client.fetch_channel(channel.id), SECONDS)
+        return self._channels.put(channel.id, (self._now(), found))[1]
 
     async def shared_with(self, channel: Any, user: discord.abc.User) -> tuple[int, ...]:
         """The guilds shared with a direct messages' person; empty if those messages are not heard."""
         spot = self._spot(channel, user.id)
-        if not spot.direct or spot.person != user.id or self._link.withheld(person_id(user.id)):
+        if not spot.direct or spot.person != user.id or self._link.wiring.withheld(person_id(user.id)):
             return ()
-        shared = self._shared(spot)
-        if shared is None:
-            shared = await self._fetch_shared(spot)
+        shared = await self._shared(spot)
         return shared if admitted(author_of(user), spot, self._settings, shares_guild=bool(shared)) else ()
 
     def _spot(self, channel: Any, person: int | None) -> Spot:
@@ -85,27 +91,8 @@ class ChannelLookup:
         spot = spot_of(channel, person)
         return replace(spot, ours=True) if spot.kind is PlaceKind.THREAD and spot.id in self._link.sent else spot
 
-    def _known(self, channel: Any) -> Any:
-        """The channel from the cache; None if it must be fetched."""
-        cached = self._client.get_channel(channel.id)
-        if cached is not None:
-            return cached
-        if isinstance(channel, discord.DMChannel):
-            return channel
-        fetched = self._channels.get(channel.id)
-        fresh = fetched is not None and self._now() - fetched[0] < REMEMBER_SECONDS
-        return fetched[1] if fetched and fresh else None
-
-    async def _fetch(self, channel: Any) -> Any:
-        try:
-            found = await outside(CHANNEL, self._client.fetch_channel(channel.id), SECONDS)
-        except (*REFUSED, discord.InvalidData):
-            log.warning("channel_not_found", channel=channel.id)
-            found = channel
-        return self._channels.put(channel.id, (self._now(), found))[1]
-
-    def _shared(self, spot: Spot) -> tuple[int, ...] | None:
-        """Guilds of a direct messages' person; None if that must be fetched."""
+    async def _shared(self, spot: Spot) -> tuple[int, ...]:
+        """The guilds that a direct messages' person is in."""
         if not spot.direct or spot.person is None or spot.person == self._settings.owner_id:
             return ()
         counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)]
@@ -113,24 +100,11 @@ class ChannelLookup:
             seen = tuple(guild.id for guild in counted if guild.get_member(spot.person) is not None)
             if seen or all(guild.chunked for guild in counted):
                 return seen
-        shared = []
-        for guild in counted[:MAX_GUILDS]:
-            asked = self._members.get((guild.id, spot.person))
-            if asked is None or self._now() - asked[0] >= REMEMBER_SECONDS:
-                return None
-            if asked[1] is not None:
-                shared.append(guild.id)
-        return tuple(shared)
-
-    async def _fetch_shared(self, spot: Spot) -> tuple[int, ...]:
-        person = spot.person or 0
-        counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)]
         if len(counted) > MAX_GUILDS:
             hint = "grant the intent Server Members, and all are known; or let people in by name"
             log.warning("memberships_incomplete", servers=len(counted), asked=MAX_GUILDS, hint=hint)
-            counted = counted[:MAX_GUILDS]
-        members = await asyncio.gather(*(self.member(guild, person) for guild in counted))
-        return tuple(guild.id for guild, member in zip(counted, members, strict=True) if member is not None)
+        members = await asyncio.gather(*(self.member(guild, spot.person) for guild in counted[:MAX_GUILDS]))
+        return tuple(guild.id for guild, member in zip(counted, members, strict=False) if member is not None)
 
     async def member(self, guild: discord.Guild, person: int) -> discord.Member | None:
         """A member of a guild, fetched at most once a minute; None if they are not one, or if that is unknown."""
@@ -190,12 +164,13 @@ class ChannelLookup:
             return message.thread
         title = flatten(message.clean_content, 60) or f"With {name}"
         try:
-            return await outside(THREAD, message.create_thread(name=title), SECONDS)
-        except discord.HTTPException as why:
-            if why.code == ALREADY_A_THREAD:
-                found = await self._fetch(discord.Object(message.id))
+            try:
+                return await outside(THREAD, message.create_thread(name=title), SECONDS)
+            except discord.HTTPException as why:
+                if why.code != ALREADY_A_THREAD:
+                    raise
+                found = await self.resolve(discord.Object(message.id))
                 return found if isinstance(found, discord.Thread) else None
-            log.warning("thread_not_opened", channel=message.channel.id, reason=str(why))
         except REFUSED as why:
             log.warning("thread_not_opened", channel=message.channel.id, reason=str(why))
         return None

@@ -4,6 +4,7 @@ import asyncio
 import io
 import time
 from collections.abc import Collection, Container, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,11 +18,11 @@ from memory.store.recent import Pace, Recent
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
 from sources.discord import outcomes
 from sources.discord.cards import card, words_of
+from sources.discord.outcomes import REFUSED
 from sources.discord.places import channel_number, history_readable, user_number
-from sources.discord.settings import DiscordSettings
-from sources.discord.shared_state import REFUSED, Link
+from sources.discord.shared_state import Link
 from sources.discord.tables import tables_as_code
-from sources.discord.webhooks import Webhooks, Words, shown_name
+from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
 from sources.outgoing import outgoing, seen
 from sources.text import flatten, split_text, units, visible
 from texts import gettext_lazy
@@ -94,8 +95,6 @@ SEND_SECONDS = 40.0
 SECONDS = 15.0
 FIND_SECONDS = 20.0
 CONNECT_SECONDS = 15.0
-LONGEST_WAIT = 300.0
-"""Seconds between tries in a long outage of Discord; the pause grows with the outage."""
 
 TYPING_EVERY = 8.0
 TYPING_AFTER = 0.25
@@ -125,20 +124,18 @@ class DiscordEndpoint(Endpoint):
     has_previews = True
     nonce_seconds = 60.0
 
-    def __init__(self, settings: DiscordSettings, link: Link) -> None:
-        self._settings = settings
+    def __init__(self, link: Link) -> None:
         self._link = link
         self._hooks = Webhooks(link)
         self._done: Recent[OutboxId, str] = Recent(5_000)
         self._edits: Pace[str] = Pace(EDIT_EVERY, 5_000)
-        self._down_since: float | None = None
         self._typing: dict[PlaceId, asyncio.Task[None]] = {}
 
     async def close(self) -> None:
         await self._hooks.close()
 
     def split(self, text: str) -> list[str]:
-        room = PREFIX_ROOM if self._settings.show_names else 0
+        room = PREFIX_ROOM if self._link.settings.show_names else 0
         return split_text(outgoing(tables_as_code(text)), self.max_length - room)
 
     async def send(self, delivery: Delivery) -> str:
@@ -146,23 +143,9 @@ class DiscordEndpoint(Endpoint):
             return already
         if not visible(outgoing(delivery.text)) and not delivery.files:
             raise DeliveryFailed(gettext_lazy("there is nothing to say"))
-        try:
-            said = await self._deliver(delivery)
-        except outcomes.Unreachable as why:
-            now = time.monotonic()
-            self._down_since = self._down_since or now
-            why.retry_after = min(max(outcomes.SOON, now - self._down_since), LONGEST_WAIT)
-            raise
-        self._down_since = None
-        return said
-
-    async def _deliver(self, delivery: Delivery) -> str:
         client = await self._client()
-        began = time.monotonic()
-        try:
+        with outcomes.repeatable():
             channel = await self._channel(client, delivery.place)
-        except REFUSED as why:
-            raise outcomes.failed(why, time.monotonic() - began) from why
         said = await self._say_by_webhook(client, channel, delivery) if delivery.speaker else None
         return said or await self._say(channel, delivery)
 
@@ -199,9 +182,14 @@ class DiscordEndpoint(Endpoint):
         if hook is None or not name:
             return None
         text = outgoing(delivery.text)
-        mentions: dict[str, Any] = {**allowed_mentions(delivery.may_mention).to_dict()}
-        words = Words(name, text, mentions, "://" in text, delivery.files, delivery.avatar)
-        said = await self._hooks.say(hook, words)
+        payload = {
+            "content": text,
+            "username": name,
+            "allowed_mentions": allowed_mentions(delivery.may_mention).to_dict(),
+            "flags": SUPPRESS_EMBEDS if "://" in text else 0,
+        }
+        payload |= {"avatar_url": delivery.avatar} if delivery.avatar else {}
+        said = await self._hooks.say(hook, payload, delivery.files)
         return self._sent(delivery, channel.id, str(said)) if said is not None else None
 
     def _sent(self, delivery: Delivery, channel: int, message: str) -> str:
@@ -224,13 +212,13 @@ class DiscordEndpoint(Endpoint):
         try:
             client = await self._client()
             await self._ready(client)
-            channel = await self._whole_channel(client, unknown[0].place)
-            if any(one.speaker for one in unknown):
-                await self._hooks.hook(channel)
-            said = await outside(FIND, self._said(channel, unknown), FIND_SECONDS)
-        except (*REFUSED, DeliveryFailed) as why:
-            reason = str(why) or "Discord did not answer in time"
-            raise HistoryUnreadable(reason, passing=outcomes.passing(why)) from why
+            with outcomes.repeatable():
+                channel = await self._whole_channel(client, unknown[0].place)
+                if any(one.speaker for one in unknown):
+                    await self._hooks.hook(channel)
+                said = await outside(FIND, self._said(channel, unknown), FIND_SECONDS)
+        except DeliveryFailed as why:
+            raise HistoryUnreadable(why.reason, passing=why.retry_after is not None) from why
         others = {int(one) for one in (*self._done.values(), *taken) if one.isdecimal()}
         return known | matched(unknown, said, others, self.max_length)
 
@@ -252,8 +240,7 @@ class DiscordEndpoint(Endpoint):
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         client = await self._client()
         await asyncio.sleep(self._edits.wait(external_id, time.monotonic()))
-        began = time.monotonic()
-        try:
+        with outcomes.repeatable():
             channel = await self._channel(client, place)
             message = _message(channel, external_id)
             shown = _shown(text, buttons)
@@ -264,34 +251,29 @@ class DiscordEndpoint(Endpoint):
                 files = [] if said is None else [each.filename for each in said.attachments]
                 words = {"content": None, "view": card(shown, buttons, files)}
             call = message.edit(allowed_mentions=discord.AllowedMentions.none(), **words)
-            await outside(EDIT, call, SECONDS)
-        except REFUSED as why:
-            if getattr(why, "code", 0) != outcomes.NOT_OUR_MESSAGE:
-                raise outcomes.failed(why, time.monotonic() - began) from why
-            hook = await self._hooks.hook(client.get_channel(channel.id))
-            if hook is None:
-                raise outcomes.failed(why, 0) from why
-            await self._hooks.edit(hook, message.id, outgoing(text))
+            try:
+                await outside(EDIT, call, SECONDS)
+            except discord.Forbidden as why:
+                hook = await self._hooks.hook(client.get_channel(channel.id))
+                if why.code != outcomes.NOT_OUR_MESSAGE or hook is None:
+                    raise
+                await self._hooks.edit(hook, message.id, outgoing(text))
 
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         if external_id == GONE:
             return
         client = await self._client()
-        began = time.monotonic()
-        try:
+        with outcomes.repeatable(), suppress(discord.NotFound):
             channel = await self._channel(client, place)
             message = _message(channel, external_id)
             self._link.withdrawn.put(message.id, None)
-            await outside(WITHDRAW, message.delete(), SECONDS)
-        except discord.NotFound:
-            return
-        except discord.Forbidden as why:
-            hook = await self._hooks.hook(client.get_channel(channel.id))
-            if hook is None:
-                raise outcomes.failed(why, 0) from why
-            await self._hooks.withdraw(hook, message.id)
-        except REFUSED as why:
-            raise outcomes.failed(why, time.monotonic() - began) from why
+            try:
+                await outside(WITHDRAW, message.delete(), SECONDS)
+            except discord.Forbidden:
+                hook = await self._hooks.hook(client.get_channel(channel.id))
+                if hook is None:
+                    raise
+                await self._hooks.withdraw(hook, message.id)
 
     async def show(self, activity: Activity) -> None:
         running = self._typing.get(activity.place)

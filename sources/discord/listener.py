@@ -8,13 +8,12 @@ has to wait (for a download, earlier lines, a lookup), later events of the chann
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
 import discord
 
-from memory.store.clock import Clock
 from memory.store.logs import Log
 from memory.store.recent import Recent
 from sources.base import Deliver, Knock, Notification, PlaceKind, deletion
@@ -24,7 +23,7 @@ from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup, Earlier
 from sources.discord.notifications import Author, Heard, Reaction, Surroundings
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import NAME, Spot, direct_place, person_id, place_of, spot_of
-from sources.discord.settings import DiscordSettings, Mode
+from sources.discord.settings import Mode
 from sources.discord.shared_state import Link
 from sources.text import flatten
 
@@ -114,26 +113,15 @@ log = Log(__name__)
 KEEP_PEOPLE = 10
 
 
-@dataclass(frozen=True)
-class Equipment:
-    """What the listener needs besides the connection."""
-
-    settings: DiscordSettings
-    link: Link
-    queues: ChannelQueues
-    lookout: ChannelLookup
-    fetcher: Fetcher
-    deliver: Deliver
-    clock: Clock
-
-
 class GatewayListener:
     """Takes the gateway's events and returns notifications, in order."""
 
-    def __init__(self, equipment: Equipment) -> None:
-        self._with = equipment
-        self._settings = equipment.settings
-        self._link = equipment.link
+    def __init__(
+        self, link: Link, queues: ChannelQueues, lookup: ChannelLookup, fetcher: Fetcher, deliver: Deliver
+    ) -> None:
+        self._link, self._settings, self._clock = link, link.settings, link.wiring.clock
+        self._fetcher, self._deliver = fetcher, deliver
+        self.queues, self.lookup = queues, lookup
         self._given: Recent[str, None] = Recent(10_000)
         self._after: Recent[int, int] = Recent(5_000)
         """The message per channel up to which everything allowed was heard; missing if unknown."""
@@ -149,7 +137,7 @@ class GatewayListener:
         """Handle one event of discord.py, by its name and arguments."""
         match event:
             case "connect":
-                self._with.queues.hold()
+                self.queues.hold()
             case "message":
                 self._message(args[0])
             case "raw_message_edit":
@@ -168,24 +156,24 @@ class GatewayListener:
             return
         self._link.saw(message.channel.id, message.id)
         if said_by_a_person(message):
-            self._with.queues.put(message.channel.id, partial(self.hear, message))
+            self.queues.put(message.channel.id, partial(self.hear, message))
 
     def _edited(self, event: discord.RawMessageUpdateEvent) -> None:
         unfurled = event.message.edited_at is None
         if not unfurled and said_by_a_person(event.message):
-            self._with.queues.put(event.channel_id, partial(self.hear_edit, event.message))
+            self.queues.put(event.channel_id, partial(self.hear_edit, event.message))
 
     def _deleted(self, channel: int, guild: int | None, messages: list[int]) -> None:
         for message in messages:
             if message in self._link.withdrawn:
                 continue
-            self._with.queues.put(channel, partial(self.hear_deletion, message, channel, guild))
+            self.queues.put(channel, partial(self.hear_deletion, message, channel, guild))
 
     def _reacted(self, event: discord.RawReactionActionEvent) -> None:
         ours = event.message_author_id == self._link.me or event.message_id in self._link.sent
         if not ours or event.user_id == self._link.me or (event.member is not None and event.member.bot):
             return
-        self._with.queues.put(event.channel_id, partial(self._hear_reaction, event))
+        self.queues.put(event.channel_id, partial(self._hear_reaction, event))
 
     def heard_up_to(self, seen: Mapping[int, int], began: int | None) -> None:
         """Set how far each channel was read before the start, and the message from which the bot listens at all."""
@@ -200,10 +188,10 @@ class GatewayListener:
 
     async def hear(self, message: discord.Message, author: Author | None = None) -> None:
         """A person's message, live or read back; `author` if more is known of them than it says."""
-        if self._link.deaf():
+        if self._link.wiring.deaf():
             return
         heard = heard_of(message, self._link, author)
-        spot, shared = await self._with.lookout.locate(message.channel, message.author.id)
+        spot, shared = await self.lookup.locate(message.channel, message.author.id)
         if not notifications.admitted(heard.author, spot, self._settings, shares_guild=bool(shared)):
             self._knock(heard.author, spot, shared)
             return
@@ -219,7 +207,7 @@ class GatewayListener:
         lines = (UNREAD_LINES,) if earlier is None else ()
         where = spot
         if self._wants_thread(message, heard, spot):
-            thread = await self._with.lookout.open_thread(message, heard.author.shown)
+            thread = await self.lookup.open_thread(message, heard.author.shown)
             if thread is None:
                 lines = (*lines, "(a thread was wanted for this answer, but could not be opened)")
             else:
@@ -229,7 +217,7 @@ class GatewayListener:
             await self._overhear(line, spot, where)
         notification = notifications.to_notification(heard, around, answer=outcome.answer)
         files = attachments.plan(offered, attachments.from_discord)
-        fetched = await attachments.fetched(files, self._with.fetcher)
+        fetched = await attachments.fetched(files, self._fetcher)
         self._give(replace(notification, background=lines, attachments=fetched))
 
     def _pass_over(self, message: int, spot: Spot, shared: tuple[int, ...]) -> None:
@@ -237,7 +225,7 @@ class GatewayListener:
         if self._settings.mode(spot.chain or (spot.id,)) is Mode.OFF:
             self._off.put(spot.id, message)
             place = place_of(spot, self._settings, shared)
-            self._give(notifications.to_passed(message, place, self._with.clock()))  # it stays skipped after a restart
+            self._give(notifications.to_passed(message, place, self._clock()))  # it stays skipped after a restart
         else:
             self._all_heard.put(spot.id, False)
 
@@ -254,7 +242,7 @@ class GatewayListener:
             since=None if self._all_heard.get(spot.id) else max(self._after.get(spot.id) or 0, off),
             around=None if answered is None or answered.external_id in self._given else int(answered.external_id),
         )
-        found = await self._with.lookout.earlier(message, wanted)
+        found = await self.lookup.earlier(message, wanted)
         if found is None:
             return None
         self._after.put(spot.id, message.id)
@@ -263,8 +251,8 @@ class GatewayListener:
 
     async def _overhear(self, message: discord.Message, spot: Spot, where: Spot) -> None:
         """Deliver a message to others as part of the conversation `where`, unless its author must not be heard."""
-        author = await self._with.lookout.author(message, always=False)
-        if author is None or self._link.withheld(person_id(author.id)):
+        author = await self.lookup.author(message, always=False)
+        if author is None or self._link.wiring.withheld(person_id(author.id)):
             return
         if not notifications.admitted(author, spot, self._settings, shares_guild=False):
             return
@@ -277,21 +265,23 @@ class GatewayListener:
 
     def _knock(self, author: Author, spot: Spot, shared: Sequence[int]) -> None:
         """A person who is not let in wrote: pass on only that fact."""
-        if notifications.may_ask_in(author, spot, self._settings) and not self._link.withheld(person_id(author.id)):
+        if notifications.may_ask_in(author, spot, self._settings) and not self._link.wiring.withheld(
+            person_id(author.id)
+        ):
             guilds = [self._link.client.get_guild(one) for one in shared] if self._link.client else []
             servers = tuple(flatten(guild.name) for guild in guilds if guild is not None)
             stranger = notifications.speaker_of(author, self._settings)
-            self._link.knocks(Knock(stranger, direct_place(author.id), servers))
+            self._link.wiring.knocks(Knock(stranger, direct_place(author.id), servers))
 
     def _wants_thread(self, message: discord.Message, heard: Heard, spot: Spot) -> bool:
         public = spot.kind is PlaceKind.GUILD and isinstance(message.channel, discord.TextChannel)
-        withheld = self._link.withheld(person_id(heard.author.id))
+        withheld = self._link.wiring.withheld(person_id(heard.author.id))
         return self._settings.auto_thread and heard.calls_us and public and not withheld
 
     async def hear_edit(self, message: discord.Message, author: Author | None = None) -> None:
         """The new text of a person's message. Edits count in every mode, since the old text may be stored."""
         heard = heard_of(message, self._link, author)
-        spot, shared = await self._with.lookout.locate(message.channel, message.author.id)
+        spot, shared = await self.lookup.locate(message.channel, message.author.id)
         if heard.edited_at is None or not notifications.admitted(
             heard.author, spot, self._settings, shares_guild=bool(shared)
         ):
@@ -301,33 +291,33 @@ class GatewayListener:
         self._give(notifications.to_edit(heard, heard.edited_at, around, answer=answer))
 
     async def hear_deletion(self, message: int, channel: int, guild: int | None) -> None:
-        spot, shared = await self._with.lookout.locate(self._with.lookout.partial(channel, guild), None)
+        spot, shared = await self.lookup.locate(self.lookup.partial(channel, guild), None)
         place = place_of(spot, self._settings, shared)
-        self._give(deletion(NAME, str(message), place, self._with.clock()))
+        self._give(deletion(NAME, str(message), place, self._clock()))
 
     async def _hear_reaction(self, event: discord.RawReactionActionEvent) -> None:
-        if self._link.deaf():
+        if self._link.wiring.deaf():
             return
         user = event.member or (self._link.client.get_user(event.user_id) if self._link.client else None)
         author = author_of(user) if user else Author(event.user_id, "")
-        channel = self._with.lookout.partial(event.channel_id, event.guild_id)
-        spot, shared = await self._with.lookout.locate(channel, event.user_id)
+        channel = self.lookup.partial(event.channel_id, event.guild_id)
+        spot, shared = await self.lookup.locate(channel, event.user_id)
         off = not spot.direct and self._settings.mode(spot.chain) is Mode.OFF
         if off or not notifications.admitted(author, spot, self._settings, shares_guild=bool(shared)):
             return
         key = (event.message_id, event.user_id, str(event.emoji))
         count = self._reactions.put(key, (self._reactions.get(key) or 0) + 1)
-        reaction = Reaction(event.message_id, author, str(event.emoji), count, self._with.clock())
+        reaction = Reaction(event.message_id, author, str(event.emoji), count, self._clock())
         self._give(notifications.to_reaction(reaction, self._around(spot, shared, author)))
 
     def _around(self, spot: Spot, shared: tuple[int, ...], author: Author) -> Surroundings:
         people = self._people.get(spot.id) or self._people.put(spot.id, Recent(KEEP_PEOPLE))
         people.put(author.id, author.shown)
-        names = tuple(name for one, name in people.items() if not self._link.withheld(person_id(one)))
+        names = tuple(name for one, name in people.items() if not self._link.wiring.withheld(person_id(one)))
         place = place_of(spot, self._settings, shared)
         return Surroundings(self._link.me, spot, place, self._settings, names)
 
     def _give(self, notification: Notification) -> None:
         if notification.external_id not in self._given:
-            self._with.deliver(notification)
+            self._deliver(notification)
             self._given.put(notification.external_id, None)

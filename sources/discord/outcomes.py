@@ -1,10 +1,16 @@
 """What a failed request means for the message that was to be sent."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import aiohttp
 import discord
 
 from sources.base import DeliveryFailed, DeliveryUnclear
 from texts import gettext_lazy
+
+REFUSED = (discord.HTTPException, discord.RateLimited, aiohttp.ClientError, OSError, TimeoutError, RuntimeError)
+"""Errors of a request to Discord: including `outside`'s timeout, and a closed session (RuntimeError)."""
 
 REPEATED_AND_DELETED = 10008
 NOT_OUR_MESSAGE = 50005
@@ -68,20 +74,13 @@ def _seconds(text: str | None) -> float:
         return SOON
 
 
-def failed(why: Exception, elapsed: float) -> DeliveryFailed:
-    """The same for what can simply be repeated: edits and deletions."""
-    outcome = verdict(why, elapsed)
-    if isinstance(outcome, DeliveryFailed):
-        return outcome
-    return DeliveryFailed(str(outcome), retry_after=SOON, reached=False)
-
-
-def passing(why: Exception) -> bool:
-    """Whether reading the history failed for a temporary reason."""
-    match why:
-        case DeliveryFailed():
-            return why.retry_after is not None
-        case discord.HTTPException():
-            return why.status >= 500 or why.status == 429
-        case _:
-            return True
+@contextmanager
+def repeatable() -> Iterator[None]:
+    """For requests that can simply be repeated: their errors become DeliveryFailed."""
+    try:
+        yield
+    except REFUSED as why:
+        outcome = verdict(why, 0)
+        if isinstance(outcome, DeliveryFailed):
+            raise outcome from why
+        raise DeliveryFailed(outcome.reason, retry_after=SOON, reached=False) from why

@@ -4,15 +4,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-import aiohttp
 import discord
 
-from memory.store.ids import PersonId
 from memory.store.recent import Recent
-from sources.base import Knock
-
-REFUSED = (discord.HTTPException, discord.RateLimited, aiohttp.ClientError, OSError, TimeoutError, RuntimeError)
-"""Errors of a request to Discord: including `outside`'s timeout, and a closed session (RuntimeError)."""
+from sources.discord.settings import DiscordSettings
+from sources.discord.wiring import Wiring
 
 
 class Link:
@@ -22,12 +18,9 @@ class Link:
     `withdrawn` those that we deleted, `hooks` our webhooks.
     """
 
-    def __init__(
-        self,
-        withheld: Callable[[PersonId], bool],
-        deaf: Callable[[], bool],
-        knocks: Callable[[Knock], None],
-    ) -> None:
+    def __init__(self, settings: DiscordSettings, wiring: Wiring) -> None:
+        self.settings = settings
+        self.wiring = wiring
         self.client: discord.Client | None = None
         self.usable = asyncio.Event()
         """Logged in: requests can be made."""
@@ -36,12 +29,6 @@ class Link:
         self.sent: Recent[int, int] = Recent(5_000)
         self.withdrawn: Recent[int, None] = Recent(1_000)
         self.hooks: Recent[int, None] = Recent(1_000)
-        self.withheld = withheld
-        """Whether nothing that a person writes may be stored: then they are not quoted either."""
-        self.deaf = deaf
-        """Whether receiving is paused."""
-        self.knocks = knocks
-        """Gets people who wrote directly without being let in; never their messages."""
 
     def saw(self, channel: int, message: int) -> None:
         self.newest.put(channel, max(message, self.newest.get(channel) or 0))

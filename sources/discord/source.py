@@ -30,10 +30,11 @@ from sources.discord.connection import (
     waits,
 )
 from sources.discord.endpoint import DiscordEndpoint
-from sources.discord.listener import ChannelQueues, Equipment, GatewayListener
+from sources.discord.listener import ChannelQueues, GatewayListener
+from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
-from sources.discord.shared_state import REFUSED, Link
+from sources.discord.shared_state import Link
 from sources.discord.wiring import Wiring
 from texts import _, gettext_lazy
 
@@ -59,7 +60,7 @@ class DiscordSource:
     def __init__(self, settings: DiscordSettings, wiring: Wiring) -> None:
         self._settings = settings
         self._wiring = wiring
-        self._link = Link(wiring.withheld, wiring.deaf, wiring.knocks)
+        self._link = Link(settings, wiring)
         self._connection = Connection(wiring.clock)
         self._pauses = waits()
         self._announced = False
@@ -77,7 +78,7 @@ class DiscordSource:
         self._tree: OwnTree | None = None
         self._handlers: list[Hear] = []
         self._read_back: Callable[[], None] | None = None
-        self.endpoint = DiscordEndpoint(settings, self._link)
+        self.endpoint = DiscordEndpoint(self._link)
 
     @property
     def client(self) -> discord.Client | None:
@@ -189,12 +190,11 @@ class DiscordSource:
 
         client = make_client(self._settings, hear, self._wiring.commands, self.missing_intents)
         self._tree = client.tree
-        lookout = ChannelLookup(client, self._link, self._settings)
-        client.tree.shared = lookout.shared_with
-        equipment = Equipment(self._settings, self._link, queues, lookout, fetcher, deliver, self._wiring.clock)
-        listener = GatewayListener(equipment)
+        lookup = ChannelLookup(client, self._link)
+        client.tree.shared = lookup.shared_with
+        listener = GatewayListener(self._link, queues, lookup, fetcher, deliver)
         wiring, begun = self._wiring, self._begun
-        readback = Readback(client, wiring, begun, lambda: self._paused or wiring.deaf(), listener, equipment)
+        readback = Readback(client, self._link, begun, lambda: self._paused or wiring.deaf(), listener)
         reading: list[asyncio.Task[None]] = []
         self._read_hold = 0
 

@@ -7,6 +7,7 @@ repeats it (after 5xx) itself; therefore we send the request ourselves.
 import json
 import re
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +20,8 @@ from memory.store.logs import Log
 from memory.store.recent import Recent
 from sources.base import DeliveryFailed, DeliveryUnclear, OutFile
 from sources.discord import outcomes
-from sources.discord.shared_state import REFUSED, Link
+from sources.discord.outcomes import REFUSED
+from sources.discord.shared_state import Link
 from sources.outgoing import seen
 from sources.text import flatten
 from texts import gettext_lazy
@@ -35,7 +37,6 @@ NONE_FOR = 600.0
 """Seconds for which a channel without a webhook of ours is not checked again."""
 
 HOOK_NAME = "Carina"
-NO_MENTIONS: dict[str, Any] = {"parse": []}
 SUPPRESS_EMBEDS = 1 << 2
 UNKNOWN_WEBHOOK, INVALID_WEBHOOK_TOKEN = 10015, 50027
 
@@ -48,35 +49,6 @@ class Hook:
     token: str = field(repr=False)
     channel: int
     thread: int | None = None
-
-    @property
-    def url(self) -> str:
-        return f"{Route.BASE}/webhooks/{self.id}/{self.token}"
-
-    @property
-    def query(self) -> dict[str, str]:
-        return {} if self.thread is None else {"thread_id": str(self.thread)}
-
-
-@dataclass(frozen=True)
-class Words:
-    name: str
-    text: str
-    mentions: dict[str, Any]
-    quiet_links: bool
-    files: tuple[OutFile, ...] = ()
-    avatar: str = ""
-
-    def payload(self) -> dict[str, Any]:
-        flags = SUPPRESS_EMBEDS if self.quiet_links else 0
-        shown = {"avatar_url": self.avatar} if self.avatar else {}
-        return {
-            "content": self.text,
-            "username": self.name,
-            **shown,
-            "allowed_mentions": self.mentions,
-            "flags": flags,
-        }
 
 
 def shown_name(speaker: str) -> str:
@@ -124,10 +96,9 @@ class Webhooks:
         self._link.hooks.put(hook.id, None)
         return Hook(hook.id, hook.token, channel.id) if hook.token else None
 
-    async def say(self, hook: Hook, words: Words) -> int | None:
+    async def say(self, hook: Hook, payload: Mapping[str, Any], files: Sequence[OutFile]) -> int | None:
         """Send once; returns the message id, None if the webhook is not permitted to. Never repeats anything."""
-        query = hook.query | {"wait": "true"}
-        status, body = await self._request(EXECUTE, "POST", hook.url, query=query, data=_form(words))
+        status, body = await self._post(hook, payload, files)
         match status:
             case 200:
                 return int(body["id"])
@@ -145,38 +116,39 @@ class Webhooks:
                 raise DeliveryUnclear(gettext_lazy("Discord answered {status}", status=status))
 
     async def edit(self, hook: Hook, message: int, text: str) -> None:
-        await self._change(hook, "PATCH", message, json.dumps({"content": text, "allowed_mentions": NO_MENTIONS}))
+        """Raises the errors of a request to Discord."""
+        call = self._partial(hook).edit_message(
+            message, content=text, allowed_mentions=discord.AllowedMentions.none(), thread=_thread(hook)
+        )
+        await outside(CHANGE, call, SECONDS)
 
     async def withdraw(self, hook: Hook, message: int) -> None:
-        await self._change(hook, "DELETE", message, None)
+        """Raises the errors of a request to Discord."""
+        await outside(CHANGE, self._partial(hook).delete_message(message, thread=_thread(hook)), SECONDS)
 
-    async def _change(self, hook: Hook, method: str, message: int, data: str | None) -> None:
-        url = f"{hook.url}/messages/{message}"
-        try:
-            status, body = await self._request(CHANGE, method, url, query=hook.query, data=data)
-        except DeliveryUnclear as why:
-            raise DeliveryFailed(why.reason, retry_after=outcomes.SOON, reached=False) from why
-        if status >= 500:
-            raise DeliveryFailed(
-                gettext_lazy("Discord answered {status}", status=status), retry_after=outcomes.SOON, reached=False
-            )
-        if status >= 400 and not (method == "DELETE" and status == 404):
-            waiting = str(body.get("retry_after") or "")
-            raise outcomes.refusal(status, int(body.get("code") or 0), str(body.get("message") or ""), waiting)
+    def _partial(self, hook: Hook) -> discord.Webhook:
+        return discord.Webhook.partial(hook.id, hook.token, client=self._link.client or discord.utils.MISSING)
 
-    async def _request(
-        self, point: Any, method: str, url: str, *, query: dict[str, str], data: Any
+    async def _post(
+        self, hook: Hook, payload: Mapping[str, Any], files: Sequence[OutFile]
     ) -> tuple[int, dict[str, Any]]:
         began = time.monotonic()
         try:
-            return await outside(point, self._answer(method, url, query, data), SECONDS)
+            return await outside(EXECUTE, self._answer(hook, payload, files), SECONDS)
         except REFUSED as why:
             raise outcomes.verdict(why, time.monotonic() - began) from why
 
-    async def _answer(self, method: str, url: str, query: dict[str, str], data: Any) -> tuple[int, dict[str, Any]]:
+    async def _answer(
+        self, hook: Hook, payload: Mapping[str, Any], files: Sequence[OutFile]
+    ) -> tuple[int, dict[str, Any]]:
         self._session = self._session or aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
-        headers = {"Content-Type": "application/json"} if isinstance(data, str) else {}
-        async with self._session.request(method, url, params=query, data=data, headers=headers) as answer:
+        form = aiohttp.FormData(quote_fields=False, default_to_multipart=True)
+        form.add_field("payload_json", json.dumps(payload), content_type="application/json")
+        for number, file in enumerate(files):
+            form.add_field(f"files[{number}]", seen(file.text).encode(), filename=file.name)
+        url = f"{Route.BASE}/webhooks/{hook.id}/{hook.token}"
+        query = {"wait": "true"} | ({} if hook.thread is None else {"thread_id": str(hook.thread)})
+        async with self._session.post(url, params=query, data=form) as answer:
             text = await answer.text()
         try:
             body = json.loads(text)
@@ -185,13 +157,5 @@ class Webhooks:
         return answer.status, body if isinstance(body, dict) else {}
 
 
-def _form(words: Words) -> Any:
-    """The body: JSON, or a form when files come with it."""
-    payload = json.dumps(words.payload())
-    if not words.files:
-        return payload
-    form = aiohttp.FormData(quote_fields=False)
-    form.add_field("payload_json", payload, content_type="application/json")
-    for number, file in enumerate(words.files):
-        form.add_field(f"files[{number}]", seen(file.text).encode(), filename=file.name)
-    return form
+def _thread(hook: Hook) -> Any:
+    return discord.utils.MISSING if hook.thread is None else discord.Object(hook.thread)

@@ -20,10 +20,10 @@ from sources.base import Kind, Notification
 from sources.discord import notifications
 from sources.discord.cards import Looks, container
 from sources.discord.notifications import Surroundings
+from sources.discord.outcomes import REFUSED
 from sources.discord.payloads import author_of
 from sources.discord.places import NAME, bindings_of, place_of, spot_of
 from sources.discord.settings import DiscordSettings, Mode
-from sources.discord.shared_state import REFUSED
 from texts import _, error_sentence, gettext_noop
 
 Tree: TypeAlias = app_commands.CommandTree[Any]

@@ -22,9 +22,9 @@ from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
 from sources.discord.cards import LONGEST, NO, PLAIN, Looks, Tone, container, paged
+from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id
 from sources.discord.settings import DiscordSettings, role_subject
-from sources.discord.shared_state import REFUSED
 from texts import _, error_sentence
 
 Command: TypeAlias = app_commands.Command[Any, ..., None]

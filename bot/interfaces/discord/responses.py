@@ -11,7 +11,7 @@ from discord import app_commands
 
 from bot.errors import UserError
 from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
-from sources.discord.shared_state import REFUSED
+from sources.discord.outcomes import REFUSED
 from sources.outgoing import outgoing
 from texts import _, error_sentence
 

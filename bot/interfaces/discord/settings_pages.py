@@ -23,7 +23,7 @@ from bot.services.registry import Operation
 from bot.services.results import Listing, Markdown
 from bot.services.slash_names import HEADINGS
 from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
-from sources.discord.shared_state import REFUSED
+from sources.discord.outcomes import REFUSED
 from texts import _, error_sentence, gettext_noop
 
 Tree = app_commands.CommandTree[Any]
