@@ -14,7 +14,6 @@ from bot.config import Config
 from bot.interfaces import control, socket
 from bot.interfaces.chat import chat_handlers
 from bot.interfaces.frontends import connect_fronts
-from bot.interfaces.group_requests import GroupRequests
 from bot.interfaces.telemetry import Telemetry
 from bot.interfaces.web.server import Pulse, WebParts, WebServer
 from bot.interfaces.web.talk import Talk
@@ -146,12 +145,11 @@ async def build(
             served.shared.fronts.beside["continuous backup"] = lambda: not replication.failing
         router, pulse = served.router, Pulse(services.database)
         talk, access = Talk(services, router, web.source), served.shared.web_access
-        requests = GroupRequests(services, router)
         once, others = (
             OnceRequests(served.shared.constellations.registry, clock),
             served.shared.audience.other_audiences,
         )
-        server = WebServer(config, web, access, talk, services, clock, pulse, requests, once, others)
+        server = WebServer(config, web, access, talk, services, clock, pulse, once, others)
         yield App(served, services, connected, server, Telemetry(config.telemetry.otlp, served.opened, clock))
 
 

@@ -17,7 +17,7 @@ from bot.agents.permissions.broker import SOURCE as BROKER
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
 from bot.interfaces.control import Handler
-from bot.interfaces.group_requests import GroupRequests, said_because
+from bot.interfaces.group_requests import ask_group, said_because
 from bot.runtime.delivery import to_delivery
 from bot.runtime.router import Router
 from bot.services.agents.constellations import named
@@ -60,13 +60,12 @@ class Chat:
     """Chat sessions with one constellation, which stays open during them."""
 
     def __init__(self, services: Services, router: Router) -> None:
-        self._runtime, self.database = services.runtime, services.database
+        self._services, self._runtime, self.database = services, services.runtime, services.database
         self._router = router
         self._source, self._endpoint = services.terminal
         self._events = services.events
         self._approvals, self._halt, self._registry = services.approvals, services.halt, services.registry
         self._privacy = services.community.privacy
-        self._requests = GroupRequests(services, router)
 
     async def chat(self, history: int = 0, typed: int = 0) -> AsyncGenerator[dict[str, Any], None]:
         """Yield everything that the terminal shows from now on, after the last `history` lines of the conversation.
@@ -77,7 +76,7 @@ class Chat:
         all it said was shown, with the external ids of what it answered; and what `sources.terminal.to_data` gives.
         """
         queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
-        for line in (*await self._typed(typed), *await self._history(history)):
+        for line in await self._before(history, typed):
             yield line
         with ExitStack() as stack:
             stack.enter_context(self._endpoint.attach(lambda shown: queue.put_nowait(to_data(shown))))
@@ -228,23 +227,16 @@ class Chat:
         return [[value, words] for value, words in found]
 
     async def ask(self, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
-        return await self._requests.ask(group, text, seconds)
+        return await ask_group(self._services, self._router, group, text, seconds)
 
     @reads
-    def _typed(self, rows: Rows, limit: int) -> list[dict[str, Any]]:
+    def _before(self, rows: Rows, history: int, typed: int) -> list[dict[str, Any]]:
         """From the database, so that no other file has what is forgotten or erased."""
-        if limit <= 0:
-            return []
-        found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit)
-        return [{"kind": "Typed", "text": row.text} for row in found if row.text and row.role == "user"][-limit:]
-
-    @reads
-    def _history(self, rows: Rows, limit: int) -> list[dict[str, Any]]:
-        if limit <= 0:
-            return []
-        found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * limit)
+        found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * max(history, typed))
         spoken = [row for row in found if row.text and row.role in ("user", "assistant")]
-        return [{"kind": "History", "speaker": row.speaker, "text": row.text} for row in spoken[-2 * limit :]]
+        entered = [{"kind": "Typed", "text": row.text} for row in spoken if row.role == "user"]
+        shown = [{"kind": "History", "speaker": row.speaker, "text": row.text} for row in spoken]
+        return [*entered[max(len(entered) - typed, 0) :], *shown[max(len(shown) - 2 * history, 0) :]]
 
 
 def chat_handlers(served: ServedConstellations) -> dict[str, Handler]:

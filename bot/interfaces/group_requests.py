@@ -6,7 +6,7 @@ that waited has the answer, so the terminal does not show it again.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -20,11 +20,12 @@ from memory.queue.outbox import OutRow, TextDetail
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import PlaceId, code, snowflakes
+from memory.store.ids import PersonId, PlaceId, code, snowflakes
 from sources.base import Notification
 from sources.terminal import PERSON, PLACE
+from texts import number_text
 
-_TAKE = commit_point("errand.take")
+_TAKE = commit_point("group_request.take")
 
 MOST_SECONDS = 600.0
 LONGEST = 32_000
@@ -39,73 +40,62 @@ class Outcome(StrEnum):
     """There is no answer yet; it will be said at the terminal."""
 
 
-@dataclass(frozen=True)
-class GroupRequests:
-    """Requests in one constellation, which stays open meanwhile."""
+async def ask_group(services: Services, router: Router, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
+    """Send a text to a group of an open constellation, and wait the given seconds for the answer. Raises UserError.
 
-    services: Services
-    router: Router
+    "group" is its name as it is written, "outcome" one of `Outcome`, "text" the answer.
+    """
+    require_taken(services, text)
+    if not 0 < seconds <= MOST_SECONDS:
+        raise UserError(
+            "The waiting time must be more than 0 and at most {seconds} seconds.", seconds=f"{MOST_SECONDS:g}"
+        )
+    to = await services.talking.group(group)
+    heard = replace(services.terminal[0].hear(text, f"terminal-{snowflakes.next()}"), to=to.group)
+    try:
+        async with asyncio.timeout(seconds):
+            said = await _answer(services, router, heard)
+    except TimeoutError:
+        return {"group": to.name, "outcome": Outcome.LATE, "text": ""}
+    return {"group": to.name, "outcome": Outcome.ANSWERED if said else Outcome.SILENT, "text": said}
 
-    async def ask(self, group: str, text: str, seconds: float = 120) -> dict[str, Any]:
-        """Send a text to a group, and wait the given seconds for the answer. Raises UserError.
 
-        "group" is its name as it is written, "outcome" one of `Outcome`, "text" the answer.
-        """
-        if not text.strip() or len(text) > LONGEST:
-            raise UserError(
-                "A message has 1 to {most} characters; this one has {count}.",
-                most=f"{LONGEST:,}",
-                count=f"{len(text):,}",
-            )
-        if not 0 < seconds <= MOST_SECONDS:
-            raise UserError(
-                "The waiting time must be more than 0 and at most {seconds} seconds.", seconds=f"{MOST_SECONDS:g}"
-            )
-        self._require_heard()
-        to = await self.services.talking.group(group)
-        heard = replace(self.services.terminal[0].hear(text, f"terminal-{snowflakes.next()}"), to=to.group)
-        try:
-            async with asyncio.timeout(seconds):
-                said = await self._answer(heard)
-        except TimeoutError:
-            return {"group": to.name, "outcome": Outcome.LATE, "text": ""}
-        return {"group": to.name, "outcome": Outcome.ANSWERED if said else Outcome.SILENT, "text": said}
+def require_taken(services: Services, text: str, person: PersonId = PERSON, *, files: bool = False) -> None:
+    """Raise UserError if such a message of this person is not answered; with `files`, it may be without words."""
+    if not (text.strip() or files) or len(text) > LONGEST:
+        raise UserError(
+            "A message has 1 to {most} characters; this one has {count}.",
+            most=number_text(LONGEST),
+            count=number_text(len(text)),
+        )
+    if since := services.halt.since:
+        raise UserError("Everything has been halted since {since}. Release the halt first.", since=from_text(since))
+    if words := services.community.privacy.words_withheld(person):
+        raise UserError(words)
 
-    def _require_heard(self) -> None:
-        if since := self.services.halt.since:
-            raise UserError(
-                "Everything has been halted since {since}. `carina halt release` resumes.", since=from_text(since)
-            )
-        if words := self.services.community.privacy.words_withheld(PERSON):
-            raise UserError(words)
 
-    async def _answer(self, heard: Notification) -> str:
-        """Send the message, wait until it is answered, and return the answer."""
-        with self.services.events.ends(PLACE.id) as changed:
-            self.router.receive(heard, self.services.runtime.id)
-            while True:
-                await changed.wait()
-                changed.clear()
-                row = await self.services.database.read(
-                    lambda rows: inbox.by_external(rows, heard.source, heard.external_id)
-                )
-                if row is not None and row.status is Status.DEAD:
-                    raise UserError("It could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
-                if row is not None and row.over:
-                    return await self._take(row)
+async def _answer(services: Services, router: Router, heard: Notification) -> str:
+    """Send the message, wait until it is answered, and return the answer, which counts as delivered."""
+    with services.events.ends(PLACE.id) as changed:
+        router.receive(heard, services.runtime.id)
+        while True:
+            await changed.wait()
+            changed.clear()
+            row = await services.database.read(lambda rows: inbox.by_external(rows, heard.source, heard.external_id))
+            if row is not None and row.status is Status.DEAD:
+                raise UserError("It could not be answered. `carina inbox show {id}` says why.", id=code(row.id))
+            if row is not None and row.over:
+                break
+    await services.runtime.delivered(PLACE.id)
+    now = services.front_ends.clock()
 
-    async def _take(self, row: InRow) -> str:
-        """Return the answer to a row, and mark it as delivered."""
-        await self.services.runtime.delivered(PLACE.id)
-        now = self.services.front_ends.clock()
+    def take(tx: Tx) -> str:
+        said = said_because(tx, row)
+        for each in said:
+            outbox.take(tx, each, f"request-{each.id}", now)
+        return "\n\n".join(map(words_of, said))
 
-        def take(tx: Tx) -> str:
-            said = said_because(tx, row)
-            for each in said:
-                outbox.take(tx, each, f"errand-{each.id}", now)
-            return "\n\n".join(map(words_of, said))
-
-        return await self.services.database.write(_TAKE, take)
+    return await services.database.write(_TAKE, take)
 
 
 def said_because(rows: Rows, row: InRow, place: PlaceId = PLACE.id) -> Sequence[OutRow]:

@@ -29,7 +29,7 @@ EXEMPT = {
     "undelivered.retry": "`/owner outbox retry` and `carina outbox retry`",
     "undelivered.drop": "`/owner outbox drop` and `carina outbox drop`",
     # By `carina mcp`; what is lost is shown at the terminal by the next chat.
-    "errand.take": "a program that asked a group has its answer",
+    "group_request.take": "a program that asked a group has its answer",
     "clock.ask": "`carina doctor` and `/owner doctor`, which only look",
     "discord.examine": "the same",
     # What an edit or a deletion takes along; a part and its row go in one unit, and what a death leaves is done at the

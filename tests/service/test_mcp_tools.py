@@ -152,7 +152,7 @@ async def test_a_service_that_ends_meanwhile_and_one_that_is_halted(tmp_path: Pa
             assert "`carina run`" in text
 
 
-@pytest.mark.parametrize("fault", ["errand.take:before", "errand.take:after"])
+@pytest.mark.parametrize("fault", ["group_request.take:before", "group_request.take:after"])
 async def test_killed_as_the_answer_is_handed_over_nothing_is_lost(tmp_path: Path, fault: str) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         t.service.environment["CARINA_FAULT"] = fault
@@ -165,6 +165,6 @@ async def test_killed_as_the_answer_is_handed_over_nothing_is_lost(tmp_path: Pat
         await t.service.ended()
         await t.service.start()
         _, out, _ = await t.service.run("chat", "--once", "Thanks")
-        assert ("It is in the tin." in out) is (fault == "errand.take:before")
+        assert ("It is in the tin." in out) is (fault == "group_request.take:before")
         assert rows(t, "SELECT count(*) FROM messages WHERE content = 'It is in the tin.'") == [(1,)]
         await t.service.stop()

@@ -10,6 +10,7 @@ from starlette.types import Receive, Scope, Send
 from bot.errors import UserError
 from bot.interfaces import socket
 from bot.interfaces.cli.home import version
+from bot.interfaces.group_requests import ask_group
 from bot.interfaces.web.context import Context
 from texts import error_text
 
@@ -22,7 +23,7 @@ async def serve(ctx: Context) -> Response:
         try:
             async with asyncio.timeout(within):
                 if operation == "group.ask":
-                    return await ctx.web.requests.ask(**arguments)
+                    return await ask_group(ctx.web.services, ctx.web.talk.router, **arguments)
                 registry = ctx.web.services.registry
                 replies = socket.replies(registry, operation, arguments["arguments"], arguments["view"])
                 return [each async for each in replies][-1]

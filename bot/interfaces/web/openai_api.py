@@ -18,6 +18,7 @@ from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
 from bot.interfaces.web.context import Context
+from bot.interfaces.web.security import Refusal
 from bot.interfaces.web.talk import Answer, Conversation, Writing
 from memory.people.web_keys import WebKey
 from sources.attachments import Offered, received
@@ -33,17 +34,12 @@ _WHY = {
 }
 
 
-class Unusable(Exception):
+class Unusable(Refusal):
     """A request that cannot be served; `parameter` is what is wrong with it."""
 
     def __init__(self, words: str, parameter: str | None = None, status: int = 400, code: str | None = None) -> None:
-        super().__init__(words)
-        self.parameter, self.status, self.code = parameter, status, code
-
-    def response(self) -> Response:
-        kind = "invalid_request_error" if self.status < 500 else "server_error"
-        told = {"message": str(self), "type": kind, "param": self.parameter, "code": self.code}
-        return JSONResponse({"error": told}, self.status)
+        super().__init__(status, words)
+        self.parameter, self.code = parameter, code
 
 
 async def models(ctx: Context) -> Response:
@@ -55,24 +51,18 @@ async def model(ctx: Context) -> Response:
     name, names = ctx.request.path_params["name"].removeprefix(PREFIX), await _names(ctx)
     found = next((each for each in names if each.casefold() == name.casefold()), None)
     if found is None:
-        return _not_there(name, names).response()
+        raise _not_there(name, names)
     return JSONResponse(_model(found))
 
 
 async def completions(ctx: Context) -> Response:
     """Say the last message of the request to an agent or group, and give its answer, whole or as it is written."""
-    try:
-        asked = _asked(await _json(ctx))
-        to, said = await _begun(ctx, asked)
-    except Unusable as error:
-        return error.response()
+    asked = _asked(await _json(ctx))
+    to, said = await _begun(ctx, asked)
     head = {"id": f"chatcmpl-{said}", "created": int(time.time()), "model": f"{PREFIX}{to.to.name}"}
     if asked["stream"]:
         return ctx.stream(_streamed(ctx, to, said, head, asked["usage"]))
-    try:
-        text = await _whole(ctx, to, said)
-    except Unusable as error:
-        return error.response()
+    text = await _whole(ctx, to, said)
     message = {"role": "assistant", "content": text, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
     usage = await _usage(ctx, said)
@@ -80,17 +70,14 @@ async def completions(ctx: Context) -> Response:
 
 
 async def _begun(ctx: Context, asked: dict[str, Any]) -> tuple[Conversation, str]:
-    """Say it: to whom, and its id. Raises Unusable."""
+    """Say it: to whom, and its id. Raises Unusable, UserError."""
     key: WebKey = ctx.request.state.key
-    try:
-        to = await _conversation(ctx, key, asked["model"], asked["user"])
-        text, files = asked["said"]
-        identifier = _identifier(ctx, key, asked["user"], files)
-        if identifier and await ctx.web.talk.said_otherwise(to, text, identifier):
-            raise Unusable("This Idempotency-Key was used for another request.", status=422)
-        return to, await ctx.web.talk.say(to, text, identifier, files)
-    except UserError as error:
-        raise Unusable(str(error)) from error
+    to = await _conversation(ctx, key, asked["model"], asked["user"])
+    text, files = asked["said"]
+    identifier = _identifier(ctx, key, asked["user"], files)
+    if identifier and await ctx.web.talk.said_otherwise(to, text, identifier):
+        raise Unusable("This Idempotency-Key was used for another request.", status=422)
+    return to, await ctx.web.talk.say(to, text, identifier, files)
 
 
 async def _whole(ctx: Context, to: Conversation, said: str) -> str:

@@ -106,6 +106,9 @@ def is_known_host(host: str, public_url: str) -> bool:
 class Refusal(Exception):
     """A request is not served: its status, and words for whoever sent it; or where a browser goes instead."""
 
+    parameter: str | None = None
+    code: str | None = None
+
     def __init__(self, status: int, words: str, instead: str = "") -> None:
         super().__init__(words)
         self.status, self.words, self.instead = status, words, instead
@@ -118,7 +121,7 @@ class Refusal(Exception):
             return PlainTextResponse(self.words, self.status)
         if path.startswith("/v1/"):
             kind = "invalid_request_error" if self.status < 500 else "server_error"
-            told = {"message": self.words, "type": kind, "param": None, "code": None}
+            told = {"message": self.words, "type": kind, "param": self.parameter, "code": self.code}
             return JSONResponse({"error": told}, self.status)
         if path.startswith("/mcp"):  # its clients show the words of an error of JSON-RPC, and of no other answer
             wrong = {"code": -32600 if self.status < 500 else -32603, "message": self.words}

@@ -18,7 +18,6 @@ import structlog
 
 from bot.config import Config
 from bot.errors import UserError
-from bot.interfaces.group_requests import GroupRequests
 from bot.interfaces.web import logs
 from bot.interfaces.web.talk import Talk
 from bot.services.composition import Services
@@ -99,7 +98,6 @@ class WebServer:
     services: Services
     clock: Clock
     pulse: Pulse
-    requests: GroupRequests
     once: OnceRequests
     other_audiences: Callable[[PersonId], tuple[Audience, ...]]
     """What was said alone to the other accounts of a person."""

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChunk, ToolCallStarted, TurnEvent
 from bot.errors import UserError
-from bot.interfaces.group_requests import LONGEST, said_because, words_of
+from bot.interfaces.group_requests import require_taken, said_because, words_of
 from bot.runtime.router import Router
 from bot.services.composition import Services
 from bot.services.system.front_ends import Addressee
@@ -20,7 +20,6 @@ from memory.queue.inbox import InRow, Status
 from memory.queue.message_files import MessageFile
 from memory.queue.messages import Message
 from memory.queue.outbox import OutRow, TextDetail
-from memory.store.clock import from_text
 from memory.store.database import Database, Rows
 from memory.store.fulltext import storable
 from memory.store.ids import AgentId, MessageId, OutboxId, PersonId, PlaceId, snowflakes
@@ -29,7 +28,7 @@ from sources.attachments import PICTURES
 from sources.base import Attachment, Notification, Place
 from sources.outgoing import seen
 from sources.terminal import PERSON
-from texts import _, number_text
+from texts import _
 
 _LOOK_SECONDS = 2.0  # between looks at a row whose turn says nothing, as while it waits for somebody's yes
 _STORED_SECONDS = 10.0
@@ -131,16 +130,7 @@ class Talk:
 
     async def say(self, to: Conversation, text: str, external_id: str = "", files: Sequence[Attachment] = ()) -> str:
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
-        if not (text.strip() or files) or len(text) > LONGEST:
-            raise UserError(
-                "A message has 1 to {most} characters; this one has {count}.",
-                most=number_text(LONGEST),
-                count=number_text(len(text)),
-            )
-        if since := self.services.halt.since:
-            raise UserError("Everything has been halted since {since}. Release the halt first.", since=from_text(since))
-        if words := self.services.community.privacy.words_withheld(to.user or PERSON):
-            raise UserError(words)
+        require_taken(self.services, text, to.user or PERSON, files=bool(files))
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
         self._receive(replace(self._heard(to, text, said), attachments=tuple(files)))
         await self.router.taken_in(_STORED_SECONDS)
