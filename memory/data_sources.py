@@ -1,4 +1,4 @@
-"""Data sources as rows: feeds, calendars and folders, what was seen of each, and which agents get their news."""
+"""Data sources as rows: feeds, calendars, folders and webhooks, what was seen of each, and which agents get news."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from memory.store.ids import AgentId, new_id
 from memory.store.row_mapper import RowMapper
 
 DataSourceId = NewType("DataSourceId", str)
-SourceType: TypeAlias = Literal["feed", "calendar", "folder"]
+SourceType: TypeAlias = Literal["feed", "calendar", "folder", "webhook"]
 _KEPT = timedelta(days=180)
 """How long an item is remembered that its source no longer lists."""
 _MOST_SOURCES = 200
@@ -24,7 +24,9 @@ class DataSource:
     name: str
     type: SourceType
     address: str
+    """A URL, a folder, or the secret of a webhook; empty if the configuration has it."""
     every_minutes: int
+    """0 for webhooks, which nothing checks."""
     enabled: bool
     synced_at: datetime | None
     failures: int

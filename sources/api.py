@@ -72,15 +72,6 @@ class ApiSource:
             alone=True,
         )
 
-    def hear_hook(self, text: str, name: str, delivery: str, place: Place, group: str) -> Notification:
-        """A delivery of another program, with the trust of a web page."""
-        speaker = Speaker(PersonId(f"{SOURCE}:hook-{name}"), flatten(name), trust=Trust.WEB)
-        identifier = f"hook-{name}-{delivery}"
-        now = self._clock()
-        return Notification(
-            SOURCE, identifier, Kind.MESSAGE, place, speaker, identifier, now, sendable(text), to=group, alone=True
-        )
-
     def unsay(self, subject: str, place: Place) -> Notification:
         """Take back an earlier message, which stops its answer."""
         return deletion(SOURCE, subject, place, self._clock())

@@ -1,4 +1,4 @@
-"""Checks data sources on schedule and queues an event for every subscribed agent if there is news.
+"""Checks data sources on schedule, or takes what webhooks get, and queues an event of it for every subscribed agent.
 
 A source's text is quoted and trusted like a web page: the turn that it starts has no more rights than that.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bot.agents.patrols import speaking_group
 from memory import agents, data_sources, jobs
-from memory.data_sources import DataSource, DataSourceId, Subscription
+from memory.data_sources import DataSource, DataSourceId
 from memory.jobs import NewJob
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox
@@ -53,7 +53,9 @@ def job_id(source: DataSourceId) -> str:
 
 
 def plan(tx: Tx, source: DataSource, now: datetime) -> None:
-    """Schedule a source's checks, at its interval."""
+    """Schedule a source's checks, at its interval; a webhook has none."""
+    if source.type == "webhook":
+        return
     trigger = Every(timedelta(minutes=source.every_minutes), now)
     jobs.put(tx, NewJob(job_id(source.id), KIND, triggers.dump(trigger), now), now)
 
@@ -104,12 +106,24 @@ class DataSources:
         told = 0
         if source.synced_at is not None and (changed.items or changed.gone):
             told = await database.write(
-                _TELL, partial(self._tell, source=source, changed=changed, now=now), durable=True
+                _TELL,
+                partial(self._tell, source=source, changed=changed, said=_digest(source, changed), now=now),
+                durable=True,
             )
         await self._seen(database, source, found, changed, now)
         if source.synced_at is None:
             return Done(ngettext("{count} existing item", "{count} existing items", len(found)))
         return Done(f"{_count(changed)}; {ngettext('{count} agent notified', '{count} agents notified', told)}")
+
+    async def deliver(self, database: Database, source: DataSource, delivery: str, words: str, now: datetime) -> int:
+        """Tell agents what a webhook got, durably, and once by its id `delivery`; returns how many agents."""
+        changed = News((Item(delivery, "", "", words),), ())
+
+        def work(tx: Tx) -> int:
+            data_sources.synced(tx, source.id, now)
+            return self._tell(tx, source, changed, delivery, now)
+
+        return await database.write(_TELL, work, durable=True)
 
     async def _read(self, source: DataSource, now: datetime) -> list[Item]:
         """The items of a source. Raises SourceUnreadable, WebRefused."""
@@ -124,27 +138,31 @@ class DataSources:
             raise SourceUnreadable("the calendar is too large to read")
         return await asyncio.to_thread(_reader("ics", "read_calendar"), page.body, now, _AHEAD)
 
-    def _tell(self, tx: Tx, source: DataSource, changed: News, now: datetime) -> int:
-        """Queue an event for every subscribed agent; returns how many."""
-        return sum(self._tell_one(tx, source, each, changed, now) for each in data_sources.subscriptions(tx, source.id))
+    def _tell(self, tx: Tx, source: DataSource, changed: News, said: str, now: datetime) -> int:
+        """Queue an event for every subscribed agent that is active; returns how many they are.
 
-    def _tell_one(self, tx: Tx, source: DataSource, to: Subscription, changed: News, now: datetime) -> bool:
-        agent = next((each for each in agents.agents(tx) if each.id == to.agent and each.status == "active"), None)
-        group = None if agent is None else speaking_group(tx, agent)
-        if agent is None or group is None:
-            return False
-        event = inbox.Event(
-            source=KIND,
-            external_id=f"{source.id}/{agent.id}/{_digest(source, changed)}",
-            place=self.place,
-            person=self.owner,
-            group=group,
-            text=notification(to.template or TEMPLATE, source, changed),
-            hearers=Scope(source.audience),
-            trust=Trust.WEB,
-            payload=SourceNews(agent.id),
-        )
-        return inbox.add_event(tx, event, now) is not None
+        `said` identifies the news: an agent that knows it is told nothing.
+        """
+        active = {each.id: each for each in agents.agents(tx) if each.status == "active"}
+        told = 0
+        for to in data_sources.subscriptions(tx, source.id):
+            group = speaking_group(tx, active[to.agent]) if to.agent in active else None
+            if group is None:
+                continue
+            event = inbox.Event(
+                source=KIND,
+                external_id=f"{source.id}/{to.agent}/{said}",
+                place=self.place,
+                person=self.owner,
+                group=group,
+                text=notification(to.template or TEMPLATE, source, changed),
+                hearers=Scope(source.audience),
+                trust=Trust.WEB,
+                payload=SourceNews(to.agent),
+            )
+            inbox.add_event(tx, event, now)
+            told += 1
+        return told
 
     async def _seen(
         self, database: Database, source: DataSource, found: Sequence[Item], changed: News, now: datetime
@@ -178,11 +196,13 @@ def _reader(module: str, name: str) -> Callable[..., list[Item]]:
 
 
 def notification(template: str, source: DataSource, changed: News) -> str:
-    """The text for an agent, each item on a line; it is quoted when a prompt is made."""
+    """The text for an agent, each item on a line, a delivery as it came; it is quoted when a prompt is made."""
     lines = [_line(each) for each in changed.items[:_SHOWN]]
     lines += [f"- removed: {one_line(each)}" for each in changed.gone[: max(_SHOWN - len(lines), 0)]]
     more = len(changed.items) + len(changed.gone) - len(lines)
     items = "\n".join([*lines, *([f"- and {more:,} more"] if more else [])])
+    if source.type == "webhook":
+        items = "\n".join(each.text for each in changed.items)
     parts = {"{source}": f"“{source.name}”", "{count}": _count(changed)}
     text = template
     for name, value in parts.items():

@@ -56,7 +56,7 @@ from bot.services.registry import Registry
 from bot.services.status import Doctor, Status, StatusSources
 from bot.services.system.backups import Databases
 from bot.services.system.configuration import ConfigurationFile
-from bot.services.system.data_sources import open_data_sources
+from bot.services.system.data_sources import SourceSettings, open_data_sources
 from bot.services.system.front_ends import FrontEnds, FrontEndStates, Gaps, Talking
 from bot.services.system.halt import Halt, Restart
 from bot.services.system.inbox import Inbox
@@ -128,6 +128,7 @@ class Services:
     front_ends: FrontEnds
     embedding: Embedding
     talking: Talking
+    data_sources: SourceSettings
     gaps: Gaps
     registry: Registry
     community: Community
@@ -249,6 +250,7 @@ class _Maker:
         )
         agents = Agents(config, approvals, answers.routing, runtime.moved, runtime.resume)
         groups = Groups(config, approvals, places, runtime.resume)
+        data_sources = open_data_sources(config, approvals, schedule, deps.owner)
         ready = (
             *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
             ChannelModes(self.database, places),
@@ -259,15 +261,10 @@ class _Maker:
             Folders(self.database, shared.folder.path, clock, shared.embedders.require),
             Inbox(self.database, runtime.answer, clock),
             open_upkeep(config, approvals, schedule, (deps.budgets, shared.models), self._busy),
-            open_data_sources(approvals, schedule, deps.owner, config.web.private_hosts),
-            *(
-                Databases(shared.constellations, shared.replication.paused),
-                open_backups(config, approvals, schedule),
-                shared.restart,
-            ),
-            *(Halt(shared.halt, self.served.release), Permits(approvals, deps.tools)),
+            *(Databases(shared.constellations, shared.replication.paused), open_backups(config, approvals, schedule)),
+            *(Halt(shared.halt, self.served.release), shared.restart, Permits(approvals, deps.tools)),
             Imports(self.database, approvals.people, clock, shared.constellations),
-            *(agents, groups, ConfigurationFile(config.file, agents, groups)),
+            *(agents, groups, ConfigurationFile(config.file, agents, groups), data_sources),
             *(self._status(front_ends, answers.embedding), shared.web_access, self.served.commands),
         )
         if not shared.at_rest:
@@ -286,6 +283,7 @@ class _Maker:
             front_ends=front_ends,
             embedding=answers.embedding,
             talking=Talking(approvals, places, receive),
+            data_sources=data_sources,
             gaps=Gaps("discord", self.database, clock, settle),
             registry=build_registry(
                 config, approvals, schedule, self.served.people.privacy.choices, shared.accounts.language, ready

@@ -24,7 +24,7 @@ from texts import _, error_sentence, gettext_noop
 
 NO_AGENT = gettext_noop("There is no agent {name}.")
 NO_GROUP = gettext_noop("There is no group {name}.")
-NO_FEED = gettext_noop("There is no feed, calendar or folder {name}.")
+NO_FEED = gettext_noop("There is no feed, calendar, folder or webhook {name}.")
 NO_TEMPLATE = gettext_noop("There is no task template {name}.")
 NO_CONSTELLATION = gettext_noop("There is no constellation {name}.")
 _SHOWN = 80  # characters of an unknown name that are shown

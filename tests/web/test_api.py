@@ -20,7 +20,7 @@ import pytest
 from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.providers.openai import OpenAIProvider
 
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from bot.interfaces.web import health
 from bot.interfaces.web.talk import Answer
 from memory import budgets
@@ -416,8 +416,10 @@ async def test_metrics_are_text_that_prometheus_reads(tmp_path: Path, monkeypatc
         assert "private" not in text
 
 
-async def test_a_signed_delivery_is_told_to_its_group_once(tmp_path: Path) -> None:
+async def test_a_signed_delivery_is_told_once_to_the_agents_that_hear_of_it(tmp_path: Path) -> None:
     async with site(tmp_path) as s:
+        hook = await s.call("source.show", source="alarm")
+        assert (hook["type"], hook["address"], hook["agents"]) == ("webhook", "/hooks/alarm", ["Carina"])
         body = json.dumps({"alarm": "the cellar is wet", "log": "x" * 9_000}).encode()
 
         def signed(at: int) -> dict[str, str]:
@@ -440,3 +442,28 @@ async def test_a_signed_delivery_is_told_to_its_group_once(tmp_path: Path) -> No
         text = (await s.call("inbox.show", row=str(rows[0]["id"])))["text"]
         assert "the cellar is wet" in text
         assert text.endswith("more characters were left out.")
+        with pytest.raises(UserError, match="from the configuration"):
+            await s.call("source.remove", source="alarm")
+        for leave, enter, given in (("pause", "resume", {}), ("unsubscribe", "subscribe", {"agent": "Carina"})):
+            await s.call(f"source.{leave}", source="alarm", **given)
+            assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now + 1))).status_code == 503
+            await s.call(f"source.{enter}", source="alarm", **given)
+        assert (await s.browser.post("/hooks/alarm", content=body, headers=signed(now + 1))).status_code == 202
+        assert len(await s.call("inbox.list")) == 3
+
+
+async def test_a_webhook_of_a_command_has_a_secret_that_is_shown_once(tmp_path: Path) -> None:
+    async with site(tmp_path) as s:
+        made = await s.call("source.add", name="door", webhook=True, template="{source}: {items}")
+        with pytest.raises(CallError, match="not checked"):
+            await s.call("source.add", name="other", webhook=True, every=5)
+        digest = hmac.new(made["secret"].encode(), b"open", hashlib.sha256).hexdigest()
+        signed = {"X-Hub-Signature-256": f"sha256={digest}"}
+        assert (await s.browser.post("/hooks/door", content=b"open", headers=signed)).status_code == 202
+        (row,) = await s.call("inbox.list")
+        assert (await s.call("inbox.show", row=str(row["id"])))["text"] == "“door”: open"
+        assert made["secret"] not in json.dumps(
+            [await s.call("source.list"), await s.call("source.show", source="door")]
+        )
+        await s.call("source.remove", source="door")
+        assert (await s.browser.post("/hooks/door", content=b"open", headers=signed)).status_code == 401

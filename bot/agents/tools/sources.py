@@ -1,4 +1,4 @@
-"""`sources` and `source_subscribe`: the feeds, calendars and folders of which an agent is told, and choosing them."""
+"""`sources` and `source_subscribe`: the feeds, calendars, folders and webhooks of which an agent is told."""
 
 from typing import Literal
 
@@ -26,8 +26,8 @@ class SourcesTool(ReadTool[NoSourceArguments]):
     name = "sources"
     caution = Caution()
     description = (
-        "List the feeds, calendars and folders that the owner has set up, when each was last read, and of which of "
-        "them you are told. `source_subscribe` changes that."
+        "List the feeds, calendars, folders and webhooks that the owner has set up, when each was last read, and of "
+        "which of them you are told. `source_subscribe` changes that."
     )
 
     def read(self, rows: Rows, context: ToolContext, _arguments: NoSourceArguments) -> Outcome:
@@ -38,7 +38,7 @@ class SourcesTool(ReadTool[NoSourceArguments]):
                 "{name}: {kind}, {state}, {told}",
                 name=line(each.name),
                 kind=each.type,
-                state="paused" if not each.enabled else "could not be read lately" if each.error else "read regularly",
+                state="paused" if not each.enabled else "could not be read lately" if each.error else "on",
                 told="you are told of it" if each.id in told else "you are not told of it",
             )
             for each in found

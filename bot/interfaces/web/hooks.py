@@ -1,4 +1,4 @@
-"""Deliveries of other programs: signed, taken once, and told to a group as words of that program."""
+"""Deliveries of other programs to webhooks: signed, and taken once."""
 
 import hashlib
 import hmac
@@ -9,9 +9,10 @@ from contextlib import suppress
 
 from starlette.responses import Response
 
-from bot.interfaces.web.chat_pages import WHO
+from bot.errors import UserError
 from bot.interfaces.web.context import Context
 from bot.interfaces.web.security import problem
+from texts import error_text
 
 _WINDOW = 300  # seconds for which a signature with a time is taken
 _LONGEST = 8_000
@@ -20,15 +21,15 @@ _STAMPED = re.compile(r"t=(\d{1,12}),\s*v1=([0-9a-f]{64})")
 
 async def deliver(ctx: Context) -> Response:
     """Take a delivery: `X-Hub-Signature-256` as GitHub signs, or `X-Carina-Signature: t=<time>,v1=<HMAC>`."""
-    name = ctx.request.path_params["name"]
-    hook = ctx.web.config.web.server.hooks.get(name)
-    body = await ctx.request.body()
-    secret = None if hook is None else ctx.web.config.mcp_secrets.get(hook.secret)
-    signature = None if hook is None or secret is None else _signature(ctx, secret.get_secret_value().encode(), body)
-    if hook is None or signature is None:
-        return problem(401, "This delivery is not signed with the secret of a hook, or too old.")
-    to = await ctx.web.talk.conversation(WHO, hook.group)
-    await ctx.web.talk.hear_hook(to, name, signature, _words(ctx.request.headers.get("x-github-event", ""), body))
+    sources, body = ctx.web.talk.services.data_sources, await ctx.request.body()
+    found = await sources.webhook(ctx.request.path_params["name"])
+    signature = None if found is None else _signature(ctx, found[1], body)
+    if found is None or signature is None:
+        return problem(401, "This delivery is not signed with the secret of a webhook, or too old.")
+    try:
+        await sources.deliver(found[0], signature, _words(ctx.request.headers.get("x-github-event", ""), body))
+    except UserError as error:
+        return problem(503, error_text(error))
     return Response(status_code=202)
 
 
@@ -46,7 +47,7 @@ def _signature(ctx: Context, secret: bytes, body: bytes) -> str | None:
 
 
 def _words(event: str, body: bytes) -> str:
-    """What a group is told: the delivery as it came, indented where it is JSON."""
+    """What agents are told: the delivery as it came, indented where it is JSON."""
     text = body.decode("utf-8", "replace")
     with suppress(ValueError, RecursionError):
         text = json.dumps(json.loads(text), ensure_ascii=False, indent=1)

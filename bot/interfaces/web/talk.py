@@ -200,11 +200,6 @@ class Talk:
             return Answer((), _("Stopped: the message was withdrawn."))
         return Answer(tuple(map(words_of, said)), messages=frozenset(each.message for each in said))
 
-    async def hear_hook(self, to: Conversation, name: str, delivery: str, text: str) -> None:
-        """Tell a group what another program delivered, as that program's words; the same delivery again is the same."""
-        self.router.receive(self.source.hear_hook(text, name, delivery, to.place, to.to.group))
-        await self.router.taken_in(_STORED_SECONDS)
-
     @reads
     def tokens(self, rows: Rows, external_id: str) -> tuple[int, int]:
         """How many tokens the turn that answered something sent to models, and how many they wrote."""

@@ -282,7 +282,9 @@ class Places:
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
     async def pause(self, caller: Caller, source: _Source) -> Notice:
         if await self._enabled(source, False):
-            return Notice(text=_("Paused. Anything new is reported when you resume it."))
+            return Notice(
+                text=_("Paused. Anything new is reported when you resume it; what is sent to a webhook is refused.")
+            )
         source = self._known(source)
         if source in self.accounts.paused:
             raise UserError("{source} is already paused.", source=source)
@@ -435,6 +437,7 @@ def _level(where: Location, reach: Reach) -> str:
 def _fed_row(source: DataSource) -> SourceRow:
     read = _("read") if source.synced_at is not None else _("not read yet")
     state = _("could not be read: {error}", error=source.error) if source.error else read
+    state = "" if source.type == "webhook" else state
     return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else _("paused"))
 
 

@@ -1,17 +1,19 @@
-"""Data sources for people: feeds, calendars and folders whose news agents get."""
+"""Data sources for people: feeds, calendars, folders and webhooks whose news agents get."""
 
 import re
-from collections.abc import Sequence
+import secrets
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, SecretStr
 
 from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
 from bot.agents.deps import OwnersSide
 from bot.agents.permissions.policy import Action
+from bot.config import Config
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_FEED, find, find_agent, find_living
@@ -30,6 +32,7 @@ from memory.store.ids import PersonId
 from sources.web.fetch import Reader, WebRefused, checked_url
 from texts import _, error_text, gettext_noop, ngettext
 
+_EVERY = 30
 _ADD = commit_point("data_sources.add")
 _CHANGE = commit_point("data_sources.change")
 _REMOVE = commit_point("data_sources.remove")
@@ -61,10 +64,13 @@ class AddSource(Arguments):
         ""
     )
     folder: Annotated[Path | None, Param("Folder of this computer to watch", via=TERMINAL_ONLY)] = None
+    webhook: Annotated[bool, Param("Take signed deliveries of another program", via=TERMINAL_ONLY)] = False
     agent: Annotated[
         str, Field(max_length=64), Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")
     ] = ""
-    every: Annotated[int, Field(ge=5, le=10_080), Param("Minutes between checks", metavar="MINUTES")] = 30
+    every: Annotated[
+        int | None, Field(ge=5, le=10_080), Param("Minutes between checks (default: 30)", metavar="MINUTES")
+    ] = None
     template: _Template = ""
 
 
@@ -78,11 +84,18 @@ class SourceInfo(Row):
     failures: int
     error: str
     agents: tuple[str, ...]
+    secret: str = ""
+    """Of a new webhook; shown once."""
 
     def line(self, ink: Ink) -> str:
+        every = [ngettext("every minute", "every {count} minutes", self.every_minutes)] if self.every_minutes else []
         parts = [
             self.told(ink, "{name} ({type}, {address})"),
-            _("paused") if self.paused else ngettext("every minute", "every {count} minutes", self.every_minutes),
+            *([_("paused")] if self.paused else every),
+            *(
+                [self.told(ink, gettext_noop("sign deliveries with {secret}, which is shown only now"))]
+                * bool(self.secret)
+            ),
             self.told(ink, gettext_noop("notifies {agents}")) if self.agents else _("notifies nobody"),
             self.told(ink, gettext_noop("last read {read}")) if self.read else _("not read yet"),
         ]
@@ -92,33 +105,43 @@ class SourceInfo(Row):
 
 @dataclass(frozen=True)
 class SourceSettings(Announcing):
-    """Feeds, calendars and folders; for front ends such as Discord see `bot.services.people.places`."""
+    """Feeds, calendars, folders and webhooks; for front ends such as Discord see `bot.services.people.places`."""
 
     titles: ClassVar = {"source": "Manage sources: where agents listen, and what they are told of"}
 
     database: Database
     clock: Clock
     schedule: Schedule
-    reader: Reader
+    looking: DataSources
+    hooks: Mapping[str, SecretStr]
+    """The secrets of webhooks that the configuration has."""
+    resume: Callable[[], None]
 
     def announce(self) -> None:
         self.schedule.changed()
 
-    @operation("source.add", "Tell an agent what is new in a feed, a calendar or a folder", Action.SOURCES, CHANGES)
+    @operation(
+        "source.add",
+        "Tell an agent what is new in a feed, a calendar or a folder, or what a webhook gets",
+        Action.SOURCES,
+        CHANGES,
+    )
     async def add(self, _caller: Caller, arguments: AddSource) -> Entry[SourceInfo]:
         """What is there at first is not news."""
         return await self._add(arguments, *await self._address(arguments))
 
     @writes(_ADD, durable=True)
     def _add(self, tx: Tx, arguments: AddSource, kind: SourceType, address: str) -> Entry[SourceInfo]:
-        now, source = self.clock(), data_sources.new(arguments.name, kind, address, arguments.every, OWNER)
+        every = 0 if kind == "webhook" else arguments.every or _EVERY
+        now, source = self.clock(), data_sources.new(arguments.name, kind, address, every, OWNER)
         data_sources.add(tx, source, now)
         agent = find_living(tx, arguments.agent)
         data_sources.subscribe(tx, Subscription(agent.id, source.id, arguments.template), now)
         plan(tx, source, now)
-        return Entry(done=_("Added"), row=_info(tx, source))
+        secret = source.address if kind == "webhook" else ""
+        return Entry(done=_("Added"), row=_info(tx, source).model_copy(update={"secret": secret}))
 
-    @operation("source.show", "Show a feed, a calendar or a watched folder", Action.SOURCES)
+    @operation("source.show", "Show a feed, a calendar, a watched folder or a webhook", Action.SOURCES)
     @reads
     def show(self, rows: Rows, _caller: Caller, source: _Name) -> Entry[SourceInfo]:
         return Entry(done=_("Source"), row=_info(rows, _named(rows, source)))
@@ -141,21 +164,45 @@ class SourceSettings(Announcing):
         return Entry(done=_("Changed"), row=_info(tx, found))
 
     @operation(
-        "source.remove", "Remove a feed, a calendar or a watched folder", Action.SOURCES,
+        "source.remove", "Remove a feed, a calendar, a watched folder or a webhook", Action.SOURCES,
         Options(changes=True, asks=True),
     )  # fmt: skip
     @writes(_REMOVE, durable=True)
     def remove(self, tx: Tx, caller: Caller, source: _Name) -> str:
         found = _named(tx, source)
+        if found.name in self.hooks:
+            raise UserError("{name} comes from the configuration; remove it there.", name=found.name)
         caller.confirm(_("Remove the source {source}?", source=found.name))
         jobs.drop(tx, job_id(found.id))
         data_sources.remove(tx, found.id)
         return _("Removed {name}.", name=found.name)
 
+    @reads
+    def webhook(self, rows: Rows, name: str) -> tuple[DataSource, bytes] | None:
+        """A webhook and the secret of its signatures."""
+        source = data_sources.named(rows, name)
+        if source is None or source.type != "webhook":
+            return None
+        secret = source.address or (self.hooks[source.name].get_secret_value() if source.name in self.hooks else "")
+        return (source, secret.encode()) if secret else None
+
+    async def deliver(self, source: DataSource, delivery: str, words: str) -> None:
+        """Tell agents what a webhook got. Raises UserError if nobody is told."""
+        if not source.enabled:
+            raise UserError("{source} is paused.", source=source.name)
+        if not await self.looking.deliver(self.database, source, delivery, words, self.clock()):
+            raise UserError("{source} notifies nobody.", source=source.name)
+        self.resume()
+
     async def _address(self, arguments: AddSource) -> tuple[SourceType, str]:
         """The kind and address of a source. Raises CallError, UserError."""
-        if [bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None].count(True) != 1:
-            raise CallError("Choose one thing to follow: a feed, a calendar or a folder.")
+        chosen = bool(arguments.feed), bool(arguments.calendar), arguments.folder is not None, arguments.webhook
+        if chosen.count(True) != 1:
+            raise CallError("Choose one thing to follow: a feed, a calendar, a folder or a webhook.")
+        if arguments.webhook:
+            if arguments.every is not None:
+                raise CallError("A webhook is not checked: other programs send to it.")
+            return "webhook", secrets.token_urlsafe(32)
         if arguments.folder is not None:
             folder = arguments.folder.resolve()
             if not folder.is_dir():
@@ -163,22 +210,21 @@ class SourceSettings(Announcing):
             return "folder", str(folder)
         url = arguments.feed or arguments.calendar
         try:
-            await self.reader.require_public(url)
+            await self.looking.reader.require_public(url)
             return ("feed" if arguments.feed else "calendar"), checked_url(url).geturl()
         except WebRefused as error:
             raise UserError(error_text(error)) from error
 
 
-def open_data_sources(
-    approvals: Approvals, schedule: Schedule, side: OwnersSide, private_hosts: Sequence[str]
-) -> SourceSettings:
+def open_data_sources(config: Config, approvals: Approvals, schedule: Schedule, side: OwnersSide) -> SourceSettings:
     """Let the schedule check sources, and report failures to the owner."""
     terms = approvals.broker.terms
     owners = terms.people.owner
     owner: PersonId = next((each for each in owners if terms.private(each) == side.place), owners[0])
-    reader = Reader(private_hosts=private_hosts)
-    DataSources(reader, owner, side.place).add(schedule.kinds)
-    return SourceSettings(approvals.database, approvals.clock, schedule, reader)
+    looking = DataSources(Reader(private_hosts=config.web.private_hosts), owner, side.place)
+    looking.add(schedule.kinds)
+    hooks = {name: config.mcp_secrets[hook.secret] for name, hook in config.web.server.hooks.items()}
+    return SourceSettings(approvals.database, approvals.clock, schedule, looking, hooks, approvals.resume)
 
 
 def _named(rows: Rows, name: str) -> DataSource:
@@ -188,4 +234,5 @@ def _named(rows: Rows, name: str) -> DataSource:
 def _info(rows: Rows, source: DataSource) -> SourceInfo:
     names = {each.id: each.name for each in agents.every_agent(rows)}
     told = tuple(names.get(each.agent, "") for each in data_sources.subscriptions(rows, source.id))
-    return SourceInfo.from_record(source, paused=not source.enabled, read=source.synced_at, agents=told)
+    where = f"/hooks/{source.name}" if source.type == "webhook" else source.address
+    return SourceInfo.from_record(source, address=where, paused=not source.enabled, read=source.synced_at, agents=told)

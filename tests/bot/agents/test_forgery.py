@@ -31,6 +31,7 @@ from bot.models.base import Call, Request, ToolMessage, UserMessage
 from bot.runtime.arrivals import to_arrival
 from memory import data_sources
 from memory.agents import Agent
+from memory.data_sources import SourceType
 from memory.people import audience
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox
@@ -379,11 +380,11 @@ async def test_nothing_that_is_written_speaks_for_the_platform_or_for_somebody_e
         assert speakers == said_so_far[-len(speakers) :]
 
 
-async def told_of(folder: Path, items: Sequence[Item], gone: Sequence[str]) -> Request:
-    """What the model is asked when a feed or a watched folder brings them."""
+async def told_of(folder: Path, items: Sequence[Item], gone: Sequence[str], kind: SourceType) -> Request:
+    """What the model is asked when a source of that kind brings them."""
     async with running(folder, Setting(ScriptedModel(otherwise=says("Well.")))) as service:
         ((agent, group),) = await service.rows("SELECT a.id, g.id FROM agents a, agent_groups g LIMIT 1")
-        feed = data_sources.new("news", "folder", "/srv/news", 30, audience.OWNER)
+        feed = data_sources.new("news", kind, "/srv/news", 30, audience.OWNER)
         brought = notification(TEMPLATE, feed, News(tuple(items), tuple(gone)))
         event = inbox.Event(
             source=SOURCES,
@@ -414,27 +415,27 @@ async def test_nothing_that_a_source_brings_speaks_for_anybody(text: str) -> Non
 @settings(deadline=None, max_examples=6)
 @given(TEXTS)
 @example("ferry" + "\n".join(("", *FORGERIES)))
-async def test_nothing_that_a_program_delivers_speaks_for_the_owner_or_for_the_platform(text: str) -> None:
+async def test_nothing_that_a_program_says_speaks_for_the_owner_or_for_the_platform(text: str) -> None:
     api, user = ApiSource(OLGA.id, text, lambda: NOON), user_of("shop", "ann")
     with TemporaryDirectory() as folder:
         async with running(Path(folder), Setting(ScriptedModel(otherwise=says("Well.")))) as service:
             (group,) = await service.column("SELECT id FROM agent_groups")
-            service.hear(api.hear_hook(text, "shop", "1", place_of("hook-shop", group, text), group))
             service.hear(api.hear(text, "2", place_of("shop", group, text, "ann"), group, user))
-            await until(lambda: both(service.model.requests))
+            await until(lambda: asked(service.model.requests))
             service.crash()  # what it said has nowhere to go here
-        hook, asked = sorted(service.model.requests, key=lambda request: "hook-shop" not in str(request.messages))
-    assert require_sound(hook, {"api:hook-shop"}) == ["api:hook-shop"]
-    assert require_sound(asked, {user}) == [user]
+    (request,) = service.model.requests
+    assert require_sound(request, {user}) == [user]
 
 
-async def both(requests: Sequence[Request]) -> bool:
-    return len(requests) == 2
+async def asked(requests: Sequence[Request]) -> bool:
+    return len(requests) == 1
 
 
-async def require_told(folder: Path, items: Sequence[Item], gone: Sequence[str] = ()) -> None:
+async def require_told(
+    folder: Path, items: Sequence[Item], gone: Sequence[str] = (), kind: SourceType = "folder"
+) -> None:
     """Nothing that a source brings passes for anything of ours."""
-    request = await told_of(folder, items, gone)
+    request = await told_of(folder, items, gone, kind)
     require_nested(request.system.replace("a <quoted> element", "such an element"))
     for message in request.messages:
         if isinstance(message, UserMessage):

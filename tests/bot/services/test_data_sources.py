@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from bot.agents.data_sources import DataSources
 from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
@@ -16,6 +17,7 @@ from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.migrations import Kind, prepare
+from sources.terminal import PERSON, PLACE
 from sources.web.fetch import Reader
 from tests.bot.services.calling import NOW, registry
 
@@ -32,7 +34,8 @@ async def resolve(host: str, _port: int) -> Iterable[str]:
 def sources(database: Database, private_hosts: Collection[str] = ()) -> Registry:
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
     reader = Reader(resolving=resolve, private_hosts=private_hosts)
-    return registry(SourceSettings(database, lambda: NOW, schedule, reader))
+    looking = DataSources(reader, PERSON, PLACE.id)
+    return registry(SourceSettings(database, lambda: NOW, schedule, looking, {}, lambda: None))
 
 
 @pytest.fixture

@@ -76,7 +76,7 @@ STRUCTURE = {
     "dream_runs": "when, and what was left, in words of ours",
     "dream_tallies": "how many",
     "agent_data_sources": "links",
-    "data_source_items": "what was seen of a feed, a calendar or a folder, by id; gone with the source",
+    "data_source_items": "what was seen of a source, by id; gone with the source",
     "sqlite_sequence": "of SQLite",
 }
 """Tables without words of people."""

@@ -12,10 +12,15 @@ from pathlib import Path
 
 import pytest
 
+from memory import data_sources
+from memory.agents import Agent, seed_agent
+from memory.data_sources import Subscription
+from memory.people.audience import PUBLIC
 from memory.store import migrations
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.fulltext import match_query
+from memory.store.ids import AgentId
 from memory.store.migrations import Kind, Migration, migrate, prepare, rehearse, status
 from memory.store.sqlite import Code, Connection, connect, driver
 
@@ -388,6 +393,30 @@ def test_tasks_of_people_and_of_agents_come_into_one_table(path: Path, monkeypat
     assert ask(path, found) == [(5,), (ferry,)]
     moment = "SELECT (id >> 22) + 1735689600000 = unixepoch(created_at) * 1000 FROM tasks WHERE shared"
     assert ask(path, moment) == [(1,), (1,)], "their numbers are of the time like others"
+
+
+def test_sources_keep_their_agents_and_what_was_seen(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    every = migrations.migrations(Kind.CONSTELLATION)
+    known(monkeypatch, *(each for each in every if each.version < 58))
+    prepare(path, Kind.CONSTELLATION)
+    raw = connect(path)
+    tx = Tx(raw)
+    seed_agent(tx, Agent(AgentId("Star"), "Star", "", "", "", ()), NOW)
+    data_sources.add(tx, data_sources.new("news", "feed", "https://example.org", 30, PUBLIC), NOW)
+    source = data_sources.listing(tx)[0]
+    data_sources.subscribe(tx, Subscription(AgentId("Star"), source.id, "New"), NOW)
+    data_sources.see(tx, source.id, {"a": "1"}, (), NOW)
+    raw.close()
+    known(monkeypatch, *every)
+    migrate(path, Kind.CONSTELLATION, NOW)
+    raw = connect(path)
+    tx = Tx(raw)
+    assert data_sources.listing(tx) == [source]
+    assert [each.template for each in data_sources.subscriptions(tx, source.id)] == ["New"]
+    assert data_sources.marks(tx, source.id) == {"a": "1"}
+    data_sources.remove(tx, source.id)
+    assert (data_sources.subscriptions(tx, source.id), data_sources.marks(tx, source.id)) == ([], {})
+    raw.close()
 
 
 def test_what_waited_to_be_indexed_is_found_in_any_script(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,9 +55,9 @@ async def test_an_agent_sees_its_sources_and_subscribes(database: Database) -> N
         return seen
 
     before, told, after, ended = await database.write(_CHANGE, work)
-    assert before == "news: feed, read regularly, you are not told of it"
+    assert before == "news: feed, on, you are not told of it"
     assert told == "you are told what is new in news"
-    assert after == "news: feed, read regularly, you are told of it"
+    assert after == "news: feed, on, you are told of it"
     assert ended == "you are not told of news any more"
     assert "secret-token" not in before + told + after + ended
 
