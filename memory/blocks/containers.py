@@ -27,7 +27,6 @@ from loro import (
 )
 
 from memory.blocks.changes import Content, Splice, by_words, difference
-from memory.blocks.conversion import converted
 from memory.blocks.replay import BlockValues, Plan
 from memory.blocks.schemas import (
     MOST_ITEMS,
@@ -84,8 +83,9 @@ def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
 
 def declare(loro: LoroDoc, schema: Schema) -> None:
     """Set up an empty document with that schema and no values."""
-    if not isinstance(schema, TextSchema):
-        loro.get_map(_HEAD).insert("json", dump_schema(schema))
+    head = loro.get_map(_HEAD)
+    if not (isinstance(schema, TextSchema) and head.is_empty()):
+        head.insert("json", dump_schema(schema))
 
 
 def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
@@ -120,30 +120,6 @@ def text_of(loro: LoroDoc) -> str:
     saved = loro.get_text(PLAIN.name).to_string()
     kept = f"{RECOVERED}, as it stood before a damage: set the fields again\n{saved}\n" if saved else ""
     return rendered(schema, values(loro, schema)) + kept
-
-
-def retype(loro: LoroDoc, new: Schema, added: Sequence[tuple[datetime, str]] = ()) -> None:
-    """Give the document another schema with the same content. Raises Refused, naming what would be lost.
-
-    `added` says when and by whom each line was written; the lines become the entries of a log.
-    """
-    old = schema_of(loro)
-    if not isinstance(old, TextSchema) and loro.get_text(PLAIN.name).to_string():
-        raise Refused("data recovered from damage is still next to the content; remove it first")
-    wanted = converted(old, values(loro, old), new)
-    for target in every_part(old).values():
-        if not target.is_log:
-            set_value(loro, target, "" if target.kind == "text" else ())
-    loro.get_map(_HEAD).insert("json", dump_schema(new))
-    match new:
-        case LogSchema():
-            for line, (at, by) in zip(wanted, added, strict=True):
-                keep_entry(loro, part_target(new, "", ""), {"at": to_text(at), "by": by, "text": line})
-        case MapSchema(fields=fields):
-            for field in fields:
-                set_value(loro, field_target(field, ""), wanted[field.name])
-        case ListSchema() | TextSchema():
-            set_value(loro, part_target(new, "", ""), wanted)
 
 
 def recover(loro: LoroDoc, text: str) -> None:

@@ -10,18 +10,19 @@ import gc
 import json
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from itertools import groupby
 from types import MappingProxyType
+from typing import Any
 
 from memory.blocks.changes import EDIT, SYSTEM, Change, Deed, Step, Writer, played, steps_of
 from memory.blocks.containers import parts_of
 from memory.blocks.document import BlockDocument, blob_digest, pack, unpack
-from memory.blocks.replay import BlockValues, Replay, schema_at
+from memory.blocks.replay import BlockValues, Replay
 from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
@@ -86,7 +87,7 @@ class Past:
     why: str = ""
     held: BlockValues = _NO_PARTS
     """The current values of the parts."""
-    begun: tuple[int, BlockValues] = field(default=(0, _NO_PARTS), compare=False, repr=False)
+    begun: tuple[int, Mapping[str, Any]] = field(default=(0, _NO_PARTS.values), compare=False, repr=False)
     """For a structured block: the version at which its document begins, and the values of its parts there."""
 
     @property
@@ -104,15 +105,14 @@ class Past:
         with uncollected():
             return Replay(*self._beginning(), self.steps, self.held)
 
-    def _beginning(self) -> tuple[int, BlockValues]:
-        """The version at which a replay begins, and the values of the parts then."""
+    def _beginning(self) -> tuple[int, Mapping[str, Any]]:
+        """The version at which a replay begins, and the values of the parts then; none before a change of type."""
         retyped = [step.change.seq for step in self.steps if step.change.note.deed is Deed.RETYPE]
-        if self.start == 0 and (retyped or not isinstance(self.held.schema, TextSchema)):
-            return 0, BlockValues(schema_at(self.steps, retyped[0]) if retyped else self.held.schema, {})
-        if not isinstance(self.held.schema, TextSchema):
-            return self.begun
-        start = retyped[-1] if retyped else self.start
-        return start, BlockValues(TEXT, {"": played(self.text, self._until(start))})
+        if retyped:
+            return retyped[-1] - 1, {}
+        if isinstance(self.held.schema, TextSchema):
+            return self.start, {"": self.text}
+        return self.begun if self.start else (0, {})
 
     def replayed(self) -> "Past":
         """The same past, replayed at once; call it on a thread that may take the time."""
@@ -201,10 +201,8 @@ def past_back_to(
 def own_past(document: BlockDocument) -> Past:
     """The part of the past that is in the document itself."""
     base, steps = document.base, tuple(document.steps())
-    begun = _NO_PARTS
-    if base.version and document.structured:
-        begun = document.look_at(base.version, parts_of)
-    return Past(base.version, base.text, steps, held=document.look(parts_of), begun=(base.version, begun))
+    begun = document.look_at(base.version, parts_of) if base.version and document.structured else _NO_PARTS
+    return Past(base.version, base.text, steps, held=document.look(parts_of), begun=(base.version, begun.values))
 
 
 def _joined(archive: Archive, newer: Past) -> Past:

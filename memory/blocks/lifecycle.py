@@ -8,10 +8,8 @@ from functools import partial, reduce
 import regex
 
 from memory.blocks import containers
-from memory.blocks.changes import Change, Deed, Note
-from memory.blocks.conversion import converted
+from memory.blocks.changes import Deed, Note
 from memory.blocks.document import SYSTEM, Stamp, Writer
-from memory.blocks.history import Past, past_of
 from memory.blocks.lookup import (
     access_at,
     block_by_id,
@@ -23,7 +21,6 @@ from memory.blocks.lookup import (
     tell_changed,
 )
 from memory.blocks.records import CONSTELLATION_OWNER, LOGS, Author, Block, BlockType, NewBlock, Operation, Permission
-from memory.blocks.rows import archives_of
 from memory.blocks.schemas import TEXT, Schema, TextSchema, Viewport, dump_schema, outline, require_storable
 from memory.blocks.store import open_block, save_change
 from memory.blocks.targets import PLAIN
@@ -254,7 +251,7 @@ def deleted_blocks(rows: Rows, scope: Scope, label: str) -> list[tuple[AgentId, 
 
 @dataclass(frozen=True)
 class NewSettings:
-    """New settings of a block; empty ones keep the old. A new `schema` takes over content that fits unchanged."""
+    """New settings of a block; empty ones keep the old. Only an empty block gets a new `schema`."""
 
     label: str = ""
     description: str = ""
@@ -321,42 +318,22 @@ def set_block_settings(tx: Tx, block: Block, new: NewSettings, writer: Writer, n
 
 
 def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime) -> Block:
-    """Give a block another schema if its content fits word for word. Raises Refused, naming what would be lost."""
+    """Give an empty block another schema. Raises Refused for any other."""
     if block.type is BlockType.LOG:
         raise Refused("block {label} is a log that Carina maintains: its type cannot be changed", label=block.label)
     if schema.type == block.schema.type:
         raise Refused("block {label} is a {type} already", label=block.label, type=schema.type)
+    if block.content:
+        raise Refused(
+            "block {label} is not empty: only an empty block changes its type; create another and copy the content",
+            label=block.label,
+        )
     opened = open_block(tx, block.id, writer, now)
-    lines = list[Change | None]()
-    if schema.type in ("list", "log"):
-        past = past_of(opened.document, archives_of(tx, block.id))
-        converted(past.held.schema, past.held.whole, schema)  # raises a clearer error first
-        lines = _lines_of(past)
-    added = [(now, writer) if each is None else (each.at, each.writer) for each in lines]
-    opened.document.change(partial(containers.retype, new=schema, added=added if schema.type == "log" else ()))
+    opened.document.change(lambda loro: containers.begin(loro, schema, {}))
     opened.document.note(Note(Deed.RETYPE))
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
     save_change(tx, opened, Stamp(writer, None, opened.next_seq, now))
     return block_by_id(tx, block.owner, block.id)
-
-
-def _lines_of(past: Past) -> list[Change | None]:
-    """The change that wrote each line, None for lines older than the history.
-
-    Raises Refused if several changes wrote one line: as one item it could not be erased with each of them.
-    """
-    changes, lines = {step.change.seq: step.change for step in past.steps}, list[set[int]]()
-    ended = True
-    for letter, born in past.replay.letters(past.start):
-        if ended:
-            lines.append(set())
-        if not letter.isspace():
-            lines[-1].add(born)
-        ended = letter == "\n"
-    mixed = [str(number) for number, line in enumerate(lines, 1) if len(line) > 1]
-    if mixed:
-        raise Refused("parts of these lines were written at different times: {numbers}", numbers=", ".join(mixed))
-    return [changes.get(number) for line in lines for number in line]
 
 
 _INSTEAD = {

@@ -9,35 +9,17 @@ additions.
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from memory.blocks.changes import Change, Content, Deed, Made, Splice, Step, text_splices
-from memory.blocks.conversion import as_text, converted
-from memory.blocks.schemas import (
-    MOST_ITEMS,
-    MOST_NUMBER,
-    TEXT,
-    ListSchema,
-    LogSchema,
-    MapSchema,
-    Schema,
-    TextSchema,
-    parse_schema,
-)
-from memory.blocks.sequence import (
-    Element,
-    Insert,
-    Operation,
-    Put,
-    Report,
-    SequenceHistory,
-    prefix,
-    same,
-)
+from memory.blocks.schemas import MOST_ITEMS, MOST_NUMBER, ListSchema, Schema
+from memory.blocks.sequence import Report, SequenceHistory, prefix, same
 from memory.blocks.targets import Target, every_part
 from memory.store.errors import BlockCorrupt, BlockRefused, Refused
 from texts import gettext_lazy, join_lazy
 
+Element: TypeAlias = tuple[int, str]
+"""Loro's id of an item: its clock value at insertion, and the peer."""
 _ROOT = "cid:root-"
 _MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # lost texts that a report quotes, and characters of each
 
@@ -90,112 +72,80 @@ class BlockValues:
 class Replay:
     """The parts of a block with everything they held since version `start`, where their values were `begin`.
 
-    `held` are the current values. Raises BlockCorrupt if replaying the changes does not produce them.
+    Without `begin` the parts were empty, and the first change after `start` set them up. `held` are the current values.
+    Raises BlockCorrupt if replaying the changes does not produce them.
     """
 
-    def __init__(self, start: int, begin: BlockValues, steps: Sequence[Step], held: BlockValues) -> None:
-        self.start, self.held = start, held
-        self._retyped = start
+    def __init__(self, start: int, begin: Mapping[str, Any], steps: Sequence[Step], held: BlockValues) -> None:
+        self._start, self._targets = start, every_part(held.schema)
+        self._paths = {target.name: path for path, target in self._targets.items()}
         self.histories: dict[str, SequenceHistory] = {}
         self._added: dict[str, list[tuple[int, float]]] = {}
+        self._items: dict[str, list[Element | None]] = {}
+        self._replaced: dict[str, set[int]] = {}
         self._logged: set[int] = set()
-        self._have(begin.schema)
         for path, target in self._targets.items():
             if target.kind == "counter":
-                self._added[path] = [(start, begin.values.get(path) or 0)]
+                self._added[path] = [(start, begin.get(path) or 0)]
             elif not target.is_log:
-                self.histories[path] = SequenceHistory(start, _content(target, begin.values.get(path)))
-        self._first = next((step.change.seq for step in steps if step.change.seq > start), start)
-        for step in steps:
-            if step.change.seq > start:
-                self._take(step.change, step.made)
-        if self._schema != held.schema:
-            raise BlockCorrupt("the document's changes do not add up to its content")
+                self.histories[path] = SequenceHistory(start, content := _content(target, begin.get(path)))
+                self._items[path], self._replaced[path] = [None] * len(content), set()
+        later = [step for step in steps if step.change.seq > start]
+        self._first = start if begin or not later else later[0].change.seq
+        for step in later:
+            self._take(step.change, step.made)
         self._require_led_to(held.values)
 
-    def _have(self, schema: Schema) -> None:
-        self._schema, self._targets = schema, every_part(schema)
-        self._paths = {target.name: path for path, target in self._targets.items()}
-
-    def letters(self, otherwise: int) -> Iterator[tuple[str, int]]:
-        """The content as one text for another schema, with the change that wrote each character.
-
-        A field's name is attributed with its value; if the value is empty, with the text before it.
-        """
-        name, last = "", otherwise
-        for text, path, item in as_text(self._schema, self._whole()):
-            if path is None and text != "\n":
-                name = text
-                continue
-            written = list(self.histories[path].written()) if path is not None else [(text, last)]
-            spans = [(text, written[item][1])] if item is not None else written
-            last = spans[0][1] if spans else last
-            yield from ((letter, last) for letter in name)
-            name = ""
-            for content, last in spans:
-                yield from ((letter, last) for letter in content)
-
-    def _whole(self) -> Any:
-        now = {path: _value(self._targets[path], history.content()) for path, history in self.histories.items()}
-        return now if isinstance(self._schema, MapSchema) else now.get("", [])
-
-    def _retype(self, change: Change, made: Made) -> None:
-        """Switch the parts to another schema; content keeps its writers."""
-        whole, wrote = self._whole(), [born for _letter, born in self.letters(change.seq)]
-        new = _declared(made) or TEXT
-        values = converted(self._schema, whole, new) if not isinstance(new, LogSchema) else ()
-        self._have(new)
-        self._retyped, self.histories, place = change.seq, {}, 0
-        parts: dict[str, list[tuple[Content, int]]] = {}
-        for text, path, item in as_text(new, values):
-            born = wrote[place : place + len(text)]
-            if path is not None:
-                written = [((text,), max(born))] if item is not None else list(zip(text, born, strict=True))
-                parts.setdefault(path, []).extend(written)
-            place += len(text)
-        for path, target in self._targets.items():
-            if not target.is_log:
-                names = [name for each in _inserted(made, target.name) for name in each]
-                is_text = target.kind == "text"
-                self.histories[path] = SequenceHistory.written_by(
-                    change.seq, parts.get(path, ()), names, is_text=is_text
-                )
-
     def _take(self, change: Change, made: Made) -> None:
-        if change.note.deed is Deed.RETYPE:
-            self._retype(change, made)
-            return
-        done: dict[str, list[Operation]] = {}
+        done: dict[str, list[Splice[Content]]] = {}
         for each in made.changes:
-            peer, first = _peer(made.peers, each["id"]), int(each["id"].partition("@")[0])
             for op in each["ops"]:
                 name, _, kind = op["container"].removeprefix(_ROOT).rpartition(":")
-                path, content = self._paths.get(name, ""), op["content"]
-                match kind, content:
-                    case "Text", _:
+                content = op["content"]
+                if kind == "Map" and name != "schema":
+                    name = f"value:{name.partition(':')[2]}.{content['key']}"
+                path = self._paths.get(name)
+                if path is None or (change.note.deed is Deed.RETYPE and content["type"] == "delete"):
+                    continue  # of the schema itself, or of the type that the block had before
+                match kind:
+                    case "Text":
                         done.setdefault(path, []).extend(text_splices(content))
-                    case "MovableList", {"type": "insert", "pos": int(place), "value": values}:
-                        born = each["lamport"] + op["counter"] - first
-                        done.setdefault(path, []).append(Insert(place, tuple(values), (born, peer)))
-                    case "MovableList", {"type": "set", "elem_id": element, "value": value}:
-                        done.setdefault(path, []).append(Put(_element(made.peers, element), value))
-                    case "MovableList", _:
-                        cuts = [Splice(splice.place, splice.delete, ()) for splice in text_splices(content)]
-                        done.setdefault(path, []).extend(cuts)
-                    case "Counter", {"value": float() | int() as amount}:
-                        self._added[path].append((change.seq, amount))
-                    case "Map", {"key": str(key)} if name != "schema":
-                        path = self._paths[f"value:{name.partition(':')[2]}.{key}"]
-                        new = _content(self._targets[path], content.get("value"))
-                        done[path] = [Splice(0, len(self.histories[path].content()), new)]  # the last value wins
-                    case "List", _:
+                    case "MovableList":
+                        done.setdefault(path, []).extend(self._list_splices(path, change.seq, made.peers, each, op))
+                    case "Counter":
+                        self._added[path].append((change.seq, content["value"]))
+                    case "Map":
+                        value = _content(self._targets[path], content.get("value"))
+                        done[path] = [Splice(0, len(self.histories[path].content()), value)]  # the last value wins
+                    case _:
                         self._logged.add(change.seq)
-        for path, operations in done.items():
-            self.histories[path].take(change, operations)
+        for path, splices in done.items():
+            self.histories[path].take(change, splices)
+
+    def _list_splices(
+        self, path: str, number: int, peers: Sequence[str], made: Mapping[str, Any], op: Mapping[str, Any]
+    ) -> Iterator[Splice[Content]]:
+        """What an operation does to a list; the ids of its items are kept, since a replacement names one."""
+        items = self._items[path]
+        match op["content"]:
+            case {"type": "insert", "pos": int(place), "value": values}:
+                clock = made["lamport"] + op["counter"] - int(made["id"].partition("@")[0])
+                for offset, value in enumerate(values):
+                    items.insert(place + offset, (clock + offset, _peer(peers, made["id"])))
+                    yield Splice(place + offset, 0, (value,))
+            case {"type": "set", "elem_id": element, "value": value}:
+                if (item := _element(peers, element)) in items:
+                    yield Splice(items.index(item), 1, (value,))
+                else:
+                    self._replaced[path].add(number)
+            case content:
+                for splice in text_splices(content):
+                    del items[splice.place : splice.place + splice.delete]
+                    yield Splice(splice.place, splice.delete, ())
 
     def _require_led_to(self, now: Mapping[str, Any]) -> None:
         for path, sequence in self.histories.items():
-            if self._targets[path].kind == "list":
+            if self._replaced[path]:
                 sequence.settle(now[path])
         wrong = [
             path
@@ -212,16 +162,9 @@ class Replay:
     # -------------------------------------------------------------------------------------------------- reading
 
     def values_at(self, version: int) -> dict[str, Any]:
-        """The value of each part but logs at a version. Raises Refused for one from before the block was created."""
-        if version < self._first and self.start == 0 and not isinstance(self.held.schema, TextSchema):
-            raise Refused("the block did not exist yet at version {version}", version=version)
-        if version < self._retyped != self.start:
-            raise Refused(
-                "version {version} is of another type: the block was changed to a {type} at version {retyped}",
-                version=version,
-                type=self._schema.type,
-                retyped=self._retyped,
-            )
+        """The value of each part but logs at a version. Raises Refused for one from before this history."""
+        if version < self._first:
+            raise Refused("what the block held at version {version} is not stored", version=version)
         if any(number > version for number in self._logged):
             raise BlockRefused("entries of a log cannot be changed")
         found = {
@@ -235,7 +178,7 @@ class Replay:
         """The change that wrote a number, time, boolean or counter; None if there is none."""
         wrote = [number for number, _ in self._added.get(path, ())[-1:]]
         wrote += [born for _, born in self.histories[path].written()] if path in self.histories else []
-        return next((number for number in wrote if number != self.start), None)
+        return next((number for number in wrote if number != self._start), None)
 
     def standing(self) -> dict[int, Plan]:
         """The current content as one plan per change, oldest first; applied in order, they build it from an empty
@@ -252,7 +195,7 @@ class Replay:
                         cuts.setdefault(number, {}).setdefault(path, []).append(Splice(place, 0, content))
                     place += len(content) if born <= number else 0
         counters = {path: math.fsum(each for _, each in added) for path, added in self._added.items()}
-        numbers = sorted({self.start, *cuts})
+        numbers = sorted({self._start, *cuts})
         return {number: Plan(cuts.get(number, {}), counters if number == numbers[0] else {}) for number in numbers}
 
     # ---------------------------------------------------------------------------------------------- taking back
@@ -283,7 +226,7 @@ class Replay:
         sequence, target = self.histories[path], self._targets[path]
         found = Report()
         cuts = sequence.back(numbers, found, beside=beside, most=_most(target))
-        found.lost += [gettext_lazy("an item from before the history begins")] * len(numbers & set(sequence.unplaced))
+        found.lost += [gettext_lazy("an item from before the history begins")] * len(numbers & self._replaced[path])
         report.gone += [join_lazy("", (prefix(path), words)) for words in found.gone]
         report.lost += [join_lazy("", (prefix(path), words)) for words in found.lost]
         now: Any = sequence.content()
@@ -306,27 +249,6 @@ class Replay:
             report.kept.append(too_much)
             return 0.0
         return -amount
-
-
-def schema_at(steps: Sequence[Step], version: int) -> Schema:
-    """The schema before a change, from the schema changes before it."""
-    declared = [_declared(step.made) for step in steps if step.change.seq < version]
-    return next((schema for schema in reversed(declared) if schema is not None), TEXT)
-
-
-def _declared(made: Made) -> Schema | None:
-    found = [op["content"] for each in made.changes for op in each["ops"] if op["container"] == f"{_ROOT}schema:Map"]
-    return parse_schema(found[-1]["value"]) if found else None
-
-
-def _inserted(made: Made, name: str) -> Iterator[list[Element]]:
-    """The ids of the items that a change inserted into a list, in order."""
-    for each in made.changes:
-        for op in each["ops"]:
-            if op["container"] == f"{_ROOT}{name}:MovableList" and op["content"]["type"] == "insert":
-                born = each["lamport"] + op["counter"] - int(each["id"].partition("@")[0])
-                peer = _peer(made.peers, each["id"])
-                yield [(born + offset, peer) for offset in range(len(op["content"]["value"]))]
 
 
 def _peer(peers: Sequence[str], identifier: str) -> str:

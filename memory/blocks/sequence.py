@@ -7,31 +7,10 @@ does not create a new one, so the text still belongs to its first writer.
 import json
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 from memory.blocks.changes import Change, Content, Deed, Note, Splice, Step
 from memory.store.errors import BlockCorrupt
-
-Element: TypeAlias = tuple[int, str]
-"""Loro's id of an item: its clock value at insertion, and the peer."""
-
-
-@dataclass(frozen=True)
-class Insert:
-    """New items at a place; `first` is the id of the first one."""
-
-    place: int
-    items: tuple[Any, ...]
-    first: Element
-
-
-@dataclass(frozen=True)
-class Put:
-    name: Element
-    value: Any
-
-
-Operation: TypeAlias = Splice[Content] | Insert | Put
 
 
 @dataclass(slots=True, eq=False)
@@ -84,40 +63,20 @@ class SequenceHistory:
         self.is_text = isinstance(content, str)
         parts = [content] if self.is_text else [(item,) for item in content]
         self.spans = [Span(part, ((start, True),)) for part in parts if part]
-        self.unplaced: list[int] = []
-        """Changes that replaced items older than the history; which items is unknown."""
         self._start = start
         self._size = len(content)
         self._last = start
-        self._named: dict[Element, Span] = {}
-
-    @classmethod
-    def written_by(
-        cls, version: int, parts: Sequence[tuple[Content, int]], names: Sequence[Element], *, is_text: bool
-    ) -> "SequenceHistory":
-        """A history that begins with `parts` by older changes; `names` are the ids of a list's items."""
-        made = cls(version, "" if is_text else ())
-        made.spans = [Span(content, ((born, True),)) for content, born in parts if content]
-        made._size = sum(len(content) for content, _ in parts)
-        made._named = dict(zip(names, made.spans, strict=False))
-        return made
 
     # ---------------------------------------------------------------------------------------------- replaying
 
-    def take(self, change: Change, operations: Sequence[Operation]) -> None:
+    def take(self, change: Change, splices: Sequence[Splice[Content]]) -> None:
         """Apply a change. Raises BlockCorrupt."""
         number, note = change.seq, change.note
         if number <= self._last:
             raise BlockCorrupt("change {number} comes after change {last}", number=number, last=self._last)
         known = restored_since(note) if note.deed.restores else None
-        for each in operations if note.deed.restores else _exchanges(operations):
-            match each:
-                case Splice():
-                    self._splice(each, number, known)
-                case Insert():
-                    self._insert(each, number, known)
-                case Put():
-                    self._put(each, number)
+        for each in splices if note.deed.restores else _exchanges(splices):
+            self._splice(each, number, known)
         if note.deed is Deed.ROLLBACK and note.of >= self._start and self.content() == self.content(note.of):
             self._return(number, note.of)
         self._last = number
@@ -130,23 +89,6 @@ class SequenceHistory:
             at = self._restore(at, cut.insert, number, known) if known is not None else self._add(at, cut, number)
         if known is None:
             self._remove(at, cut.delete, number)
-
-    def _insert(self, new: Insert, number: int, known: int | None) -> None:
-        clock, peer = new.first
-        for offset, item in enumerate(new.items):
-            place = new.place + offset
-            self._splice(Splice(place, 0, (item,)), number, known)
-            self._named[clock + offset, peer] = self.spans[self._index(place + 1, number) - 1]
-
-    def _put(self, put: Put, number: int) -> None:
-        old = self._named.get(put.name)
-        if old is None or not old.stands:
-            self.unplaced.append(number)
-            return
-        new = Span((put.value,), ((number, True),))
-        self.spans.insert(self.spans.index(old), new)
-        old.turn(number, stands=False)
-        self._named[put.name] = new
 
     def _index(self, place: int, number: int) -> int:
         """The index after the existing character before a place; splits a span if necessary."""
@@ -236,19 +178,15 @@ class SequenceHistory:
 
     def _return(self, number: int, version: int) -> None:
         """Restore exactly the spans of a version, in place of the copies that the change inserted."""
-        put = [span for span in self.spans if span.stands]
         self.spans = [span for span in self.spans if span.born != number]
         for span in self.spans:
             span.turn(number, span.at(version))
-        again = {id(one): other for one, other in zip(put, (span for span in self.spans if span.stands), strict=False)}
-        if not self.is_text:
-            self._named = {name: again.get(id(span), span) for name, span in self._named.items()}
 
     def settle(self, held: Sequence[Any]) -> None:
-        """Set replaced items whose position was unknown to their current values."""
+        """Give items from before the history their current values: it is unknown which of them a change replaced."""
         standing = [span for span in self.spans if span.stands]
         for span, value in zip(standing, held, strict=False):
-            if self.unplaced and span.born == self._start and span.content != (value,):
+            if span.born == self._start:
                 span.content = (value,)
 
     # --------------------------------------------------------------------------------------------------- reading
@@ -365,12 +303,12 @@ def restored_since(note: Note) -> int:
     return note.of - 1 if note.deed in (Deed.UNDO, Deed.REDO) else note.of
 
 
-def _exchanges(operations: Sequence[Operation]) -> list[Operation]:
-    """The operations with a removal and the insertion at the same place joined, so that the new text comes first."""
-    found = list[Operation]()
-    for each in operations:
+def _exchanges(splices: Sequence[Splice[Content]]) -> list[Splice[Content]]:
+    """The splices with a removal and the insertion at the same place joined, so that the new text comes first."""
+    found = list[Splice[Content]]()
+    for each in splices:
         last = found[-1] if found else None
-        if isinstance(each, Splice) and isinstance(last, Splice) and not last.insert and each.place == last.place:
+        if last is not None and not last.insert and each.place == last.place:
             found[-1] = Splice(last.place, last.delete + each.delete, each.insert)
         else:
             found.append(each)

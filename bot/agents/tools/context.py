@@ -127,8 +127,8 @@ class ContextArguments(Arguments):
     block_type: Literal["core", "working", "archival"] | None = Field(default=None, description="create, change")
     made_of: PlainContent | None = Field(
         default=None,
-        description='change: its lines as items of a list or entries of a log, or as fields, each line being "name: '
-        'value" and `field` their names with commas between; or a text again. Refused where words would be lost',
+        description="change, while the block is empty: a text, a list, a log, or fields, with `field` their names with "
+        "commas between",
     )
 
     @model_validator(mode="after")

