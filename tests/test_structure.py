@@ -37,7 +37,7 @@ MEMORY_LAYERS = (
 STARTS = ("bot/interfaces/cli/", "bot/__main__.py")
 """The command line starts the program, so it alone may import composition."""
 
-DOCUMENTS = ("changes", "containers", "conversion", "document", "history", "replay", "schemas", "sequence", "targets")
+DOCUMENTS = ("changes", "containers", "document", "history", "replay", "schemas", "sequence", "targets")
 DOCUMENTS_KNOW = (
     *("memory.store.plurals", "memory.store.clock", "memory.store.errors", "memory.store.fulltext", "memory.store.ids"),
 )

@@ -6,12 +6,9 @@ begins), and the document drops them. The text at an old version is replayed fro
 has no document that Loro could check out.
 """
 
-import gc
 import json
-import threading
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -27,41 +24,6 @@ from memory.blocks.schemas import TEXT, TextSchema, segments
 from memory.blocks.sequence import SequenceHistory, text_history
 from memory.store.errors import BlockCorrupt, Refused
 from texts import gettext_lazy
-
-
-class _Pause:
-    """Shared by all threads: how many do such work, and whether the garbage collector was on before the first began."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._running = 0
-        self._was_on = True
-
-    def begin(self) -> None:
-        with self._lock:
-            if not self._running:
-                self._was_on = gc.isenabled()
-                gc.disable()
-            self._running += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._running -= 1
-            if not self._running and self._was_on:
-                gc.enable()
-
-
-_pause = _Pause()
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """Keep Python's garbage collector off until all threads inside this context are done."""
-    _pause.begin()
-    try:
-        yield
-    finally:
-        _pause.end()
 
 
 @dataclass(frozen=True)
@@ -102,8 +64,7 @@ class Past:
     @cached_property
     def replay(self) -> Replay:
         """Everything the parts ever held. Raises BlockCorrupt if the changes do not fit together."""
-        with uncollected():
-            return Replay(*self._beginning(), self.steps, self.held)
+        return Replay(*self._beginning(), self.steps, self.held)
 
     def _beginning(self) -> tuple[int, Mapping[str, Any]]:
         """The version at which a replay begins, and the values of the parts then; none before a change of type."""
@@ -174,7 +135,6 @@ class Past:
         return self.steps[: bisect_right(self.steps, version, key=lambda step: step.change.seq)]
 
 
-@uncollected()
 def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
     """The past of a document and its archives, oldest first; it ends at the first unreadable archive."""
     past = own_past(document)
