@@ -20,7 +20,7 @@ from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Scope
 from memory.search.query import Nearness
 from memory.store.clock import Clock
-from memory.store.database import Database, Rows
+from memory.store.database import Rows
 from memory.store.ids import AgentId, PersonId, PlaceId
 from sources.terminal import PERSON
 from texts import speaking
@@ -55,10 +55,6 @@ class Understood:
     why: str = ""
 
 
-async def nothing_leaves(_database: Database, _material: PromptInputs) -> bool:
-    return False
-
-
 @dataclass(frozen=True)
 class TurnDeps:
     """The dependencies of every turn; created once by composition."""
@@ -89,7 +85,7 @@ class TurnDeps:
     typing: TypingPeople
     ready: Callable[[Agent, str], Awaitable[None]]
     """(agent, name of the tool to be called, or "") -> waits a while until the current tools of servers are known."""
-    shrink: Callable[[Database, PromptInputs], Awaitable[bool]] = nothing_leaves
+    shrink: Callable[[PromptInputs], Awaitable[bool]] | None = None
     """Compacts the conversation of a turn that is too long for the model; returns whether anything left its view."""
 
     def speaking_to(self, person: PersonId | None) -> AbstractContextManager[None]:

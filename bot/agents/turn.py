@@ -215,7 +215,8 @@ class TurnRunner:
         try:
             return await ask(material, compactable=True)
         except ContextTooLong as error:
-            compacted = await self._deps.shrink(self._db, material)
+            shrink = self._deps.shrink
+            compacted = shrink is not None and await shrink(material)
             _log.warning("prompt_too_long", turn=material.turn.id, reason=error.reason, compacted=compacted)
             return await ask(replace(material, gathered=False), compactable=False)
 

@@ -5,7 +5,7 @@ budget is kept for people (`bot.agents.budgets`).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -18,7 +18,7 @@ from bot.agents.deps import TurnDeps
 from bot.config.tables import Dreams as Settings
 from bot.config.values import OFFLINE
 from bot.errors import ConfigError
-from bot.models.base import Answer, Event, Model, ModelError, Request, UserMessage
+from bot.models.base import Answer, Model, ModelError, Request, UserMessage
 from bot.upkeep.model_answers import Form, schema_of
 from memory import budgets
 from memory.agents import Agent
@@ -31,10 +31,18 @@ from texts import gettext_lazy
 
 _RESERVE = commit_point("background.reserve")
 _SETTLE = commit_point("background.settle")
-_RELEASE = commit_point("background.release")
 SUMMARIES = call_point("summaries.model")
+_MODEL = call_point("dreams.model")
 
 _WAIT_SECONDS = 300  # at most, while people are being answered
+_ANSWER_TOKENS = 2_000
+_log = structlog.get_logger("bot.upkeep")
+
+_OWNER = Scope(OWNER)
+
+NO_MODEL = gettext_lazy("there is no language model")
+NO_BUDGET = gettext_lazy("the budget is spent")
+CAPPED = gettext_lazy("the run has used all its tokens (dreams.tokens_per_run)")
 
 
 async def people_first(busy: Callable[[], bool]) -> None:
@@ -54,19 +62,6 @@ class NoAnswer(Exception):
 
     def __str__(self) -> str:
         return self.reason
-
-
-@dataclass(frozen=True)
-class BackgroundRequest:
-    """The agent for which a model is asked, and the audience of the texts; `point` names the call."""
-
-    agent: Agent
-    scope: Scope
-    point: Point = SUMMARIES
-
-    @property
-    def spender(self) -> Spender:
-        return Spender(None, self.agent.id, None, guild_of(self.scope))
 
 
 @dataclass(frozen=True)
@@ -92,83 +87,64 @@ class Background:
         except ConfigError as error:
             raise NoAnswer("failed", self.redact(str(error))) from error
 
-    async def ask(self, database: Database, errand: BackgroundRequest, request: Request) -> Answer:
-        """A model's nonempty answer. Raises NoAnswer."""
-        allowed = await self._allow(database, errand, request)
+    async def ask(
+        self, database: Database, agent: Agent, scope: Scope, request: Request, point: Point = SUMMARIES
+    ) -> Answer:
+        """The nonempty answer of an agent's model about texts that `scope` hears. Raises NoAnswer."""
+        guild = guild_of(scope)
+        allowed = await self._allow(database, agent, Spender(None, agent.id, None, guild), request)
+        answer: Answer | None = None
         try:
-            answer = await self._ask(allowed, errand, request)
-        except BaseException:
-            await self._release(database, allowed)
-            raise
-        await self._settle(database, errand, allowed, answer)
+            answer = await self._answer(allowed.agent, request, point)
+        finally:  # if this is not stored, the next start or the expiry releases the reservation
+            cost = None if answer is None or answer.model == OFFLINE else Spent(answer.model, **asdict(answer.usage))
+
+            def settle(tx: Tx) -> None:
+                if cost is not None:
+                    record_upkeep(tx, agent.id, guild, cost, self.clock())
+                if allowed.reservation is not None:
+                    budgets.release(tx, allowed.reservation)
+
+            if cost is not None or allowed.reservation is not None:
+                await asyncio.shield(database.write(_SETTLE, settle))
         if answer.model == OFFLINE:
             raise NoAnswer("offline", gettext_lazy("no language model answered"))
         if not answer.text.strip() or answer.finish == "filter":
             raise NoAnswer("failed", gettext_lazy("the model returned nothing, or its provider withheld it"))
         return answer
 
-    async def _allow(self, database: Database, errand: BackgroundRequest, request: Request) -> Allowed:
+    async def _allow(self, database: Database, agent: Agent, spender: Spender, request: Request) -> Allowed:
         kept, now = self.budgets, self.clock()
-        if not kept.concerns(errand.agent):
-            return Allowed(BudgetLevel.FULL, errand.agent)
-        allowed = await database.write(
-            _RESERVE, lambda tx: kept.allow_upkeep(tx, errand.spender, errand.agent, request, now)
-        )
+        if not kept.concerns(agent):
+            return Allowed(BudgetLevel.FULL, agent)
+        allowed = await database.write(_RESERVE, lambda tx: kept.allow_upkeep(tx, spender, agent, request, now))
         if allowed is None:
             raise NoAnswer("budget", gettext_lazy("the rest of the budget is reserved for answering people"))
         return allowed
 
-    async def _ask(self, allowed: Allowed, errand: BackgroundRequest, request: Request) -> Answer:
+    async def _answer(self, agent: Agent, request: Request, point: Point) -> Answer:
         try:
-            model = await self.model(allowed.agent)
-            found = await outside(errand.point, _answer(model.complete(request)), self.seconds)
+            model = await self.model(agent)
+            found = await outside(point, _last(model, request), self.seconds)
         except (ModelError, ConfigError, TimeoutError) as error:
             raise NoAnswer("failed", self.redact(str(error)) or gettext_lazy("it took too long")) from error
         if found is None:
             raise NoAnswer("failed", gettext_lazy("the model ended without an answer"))
         return found
 
-    async def _settle(self, database: Database, errand: BackgroundRequest, allowed: Allowed, answer: Answer) -> None:
-        """Record the cost, in place of the reservation."""
-        now = self.clock()
 
-        def work(tx: Tx) -> None:
-            if answer.model != OFFLINE:
-                cost = Spent(answer.model, **asdict(answer.usage))
-                record_upkeep(tx, errand.agent.id, guild_of(errand.scope), cost, now)
-            if allowed.reservation is not None:
-                budgets.release(tx, allowed.reservation)
-
-        await database.write(_SETTLE, work)
-
-    async def _release(self, database: Database, allowed: Allowed) -> None:
-        """Nothing was asked, or nothing came; should this not be stored, the next start or the time sees to it."""
-        if (reserved := allowed.reservation) is not None:
-            await asyncio.shield(database.write(_RELEASE, lambda tx: budgets.release(tx, reserved)))
-
-
-async def _answer(events: AsyncIterator[Event]) -> Answer | None:
+async def _last(model: Model, request: Request) -> Answer | None:
     found: Answer | None = None
-    async for event in events:
+    async for event in model.complete(request):
         if isinstance(event, Answer):
             found = event
     return found
 
 
-_MODEL = call_point("dreams.model")
-
-_ANSWER_TOKENS = 2_000
-_log = structlog.get_logger("bot.upkeep")
-
-_OWNER = Scope(OWNER)
-
-NO_MODEL = gettext_lazy("there is no language model")
-NO_BUDGET = gettext_lazy("the budget is spent")
-CAPPED = gettext_lazy("the run has used all its tokens (dreams.tokens_per_run)")
-
-
 @dataclass(frozen=True)
 class Means:
+    """What upkeep asks models with: the budgets' rules, its settings, and the folder of texts that replace ours."""
+
     background: Background
     settings: Settings
     directives: Path
@@ -183,7 +159,7 @@ def chosen(agent: Agent, settings: Settings, budgets: Budgets) -> Agent:
 
 
 @dataclass
-class Asking:
+class RunCalls:
     """The calls of one run, about what `scope` hears. `refused` says in our words why a call was not made or failed."""
 
     database: Database
@@ -209,9 +185,8 @@ class Asking:
         if self.tokens + estimate > self.means.settings.tokens_per_run:
             self.refused = CAPPED
             return None
-        errand = BackgroundRequest(self.chosen(agent), self.scope, _MODEL)
         try:
-            answer = await self.means.background.ask(self.database, errand, request)
+            answer = await self.means.background.ask(self.database, self.chosen(agent), self.scope, request, _MODEL)
         except NoAnswer as error:
             self.tokens += estimate if error.why != "budget" else 0
             self.refused = NO_BUDGET if error.why == "budget" else gettext_lazy("no language model answered")

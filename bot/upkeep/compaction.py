@@ -25,7 +25,7 @@ from bot.agents.events import Complete, OfMember, TurnEvent
 from bot.agents.patrols import is_patrol
 from bot.models.base import Answer, Request, UserMessage
 from bot.storage_retry import until_stored
-from bot.upkeep.background_calls import Background, BackgroundRequest, NoAnswer
+from bot.upkeep.background_calls import Background, NoAnswer
 from bot.upkeep.compaction_strategies import (
     Plan,
     RecursiveSummarization,
@@ -124,21 +124,19 @@ class Compactor:
             if found is None or planned is None:
                 return
             async with self._lock(found):
-                if not await self._compact(self._database, found, planned):
+                if not await self._compact(found, planned):
                     return
 
-    async def shrink(self, database: Database, material: PromptInputs) -> bool:
+    async def shrink(self, material: PromptInputs) -> bool:
         """Compact a conversation that is too long for a model; returns whether anything left the view."""
         identifier, now = material.turn.id, self._deps.clock()
-        found = await database.read(lambda rows: conversation_of(rows, identifier, now, Truncate()))
+        found = await self._database.read(lambda rows: conversation_of(rows, identifier, now, Truncate()))
         planned = None if found is None else forced(found.strategy, found.view)
         if found is None or planned is None:
             return False
         async with self._lock(found):
-            if await self._compact(database, found, planned):
-                return True
             cut = replace(found, strategy=Truncate())
-            return await self._store(database, cut, planned, _compaction(cut, planned, now))
+            return await self._compact(found, planned) or await self._compact(cut, planned)
 
     def _lock(self, found: Conversation) -> asyncio.Lock:
         key = (found.agent.id, found.turn.place)
@@ -147,43 +145,36 @@ class Compactor:
             self._locks[key] = lock = asyncio.Lock()
         return lock
 
-    async def _compact(self, database: Database, found: Conversation, planned: Plan) -> bool:
+    async def _compact(self, found: Conversation, planned: Plan) -> bool:
         """Carry out a plan; False if the summarizer failed, or another task was faster."""
         now = self._deps.clock()
         if not isinstance(found.strategy, RecursiveSummarization):
-            return await self._store(database, found, planned, _compaction(found, planned, now))
+            return await self._store(found, planned, _compaction(found, planned, now))
         planned = _chunk(planned, found.strategy.chunk_messages)
-        if not any(map(_line, planned.leaving)):
-            return await self._store(database, found, planned, _compaction(found, planned, now))
-        answer = await self._summarised(database, found, found.strategy, planned)
-        if answer is None:
-            return False
         made = _compaction(found, planned, now)
-        text = self._deps.redact(answer.text).strip()[:_LONGEST]
-        depth = 1 if found.previous is None else found.previous.depth + 1
-        made = replace(made, summary=text, depth=depth, model=answer.model)
-        return await self._store(database, found, planned, made)
+        if any(map(_line, planned.leaving)):
+            answer = await self._summarized(found, found.strategy, planned)
+            if answer is None:
+                return False
+            text = self._deps.redact(answer.text).strip()[:_LONGEST]
+            depth = 1 if found.previous is None else found.previous.depth + 1
+            made = replace(made, summary=text, depth=depth, model=answer.model)
+        return await self._store(found, planned, made)
 
-    async def _summarised(
-        self, database: Database, found: Conversation, strategy: RecursiveSummarization, planned: Plan
-    ) -> Answer | None:
+    async def _summarized(self, found: Conversation, strategy: RecursiveSummarization, planned: Plan) -> Answer | None:
         """The model's summary; None if it made none, which is logged."""
         agent = replace(found.agent, model=strategy.model or found.agent.model)
         text = _told(found.previous, planned.leaving)
         request = Request(strategy.prompt or PROMPT, (UserMessage(text),), max_tokens=_SUMMARY_TOKENS)
         try:
-            return await self._background.ask(database, BackgroundRequest(agent, found.turn.scope, _MODEL), request)
+            return await self._background.ask(self._database, agent, found.turn.scope, request, _MODEL)
         except NoAnswer as error:
-            _log.warning(
-                "summary_failed",
-                agent=found.agent.name,
-                place=found.turn.place,
-                reason=error.reason,
-                hint="nothing was changed; messages that do not fit are left out without a summary",
-            )
+            hint = "nothing was changed; messages that do not fit are left out without a summary"
+            place = found.turn.place
+            _log.warning("summary_failed", agent=found.agent.name, place=place, reason=error.reason, hint=hint)
             return None
 
-    async def _store(self, database: Database, found: Conversation, planned: Plan, made: Compaction) -> bool:
+    async def _store(self, found: Conversation, planned: Plan, made: Compaction) -> bool:
         """Store the summary, unless one of its messages changed meanwhile."""
         now = self._deps.clock()
 
@@ -197,7 +188,7 @@ class Compactor:
             logs.append_log(tx, logs.SUMMARIES, logged, [entry], now)
             return True
 
-        stored = await database.write(_STORE, work)
+        stored = await self._database.write(_STORE, work)
         if not stored:
             _log.info(
                 "summary_outdated", place=found.turn.place, hint="its messages changed; it will be made again later"

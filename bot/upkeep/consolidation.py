@@ -8,11 +8,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
-from typing import Generic
+from typing import TypeVar
 
-import structlog
-
-from bot.upkeep.background_calls import Asking
+from bot.upkeep.background_calls import RunCalls
 from bot.upkeep.model_answers import (
     Consolidation,
     Contradictions,
@@ -51,19 +49,42 @@ from memory.store.ids import EntryId
 from sources.text import one_line
 from texts import gettext_lazy, gettext_noop, ngettext_lazy, reason_of
 
+N = TypeVar("N")
+
 _WIDEST_FIRST = ("public", "guild", "channel", "owner", "person")
 
 
 @dataclass
 class Draft:
-    """A plan in progress. `may` is how many entries of the agent may still be retired in this run."""
+    """The plan for one agent in progress. `may` is how many of its entries may still be retired in this run."""
 
+    calls: RunCalls
+    agent: Agent
     may: int
     items: list[Item] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
     again: list[Entry] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     taken: set[EntryId] = field(default_factory=set)
+
+    async def ask(self, mark: Mark, form: type[T], text: str, what: str, plan: Callable[[T], None]) -> None:
+        """Ask a pass's question about a part: a usable answer sets the mark.
+
+        `what` describes the text ("3 entries") in the note if there is none. `plan` plans the answer, or raises
+        UnusableAnswer first; then the question is asked again in the next run.
+        """
+        calls = self.calls
+        answer = await calls.ask(self.agent, system(calls.means.directives, mark.of), text, form)
+        why = calls.refused
+        if answer is not None:
+            try:
+                plan(read_answer(answer, form))
+            except UnusableAnswer as error:
+                why = reason_of(error)
+            else:
+                self.marks.append(mark)
+                return
+        self.note(gettext_lazy("{what}, because {why}", what=what, why=why))
 
     def take(self, entries: Sequence[Entry]) -> bool:
         """Whether these may be retired, too; if not, another run looks at them again."""
@@ -86,33 +107,9 @@ def in_order(parts: Sequence[Part]) -> list[Part]:
     return sorted(parts, key=lambda part: (_WIDEST_FIRST.index(part.audience.partition(":")[0]), *map(str, part)))
 
 
-@dataclass(frozen=True)
-class Question(Generic[T]):
-    """A pass's question about a part: `told` is the text; a usable answer advances the mark to `position`.
-
-    `what` describes the text ("3 entries") in the note if there is no usable answer.
-    """
-
-    of: Pass
-    form: type[T]
-    part: Part
-    told: str
-    position: int
-    what: str
-
-
-async def put(asking: Asking, agent: Agent, question: Question[T], plan: Callable[[T], None], draft: Draft) -> None:
-    """Ask a question. `plan` plans the answer, or raises UnusableAnswer first; then the question is asked again."""
-    text = await asking.ask(agent, system(asking.means.directives, question.of), question.told, question.form)
-    if text is None:
-        draft.note(gettext_lazy("{what}, because {why}", what=question.what, why=asking.refused))
-        return
-    try:
-        plan(read_answer(text, question.form))
-    except UnusableAnswer as error:
-        draft.note(gettext_lazy("{what}, because {why}", what=question.what, why=reason_of(error)))
-        return
-    draft.marks.append(Mark(question.of, question.part, question.position))
+def numbered(letter: str, found: Sequence[N]) -> dict[str, N]:
+    """What a model is shown, under short ids such as "e1"."""
+    return {f"{letter}{number}": each for number, each in enumerate(found, 1)}
 
 
 _SHOWN = 40  # entries in one call
@@ -147,26 +144,19 @@ def _tags(entries: Sequence[Entry]) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------------------- by judgement
 
 
-async def consolidate(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> None:
+async def consolidate(choice: Choice, draft: Draft) -> None:
     """Ask about new and similar entries, part by part; a part without a usable answer stays unchanged."""
     for part in in_order(list(choice.new)):
         shown, clusters, rest = _shown(choice, part, draft.taken)
-        position = choice.position[part]
+        mark = Mark(Pass.CONSOLIDATION, part, choice.position[part])
         if not shown:
-            draft.marks.append(Mark(Pass.CONSOLIDATION, part, position))
+            draft.marks.append(mark)
             continue
-        short = {f"e{number}": entry for number, entry in enumerate(shown, 1)}
+        short = numbered("e", shown)
         named = {entry.id: name for name, entry in short.items()}
-        near = [[named[entry.id] for entry in cluster] for cluster in clusters]
-        question = Question(
-            Pass.CONSOLIDATION,
-            Consolidation,
-            part,
-            entries_text(list(short.items()), near),
-            position,
-            what=ngettext_lazy("{count} entry", "{count} entries", len(shown)),
-        )
-        await put(asking, agent, question, partial(_judged, short=short, rest=rest, draft=draft), draft)
+        text = entries_text(short, [[named[entry.id] for entry in cluster] for cluster in clusters])
+        what = ngettext_lazy("{count} entry", "{count} entries", len(shown))
+        await draft.ask(mark, Consolidation, text, what, partial(_judged, short=short, rest=rest, draft=draft))
 
 
 def _shown(choice: Choice, part: Part, taken: set[EntryId]) -> tuple[list[Entry], list[tuple[Entry, ...]], list[Entry]]:
@@ -230,31 +220,21 @@ def _clean(tags: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(tag.strip() for tag in tags if is_tag(tag.strip())))
 
 
-_log = structlog.get_logger("bot.upkeep")
-
-
-async def link_entities(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> None:
+async def link_entities(choice: Choice, draft: Draft) -> None:
     """Ask about new entries, part by part; a part without a usable answer is looked at again."""
     for part in in_order(list(choice.new)):
         entries = [entry for entry in choice.new[part] if entry.id not in draft.taken]
         draft.again += entries[_SHOWN:]
-        short = {f"e{number}": entry for number, entry in enumerate(entries[:_SHOWN], 1)}
+        mark, short = Mark(Pass.ENTITIES, part, choice.position[part]), numbered("e", entries[:_SHOWN])
         if not short:
-            draft.marks.append(Mark(Pass.ENTITIES, part, choice.position[part]))
+            draft.marks.append(mark)
             continue
-        question = Question(
-            Pass.ENTITIES,
-            Relations,
-            part,
-            entries_text(list(short.items()), ()),
-            choice.position[part],
-            what=ngettext_lazy(
-                "{count} entry that the graph does not have yet",
-                "{count} entries that the graph does not have yet",
-                len(short),
-            ),
+        what = ngettext_lazy(
+            "{count} entry that the graph does not have yet",
+            "{count} entries that the graph does not have yet",
+            len(short),
         )
-        await put(asking, agent, question, partial(_read, short=short, draft=draft), draft)
+        await draft.ask(mark, Relations, entries_text(short), what, partial(_read, short=short, draft=draft))
 
 
 def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
@@ -265,8 +245,6 @@ def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
     unformed, unknown = len(given) - len(formed), len(formed) - len(shown)
     if given and not shown:
         raise UnusableAnswer(gettext_noop("the model answered with no usable relation"))
-    if unformed or unknown:
-        _log.info("relations_skipped", unformed=unformed, unknown=unknown, of=len(given))
     if unformed:
         draft.note(gettext_lazy("{left} of {of} relations, which had the wrong form", left=unformed, of=len(given)))
     if unknown:
@@ -285,28 +263,24 @@ def _triple(each: Relation) -> Triple:
     return Triple(subject, one_line(each.relation, 40), Entity(one_line(each.object.name, 80), each.object.kind))
 
 
-async def sweep(asking: Asking, agent: Agent, choice: Choice, draft: Draft) -> None:
+async def sweep(choice: Choice, draft: Draft) -> None:
     """Ask about groups of entries, part by part; a part without a usable answer is looked at again."""
     for part in in_order(list(choice.new)):
-        groups, right = await asking.database.read(partial(_about_the_same, part=part, choice=choice, draft=draft))
+        find = partial(_about_the_same, part=part, choice=choice, draft=draft)
+        groups, right = await draft.calls.database.read(find)
+        mark = Mark(Pass.CONTRADICTIONS, part, choice.position[part])
         if not groups:
-            draft.marks.append(Mark(Pass.CONTRADICTIONS, part, choice.position[part]))
+            draft.marks.append(mark)
             continue
         numbers = count(1)
         named = [[(f"e{next(numbers)}", entry) for entry in group] for group in groups]
-        question = Question(
-            Pass.CONTRADICTIONS,
-            Contradictions,
-            part,
-            groups_text(named, right),
-            choice.position[part],
-            what=ngettext_lazy(
-                "{count} group that may contain contradictions",
-                "{count} groups that may contain contradictions",
-                len(groups),
-            ),
+        plan = partial(_settled, groups=named, right=right, draft=draft)
+        what = ngettext_lazy(
+            "{count} group that may contain contradictions",
+            "{count} groups that may contain contradictions",
+            len(groups),
         )
-        await put(asking, agent, question, partial(_settled, groups=named, right=right, draft=draft), draft)
+        await draft.ask(mark, Contradictions, groups_text(named, right), what, plan)
 
 
 def _about_the_same(rows: Rows, part: Part, choice: Choice, draft: Draft) -> tuple[list[list[Entry]], set[EntryId]]:

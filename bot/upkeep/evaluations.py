@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import structlog
-
-from bot.upkeep.background_calls import NO_MODEL, Asking, Means
+from bot.upkeep.background_calls import NO_MODEL, Means, RunCalls
+from bot.upkeep.consolidation import numbered
 from bot.upkeep.model_answers import Judgement, UnusableAnswer, known, read_answer
 from bot.upkeep.prompts import SESSIONS, system, talk_text
 from memory import agents
@@ -29,7 +28,6 @@ _JUDGE = commit_point("evaluations.keep")
 
 EVALUATE = "feedback.sessions"
 _MOST = 20  # talks in one run
-_log = structlog.get_logger("bot.upkeep")
 
 
 RATED = {
@@ -56,26 +54,24 @@ class EvaluationJob:
             return found, {each.id: each for each in agents.every_agent(rows)} if found else {}
 
         talks, by_id = await database.read(read)
-        asking = Asking(database, self.means)
-        done = [await self._judge(database, asking, talk, by_id[talk.agent], now) for talk in talks]
+        calls = RunCalls(database, self.means)
+        done = [await self._judge(calls, talk, by_id[talk.agent], now) for talk in talks]
         judged = [each for each in done if each is not None]
         counted = [gettext_lazy(RATED[each], count=judged.count(each)) for each in Quality if each in judged]
         told = [gettext_lazy("rated: {counted}", counted=join_lazy(", ", counted))] if judged else []
         if left := len(done) - len(judged):
-            why = asking.refused or gettext_lazy("they went on")
+            why = calls.refused or gettext_lazy("they went on")
             told.append(gettext_lazy("{count} left: {why}", count=left, why=why))
         return join_lazy("; ", told) if told else gettext_lazy("no conversation has ended")
 
-    async def _judge(
-        self, database: Database, asking: Asking, talk: Talk, agent: Agent, now: datetime
-    ) -> Quality | None:
+    async def _judge(self, calls: RunCalls, talk: Talk, agent: Agent, now: datetime) -> Quality | None:
         """Grade one talk; None if it is left for the next run."""
         found, missed = evaluations.by_rules(talk), list[Line]()
-        if asking.has_model(agent):
-            short = {f"m{number}": line for number, line in enumerate(talk.lines, 1)}
-            told = talk_text(list(short.items()), talk.tools, talk.failures)
-            text = await asking.ask(agent, system(self.means.directives, SESSIONS), told, Judgement)
-            if text is None and asking.refused != NO_MODEL:
+        if calls.has_model(agent):
+            short = numbered("m", talk.lines)
+            told = talk_text(short, talk.tools, talk.failures)
+            text = await calls.ask(agent, system(self.means.directives, SESSIONS), told, Judgement)
+            if text is None and calls.refused != NO_MODEL:
                 return None
             with contextlib.suppress(UnusableAnswer):  # else the result of the rules counts
                 found, missed = (found, missed) if text is None else _judged(text, talk, short)
@@ -86,7 +82,7 @@ class EvaluationJob:
                 _note_corrections(tx, talk, missed, now)
             return kept
 
-        return found.quality if await database.write(_JUDGE, work) else None
+        return found.quality if await calls.database.write(_JUDGE, work) else None
 
 
 def _judged(text: str, talk: Talk, short: dict[str, Line]) -> tuple[Evaluation, list[Line]]:
@@ -95,9 +91,6 @@ def _judged(text: str, talk: Talk, short: dict[str, Line]) -> tuple[Evaluation, 
     known(answer.corrections, {name for name, line in short.items() if line.person is not None})
     failed = [name for name in dict.fromkeys(answer.failed) if name in talk.tools]
     worked = [name for name in dict.fromkeys(answer.worked) if name in talk.tools and name not in failed]
-    if left := len(answer.worked) + len(answer.failed) - len(worked) - len(failed):
-        # A name that was not used may be anything, even a person's words.
-        _log.info("tool_names_skipped", agent=talk.agent, names=left)
     missed = [line for name in answer.corrections if (line := short[name]).id not in talk.corrected]
     return Evaluation(Quality(answer.quality), tuple(worked), tuple(failed), "model"), missed
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from bot.agents.budgets import OFFLINE, Budgets
 from bot.config.tables import Dreams as Settings
-from bot.upkeep.background_calls import CAPPED, NO_MODEL, Asking, Means, chosen, people_first
+from bot.upkeep.background_calls import CAPPED, NO_MODEL, Means, RunCalls, chosen, people_first
 from bot.upkeep.model_answers import Focused, UnusableAnswer, WrittenOut, each_fitting, read_answer
 from bot.upkeep.prompts import MEMORY_RULES, note_text, system
 from memory import agents, jobs
@@ -87,16 +87,13 @@ class ExpansionJob:
         saved = await database.read(lambda rows: _read(rows, identifier))
         if saved is None:
             return gettext_lazy("the entry was forgotten or is no longer used")
-        asking = Asking(database, self.means, Scope(saved.entry.audience))
+        calls = RunCalls(database, self.means, Scope(saved.entry.audience))
         told = note_text(saved.entry, saved.speaker, saved.categories)
-        text = await asking.ask(saved.agent, system(self.means.directives, MEMORY_RULES), told, WrittenOut)
+        text = await calls.ask(saved.agent, system(self.means.directives, MEMORY_RULES), told, WrittenOut)
         if text is None:
-            final = asking.refused in (NO_MODEL, CAPPED)
-            return (
-                gettext_lazy("left as it is, because {why}", why=asking.refused)
-                if final
-                else _later(firing, asking.refused)
-            )
+            if calls.refused in (NO_MODEL, CAPPED):
+                return gettext_lazy("left as it is, because {why}", why=calls.refused)
+            return _later(firing, calls.refused)
         try:
             wishes = each_fitting(read_answer(text, WrittenOut).entries, Focused)
         except UnusableAnswer as error:

@@ -5,11 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from bot.upkeep.background_calls import Asking
-from bot.upkeep.consolidation import Draft, Question, in_order, put
+from bot.upkeep.consolidation import Draft, in_order, numbered
 from bot.upkeep.model_answers import Lessons, Preference, Preferences, known
 from bot.upkeep.prompts import corrections_text, sayings_text
-from memory.agents import Agent
 from memory.knowledge.archival import NewEntry, Origin, is_category
 from memory.knowledge.consolidation import Learned, Mark, Part, Pass, unsaid
 from memory.knowledge.consolidation.candidates import Saying
@@ -45,27 +43,22 @@ _SENSITIVE = Pattern(
 # ----------------------------------------------------------------------------------------------------------- lessons
 
 
-async def learn_lessons(asking: Asking, agent: Agent, given: Sequence[Given], draft: Draft) -> None:
+async def learn_lessons(given: Sequence[Given], draft: Draft) -> None:
     """Plan anti-patterns from corrections: by a model or, without one, by a rule for plain orders."""
     parts: dict[Part, list[Given]] = {}
     for each in given:
         parts.setdefault(Part(each.agent, each.audience, each.trust), []).append(each)
     for part in in_order(list(parts)):
         said = parts[part]
-        if not asking.has_model(agent):
+        mark = Mark(Pass.LESSONS, part, said[-1].id)
+        if not draft.calls.has_model(draft.agent):
             draft.items += [found for each in said if (found := _by_rule(part, each)) is not None]
-            draft.marks.append(Mark(Pass.LESSONS, part, said[-1].id))
+            draft.marks.append(mark)
             continue
-        short = {f"c{number}": each for number, each in enumerate(said, 1)}
-        question = Question(
-            Pass.LESSONS,
-            Lessons,
-            part,
-            corrections_text(list(short.items())),
-            said[-1].id,
-            what=ngettext_lazy("{count} correction", "{count} corrections", len(said)),
-        )
-        await put(asking, agent, question, partial(_lessons, part=part, short=short, draft=draft), draft)
+        short = numbered("c", said)
+        what = ngettext_lazy("{count} correction", "{count} corrections", len(said))
+        plan = partial(_lessons, part=part, short=short, draft=draft)
+        await draft.ask(mark, Lessons, corrections_text(short), what, plan)
 
 
 def _by_rule(part: Part, given: Given) -> Learned | None:
@@ -136,19 +129,13 @@ def _lesson(part: Part, content: str, domain: str, sources: Sequence[Given]) -> 
 # ------------------------------------------------------------------------------------------------------- preferences
 
 
-async def infer_preferences(asking: Asking, agent: Agent, said: Mapping[Part, Sequence[Saying]], draft: Draft) -> None:
+async def infer_preferences(said: Mapping[Part, Sequence[Saying]], draft: Draft) -> None:
     """Plan preferences that people showed often enough; they are tagged as inferred, and sensitive ones wait."""
     for part in in_order(list(said)):
-        short = {f"m{number}": each for number, each in enumerate(said[part], 1)}
-        question = Question(
-            Pass.PREFERENCES,
-            Preferences,
-            part,
-            sayings_text(list(short.items()), _names(said[part])),
-            said[part][-1].id,
-            what=ngettext_lazy("{count} message", "{count} messages", len(short)),
-        )
-        await put(asking, agent, question, partial(_preferences, part=part, short=short, draft=draft), draft)
+        short = numbered("m", said[part])
+        mark, text = Mark(Pass.PREFERENCES, part, said[part][-1].id), sayings_text(short, _names(said[part]))
+        what = ngettext_lazy("{count} message", "{count} messages", len(short))
+        await draft.ask(mark, Preferences, text, what, partial(_preferences, part=part, short=short, draft=draft))
 
 
 def _names(said: Sequence[Saying]) -> dict[PersonId, str]:

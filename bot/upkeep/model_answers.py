@@ -1,8 +1,8 @@
 """Models' answers in upkeep: their forms, and parsing one from a text.
 
-Small models write more than they were asked for: fences, prose, thoughts, extra keys. These are skipped, and the keys
-are counted. The rest must fit completely, or the answer is unusable. Only relations and expansions are taken one by
-one: each stands alone, is checked against the words of its entry, and retires nothing.
+Small models write more than they were asked for: fences, prose, thoughts, extra keys. These are skipped. The
+rest must fit completely, or the answer is unusable. Only relations and expansions are taken one by one: each stands
+alone, is checked against the words of its entry, and retires nothing.
 """
 
 import json
@@ -11,9 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Literal, TypeVar
 
-import structlog
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation, StringConstraints, ValidationError, ValidationInfo
-from pydantic import model_validator as validate_model
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation, StringConstraints, ValidationError
 
 from memory.knowledge.graph import Kind
 from texts import TextError, gettext_noop
@@ -26,7 +24,6 @@ _MOST = 60  # of anything in one answer
 _MOST_BROKEN = 40  # brackets that begin nothing: a model that repeats itself is not read to its end
 _CONSTRAINABLE = ("type", "properties", "items", "enum", "const", "anyOf", "$ref", "$defs")
 """The part of JSON Schema that every provider with constrained output supports."""
-_log = structlog.get_logger("bot.upkeep")
 
 
 class UnusableAnswer(TextError):
@@ -34,16 +31,9 @@ class UnusableAnswer(TextError):
 
 
 class Form(BaseModel):
-    """What an answer, or a part of one, has. Keys beside it are not read; they are counted in the context."""
+    """What an answer, or a part of one, has. Other keys are not read."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
-
-    @validate_model(mode="before")
-    @classmethod
-    def _count_others(cls, given: Any, info: ValidationInfo) -> Any:
-        if isinstance(given, dict) and isinstance(info.context, list):
-            info.context.extend(given.keys() - cls.model_fields.keys())
-        return given
 
 
 class MergeWish(Form):
@@ -163,9 +153,8 @@ def read_answer(text: str, form: type[T]) -> T:
         raise UnusableAnswer(gettext_noop("the model answered with several JSON objects"))
     if not fitting and any(found):
         raise UnusableAnswer(gettext_noop("the model's answer did not have the required form"))
-    others: list[str] = []
     try:
-        answer = form.model_validate(fitting[0] if fitting else {}, context=others)
+        return form.model_validate(fitting[0] if fitting else {})
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(each) for each in first["loc"])
@@ -173,9 +162,6 @@ def read_answer(text: str, form: type[T]) -> T:
         raise UnusableAnswer(
             gettext_noop("the model's answer did not have the required form ({what})"), what=what
         ) from error
-    if others:
-        _log.info("answer_keys_ignored", form=form.__name__, count=len(others))
-    return answer
 
 
 def _objects(text: str) -> Iterator[dict[str, Any]]:

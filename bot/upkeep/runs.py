@@ -13,7 +13,7 @@ from typing import NamedTuple
 import structlog
 
 from bot.upkeep import consent
-from bot.upkeep.background_calls import NO_MODEL, Asking, Means
+from bot.upkeep.background_calls import NO_MODEL, Means, RunCalls
 from bot.upkeep.consolidation import Draft, consolidate, link_entities, merge_duplicates, sweep
 from bot.upkeep.lessons import infer_preferences, learn_lessons
 from memory import activity, agents
@@ -113,9 +113,9 @@ class UpkeepRun:
 
     async def _thought(self, database: Database, now: datetime) -> Plan:
         """The plan for all agents' entries; this writes nothing but the costs of calls."""
-        asking = Asking(database, self.means)
+        calls = RunCalls(database, self.means)
         every = await database.read(agents.agents)
-        drafts = [await self._of_agent(asking, agent, now) for agent in every]
+        drafts = [await self._of_agent(calls, agent, now) for agent in every]
         return Plan(
             tuple(item for draft in drafts for item in draft.items),
             tuple(mark for draft in drafts for mark in draft.marks),
@@ -123,46 +123,36 @@ class UpkeepRun:
             tuple(dict.fromkeys(note for draft in drafts for note in draft.notes)),
         )
 
-    async def _of_agent(self, asking: Asking, agent: Agent, now: datetime) -> Draft:
-        draft = Draft(await asking.database.read(lambda rows: consolidation.allowance(rows, agent.id, now)))
-        await self._consolidate(asking, agent, draft)
-        given = await asking.database.read(lambda rows: feedback.corrections(rows, agent.id, _CORRECTIONS))
-        await learn_lessons(asking, agent, given, draft)
-        if asking.has_model(agent):
-            await self._judge(asking, agent, draft, now)
-        return draft
+    async def _of_agent(self, calls: RunCalls, agent: Agent, now: datetime) -> Draft:
+        database, settings, thinks = calls.database, self.means.settings, calls.has_model(agent)
 
-    async def _judge(self, asking: Asking, agent: Agent, draft: Draft, now: datetime) -> None:
-        """The passes that require a language model."""
-        settings, database = self.means.settings, asking.database
-        if settings.preferences:
-            said = await database.read(lambda rows: sayings(rows, agent.id, now))
-            await infer_preferences(asking, agent, said, draft)
-        if settings.graph:
-            new = await database.read(lambda rows: consolidation.fresh(rows, agent.id, Pass.ENTITIES))
-            await link_entities(asking, agent, new, draft)
-        if settings.contradictions:
-            choice = await database.read(lambda rows: consolidation.choose(rows, agent.id, Pass.CONTRADICTIONS))
-            await sweep(asking, agent, choice, draft)
+        async def choice(of: Pass) -> Choice:
+            return await database.read(lambda rows: consolidation.choose(rows, agent.id, of))
 
-    async def _consolidate(self, asking: Asking, agent: Agent, draft: Draft) -> None:
-        database = asking.database
-        by_rule = await database.read(lambda rows: consolidation.choose(rows, agent.id, Pass.DUPLICATES))
+        draft = Draft(calls, agent, await database.read(lambda rows: consolidation.allowance(rows, agent.id, now)))
+        by_rule = await choice(Pass.DUPLICATES)
         merge_duplicates(by_rule, draft)
-        if asking.has_model(agent):
-            choice = await database.read(lambda rows: consolidation.choose(rows, agent.id, Pass.CONSOLIDATION))
-            await consolidate(asking, agent, choice, draft)
-        else:
-            groups = _left(by_rule, draft)
-            if groups:
-                draft.note(
-                    ngettext_lazy(
-                        "{count} group of similar entries, because {why}",
-                        "{count} groups of similar entries, because {why}",
-                        groups,
-                        why=NO_MODEL,
-                    )
+        if thinks:
+            await consolidate(await choice(Pass.CONSOLIDATION), draft)
+        elif groups := _left(by_rule, draft):
+            draft.note(
+                ngettext_lazy(
+                    "{count} group of similar entries, because {why}",
+                    "{count} groups of similar entries, because {why}",
+                    groups,
+                    why=NO_MODEL,
                 )
+            )
+        given = await database.read(lambda rows: feedback.corrections(rows, agent.id, _CORRECTIONS))
+        await learn_lessons(given, draft)
+        if thinks and settings.preferences:
+            await infer_preferences(await database.read(lambda rows: sayings(rows, agent.id, now)), draft)
+        if thinks and settings.graph:
+            new = await database.read(lambda rows: consolidation.fresh(rows, agent.id, Pass.ENTITIES))
+            await link_entities(new, draft)
+        if thinks and settings.contradictions:
+            await sweep(await choice(Pass.CONTRADICTIONS), draft)
+        return draft
 
     async def _retain(self, database: Database) -> None:
         """Delete what was retired 90 days ago, and runs and signals of that age."""

@@ -8,7 +8,7 @@ messages changed meanwhile. If no model answers, the old one stays.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 import structlog
 
@@ -16,14 +16,13 @@ from bot.agents.context.quotes import Quoted
 from bot.config.values import OFFLINE
 from bot.models.base import AssistantMessage, Request, UserMessage
 from bot.upkeep import prompts
-from bot.upkeep.background_calls import Background, BackgroundRequest, NoAnswer, people_first
+from bot.upkeep.background_calls import Background, NoAnswer, people_first
 from bot.upkeep.model_answers import Did, Happened, UnusableAnswer, read_answer, schema_of
-from bot.upkeep.prompts import Form
 from memory import agents
 from memory.agents import Agent
 from memory.blocks.records import CONSTELLATION_OWNER
 from memory.knowledge import summaries
-from memory.knowledge.summaries import AgentSummary, ConstellationSummary
+from memory.knowledge.summaries import AgentSummary, ConstellationSummary, Span
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import Message
 from memory.store.database import Database, Rows, Tx
@@ -31,6 +30,8 @@ from memory.store.faults import commit_point
 from scheduler.jobs import Kinds, Working
 from scheduler.zones import instant, zone_of
 from texts import gettext_lazy, gettext_noop, join_lazy
+
+F = TypeVar("F", Did, Happened)
 
 _BEGINS = time(4)  # people who are up late belong to the day before
 
@@ -102,31 +103,20 @@ class DueAgent:
 
 
 @dataclass(frozen=True)
-class DueDay:
-    """A day to be summarized for an audience."""
+class DuePeriod:
+    """A day, or a week with its summarized days, to be summarized for an audience."""
 
     period: Period
     audience: Audience
+    days: Sequence[ConstellationSummary] | None = None
 
     @property
     def name(self) -> str:
-        return self.period.name
+        name = self.period.name
+        return name if self.days is None else gettext_lazy("the week of {week}", week=name)
 
 
-@dataclass(frozen=True)
-class DueWeek:
-    """A week to be summarized for an audience, from its days."""
-
-    period: Period
-    audience: Audience
-    days: Sequence[ConstellationSummary]
-
-    @property
-    def name(self) -> str:
-        return gettext_lazy("the week of {week}", week=self.period.name)
-
-
-Due: TypeAlias = DueAgent | DueDay | DueWeek
+Due: TypeAlias = DueAgent | DuePeriod
 
 
 def due_agents(rows: Rows, now: datetime) -> list[Due]:
@@ -135,8 +125,7 @@ def due_agents(rows: Rows, now: datetime) -> list[Due]:
     known = {agent.id: agent for agent in agents.agents(rows) if agent.status != "archived"}
     since = now - _LATELY
     for doing in summaries.doing(rows, since):
-        agent = known.get(doing.agent)
-        if agent is None:
+        if (agent := known.get(doing.agent)) is None:
             continue
         previous = summaries.agent_summary(rows, agent.id, doing.audience)
         sources = summaries.of_agent(rows, agent.id, doing.audience, since, _READ)
@@ -149,17 +138,12 @@ def due_agents(rows: Rows, now: datetime) -> list[Due]:
 
 def due_days(rows: Rows, now: datetime, zone: str) -> list[Due]:
     """Finished days with messages that are not summarized: all, or those that became known late."""
-    found: list[Due] = []
-    for period in _periods(now, zone, _DAYS, timedelta(days=1)):
-        for talk in summaries.talk_between(rows, period.start, period.end):
-            due = DueDay(period, talk.audience)
-            if all(talk.newest > told.covers[1] for told in standing_of(rows, due)):
-                found.append(due)
-    return found
-
-
-def standing_of(rows: Rows, due: DueDay) -> list[ConstellationSummary]:
-    return summaries.overlapping(rows, due.audience, "day", due.period.start, due.period.end)
+    return [
+        DuePeriod(period, talk.audience)
+        for period in _periods(now, zone, _DAYS, timedelta(days=1))
+        for talk in summaries.talk_between(rows, period.start, period.end)
+        if all(talk.newest > told.covers[1] for told in _stored(rows, talk.audience, "day", period))
+    ]
 
 
 def due_weeks(rows: Rows, now: datetime, zone: str) -> list[Due]:
@@ -167,16 +151,18 @@ def due_weeks(rows: Rows, now: datetime, zone: str) -> list[Due]:
     found: list[Due] = []
     for period in _periods(now, zone, _WEEKS, timedelta(days=7)):
         for audience in summaries.audiences_of_days(rows, period.start, period.end):
-            days = days_of(rows, audience, period)
-            told = summaries.overlapping(rows, audience, "week", period.start, period.end)
+            days, told = _days_of(rows, audience, period), _stored(rows, audience, "week", period)
             if not told or any(day.id > week.id for day in days for week in told):
-                found.append(DueWeek(period, audience, days))
+                found.append(DuePeriod(period, audience, days))
     return found
 
 
-def days_of(rows: Rows, audience: Audience, period: Period) -> list[ConstellationSummary]:
-    days = summaries.overlapping(rows, audience, "day", period.start, period.end)
-    return [day for day in days if period.start <= day.start < period.end]
+def _stored(rows: Rows, audience: Audience, span: Span, period: Period) -> list[ConstellationSummary]:
+    return summaries.overlapping(rows, audience, span, period.start, period.end)
+
+
+def _days_of(rows: Rows, audience: Audience, period: Period) -> list[ConstellationSummary]:
+    return [day for day in _stored(rows, audience, "day", period) if period.start <= day.start < period.end]
 
 
 _KEEP_AGENT = commit_point("summaries.agent")
@@ -268,22 +254,18 @@ class SummaryJob:
         return tally
 
     async def _one(self, database: Database, due: Due) -> bool:
-        match due:
-            case DueAgent():
-                return await self._agent(database, due)
-            case DueDay():
-                return await self._day(database, due)
-            case DueWeek():
-                return await self._week(database, due)
+        if isinstance(due, DueAgent):
+            return await self._agent(database, due)
+        return await (self._day(database, due) if due.days is None else self._week(database, due, due.days))
 
     # ------------------------------------------------------------------------------------------------- each
 
     async def _agent(self, database: Database, due: DueAgent) -> bool:
         agent = replace(due.agent, model=self.model or due.agent.model)
-        errand, now = BackgroundRequest(agent, Scope(due.audience)), self.background.clock()
+        now, system = self.background.clock(), prompts.DID.format(name=agent.name)
         if await self.background.thinks(agent):
-            prompt = prompts.DID.format(name=agent.name)
-            did, model = await self._told(database, errand, prompt, [prompts.agent_text(due.sources)], Did)
+            texts = [prompts.agent_text(due.sources)]
+            did, model = await self._told(database, agent, due.audience, system, texts, Did)
         else:
             did, model = prompts.agent_extract(due.sources), OFFLINE
         trust = min(message.trust for message in due.sources)
@@ -291,56 +273,55 @@ class SummaryJob:
         told = AgentSummary(agent.id, agent.name, words, len(due.sources), due.audience, trust, now, model)
 
         def work(tx: Tx) -> bool:
-            standing = summaries.agent_summary(tx, agent.id, due.audience)
-            if standing != due.previous or not summaries.unchanged(tx, due.sources):
+            stored = summaries.agent_summary(tx, agent.id, due.audience)
+            if stored != due.previous or not summaries.unchanged(tx, due.sources):
                 return False
             summaries.put_agent_summary(tx, told, due.sources)
             return True
 
         return await database.write(_KEEP_AGENT, work)
 
-    async def _day(self, database: Database, due: DueDay) -> bool:
+    async def _day(self, database: Database, due: DuePeriod) -> bool:
         period, agent = due.period, self._for_all()
 
         def gather(rows: Rows) -> tuple[list[Message], dict[str, str], list[ConstellationSummary]]:
             found = summaries.said_between(rows, due.audience, period.start, period.end, _DAY_READ)
-            return found, summaries.places_of(rows, found), standing_of(rows, due)
+            return found, summaries.places_of(rows, found), _stored(rows, due.audience, "day", period)
 
-        sources, places, standing = await database.read(gather)
+        sources, places, stored = await database.read(gather)
         if not sources:
             return False
         if await self.background.thinks(agent):
             texts = prompts.day_texts(sources, places, _DAY_PARTS)
-            errand = BackgroundRequest(agent, Scope(due.audience))
-            told, model = await self._told(database, errand, prompts.DAY, texts, Happened)
+            told, model = await self._told(database, agent, due.audience, prompts.DAY, texts, Happened)
         else:
             told, model = prompts.day_extract(sources, places), OFFLINE
         made = self._summary(due, told, model)
         made = replace(made, messages=len(sources), trust=min(message.trust for message in sources))
 
         def work(tx: Tx) -> bool:
-            if standing_of(tx, due) != standing or not summaries.unchanged(tx, sources):
+            if _stored(tx, due.audience, "day", period) != stored or not summaries.unchanged(tx, sources):
                 return False
             summaries.add_constellation_summary(tx, made, sources, self.background.clock())
             return True
 
         return await database.write(_KEEP_DAY, work)
 
-    async def _week(self, database: Database, due: DueWeek) -> bool:
-        agent, days = self._for_all(), due.days
+    async def _week(self, database: Database, due: DuePeriod, days: Sequence[ConstellationSummary]) -> bool:
+        agent = self._for_all()
         if len(days) == 1:
             told = Happened(summary=days[0].summary, key_decisions=days[0].decisions, open_threads=days[0].threads)
             model = days[0].model
         elif await self.background.thinks(agent):
-            errand = BackgroundRequest(agent, Scope(due.audience))
-            told, model = await self._told(database, errand, prompts.WEEK, [prompts.week_text(days)], Happened)
+            texts = [prompts.week_text(days)]
+            told, model = await self._told(database, agent, due.audience, prompts.WEEK, texts, Happened)
         else:
             told, model = prompts.week_extract(days), OFFLINE
         made = replace(self._summary(due, told, model), span="week", trust=min(day.trust for day in days))
         made = replace(made, messages=sum(day.messages for day in days))
 
         def work(tx: Tx) -> bool:
-            if days_of(tx, due.audience, due.period) != due.days:
+            if _days_of(tx, due.audience, due.period) != days:
                 return False
             summaries.add_week(tx, made, days, self.background.clock())
             return True
@@ -351,42 +332,39 @@ class SummaryJob:
         """The account for everybody's summaries: no agent's, only the constellation's."""
         return Agent(CONSTELLATION_OWNER, CONSTELLATION_OWNER, "", self.model, "", ())
 
-    def _summary(self, due: DueDay | DueWeek, told: Happened, model: str) -> ConstellationSummary:
+    def _summary(self, due: DuePeriod, told: Happened, model: str) -> ConstellationSummary:
         redact = self.background.redact
         decisions, threads = (tuple(map(redact, lines)) for lines in (told.key_decisions, told.open_threads))
         start, end = due.period.start, due.period.end
-        words = redact(told.summary)
         trust = Trust.WEB  # the store sets the trust of its sources
+        words = redact(told.summary)
         return ConstellationSummary(start, end, words, decisions, threads, due.audience, trust, model=model)
 
     async def _told(
-        self, database: Database, errand: BackgroundRequest, system: str, texts: Sequence[Quoted], form: type[Form]
-    ) -> tuple[Form, str]:
-        """A model's summary of a text's parts, one after the other, and the model. Raises NoAnswer."""
-        told: Form | None = None
+        self, database: Database, agent: Agent, audience: Audience, system: str, texts: Sequence[Quoted], form: type[F]
+    ) -> tuple[F, str]:
+        """A model's summary of a text's parts, one after the other, and the model. Raises NoAnswer.
+
+        An answer in another form is requested once more.
+        """
+        told: F | None = None
         model = ""
         for text in texts:
             shown = prompts.so_far(told, text) if isinstance(told, Happened) else text
-            told, model = await self._asked(database, errand, Request(system, (UserMessage(shown),)), form)
+            said: tuple[UserMessage | AssistantMessage, ...] = (UserMessage(shown),)
+            for last in (False, True):
+                request = Request(system, said, max_tokens=_TOKENS, form=schema_of(form))
+                answer = await self.background.ask(database, agent, Scope(audience), request)
+                model = answer.model
+                try:
+                    told = read_answer(answer.text, form)
+                    break
+                except UnusableAnswer as error:
+                    if last:
+                        why = gettext_lazy("the answer had the wrong form twice ({error})", error=error)
+                        raise NoAnswer("failed", why) from error
+                    repair = UserMessage(prompts.REPAIR.format(error))
+                said = (*said, AssistantMessage(answer.text[:4_000]), repair)
         if told is None:
             raise NoAnswer("failed", gettext_lazy("there was nothing to report"))
         return told, model
-
-    async def _asked(
-        self, database: Database, errand: BackgroundRequest, request: Request, form: type[Form]
-    ) -> tuple[Form, str]:
-        """One answer in the wanted form; an invalid one is requested once more. Raises NoAnswer."""
-        request = replace(request, max_tokens=_TOKENS, form=schema_of(form))
-        answer = await self.background.ask(database, errand, request)
-        try:
-            return read_answer(answer.text, form), answer.model
-        except UnusableAnswer as error:
-            repair = prompts.REPAIR.format(error)
-        shown = (*request.messages, AssistantMessage(answer.text[:4_000]), UserMessage(repair))
-        answer = await self.background.ask(database, errand, replace(request, messages=shown))
-        try:
-            return read_answer(answer.text, form), answer.model
-        except UnusableAnswer as error:
-            raise NoAnswer(
-                "failed", gettext_lazy("the answer had the wrong form twice ({error})", error=error)
-            ) from error

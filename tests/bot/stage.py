@@ -377,8 +377,8 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
         for compactor in compactors:
             compactor.watch(event)
 
-    async def shrink(database: Database, material: PromptInputs) -> bool:
-        return await compactors[0].shrink(database, material)
+    async def shrink(material: PromptInputs) -> bool:
+        return await compactors[0].shrink(material)
 
     def tools(agent: Agent) -> Toolset:
         given = make(agent)

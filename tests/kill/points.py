@@ -76,9 +76,8 @@ EXEMPT = {
     "compaction.store": "keeps a summary; what is lost is made again after the next turn",
     # Calls that nobody waits for: what is lost is asked again by the next run, and what was reserved is released then.
     "background.reserve": "sets aside what such a call will cost; only with budgets",
-    "background.settle": "writes down what it did cost",
+    "background.settle": "writes down what it did cost, or that it came to nothing",
     "turn.spare": "at a halt, and at the end of the service when its time is up",
-    "background.release": "after such a call that came to nothing",
     "summaries.model": "asks for a summary of an agent or of a day",
     # No message waits for these either; `service/memory/test_summaries.py` kills the service at them and at the call.
     "summaries.agent": "keeps what an agent did lately",
