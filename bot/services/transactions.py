@@ -13,7 +13,9 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.faults import Point
+from memory.store.faults import commit_point
+
+_COMMAND = commit_point("command.write")
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,7 +63,12 @@ class _RolledBack(Exception):
     pass
 
 
-async def tried(database: Database, point: Point, work: Callable[[Tx], object]) -> None:
+async def commit(database: Database, work: Callable[[Tx], T]) -> T:
+    """Do what a command writes; it is durable when this returns."""
+    return await database.write(_COMMAND, work, durable=True)
+
+
+async def tried(database: Database, work: Callable[[Tx], object]) -> None:
     """Do the work and roll it back. Raises what it raises."""
 
     def undone(tx: Tx) -> None:
@@ -69,22 +76,17 @@ async def tried(database: Database, point: Point, work: Callable[[Tx], object]) 
         raise _RolledBack
 
     with suppress(_RolledBack):
-        await database.write(point, undone)
+        await database.write(_COMMAND, undone)
 
 
-def writes(
-    point: Point, *, durable: bool = False
-) -> Callable[[Callable[Concatenate[S, Tx, P], T]], Callable[Concatenate[S, P], Coroutine[Any, Any, T]]]:
-    """All that the method writes is committed when it returns; nothing if it raises."""
+def writes(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
+    """All that the method writes is durable when it returns; nothing is written if it raises."""
 
-    def declare(work: Callable[Concatenate[S, Tx, P], T]) -> Callable[Concatenate[S, P], Coroutine[Any, Any, T]]:
-        @functools.wraps(work)
-        async def run(self: S, /, *given: P.args, **named: P.kwargs) -> T:
-            done = await self.database.write(point, lambda tx: work(self, tx, *given, **named), durable=durable)
-            if isinstance(self, Announcing):
-                self.announce()
-            return done
+    @functools.wraps(work)
+    async def run(self: S, /, *given: P.args, **named: P.kwargs) -> T:
+        done = await commit(self.database, lambda tx: work(self, tx, *given, **named))
+        if isinstance(self, Announcing):
+            self.announce()
+        return done
 
-        return run
-
-    return declare
+    return run

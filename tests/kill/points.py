@@ -22,12 +22,10 @@ EXEMPT = {
     "privacy.follow": "whose words are shown to others, made from their choice again at every start",
     "bluesky.withdraw": "our answer to a post that is gone; looked for again",
     "bluesky.suspect": "tells the owner of somebody who answers like a bot; noticed again",
-    # Owners' commands, not messages.
-    "inbox.revive": "`carina inbox retry`",
-    "unanswered.retry": "`/my retry`, `carina retry` and the button under what was given up",
-    # `tests/service/delivery/test_undelivered.py` kills the command at its write, and the service while it sends again.
-    "undelivered.retry": "`/owner outbox retry` and `carina outbox retry`",
-    "undelivered.drop": "`/owner outbox drop` and `carina outbox drop`",
+    # What people's commands write, not messages; each is one transaction. Killed in `tests/bot/interfaces` and
+    # `tests/bot/services`, `tests/service/delivery/test_undelivered.py` and `tests/service/test_linked_accounts.py`.
+    "command.write": "a command, a button or a form",
+    "web.write": "keys and requests of the dashboard and the API",
     # By `carina mcp`; what is lost is shown at the terminal by the next chat.
     "group_request.take": "a program that asked a group has its answer",
     "clock.ask": "`carina doctor` and `/owner doctor`, which only look",
@@ -36,15 +34,6 @@ EXEMPT = {
     # next start (`tests/bot/runtime/test_edits.py`).
     "follow_up.failed": "a part failed and is tried again",
     "follow_up.take_up": "what was given up is tried once more at a start",
-    "archive.add": "`/memory archival add` and `carina archival add`",
-    "archive.delete": "`/memory archival delete` and `carina archival delete`",
-    "memory.administer": "`/admin memory create|change|delete|restore` and the same of `carina memory`",
-    "approval.give": "`/admin permits grant` and `carina permits grant`",
-    "approval.revoke": "`/admin permits revoke` and `carina permits revoke`",
-    # Buttons and a form under `/why`, not messages; each is one transaction that says the same when it is done again.
-    "why.forget": "*Forget* under `/why`",
-    "why.correct": "the form of *Correct* under `/why`",
-    "why.narrow": "*Only in DM* under `/why`",
     # A stranger's message is told a code and no more, which costs no turn; `tests/service/test_access.py` kills there.
     # Beside everything, after the start; what is lost is still a gap: `service/discord/test_missed_messages.py`.
     "discord.open_unread": "opens the direct messages of somebody who never wrote",
@@ -53,10 +42,6 @@ EXEMPT = {
     "gaps.fill": "it was read; after a death it is read again, and the inbox knows what it has",
     "gaps.close": "a place cannot be read for good",
     "admission.knock": "somebody writes who is not let in",
-    "admission.decide": "the buttons under a card that says who wants to be let in",
-    "admission.redeem": "`/owner pair approve` and `carina pair approve`",
-    "admission.rule": "`/owner people allow|deny` and `carina people`",
-    "admission.withdraw": "`/owner people forget` and `carina people forget`",
     # Nothing of a message waits for its vectors; `service/memory/test_embedding.py` kills the service at the write.
     "embedding.request": "asks a server for vectors",
     "embedding.choose": "the first thing that embedding does with a file",
@@ -69,8 +54,6 @@ EXEMPT = {
     "job.complete": "it is done",
     "job.hold": "it failed, or waits for a program that knows it",
     "job.replan": "the clock was set back",
-    "agenda.change": "`/remind`, `/tasks`, `/my quiet`, their commands, and buttons under reminders",
-    "job.change": "`/admin jobs` and `carina jobs`",
     # Nothing of a message waits for these; `tests/bot/upkeep/test_compaction.py` ends the service between them.
     "compaction.model": "asks for a summary after an answer",
     "compaction.store": "keeps a summary; what is lost is made again after the next turn",
@@ -82,8 +65,6 @@ EXEMPT = {
     # No message waits for these either; `service/memory/test_summaries.py` kills the service at them and at the call.
     "summaries.agent": "keeps what an agent did lately",
     "summaries.day": "keeps what happened on a day or in a week",
-    # By those in charge, in one transaction; `service/memory/test_summaries.py` kills the service there too.
-    "night.undo": "`/admin summary undo-night` and `carina summary undo-night`",
     # Upkeep while nobody talks: `service/memory/test_upkeep.py` kills the service at the call, the writes of jobs and a
     # run, `tests/bot/upkeep/test_upkeep_kills.py` the program at a run, its undoing, its refusal and what people
     # decide, and a run and its undoing at every statement.
@@ -93,56 +74,26 @@ EXEMPT = {
     "evaluations.keep": "keeps how a talk went; one that was lost is judged again",
     "dreams.refuse": "notes that a run's own checks refused it",
     "dreams.retain": "forgets what was retired ninety days ago",
-    "dreams.undo": "`/admin dream undo` and `carina dream undo`",
-    "dreams.permit": "`/memory dream allow`, `refuse` and their commands",
     # Owners' commands; each is one transaction.
-    "tasks.change": "`/tasks change`, `/tasks template` and their commands",
     "constellation.release": "`carina constellation unassign`",
     "constellation.remove": "`carina constellation delete`; its files are moved before",
     "demo.write": "`carina demo`, in a folder that is thrown away",
     "activity.idle": "once a minute: who is not active any more",
     "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",
-    "coordination.arrange": "`/admin coord` and `carina coord`",
-    "facts.change": "`/facts` and `carina facts`",
-    "projects.change": "`/memory project` and `carina project`",
-    "state.say": "`/my state` and `carina state`",
-    "steering.decide": "`/admin mode channel`, `/admin route`, `/owner source` and `carina source`",
-    # Owners' commands; `tests/bot/services/test_constellation_commands.py` kills the program at each.
-    "staff.save": "`carina agent create`, `edit` and `import`",
-    "staff.archive": "`carina agent archive`",
-    "staff.sleep": "`carina agent hibernate`, `wake`, `restore` and `/admin agent`",
-    "grouping.save": "`carina group create`, `import`, `add member` and `remove member`",
-    "config.apply": "`carina config apply`, all of it or nothing",
     # Only with budgets; `tests/service/test_budgets.py` kills the service with one.
     "budget.reserve": "sets aside what a call will cost",
     "budget.release": "after a call that came to nothing",
     "budget.sweep": "at a start, what a dead process had reserved",
-    "budget.decide": "`/admin budget set`, `clear` and `carina budget`",
     # A person's commands, not messages; `tests/service/test_linked_accounts.py` kills an unlinking at its points.
-    "identities.offer": "`/my link start` and `carina link start`",
-    "identities.say": "`/my link say` and `carina link say`",
     "identities.part": "a step of an unlinking, and of a start after one that was cut off",
-    "identities.unlink": "`/my link remove` and `carina link remove`",
     # Folders are filled by commands, each file by a transaction of its own; `tests/bot/interfaces/test_cli_folders.py`
     # kills there.
-    "folders.create": "`carina folder create`",
-    "folders.change": "`carina folder attach`, `detach` and `audience`",
-    "folders.store": "`carina folder upload`",
-    "folders.remove": "`carina folder remove`",
     "filing.write": "a tool that agents have only with a folder; `service/memory/test_folders.py` kills there",
     "folders.file": "a step of `carina folder index`, and of a search in a local folder",
     "folders.end": "the last step of `carina folder index`, and of a search in a local folder",
-    # Blocks changed by hand; each is one transaction, and `tests/bot/interfaces/test_cli_memory.py` kills the program
-    # there.
-    "memory.change": "`carina memory edit`, `rollback`, `undo` and `revert`, and `/memory`",
-    "memory.widen": "`/memory widen` and `carina memory widen`",
-    "archive.widen": "`/memory archival widen` and `carina archival widen`",
-    "memory.share": "`/admin memory share`, `unshare` and `carina memory`",
     "damage.tell": "a notice to the owner, queued once by its key",
-    "memory.repair": "`carina memory verify --repair`",
     # A person's commands, not messages; `service/memory/test_privacy.py` kills an erasure at its points.
-    "privacy.choose": "`/privacy pause`, `optout` and `resume`, and `carina privacy`",
     "privacy.begin": "`/privacy erase` and `carina privacy erase`",
     "privacy.erase": "a step of an erasure",
     "privacy.identities": "a step of an erasure",
@@ -160,16 +111,6 @@ EXEMPT = {
     "bluesky.pass_over": "Bluesky's own tests",
     # Owners' commands and the dashboard's; each is one transaction.
     "chat.stop": "an answer that is stopped at the terminal",
-    "data_sources.add": "`/owner source add` and `carina source add`",
-    "data_sources.change": "the same",
-    "data_sources.remove": "the same",
-    "imports.take": "a record of `carina import`",
-    "imports.undo": "takes an import back",
-    "web.add_key": "a key for the API",
-    "web.drop_key": "the same",
-    "web.use_key": "a request to the API",
-    "web.begin_request": "the same",
-    "web.end_request": "the same",
     # A job that looks at feeds and calendars; what one look brought is known by its own id when it is looked at again.
     "sources.fail": "a look that failed",
     "sources.see": "what a look brought",

@@ -84,7 +84,7 @@ async def test_linked_accounts_know_in_direct_messages_what_each_was_told(tmp_pa
 async def test_unlinking_closes_it_again_whatever_dies(tmp_path: Path) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         anna = t.member("Anna")
-        t.service.environment["CARINA_FAULT"] = "identities.unlink:after"
+        t.service.environment["CARINA_FAULT"] = "command.write:after:4"  # after three to link them
         await t.service.start()
         await told(t, t.ana, f"my llama is {SECRET}")
         await linked(t.ana, anna)

@@ -152,7 +152,7 @@ async def test_a_graph_of_five_thousand_nodes_is_shown_in_part(tmp_path: Path) -
 def test_a_process_that_dies_under_a_form_leaves_the_block_whole(tmp_path: Path) -> None:
     (tmp_path / "carina.toml").write_text('[web.server]\nlisten = "127.0.0.1:0"\n', "utf-8")
     shown = ("memory", "show", "persona", "--json")
-    with closing(Terminal(tmp_path, "run", CARINA_FAULT="memory.change:before")) as service:
+    with closing(Terminal(tmp_path, "run", CARINA_FAULT="command.write:before")) as service:
         link = re.findall(r"http://\S+/login\S+", service.until(r"http://\S+/login\?code=\S+\s"))[0]
         with closing(httpx.Client(base_url=link.partition("/login")[0], trust_env=False)) as browser:
             assert browser.get(link).status_code == 200

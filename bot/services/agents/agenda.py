@@ -23,13 +23,11 @@ from memory.people import quiet_hours
 from memory.people.quiet_hours import Times
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
-from memory.store.faults import commit_point
 from memory.store.ids import ReminderId
 from memory.store.row_mapper import ending
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text
 
-_CHANGE = commit_point("agenda.change")
 _YEAR = 366  # days ahead from which events are suggested
 
 _When = Annotated[str, Field(min_length=1, max_length=200)]
@@ -143,7 +141,7 @@ class Agenda(MemoryService, Announcing):
     # ------------------------------------------------------------------ reminders
 
     @operation("remind.me", "Set a reminder", Action.AGENDA, KEEPS)
-    @writes(_CHANGE, durable=True)
+    @writes
     def remind(self, tx: Tx, caller: Caller, text: _Text, when: _Due = "", where: _Where = None) -> ReminderSet:
         chosen = where or quiet_hours.of(tx, self.people.selves(caller.person)).reminders
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
@@ -176,14 +174,14 @@ class Agenda(MemoryService, Announcing):
         )
 
     @operation("remind.done", "Mark a reminder as done", Action.AGENDA, CHANGES)
-    @writes(_CHANGE, durable=True)
+    @writes
     def finish(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
         found = self._reminder(tx, caller, reminder)
         reminding.finish(tx, found, self.clock())
         return _("Done: {text}", text=found.text)
 
     @operation("remind.snooze", "Snooze a reminder", Action.AGENDA, CHANGES)
-    @writes(_CHANGE, durable=True)
+    @writes
     def snooze(
         self,
         tx: Tx,
@@ -198,7 +196,7 @@ class Agenda(MemoryService, Announcing):
         return _("I will remind you again at {moment}: {text}", moment=moment_text(at), text=found.text)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA, CHANGES)
-    @writes(_CHANGE, durable=True)
+    @writes
     def cancel(self, tx: Tx, caller: Caller, reminder: _Reminder) -> str:
         found = self._reminder(tx, caller, reminder)
         reminding.cancel(tx, found, self.clock())
@@ -213,7 +211,7 @@ class Agenda(MemoryService, Announcing):
     # ------------------------------------------------------------------ events
 
     @operation("events.add", "Add an event", Action.AGENDA, KEEPS)
-    @writes(_CHANGE, durable=True)
+    @writes
     def add_event(self, tx: Tx, caller: Caller, arguments: AddEvent) -> Did:
         alone, selves = caller.alone, self.people.selves(caller.person)
         wanted = Wanted(arguments.title, arguments.when, caller.person, alone.place, alone.scope, caller.trust)
@@ -231,7 +229,7 @@ class Agenda(MemoryService, Announcing):
         )
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, CHANGES)
-    @writes(_CHANGE, durable=True)
+    @writes
     def cancel_event(self, tx: Tx, caller: Caller, event: _Event) -> str:
         found = calendar.meant(self._events(tx, caller), event)
         appointments.cancel(tx, found, self.clock())
@@ -249,7 +247,7 @@ class Agenda(MemoryService, Announcing):
     async def quiet(self, caller: Caller, arguments: SetClocks) -> str:
         return await (self._seen(caller) if arguments == SetClocks() else self._set(caller, arguments))
 
-    @writes(_CHANGE, durable=True)
+    @writes
     def _set(self, tx: Tx, caller: Caller, arguments: SetClocks) -> str:
         selves = self.people.selves(caller.person)
         before = quiet_hours.of(tx, selves)

@@ -43,18 +43,13 @@ from bot.services.names import find_agent
 from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.registry import CHANGES, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
-from bot.services.transactions import reads, tried, writes
+from bot.services.transactions import commit, reads, tried, writes
 from memory import agents, requests
 from memory.agents import Agent, Status
 from memory.queue import inbox, turns
 from memory.store.database import Rows, Tx
-from memory.store.faults import commit_point
 from memory.store.ids import TurnId
 from texts import _, gettext_noop, ngettext
-
-_SAVE = commit_point("staff.save")
-_ARCHIVE = commit_point("staff.archive")
-_SLEEP = commit_point("staff.sleep")
 
 _IS = {
     "active": gettext_noop("{agent} is active"),
@@ -212,7 +207,7 @@ class Agents(UsesApprovals):
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes | Lines[Difference]:
         tables = read_tables(arguments.file, "agents")
         if arguments.dry_run:
-            await tried(self.database, _SAVE, lambda tx: self.store(tx, tables, replacing=arguments.replace))
+            await tried(self.database, lambda tx: self.store(tx, tables, replacing=arguments.replace))
             return would_change(await self.differences(tables))
         return await self.save(tables, replacing=arguments.replace)
 
@@ -242,7 +237,7 @@ class Agents(UsesApprovals):
                 self.approvals.broker.withdraw(tx, turn, now)
             return found, ended
 
-        found, ended = await self.database.write(_ARCHIVE, work, durable=True)
+        found, ended = await commit(self.database, work)
         self.moved(ended)
         stopped = ngettext("{count} answer was stopped", "{count} answers were stopped", len(ended))
         return changed("agent", found.name, "; ".join([_("archived; its memory stays"), *([stopped] if ended else [])]))
@@ -296,7 +291,7 @@ class Agents(UsesApprovals):
         every = agents.every_agent(rows)
         return [agent.name for agent in every if status in ("", agent.status)]
 
-    @writes(_SLEEP, durable=True)
+    @writes
     def _let(self, tx: Tx, caller: Caller, name: str, of: Status, to: Status) -> str:
         """Change an agent's status from `of` to `to`; returns its name. Raises UserError if it has another status."""
         agent, now = find_agent(tx, name), self.approvals.clock()
@@ -306,7 +301,7 @@ class Agents(UsesApprovals):
         self._plan(tx, now)
         return agent.name
 
-    @writes(_SAVE, durable=True)
+    @writes
     def save(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
         """Create or change agents from these tables, all of them or none. Raises UserError or ConfigError."""
         return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")

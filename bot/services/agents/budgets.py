@@ -17,7 +17,7 @@ from bot.services.names import find_agent
 from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
-from bot.services.transactions import reads
+from bot.services.transactions import commit, reads
 from memory import budgets
 from memory.budgets import Bill, By, Limit
 from memory.store.clock import Clock
@@ -25,7 +25,6 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
 
-_DECIDE = commit_point("budget.decide")
 _SWEEP = commit_point("budget.sweep")
 _GENERAL = ("constellation", "person", "guild")
 _THIS = {
@@ -194,14 +193,14 @@ class Spending:
                 find_agent(tx, name)
             budgets.put(tx, limit, caller.person, now)
 
-        await self.database.write(_DECIDE, work, durable=True)
+        await commit(self.database, work)
         self.kept.decided[limit.subject, limit.period] = limit
         return _("From now on: {limit}.", limit=_whole(limit))
 
     @operation("budget.clear", "Remove a budget that was set by a command", Action.BUDGET, CHANGES)
     async def clear_budget(self, _caller: Caller, of: _Of, period: _Period = "day") -> str:
         named = _subject(of)
-        done = await self.database.write(_DECIDE, lambda tx: budgets.drop(tx, named, period), durable=True)
+        done = await commit(self.database, lambda tx: budgets.drop(tx, named, period))
         if not done:
             raise UserError("No command set a budget of {named} per {period}.", named=named, period=_(period))
         self.kept.decided.pop((named, period), None)

@@ -29,13 +29,10 @@ from memory.search.hybrid import search
 from memory.search.query import MAX_HITS, Query
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId
 from sources.terminal import PLACE
 from sources.text import one_line
 from texts import _, gettext_noop, number_text
-
-_ARRANGE = commit_point("coordination.arrange")
 
 _LISTED, _SHOWN = 20, 600
 _SHORT = 120  # characters of a tool's arguments and of its result
@@ -194,21 +191,21 @@ class Coordination:
         )
 
     @operation("coord.assign", "Assign a task to an agent", Action.COORDINATE, KEEPS)
-    @writes(_ARRANGE)
+    @writes
     def assign_task(self, tx: Tx, caller: Caller, arguments: AssignTask) -> Did:
         by = self._by(caller, arguments.audience)
         task = coordination.assign(tx, by, arguments.task, *_to(tx, arguments.agent), arguments.importance)
         return did(_("Assigned to {to}.{id}"), id=str(task.id), to=task.to_name or _("anyone"))
 
     @operation("coord.handoff", "Leave a note for an agent to read in its next turn", Action.COORDINATE, KEEPS)
-    @writes(_ARRANGE)
+    @writes
     def hand_over(self, tx: Tx, caller: Caller, note: _Note, agent: _Reader = "", audience: _Audience = "owner") -> str:
         by = self._by(caller, audience)
         left = coordination.hand_over(tx, by, note, *_to(tx, agent))
         return _("{to_name} will read it in the next turn.", to_name=left.to_name or _("The next agent"))
 
     @operation("coord.note", "Leave a note for all agents", Action.COORDINATE, KEEPS)
-    @writes(_ARRANGE)
+    @writes
     def add_note(
         self,
         tx: Tx,

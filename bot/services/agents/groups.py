@@ -42,11 +42,9 @@ from memory import agents, groups
 from memory.agents import Agent, Group, Member
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
-from memory.store.faults import commit_point
 from sources.terminal import PERSON
 from texts import _, gettext_noop
 
-_SAVE = commit_point("grouping.save")
 _OWNER = Approver(PERSON, door="command line")
 
 _NAME = Field(min_length=1, max_length=64)
@@ -226,7 +224,7 @@ class Groups(UsesApprovals):
     async def take_in(self, _caller: Caller, arguments: ImportTables) -> Changes | Lines[Difference]:
         tables = read_tables(arguments.file, "groups")
         if arguments.dry_run:
-            await tried(self.database, _SAVE, lambda tx: self.store(tx, tables, replacing=arguments.replace))
+            await tried(self.database, lambda tx: self.store(tx, tables, replacing=arguments.replace))
             return would_change(await self.differences(tables))
         return await self.save(tables, replacing=arguments.replace)
 
@@ -289,7 +287,7 @@ class Groups(UsesApprovals):
         await self.place(sections)
         return done
 
-    @writes(_SAVE, durable=True)
+    @writes
     def _save(self, tx: Tx, sections: Sequence[Section], replacing: bool) -> Changes:
         return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
 

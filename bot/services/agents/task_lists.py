@@ -28,11 +28,9 @@ from memory.people import quiet_hours
 from memory.people.audience import Scope
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
-from memory.store.faults import commit_point
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, ngettext, ngettext_noop
 
-_CHANGE = commit_point("tasks.change")
 _CHANGES = Options(changes=True, keeps=True, formerly=("tasks.move",))
 
 _ENDED = {
@@ -166,7 +164,7 @@ class TaskLists(MemoryService):
     zone: str
 
     @operation("tasks.add", "Add a task", Action.AGENDA, KEEPS)
-    @writes(_CHANGE, durable=True)
+    @writes
     def add_task(self, tx: Tx, caller: Caller, arguments: AddTask) -> Entry[TaskRow]:
         now, zone, among = self.clock(), self._zone(tx, caller), self._reach(tx, caller)
         above = meant(among, arguments.under) if arguments.under not in ("", NONE) else None
@@ -195,7 +193,7 @@ class TaskLists(MemoryService):
         )
 
     @operation("tasks.change", "Change a task", Action.AGENDA, _CHANGES)
-    @writes(_CHANGE, durable=True)
+    @writes
     def change_task(self, tx: Tx, caller: Caller, arguments: ChangeTask) -> Entry[TaskRow]:
         now, zone = self.clock(), self._zone(tx, caller)
         found = self._reach(tx, caller, done=arguments.state is Status.OPEN)
@@ -210,7 +208,7 @@ class TaskLists(MemoryService):
         return Entry(done=_("Changed"), row=TaskRow.of(self._put(tx, caller, task, columns)[0], zone))
 
     @operation("coord.reassign", "Give a task to another agent", Action.COORDINATE, CHANGES)
-    @writes(_CHANGE, durable=True)
+    @writes
     def reassign_task(self, tx: Tx, caller: Caller, task: _SharedTask, agent: _Agent = "") -> Entry[TaskRow]:
         found = meant(tasks.shared(tx, caller.scope), task)
         to = find_living(tx, agent).id if agent else None
@@ -220,7 +218,7 @@ class TaskLists(MemoryService):
         )
 
     @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, KEEPS)
-    @writes(_CHANGE, durable=True)
+    @writes
     def save_template(self, tx: Tx, caller: Caller, name: _NewName, task: _Saved) -> str:
         selves = self.people.selves(caller.person)
         every = tasks.listing(tx, caller.scope, selves, done=True)
@@ -230,7 +228,7 @@ class TaskLists(MemoryService):
         return _("Saved {title} as the template {name}.", title=found.title, name=name)
 
     @operation("tasks.template.use", "Add the tasks of a template", Action.AGENDA, KEEPS)
-    @writes(_CHANGE, durable=True)
+    @writes
     def use_template(self, tx: Tx, caller: Caller, name: _Name, title: _Title = "", under: _Under = "") -> Tasks:
         template = self._template(tx, caller, name)
         above = meant(self._own(tx, caller), under) if under else None
@@ -249,7 +247,7 @@ class TaskLists(MemoryService):
         return Listing(rows=tuple(listed), empty=_("You have no task templates that I can show here."))
 
     @operation("tasks.template.remove", "Remove a task template", Action.AGENDA, CHANGES)
-    @writes(_CHANGE, durable=True)
+    @writes
     def remove_template(self, tx: Tx, caller: Caller, name: _Name) -> str:
         template = self._template(tx, caller, name)
         task_templates.remove(tx, template)
@@ -281,7 +279,7 @@ class TaskLists(MemoryService):
         found = tasks.shared(rows, caller.scope)
         return [(str(each.id), each.title) for each in found]
 
-    @writes(_CHANGE, durable=True)
+    @writes
     def _end(self, tx: Tx, caller: Caller, task: str, status: Status) -> str:
         done, before = self._put(tx, caller, meant(self._reach(tx, caller), task), {"status": status})
         alone, with_steps = _ENDED[status]

@@ -18,7 +18,7 @@ from bot.services.memory.block_results import Widened
 from bot.services.names import find_agent, named_audience, where
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, forgotten
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import agents, blocks
 from memory.agents import Agent
 from memory.blocks import Block
@@ -30,15 +30,10 @@ from memory.people.audience import Scope
 from memory.queue import turns
 from memory.store.database import Rows, Tx
 from memory.store.errors import EntryNotFound, Refused
-from memory.store.faults import commit_point
 from memory.store.ids import AgentId, EntryId, PersonId
 from memory.wider_audience import require_widening_entry, widen_entry
 from sources.text import one_line
 from texts import _, gettext_noop, number_text
-
-_ADD = commit_point("archive.add")
-_DELETE = commit_point("archive.delete")
-_WIDEN = commit_point("archive.widen")
 
 _MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # characters of an entry in a list
@@ -201,7 +196,7 @@ class Archive(MemoryService):
         return WholeEntry(row=EntryRow.of(found, {each.id: each.name for each in agents.every_agent(rows)}))
 
     @operation("archival.add", "Add an entry, used only in private conversations with you", Action.KEEP, KEEPS)
-    @writes(_ADD)
+    @writes
     def add_entry(self, tx: Tx, caller: Caller, arguments: AddEntry) -> Added:
         origin = Origin(caller.scope, caller.trust, caller.person)
         entry = NewEntry(arguments.text, origin, arguments.label or None, arguments.category, arguments.tag)
@@ -215,7 +210,7 @@ class Archive(MemoryService):
         return Added(row=row, already=kept.reinforcement > 0, not_taken=left)
 
     @operation("archival.delete", "Delete an entry and the messages of yours it came from", Action.CHANGE_OWN, CHANGES)
-    @writes(_DELETE)
+    @writes
     def delete_entry(self, tx: Tx, caller: Caller, entry: _Which, agent: _Agent = "") -> str:
         """The words it came from are forgotten as far as they are the caller's."""
         now = self.clock()
@@ -260,7 +255,7 @@ class Archive(MemoryService):
             if not caller.sure:
                 _entry_found, told = await self.database.read(look)
                 caller.confirm(told.question)
-            return await self.database.write(_WIDEN, work)
+            return await commit(self.database, work)
         except Refused as error:
             raise Refused("This cannot be shared more widely: {error}.", error=error) from error
 

@@ -13,7 +13,7 @@ from bot.services.caller import Caller
 from bot.services.memory.block_results import ShareRow, Shares, WidenedBlock
 from bot.services.names import Named, find_living, find_named, named_audience, named_past, where
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import activity
 from memory.blocks import Block, BlockType, NewBlock, NewSettings, Permission, create_block, restore_block
 from memory.blocks.document import person_writer
@@ -33,13 +33,9 @@ from memory.blocks.schemas import PlainContent, plain_schema
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.people.audience import Audience, Trust, may_write_down
 from memory.store.database import Rows, Tx
-from memory.store.faults import commit_point
 from memory.store.ids import BlockId
 from memory.wider_audience import require_widening, widen_block
 from texts import _, gettext_lazy, gettext_noop
-
-_SHARE = commit_point("memory.share")
-_WIDEN = commit_point("memory.widen")
 
 BlockName = Annotated[
     str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks")
@@ -85,7 +81,6 @@ def _widened(rows: Rows, named: Named, to: Audience, caller: Caller) -> WidenedB
     )
 
 
-_ADMINISTER = commit_point("memory.administer")
 _BY_HAND = {
     "created": gettext_noop("created the block {label} by hand"),
     "changed": gettext_noop("changed the block {label} by hand"),
@@ -142,14 +137,14 @@ class BlockSettings(MemoryService):
     def _shares(self, rows: Rows, caller: Caller, label: str) -> Shares:
         return _shared(rows, find_named(rows, caller.scope, label))
 
-    @writes(_SHARE)
+    @writes
     def _share(self, tx: Tx, caller: Caller, label: str, agent: str, at: Permission) -> Shares:
         named = find_named(tx, caller.scope, label)
         share_block(tx, named.block, find_living(tx, agent).name, at, self.clock())
         return _shared(tx, named)
 
     @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, CHANGES)
-    @writes(_SHARE)
+    @writes
     def unshare(self, tx: Tx, caller: Caller, label: BlockName, agent: _Agent) -> Shares:
         named = find_named(tx, caller.scope, label)
         unshare_block(tx, named.block, agent)
@@ -179,7 +174,7 @@ class BlockSettings(MemoryService):
             widen_block(tx, hand, named.block, known, audience)
             return told
 
-        return await self.database.write(_WIDEN, work)
+        return await commit(self.database, work)
 
     @suggestions("sharers", within="label")
     async def suggest_sharers(self, caller: Caller, label: str) -> Suggestions:
@@ -187,7 +182,7 @@ class BlockSettings(MemoryService):
         return [each.agent for each in found.shares]
 
     @operation("memory.create", "Create a memory block", Action.BLOCKS, KEEPS)
-    @writes(_ADMINISTER)
+    @writes
     def create(self, tx: Tx, caller: Caller, arguments: CreateBlock) -> str:
         owner, kind = find_living(tx, arguments.agent), BlockType(arguments.type or "working")
         new = NewBlock(
@@ -200,7 +195,7 @@ class BlockSettings(MemoryService):
         return _("Created block {block}.", block=arguments.label)
 
     @operation("memory.change", "Rename, describe, resize or retype a block", Action.BLOCKS, KEEPS)
-    @writes(_ADMINISTER)
+    @writes
     def change(self, tx: Tx, caller: Caller, arguments: ChangeBlock) -> str:
         kind = None if arguments.type is None else BlockType(arguments.type)
         if arguments.fields and arguments.content is None:
@@ -220,7 +215,7 @@ class BlockSettings(MemoryService):
         "memory.delete", "Delete a memory block", Action.BLOCKS,
         Options(changes=True, asks=True),
     )  # fmt: skip
-    @writes(_ADMINISTER)
+    @writes
     def delete(self, tx: Tx, caller: Caller, label: BlockName) -> str:
         named = find_named(tx, caller.scope, label)
         self._require_theirs(caller, named.block)
@@ -231,7 +226,7 @@ class BlockSettings(MemoryService):
         return _("Deleted block {block}. {command} brings it back.", block=named.block.label, command=command)
 
     @operation("memory.restore", "Bring a deleted block back", Action.BLOCKS, KEEPS)
-    @writes(_ADMINISTER)
+    @writes
     def restore(self, tx: Tx, caller: Caller, label: _Label) -> str:
         found = deleted_blocks(tx, caller.scope, label)
         if not found:

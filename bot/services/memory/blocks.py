@@ -53,7 +53,7 @@ from bot.services.registry import (
     suggestions,
 )
 from bot.services.results import Listing
-from bot.services.transactions import MemoryService, reads, writes
+from bot.services.transactions import MemoryService, commit, reads, writes
 from memory.blocks import Operation, manual_edits, revert
 from memory.blocks.changes import Writer, person_writer, played
 from memory.blocks.edits import addition, end_of
@@ -65,12 +65,8 @@ from memory.blocks.rows import version_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.store.database import Rows, Tx
 from memory.store.errors import BlockChanged, BlockCorrupt
-from memory.store.faults import commit_point
 from memory.store.ids import BlockId
 from texts import _, error_text, ngettext
-
-_CHANGE = commit_point("memory.change")
-_REPAIR = commit_point("memory.repair")
 
 _FORM = Options(changes=True, keeps=True, offered=False)
 
@@ -186,7 +182,7 @@ class Blocks(MemoryService):
     # ------------------------------------------------------------------ writing
 
     @operation("memory.edit", "Edit a block or one of its fields", Action.EDIT_OWN, KEEPS)
-    @writes(_CHANGE)
+    @writes
     def edit(self, tx: Tx, caller: Caller, arguments: EditBlock) -> Edited:
         """The text takes the place of all that stands there; with `seen`, what came after that version stays."""
         if arguments.text is None:
@@ -197,7 +193,7 @@ class Blocks(MemoryService):
         return self._edited(tx, caller, named, Written(arguments.text, arguments.field, seen=arguments.seen))
 
     @operation("memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN, KEEPS)
-    @writes(_CHANGE)
+    @writes
     def append(self, tx: Tx, caller: Caller, label: BlockName, text: _Text, field: _FieldName = "") -> Edited:
         named = find_named(tx, caller.scope, label)
         path = field or end_of(named.block)
@@ -221,7 +217,7 @@ class Blocks(MemoryService):
         )
 
     @operation("memory.write", "Store a form with a block", Action.EDIT_OWN, _FORM)
-    @writes(_CHANGE)
+    @writes
     def write_block(self, tx: Tx, caller: Caller, arguments: WriteBlock) -> Edited:
         named = find_named(tx, caller.scope, arguments.label)
         if not arguments.field:
@@ -293,7 +289,7 @@ class Blocks(MemoryService):
             return WentBack.of(named.name, version_of(tx, named.block.id), done)
 
         replayed, past = await self.database.read(replay)
-        return await self.database.write(_CHANGE, work)
+        return await commit(self.database, work)
 
     # ------------------------------------------------------------------ maintenance
 
@@ -315,10 +311,10 @@ class Blocks(MemoryService):
 
     async def _repair(self, identifier: BlockId) -> Sequence[str]:
         try:
-            return await self.database.write(_REPAIR, lambda tx: repair_block(tx, identifier, self.clock()))
+            return await commit(self.database, lambda tx: repair_block(tx, identifier, self.clock()))
         except BlockCorrupt as error:
             why, now = [error_text(error)], self.clock()
-            await self.database.write(_REPAIR, lambda tx: note_damage(tx, identifier, why, "unreadable", now))
+            await commit(self.database, lambda tx: note_damage(tx, identifier, why, "unreadable", now))
             return ()
 
     # ------------------------------------------------------------------ suggestions

@@ -22,13 +22,10 @@ from memory.knowledge.projects import AXES, LONGEST, LONGEST_REVIEW, LONGEST_TEC
 from memory.people.audience import Scope, Trust
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
-from memory.store.faults import commit_point
 from memory.store.ids import FactId, SessionId, snowflakes
 from memory.store.row_mapper import ending
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop
-
-_CHANGE = commit_point("facts.change")
 
 _Which = Annotated[str, Field(min_length=1, max_length=20), Param("Number of the fact, as listed", suggests="facts")]
 _Agent = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
@@ -37,7 +34,6 @@ _Mine = Annotated[bool, Param("Show only facts learned from you")]
 _Fact = Annotated[_Words, Param("One statement about you or your work", metavar="TEXT")]
 _Category = Annotated[Category, Param("What kind of fact it is")]
 _Text = Annotated[_Words, Param("What is true instead")]
-_TELL = commit_point("projects.change")
 _Findings = Annotated[str, Field(min_length=1, max_length=LONGEST_REVIEW), Param("One finding, or numbered lines")]
 _Preference = Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param("Your preference")]
 _Project = Annotated[str, Field(min_length=1, max_length=LONGEST), Param("Short description of the project")]
@@ -108,7 +104,7 @@ class Facts(MemoryService):
         return Listing(rows=tuple(map(FactRow.of, found)), empty=_("There are no facts that I can show you here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
-    @writes(_CHANGE)
+    @writes
     def add_fact(
         self, tx: Tx, caller: Caller, fact: _Fact, category: _Category = Category.PREFERENCE, agent: _Agent = ""
     ) -> Entry[FactRow]:
@@ -119,7 +115,7 @@ class Facts(MemoryService):
         return Entry(done=_("Kept"), row=FactRow.of(self._learned(tx, said, source, caller.scope)))
 
     @operation("facts.confirm", "Confirm one of your facts", Action.CHANGE_OWN, CHANGES)
-    @writes(_CHANGE)
+    @writes
     def confirm_fact(self, tx: Tx, caller: Caller, fact: _Which) -> Entry[FactRow]:
         """As if it was said once more: after three sessions all agents know it."""
         found = self._changeable(tx, caller, fact, Change.CORRECT)
@@ -130,7 +126,7 @@ class Facts(MemoryService):
         return Entry(done=_("Confirmed"), row=FactRow.of(_get(tx, found.id, caller.scope)))
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, KEEPS)
-    @writes(_CHANGE)
+    @writes
     def correct_fact(self, tx: Tx, caller: Caller, fact: _Which, text: _Text) -> Entry[FactRow]:
         """Put other words in its place: the old ones hold no more, whatever was said before."""
         old = self._changeable(tx, caller, fact, Change.CORRECT)
@@ -141,7 +137,7 @@ class Facts(MemoryService):
         return Entry(done=_("Now"), row=FactRow.of(self._learned(tx, said, source, caller.scope)))
 
     @operation("facts.forget", "Forget one of your facts", Action.CHANGE_OWN, CHANGES)
-    @writes(_CHANGE)
+    @writes
     def forget_fact(self, tx: Tx, caller: Caller, fact: _Which) -> str:
         """Take it away, with those that it had replaced."""
         found = self._changeable(tx, caller, fact, Change.FORGET)
@@ -283,7 +279,7 @@ class Projects(MemoryService):
         return await self._keep(caller, lambda tx, by: [projects.rate(tx, by, given)])
 
     @operation("project.forget", "Forget something learned from projects", Action.CHANGE_OWN, CHANGES)
-    @writes(_TELL)
+    @writes
     def forget(self, tx: Tx, caller: Caller, which: _Learning) -> str:
         found = _found(tx, caller, which)
         held = MemoryRights((found.person,) if found.person else (), found.audience, (Change.FORGET,))
@@ -297,7 +293,7 @@ class Projects(MemoryService):
         found = projects.listing(rows, caller.scope)
         return [(str(each.id), _learned(each)) for each in found]
 
-    @writes(_TELL)
+    @writes
     def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Kept:
         if caller.trust < Trust.APPROVED:
             raise Refused("Only approved people can teach agents about projects, so nothing was saved.")

@@ -27,14 +27,8 @@ from memory.people.audience import OWNER, Audience, Scope
 from memory.search.embedding.choice import NONE
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.faults import commit_point
 from sources.terminal import PERSON
 from texts import _, gettext_noop, number_text
-
-_CREATE = commit_point("folders.create")
-_CHANGE = commit_point("folders.change")
-_STORE = commit_point("folders.store")
-_REMOVE = commit_point("folders.remove")
 
 _SCOPE = Scope(OWNER)
 _DEFAULT = "default"  # the constellation's model
@@ -156,7 +150,7 @@ class Folders:
         new = NewFolder(name, "local" if path else "virtual", heard, description, str(root), model)
         return await self._create(new)
 
-    @writes(_CREATE)
+    @writes
     def _create(self, tx: Tx, new: NewFolder) -> Entry[FolderRow]:
         return Entry(done=_("Created"), row=FolderRow.of(tx, folders.create(tx, new, self.clock())))
 
@@ -178,7 +172,7 @@ class Folders:
         )
 
     @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
-    @writes(_CHANGE)
+    @writes
     def attach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent, write: _Write = False) -> Attached:
         access: Access = "read_write" if write else "read"
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
@@ -186,7 +180,7 @@ class Folders:
         return Attached(folder=folder.name, agent=found.name, access=access)
 
     @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
-    @writes(_CHANGE)
+    @writes
     def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> Attached:
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         if not folders.detach(tx, folder.id, found.id):
@@ -194,7 +188,7 @@ class Folders:
         return Attached(folder=folder.name, agent=found.name, access="none")
 
     @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, CHANGES_AT_TERMINAL)
-    @writes(_CHANGE)
+    @writes
     def set_audience(self, tx: Tx, _caller: Caller, name: _Name, audience: _Audience) -> Did:
         folder, heard = folders.named(tx, name, _SCOPE), _audience(audience)
         folders.set_audience(tx, folder.id, heard)
@@ -205,7 +199,7 @@ class Folders:
     async def set_embedder(self, _caller: Caller, name: _Name, embedder: _Embedder) -> Did:
         return await self._set_model(name, await self._model(embedder))
 
-    @writes(_CHANGE)
+    @writes
     def _set_model(self, tx: Tx, name: str, model: str) -> Did:
         folder = folders.named(tx, name, _SCOPE)
         folders.set_embedding_model(tx, folder.id, model)
@@ -227,7 +221,7 @@ class Folders:
         parts_of(target)
         return await self._put(name, await asyncio.to_thread(folders.from_content, target, content))
 
-    @writes(_STORE)
+    @writes
     def _put(self, tx: Tx, name: str, new: NewFile) -> Did:
         folder = folders.named(tx, name, _SCOPE)
         if folder.kind == "local":
@@ -257,7 +251,7 @@ class Folders:
         "folder.remove", "Remove a folder and its uploads, or one of its files", Action.FOLDERS,
         Options(changes=True, asks=True, via=TERMINAL_ONLY),
     )  # fmt: skip
-    @writes(_REMOVE)
+    @writes
     def remove(self, tx: Tx, caller: Caller, name: _Name, file: _OneOfThem = "") -> Did:
         folder = folders.named(tx, name, _SCOPE)
         if not file:

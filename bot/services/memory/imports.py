@@ -20,7 +20,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living
 from bot.services.registry import AT_TERMINAL, Arguments, Options, Param, operation
 from bot.services.results import Ink, Listing, Result, Row
-from bot.services.transactions import MemoryService, reads
+from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
@@ -33,13 +33,9 @@ from memory.queue.messages import Heard
 from memory.store.constellation import Constellations
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
-from memory.store.faults import commit_point
 from memory.store.ids import AgentId, PersonId, PlaceId
 from sources.terminal import PERSON
 from texts import _, error_text, gettext_noop, ngettext
-
-_TAKE = commit_point("imports.take")
-_UNDO = commit_point("imports.undo")
 
 _OUTCOMES = {
     "carried": gettext_noop("imported"),
@@ -196,7 +192,7 @@ class Imports(MemoryService):
     async def undo(self, caller: Caller, origin: _Origin) -> str:
         found, now = await self._origin(origin), self.clock()
         caller.confirm(_("Delete the messages and entries of import {origin}, and archive its agents?", origin=found))
-        count = await self.database.write(_UNDO, lambda tx: import_audit.undo(tx, found, now), durable=True)
+        count = await commit(self.database, lambda tx: import_audit.undo(tx, found, now))
         if not count:
             raise UserError(
                 "Nothing of the import {origin} is left to undo. If it is a constellation, `carina "
@@ -243,7 +239,7 @@ class Imports(MemoryService):
             if arguments.dry_run:
                 done = await self.database.read(partial(_foreseen, batch=batch, target=target))
             else:
-                done = await self.database.write(_TAKE, partial(_store, batch=batch, target=target), durable=True)
+                done = await commit(self.database, partial(_store, batch=batch, target=target))
             counts.update(each.outcome for each in done)
             listed += [each for each in done if each.outcome in ("changed", "refused")]
         return Report(

@@ -16,7 +16,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import Named, find_agent, find_living, named_blocks, where
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Row
-from bot.services.transactions import MemoryService, reads
+from bot.services.transactions import MemoryService, commit, reads
 from bot.upkeep.summaries import Period, last_night, night_named, night_of
 from memory import activity, agents, unattended_turns
 from memory import arrangements as arranged
@@ -36,7 +36,6 @@ from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSu
 from memory.people.audience import Scope
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
-from memory.store.faults import commit_point
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.unattended_turns import NightTurn
 from sources.text import one_line
@@ -54,7 +53,6 @@ _Of = Annotated[
     Literal["day", "week"] | None, Param("Only days or only weeks", labels={"day": "Days", "week": "Weeks"})
 ]
 _Count = Annotated[int, Field(ge=1, le=_MOST), Param("How many")]
-_UNDO = commit_point("night.undo")
 _SHOWN = 160
 _KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a night each
 _LASTING = gettext_noop(
@@ -297,7 +295,7 @@ class ChangeReport(MemoryService):
             return tuple(done)
 
         known = await self.database.read(replay)
-        done = await self.database.write(_UNDO, work)
+        done = await commit(self.database, work)
         back = sum(item.state != "left" for item in done)
         who = caller.approver
         _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))

@@ -32,12 +32,8 @@ from memory.knowledge import consolidation, evaluations, feedback
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Item, Pass, Run, run_records
 from memory.store.database import Rows, Tx
-from memory.store.faults import commit_point
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop
-
-_UNDO = commit_point("dreams.undo")
-_PERMIT = commit_point("dreams.permit")
 
 _LISTED, _SHOWN = 100, 300
 _GIVEN = {
@@ -128,7 +124,7 @@ class Upkeep(MemoryService, Announcing):
         return f"{said[:1].upper()}{said[1:]}."
 
     @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, CHANGES)
-    @writes(_UNDO, durable=True)
+    @writes
     def undo(self, tx: Tx, _caller: Caller) -> Did:
         undone = consolidation.undo(tx, self.clock())
         run, gone, allowed = undone.run, undone.gone, undone.allowed
@@ -166,7 +162,7 @@ class Upkeep(MemoryService, Announcing):
     async def suggest(self, caller: Caller) -> Suggestions:
         return [(row.id, row.text) for row in (await self.list_waiting(caller)).rows]
 
-    @writes(_PERMIT)
+    @writes
     def _answered(self, tx: Tx, caller: Caller, identifier: str, *, yes: bool) -> Entry:
         found = run_records.answer_pending(tx, identifier, sorted(self.people.selves(caller.person)), yes=yes)
         if found is None:

@@ -30,7 +30,6 @@ from memory.queue.messages import Message
 from memory.store.database import Rows, Tx
 from memory.store.digests import text_mark
 from memory.store.errors import Refused
-from memory.store.faults import commit_point
 from memory.store.ids import PersonId, TurnId, place_source
 from memory.why import Kind, Memory
 from sources.discord.links import message_link
@@ -38,9 +37,6 @@ from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 
 _LOOKS, _LOOK_SECONDS = 20, 0.1  # tries for a message that was seen just before its id was stored
-_FORGET = commit_point("why.forget")
-_CORRECT = commit_point("why.correct")
-_NARROW = commit_point("why.narrow")
 
 _SHORT, _FULL = 160, 1_500  # characters of a quote in a list, and of a single memory
 _LINK = re.compile(r"https://(?:\w+\.)?discord(?:app)?\.com/channels/(?:@me|\d+)/\d+/")
@@ -226,7 +222,7 @@ class Why(MemoryService):
         return OneExplained(row=self._row(_find(rows, caller, arguments.kind, arguments.id), caller))
 
     @operation("why.forget", "Forget a memory that an answer used", Action.CHANGE_OWN, _CHANGES)
-    @writes(_FORGET)
+    @writes
     def forget(self, tx: Tx, caller: Caller, arguments: OneMemory) -> str:
         """With the words that it came from, as far as they are the caller's."""
         now = self.clock()
@@ -247,7 +243,7 @@ class Why(MemoryService):
         "why.correct", "Correct an entry that an answer used", Action.CHANGE_OWN,
         Options(changes=True, keeps=True, offered=False),
     )  # fmt: skip
-    @writes(_CORRECT)
+    @writes
     def correct(self, tx: Tx, caller: Caller, arguments: CorrectEntry) -> str:
         """Rewrite it, unless it was changed since the form was opened."""
         now = self.clock()
@@ -266,7 +262,7 @@ class Why(MemoryService):
         return _("Corrected. The old words are still in the conversation where they were said.")
 
     @operation("why.narrow", "Keep a memory to direct messages", Action.CHANGE_OWN, _CHANGES)
-    @writes(_NARROW)
+    @writes
     def narrow(self, tx: Tx, caller: Caller, arguments: OneMemory) -> str:
         found = self._permitted(tx, caller, Change.NARROW, arguments.kind, arguments.id)
         own = self._is_owner(caller)

@@ -24,7 +24,7 @@ from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Markdown, Notice, Row
-from bot.services.transactions import reads
+from bot.services.transactions import commit, reads
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
 from memory.people.audience import OWNER, person_audience
@@ -39,10 +39,6 @@ from sources.base import Knock
 from texts import _, gettext_noop
 
 _KNOCK = commit_point("admission.knock")
-_RULE = commit_point("admission.rule")
-_REDEEM = commit_point("admission.redeem")
-_WITHDRAW = commit_point("admission.withdraw")
-_DECIDE = commit_point("admission.decide")
 
 _SIGNS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The characters of codes: digits and capital letters that cannot be confused."""
@@ -258,7 +254,7 @@ class Access:
                 self._close_card(tx, found.person, _("✅ {person} may talk to me."), now)
             return found
 
-        found = await self.database.write(_REDEEM, work, durable=True)
+        found = await commit(self.database, work)
         if found is None:
             raise UserError(
                 "There is no open request with this code. It was used, has expired, or was mistyped. "
@@ -303,7 +299,7 @@ class Access:
                 _say(tx, f"paired/{person}/{to_text(now)}", self._private(person), person, _(told), now)
             self._close_card(tx, person, shown, now)
 
-        await self.database.write(_DECIDE, work, durable=True)
+        await commit(self.database, work)
         if rule is not None:
             self._hold(person, rule, caller.approver)
         self._resume()
@@ -351,7 +347,7 @@ class Access:
                 self._close_card(tx, who, _("The request of {person} is ignored."), now)
             return ruled, waited
 
-        ruled, waited = await self.database.write(_WITHDRAW, work, durable=True)
+        ruled, waited = await commit(self.database, work)
         self.rules.pop(who, None)
         self._resume()
         if not ruled and not waited:
@@ -380,7 +376,7 @@ class Access:
             access.set_rule(tx, subject, rule, caller.person, now)
             self._close_card(tx, subject, shown, now)
 
-        await self.database.write(_RULE, work, durable=True)
+        await commit(self.database, work)
         self._hold(subject, rule, caller.approver)
         self._resume()
         text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))

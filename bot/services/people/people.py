@@ -21,7 +21,7 @@ from bot.services.caller import Caller
 from bot.services.people.access import new_code, read_code, shown_code
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row, relative
-from bot.services.transactions import MemoryService, reads
+from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.erasure.person import is_to_part, part
 from memory.knowledge import graph
@@ -37,9 +37,6 @@ from memory.store.ids import ConstellationId, PersonId, TurnId, place_source
 from sources.text import one_line
 from texts import _, gettext_noop
 
-_OFFER = commit_point("identities.offer")
-_SAY = commit_point("identities.say")
-_UNLINK = commit_point("identities.unlink")
 _PART = commit_point("identities.part")
 
 _WRONG = 5  # wrong codes that a person may enter within `_WINDOW`
@@ -99,7 +96,7 @@ class Accounts:
         def work(tx: Tx) -> bool:
             return identities.offer(tx, caller.person, code, now)
 
-        if not await self.constellations.registry.write(_OFFER, work):
+        if not await commit(self.constellations.registry, work):
             raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
         return Notice(
             text=_(
@@ -118,7 +115,7 @@ class Accounts:
         def work(tx: Tx) -> Half | Linked | None:
             return identities.say(tx, caller.person, read_code(code), new_code(), now)
 
-        done = await self.constellations.registry.write(_SAY, work, durable=True)
+        done = await commit(self.constellations.registry, work)
         match done:
             case Half(other, code):
                 return Notice(
@@ -157,7 +154,7 @@ class Accounts:
         if not others:
             hint = _(" The owner's accounts are linked by DISCORD_OWNER_ID.") if person in self.people.owner else ""
             raise UserError("This account is not linked with another one.{hint}", hint=hint)
-        await self.constellations.registry.write(_UNLINK, lambda tx: identities.unlink(tx, person), durable=True)
+        await commit(self.constellations.registry, lambda tx: identities.unlink(tx, person))
         await self.load()
         await self.settle()
         await self.narrow()
@@ -284,8 +281,6 @@ class KnownPeople:
         return Graph(about=about, total=total, triples=triples)
 
 
-_SAY = commit_point("state.say")
-
 NOTHING = "none"
 """Entered as a state, it clears the last one."""
 
@@ -339,7 +334,7 @@ class States(MemoryService):
             for each in self.people.selves(person):
                 states.put(tx, each, scope.audience, state if each == person else "", now)
 
-        await self.database.write(_SAY, work, durable=True)
+        await commit(self.database, work)
         if not state:
             return _("Cleared. Your state no longer decides who answers you here.")
         known = {each.casefold() for each in await self._known()}

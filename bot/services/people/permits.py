@@ -27,14 +27,10 @@ from memory.people.identities import label_called, person_called, person_named, 
 from memory.requests import Grant, Kind, Request, Status, Verdict, may_answer
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
-from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GrantId, PersonId, snowflakes
 from memory.store.plurals import many
 from memory.store.row_mapper import ending
 from texts import _, gettext_noop
-
-_GIVE = commit_point("approval.give")
-_REVOKE = commit_point("approval.revoke")
 
 _MOST_HOURS = 24 * 366
 _OWNERS = Scope(OWNER)
@@ -237,7 +233,7 @@ class Permits(UsesApprovals):
         return await self._answer(caller, request, Verdict.DENY)
 
     @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, CHANGES)
-    @writes(_REVOKE)
+    @writes
     def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
         number = _number(tx, "permission_grants", permit, caller)
         now, who = self.approvals.clock(), caller.approver
@@ -256,7 +252,7 @@ class Permits(UsesApprovals):
         return Record(rows=tuple(RecordRow.of(rows, line) for line in requests.record(rows, limit)))
 
     @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, CHANGES)
-    @writes(_GIVE, durable=True)
+    @writes
     def grant(self, tx: Tx, caller: Caller, arguments: GrantPermit) -> Entry[GrantRow]:
         """A tool with arguments, or writing a block; for words of one audience.
 

@@ -24,7 +24,7 @@ from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettin
 from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Notice, Result, Row
-from bot.services.transactions import reads, writes
+from bot.services.transactions import commit, reads, writes
 from memory import agents, data_sources, jobs
 from memory.agents import Group
 from memory.data_sources import DataSource
@@ -33,13 +33,10 @@ from memory.queue import place_settings
 from memory.queue.place_settings import Kind, Setting
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.faults import commit_point
 from memory.store.ids import GroupId, PlaceId
 from sources.terminal import SOURCE
 from texts import _, gettext_noop, speak
 from texts import language as spoken
-
-_DECIDE = commit_point("steering.decide")
 
 _CONFIGURED = "configured"
 _DECIDES = Options(changes=True, via=DISCORD_ONLY)
@@ -329,7 +326,7 @@ class Places:
         fed = data_sources.listing(rows)
         return (*self.sources, *(source.name for source in fed))
 
-    @writes(_DECIDE, durable=True)
+    @writes
     def _enabled(self, tx: Tx, name: str, enabled: bool) -> bool:
         """Pause or resume a data source; whether one has that name. Raises UserError if nothing would change."""
         now = self.clock()
@@ -388,7 +385,7 @@ class Places:
             return True
 
         database = self.database if kind in OF_CONSTELLATION else self.accounts.database
-        done = await database.write(_DECIDE, work, durable=True)
+        done = await commit(database, work)
         if not done:
             raise UserError("No command has changed this; the configuration applies there.")
         if value is None:

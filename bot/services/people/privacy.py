@@ -20,6 +20,7 @@ from bot.services.people.people import Accounts
 from bot.services.people.privacy_results import Export, Receipt, Seen
 from bot.services.registry import CHANGES, Options, Param, operation
 from bot.services.results import Notice, Plain
+from bot.services.transactions import commit
 from memory.erasure import stores as persons
 from memory.people import privacy, unshown
 from memory.people.privacy import Choice
@@ -30,7 +31,6 @@ from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
 from texts import _, gettext_noop
 
-_CHOOSE = commit_point("privacy.choose")
 _FOLLOW = commit_point("privacy.follow")
 
 _SURE = gettext_noop(
@@ -100,7 +100,7 @@ class Choices:
                 privacy.choose(tx, each, choice, now)
             return privacy.ended(tx)
 
-        self._ended = await self._registry.write(_CHOOSE, work, durable=True)
+        self._ended = await commit(self._registry, work)
         for each in people:
             if choice is None:
                 self._held.pop(each, None)

@@ -28,9 +28,7 @@ from memory.store.ids import AgentId, PersonId
 from memory.store.recent import Recent
 from texts import _, gettext_noop, ngettext
 
-_ADD = commit_point("web.add_key")
-_DROP = commit_point("web.drop_key")
-_USE = commit_point("web.use_key")
+_WRITE = commit_point("web.write")
 
 
 _Name = Annotated[
@@ -238,7 +236,7 @@ class WebAccess:
         now = self.clock()
         if await self.registry.read(lambda rows: web_keys.find(rows, Kind.CODE, code, now)) is None:
             return None  # a wrong code costs no write
-        return await self.registry.write(_ADD, lambda tx: web_keys.exchange(tx, code, browser, now), durable=True)
+        return await self.registry.write(_WRITE, lambda tx: web_keys.exchange(tx, code, browser, now), durable=True)
 
     async def sign_in_as(self, person: PersonId, browser: str, *, known: bool) -> str | None:
         """A new session for a person whose account is proven: the owner's opens everything, others' their own page.
@@ -255,15 +253,15 @@ class WebAccess:
         found = await self.registry.read(lambda rows: web_keys.find(rows, kind, secret, now))
         if found is not None and not web_keys.is_noted(found, now):
             key = found
-            await self.registry.write(_USE, lambda tx: web_keys.note_used(tx, key, now))
+            await self.registry.write(_WRITE, lambda tx: web_keys.note_used(tx, key, now))
         return found
 
     async def drop(self, identifier: str) -> bool:
-        return await self.registry.write(_DROP, lambda tx: web_keys.drop(tx, identifier), durable=True)
+        return await self.registry.write(_WRITE, lambda tx: web_keys.drop(tx, identifier), durable=True)
 
     async def _add(self, new: NewKey) -> str:
         now = self.clock()
-        return await self.registry.write(_ADD, lambda tx: web_keys.add(tx, new, now), durable=True)
+        return await self.registry.write(_WRITE, lambda tx: web_keys.add(tx, new, now), durable=True)
 
     async def _rows(self, kind: Kind) -> tuple[KeyRow, ...]:
         now = self.clock()
@@ -272,8 +270,6 @@ class WebAccess:
         return tuple(KeyRow.of(each, names) for each in found)
 
 
-_BEGIN = commit_point("web.begin_request")
-_END = commit_point("web.end_request")
 _HELD, _MOST_HELD = timedelta(minutes=10), 100
 
 
@@ -308,7 +304,7 @@ class OnceRequests:
         work = functools.partial(
             web_keys.begin_request, key=request.key, given=request.given, request=request.asks, now=now
         )
-        known = await self._registry.write(_BEGIN, work, durable=True)
+        known = await self._registry.write(_WRITE, work, durable=True)
         held = self._held.get(request)
         return held if known is Known.DONE and held is not None and now - held.at < _HELD else known
 
@@ -316,6 +312,6 @@ class OnceRequests:
         """Store the request's answer; None: nothing was done, and it can be sent again."""
         done, now = answer is not None, self._clock()
         work = functools.partial(web_keys.end_request, key=request.key, given=request.given, done=done)
-        await self._registry.write(_END, work, durable=True)
+        await self._registry.write(_WRITE, work, durable=True)
         if answer is not None:
             self._held.put(request, Answered(*answer, now))

@@ -20,11 +20,9 @@ from bot.services.agents.groups import Groups
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, operation
 from bot.services.results import Lines, Listing, Row
+from bot.services.transactions import commit
 from memory.store.database import Tx
-from memory.store.faults import commit_point
 from texts import _, gettext_noop
-
-_APPLY = commit_point("config.apply")
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,7 @@ class ConfigurationFile:
 
         done: tuple[Changed, ...] = ()
         if differing:
-            done = await self.agents.approvals.database.write(_APPLY, work, durable=True)
+            done = await commit(self.agents.approvals.database, work)
             await self.groups.place(groups)
         same = gettext_noop("Nothing to apply: agents and groups are as in {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)

@@ -27,15 +27,11 @@ from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from sources.web.fetch import Reader, WebRefused, checked_url
 from texts import _, error_text, gettext_noop, ngettext
 
 _EVERY = 30
-_ADD = commit_point("data_sources.add")
-_CHANGE = commit_point("data_sources.change")
-_REMOVE = commit_point("data_sources.remove")
 
 _Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
 _Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell", suggests="agents")]
@@ -130,7 +126,7 @@ class SourceSettings(Announcing):
         """What is there at first is not news."""
         return await self._add(arguments, *await self._address(arguments))
 
-    @writes(_ADD, durable=True)
+    @writes
     def _add(self, tx: Tx, arguments: AddSource, kind: SourceType, address: str) -> Entry[SourceInfo]:
         every = 0 if kind == "webhook" else arguments.every or _EVERY
         now, source = self.clock(), data_sources.new(arguments.name, kind, address, every, OWNER)
@@ -147,7 +143,7 @@ class SourceSettings(Announcing):
         return Entry(done=_("Source"), row=_info(rows, _named(rows, source)))
 
     @operation("source.subscribe", "Tell another agent about a source, or change the wording", Action.SOURCES, CHANGES)
-    @writes(_CHANGE, durable=True)
+    @writes
     def subscribe(
         self, tx: Tx, _caller: Caller, source: _Name, agent: _Agent, template: _Template = ""
     ) -> Entry[SourceInfo]:
@@ -156,7 +152,7 @@ class SourceSettings(Announcing):
         return Entry(done=_("Changed"), row=_info(tx, found))
 
     @operation("source.unsubscribe", "Stop telling an agent about a source", Action.SOURCES, CHANGES)
-    @writes(_CHANGE, durable=True)
+    @writes
     def unsubscribe(self, tx: Tx, _caller: Caller, source: _Name, agent: _Unsubscribed) -> Entry[SourceInfo]:
         found, told = _named(tx, source), find_agent(tx, agent)
         if not data_sources.unsubscribe(tx, told.id, found.id):
@@ -167,7 +163,7 @@ class SourceSettings(Announcing):
         "source.remove", "Remove a feed, a calendar, a watched folder or a webhook", Action.SOURCES,
         Options(changes=True, asks=True),
     )  # fmt: skip
-    @writes(_REMOVE, durable=True)
+    @writes
     def remove(self, tx: Tx, caller: Caller, source: _Name) -> str:
         found = _named(tx, source)
         if found.name in self.hooks:

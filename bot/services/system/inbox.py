@@ -15,7 +15,7 @@ from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.context_preview import Section, sections
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Listing, Result, Row, relative
-from bot.services.transactions import Announcing, MemoryService, reads, writes
+from bot.services.transactions import Announcing, MemoryService, commit, reads, writes
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_called
 from memory.queue import inbox, messages, metrics, outbox, traces
@@ -25,14 +25,12 @@ from memory.store.clock import Clock, from_text, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.database import Row as StoredRow
 from memory.store.errors import Refused
-from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
 from memory.store.row_mapper import ending
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, number_text
 
-_REVIVE = commit_point("inbox.revive")
 _SUGGESTED = 100
 _STATES = {
     Status.RECEIVED: gettext_noop("waiting"),
@@ -49,7 +47,6 @@ _Limit = Annotated[int, Field(ge=1, le=1_000), Param("Maximum number to show, ne
 _Before = Annotated[int | None, Field(ge=1), Param("Show only those before this number", via=TERMINAL_ONLY)]
 _Row = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="inbox")]
 _Dead = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="dead")]
-_RETRY = commit_point("unanswered.retry")
 _OWN_SUGGESTED = 25
 _SHOWN = 80  # characters of a message
 _NONE = gettext_noop("You have no failed message with this number.")
@@ -152,7 +149,7 @@ class Inbox:
     @operation("inbox.retry", "Retry a failed message", Action.INBOX, CHANGES)
     async def retry(self, caller: Caller, row: _Dead) -> Entry[InboxRow]:
         which = (await self.database.read(lambda rows: find_message(rows, row, caller))).id
-        revived = await self.database.write(_REVIVE, lambda tx: inbox.revive(tx, which))
+        revived = await commit(self.database, lambda tx: inbox.revive(tx, which))
         if revived is None:
             command = caller.command("inbox list")
             raise UserError("Message {which} has not failed. {command} shows which have.", which=row, command=command)
@@ -204,7 +201,7 @@ class Unanswered(MemoryService, Announcing):
         self.queued()
 
     @operation("retry", "Retry a message that I could not answer", Action.CHANGE_OWN, KEEPS)
-    @writes(_RETRY, durable=True)
+    @writes
     def retry(self, tx: Tx, caller: Caller, message: _Message) -> str:
         row = self._found(tx, caller, message)
         if row.status is not Status.DEAD:

@@ -26,7 +26,6 @@ from scheduler.jobs import Kinds
 from scheduler.triggers import Trigger
 from texts import _, gettext_noop
 
-_CHANGE = commit_point("job.change")
 _STANDING = commit_point("job.standing")
 
 _LISTED = 200
@@ -150,9 +149,12 @@ class Schedule(Announcing):
     def announce(self) -> None:
         self.changed()
 
-    @writes(_STANDING)
-    def prepare(self, tx: Tx) -> None:
+    async def prepare(self) -> None:
         """Create the built-in jobs; one whose schedule changed is planned again, a paused one stays paused."""
+        await self.database.write(_STANDING, self._prepare)
+        self.changed()
+
+    def _prepare(self, tx: Tx) -> None:
         now = self.clock()
         for each in self.standing:
             first = triggers.require(each.trigger, now)
@@ -203,7 +205,7 @@ class Schedule(Announcing):
         now = self.clock()
         return [(row.id, ", ".join(filter(None, (_title(row.id), _ahead(row, now))))) for row in map(JobRow.of, found)]
 
-    @writes(_CHANGE)
+    @writes
     def _change(self, tx: Tx, job: str, caller: Caller, act: str, work: Callable[[Tx, Job], bool]) -> Job:
         alike = [each for each in jobs.listing(tx, _LISTED) if _short(each.id) == job]
         if (found := jobs.get(tx, job) or (alike[0] if len(alike) == 1 else None)) is None:

@@ -19,13 +19,9 @@ from memory.people.identities import place_named
 from memory.queue import outbox
 from memory.queue.outbox import OutRow, Status, Undelivered
 from memory.store.database import Database, Rows, Tx
-from memory.store.faults import commit_point
 from memory.store.ids import OutboxId
 from memory.store.row_mapper import ending
 from texts import _, gettext_noop, ngettext
-
-_RETRY = commit_point("undelivered.retry")
-_DROP = commit_point("undelivered.drop")
 
 _MOST = 1_000
 _SUGGESTED = 100
@@ -99,7 +95,7 @@ class Outbox(Announcing):
         return Listing(rows=tuple(found), empty=_("Everything was delivered."))
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, Options(changes=True, asks=True))
-    @writes(_RETRY, durable=True)
+    @writes
     def retry(self, tx: Tx, caller: Caller, row: _Row) -> Changed:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
         found = _found(tx, row, caller)
@@ -110,7 +106,7 @@ class Outbox(Announcing):
         return Changed(row=shown, words=_("will be sent again by the running service or at its next start."))
 
     @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, CHANGES)
-    @writes(_DROP)
+    @writes
     def drop(self, tx: Tx, caller: Caller, row: _Row) -> Changed:
         found = _found(tx, row, caller)
         shown = _line(tx, found)

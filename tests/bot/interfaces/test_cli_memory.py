@@ -88,7 +88,7 @@ def test_what_cannot_be_done_is_said(folder: Path, arguments: tuple[str, ...], w
 
 @pytest.mark.parametrize(("side", "text"), [("before", ""), ("after", "kept")])
 def test_killed_at_its_write_an_edit_is_whole_or_not_there(folder: Path, side: str, text: str) -> None:
-    done = carina(folder, "memory", "edit", "scratchpad", "--text", "kept", CARINA_FAULT=f"memory.change:{side}")
+    done = carina(folder, "memory", "edit", "scratchpad", "--text", "kept", CARINA_FAULT=f"command.write:{side}")
     assert done.returncode < 0
     assert said(folder, "show", "scratchpad")["text"] == text
     assert {row["state"] for row in said(folder, "verify")} == {"sound"}
@@ -97,7 +97,7 @@ def test_killed_at_its_write_an_edit_is_whole_or_not_there(folder: Path, side: s
 @pytest.mark.parametrize(("side", "readers"), [("before", "the owner"), ("after", "all places")])
 def test_killed_at_its_write_a_block_is_widened_whole_or_not(folder: Path, side: str, readers: str) -> None:
     assert carina(folder, "memory", "edit", "scratchpad", "--text", "Shoes off.").returncode == 0
-    done = carina(folder, "memory", "widen", "scratchpad", "public", "--yes", CARINA_FAULT=f"memory.widen:{side}")
+    done = carina(folder, "memory", "widen", "scratchpad", "public", "--yes", CARINA_FAULT=f"command.write:{side}")
     assert done.returncode < 0
     (row,) = [row for row in said(folder, "list") if row["block"] == "scratchpad"]
     assert readers in row["readers"]
@@ -138,7 +138,7 @@ def test_an_entry_of_the_owners_is_made_known_to_all_after_a_look(folder: Path) 
 def test_killed_at_its_write_an_entry_is_widened_whole_or_not(folder: Path, side: str, audience: str) -> None:
     long = "The key lies under the mat. " * 100
     assert carina(folder, "archival", "add", long, "--label", "key").returncode == 0
-    done = carina(folder, "archival", "widen", "key", "public", "--yes", CARINA_FAULT=f"archive.widen:{side}")
+    done = carina(folder, "archival", "widen", "key", "public", "--yes", CARINA_FAULT=f"command.write:{side}")
     assert done.returncode < 0
     assert (entry_of(folder)["audience"], entry_of(folder)["text"]) == (audience, long.strip())
     (file,) = (folder / "data" / "constellations").glob("*/carina.db")
@@ -197,7 +197,7 @@ def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> 
 def test_killed_at_its_write_a_share_is_there_or_not(tmp_path: Path, side: str, count: int) -> None:
     (tmp_path / "carina.toml").write_text(TWO, "utf-8")
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
-    done = carina(tmp_path, "memory", "share", "scratchpad", "Moon", CARINA_FAULT=f"memory.share:{side}")
+    done = carina(tmp_path, "memory", "share", "scratchpad", "Moon", CARINA_FAULT=f"command.write:{side}")
     assert done.returncode < 0
     assert len(said(tmp_path, "share", "scratchpad")["shares"]) == count
 

@@ -304,20 +304,18 @@ async def test_a_running_service_takes_a_change_and_stops_who_is_archived(tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("point", "command", "found"),
+    ("command", "found"),
     [
-        ("staff.save", "agent create Nova --set model=offline", '"Nova"'),
-        ("staff.archive", "agent archive Carina", '"archived"'),
-        ("staff.sleep", "agent hibernate Carina", '"hibernated"'),
-        ("grouping.save", "group create Night --member Carina", '"Night"'),
+        ("agent create Nova --set model=offline", '"Nova"'),
+        ("agent archive Carina", '"archived"'),
+        ("agent hibernate Carina", '"hibernated"'),
+        ("group create Night --member Carina", '"Night"'),
     ],
 )
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_command_that_is_killed_did_all_or_nothing(
-    tmp_path: Path, point: str, command: str, found: str, when: str
-) -> None:
+def test_a_command_that_is_killed_did_all_or_nothing(tmp_path: Path, command: str, found: str, when: str) -> None:
     assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
-    assert carina(tmp_path, *command.split(), CARINA_FAULT=f"{point}:{when}").returncode < 0
+    assert carina(tmp_path, *command.split(), CARINA_FAULT=f"command.write:{when}").returncode < 0
     assert (found in carina(tmp_path, command.split()[0], "list", "--json").stdout) == (when == "after")
 
 

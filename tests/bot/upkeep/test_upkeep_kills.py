@@ -109,9 +109,9 @@ def test_killed_at_its_points_the_real_program_did_all_or_nothing(twice: Path, t
     assert "nothing is new" in carina(home, "dream", "run").stdout.lower()
     report = json.loads(carina(home, "dream", "report", "--json").stdout)
     assert [row["what"] for row in report] == ["run", "made", "merged", "merged"]
-    assert carina(home, "dream", "undo", CARINA_FAULT="dreams.undo:before").returncode < 0
+    assert carina(home, "dream", "undo", CARINA_FAULT="command.write:before").returncode < 0
     assert listed(home) == [WORDS[0]]
-    assert carina(home, "dream", "undo", CARINA_FAULT="dreams.undo:after").returncode < 0
+    assert carina(home, "dream", "undo", CARINA_FAULT="command.write:after").returncode < 0
     assert listed(home) == sorted(WORDS)
     refused = carina(home, "dream", "undo")
     assert refused.returncode != 0
@@ -170,7 +170,7 @@ def test_an_answer_about_what_waits_counts_once_wherever_it_dies(
     home = own_copy(twice, tmp_path)
     remembered(home, "A sore word", WAITING)
     (waits,) = json.loads(carina(home, "dream", "waiting", "--json").stdout)
-    assert carina(home, "dream", answer, waits["id"], CARINA_FAULT=f"dreams.permit:{side}").returncode < 0
+    assert carina(home, "dream", answer, waits["id"], CARINA_FAULT=f"command.write:{side}").returncode < 0
     again = carina(home, "dream", answer, waits["id"])
     assert again.returncode == (0 if side == "before" else 1), again.stderr
     assert json.loads(carina(home, "dream", "waiting", "--json").stdout) == []

@@ -85,7 +85,7 @@ async def test_killed_at_its_write_it_is_sent_once_or_can_be_asked_for_again(t: 
     channel = t.guild.text_channel("closing")
     row = await given_up(t, channel)
     await t.service.stop()
-    t.service.environment["CARINA_FAULT"] = f"undelivered.retry:{side}"
+    t.service.environment["CARINA_FAULT"] = f"command.write:{side}"
     code, _out, _error = await t.service.run("outbox", "retry", row)
     assert code < 0
     del t.service.environment["CARINA_FAULT"]
