@@ -75,9 +75,8 @@ class Acts:
             await self._wiring.noted([_act(each) for each in fitting])
 
     def _heard(self, who: Account) -> bool:
-        person, us = person_id(who.did), self._us()
-        excluded = who.did == us.did or who.did in self._settings.filters.exclude_dids
-        return not (excluded or us.shuts_out(person) or who.blocked or who.muted or who.shy)
+        us = self._us()
+        return not (who.did == us.did or who.shy or us.shut_out(who))
 
     def _room(self, now: float) -> int:
         while self._noted and self._noted[0] < now - 3_600:

@@ -7,7 +7,7 @@ up to when everything is decided.
 
 import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
@@ -22,7 +22,7 @@ from memory.store.recent import Recent
 from sources.base import Deliver, Delivery, DeliveryFailed, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky import richtext
 from sources.bluesky.failures import CallFailed, RateLimited, Unreachable
-from sources.bluesky.filters import Why, opting
+from sources.bluesky.filters import Us, Why, opting
 from sources.bluesky.keys import NAME, direct_place, moment, person_id
 from sources.bluesky.notifications import speaker_of
 from sources.bluesky.records import Account, account, items, mapping
@@ -124,9 +124,12 @@ def message_id(convo: str, key: str) -> str:
 class DirectMessages:
     """Receives and sends direct messages; without such a service, `trouble` says so."""
 
-    def __init__(self, settings: BlueskySettings, session: BlueskySession, wiring: Wiring) -> None:
+    def __init__(
+        self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], Us], wiring: Wiring
+    ) -> None:
         self._settings = settings
         self._session = session
+        self._us = us
         self._wiring = wiring
         self._low: str | None = None
         self._next = 0.0
@@ -242,16 +245,11 @@ class DirectMessages:
 
     async def _why_not(self, each: Said) -> Why | None:
         """Why a message is not heard; messages to the service itself are handled here."""
-        person, did, filters = person_id(each.other.did), each.other.did, self._settings.filters
         if (wants_out := opting(each.text)) is not None:
-            await self._wiring.opt(person, wants_out)
+            await self._wiring.opt(person_id(each.other.did), wants_out)
             return Why.OPTING
-        if self._wiring.denied(person) or did in filters.exclude_dids:
-            return Why.EXCLUDED_PERSON
-        if self._wiring.withheld(person):
-            return Why.OPTED_OUT
-        if each.other.blocked or each.other.muted:
-            return Why.BLOCKED
+        if (why := self._us().shut_out(each.other)) is not None:
+            return why
         if (answer := _ANSWER.fullmatch(each.text)) is not None and answer[2]:
             await self._decide(each, answer[2], _VERDICTS[answer[1].lower()])
             return Why.DECIDED
@@ -259,7 +257,7 @@ class DirectMessages:
             return Why.PAUSED
         if each.at < self._wiring.clock() - timedelta(days=self._settings.read_back_days):
             return Why.TOO_OLD
-        return None if self._lets_in(did) else Why.NOT_LET_IN
+        return None if self._lets_in(each.other.did) else Why.NOT_LET_IN
 
     def _lets_in(self, did: str) -> bool:
         return did in (self._settings.owner, *self._settings.direct_dids) or self._wiring.allowed(person_id(did))

@@ -2,8 +2,6 @@
 
 import hashlib
 import re
-import time
-from collections import deque
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -19,7 +17,7 @@ from sources.bluesky import richtext
 from sources.bluesky.answered_posts import Watched
 from sources.bluesky.direct_messages import DirectMessages
 from sources.bluesky.failures import SOON, CallFailed, NoAnswer, RateLimited, Refused, Unreachable, as_delivery
-from sources.bluesky.filters import Us
+from sources.bluesky.filters import Us, Why
 from sources.bluesky.keys import (
     POSTS,
     author_of,
@@ -39,48 +37,12 @@ from sources.outgoing import outgoing, without_markup
 from sources.text import visible
 from texts import gettext_lazy
 
-CREATE, DELETE = 3, 1
-_HOUR, _DAY = 3_600.0, 86_400.0
-
-
-class Budget:
-    """The points of this process's writes in the last hour and day, to stay within the server's limits even in the
-    middle of a thread: 5,000 an hour and 35,000 a day; a new record takes 3 and a deletion 1
-    (https://docs.bsky.app/docs/advanced-guides/rate-limits)."""
-
-    def __init__(self, per_hour: int, per_day: int, now: Callable[[], float] = time.monotonic) -> None:
-        self._limits = ((_HOUR, per_hour), (_DAY, per_day))
-        self._now = now
-        self._spent: deque[tuple[float, int]] = deque()
-
-    def wait(self, points: int) -> float:
-        """Seconds until so many points may be spent; 0 if they may be now."""
-        now = self._now()
-        while self._spent and self._spent[0][0] <= now - _DAY:
-            self._spent.popleft()
-        waits = [0.0]
-        for window, most in self._limits:
-            recent = [(at, cost) for at, cost in self._spent if at > now - window]
-            over = sum(cost for _, cost in recent) + points - most
-            for at, cost in recent:
-                if over <= 0:
-                    break
-                over -= cost
-                waits.append(at + window - now)
-        return max(waits)
-
-    def spend(self, points: int) -> None:
-        self._spent.append((self._now(), points))
-
-
 log = Log(__name__)
 
 WRITE = call_point("bluesky.write")
 _REMOVE = call_point("bluesky.remove")
 _MOST_LANGUAGES = 3
 _LANGUAGE = re.compile(r"[a-zA-Z]{2,3}(-[a-zA-Z0-9]{1,8}){0,4}")
-_HANDLE_SECONDS = 60.0
-"""How long a handle is cached: handles change owners."""
 _UPLOAD = call_point("bluesky.upload")
 _QUOTE, _QUOTE_MEDIA, _IMAGES = "app.bsky.embed.record", "app.bsky.embed.recordWithMedia", "app.bsky.embed.images"
 _ACTS = {
@@ -90,6 +52,13 @@ _ACTS = {
     "quote": POSTS,
     "reply": POSTS,
     "post": POSTS,
+}
+
+
+_SHUT_OUT = {
+    Why.OPTED_OUT: gettext_lazy("the person does not want to hear from the bot (opted out)"),
+    Why.EXCLUDED_PERSON: gettext_lazy("the person is excluded by the configuration or by `carina people deny`"),
+    Why.BLOCKED: gettext_lazy("one of the two accounts has blocked the other, or the bot's has muted the person"),
 }
 
 
@@ -112,11 +81,8 @@ class BlueskyEndpoint(Endpoint):
         self._direct = direct
         self._us = us
         self._done: Recent[OutboxId, str] = Recent(5_000)
-        self._roots: Recent[str, tuple[Reference, tuple[str, ...]]] = Recent(1_000)
-        self._handles: Recent[str, tuple[str, float]] = Recent(1_000)
         self.reader = BlueskyReader(settings, session, us)
         self.form = Form(settings.most_posts, takes_files=False)
-        self.budget = Budget(settings.points_per_hour, settings.points_per_day)
 
     @property
     def account(self) -> str:
@@ -161,7 +127,6 @@ class BlueskyEndpoint(Endpoint):
         record = await self._record(delivery, languages)
         record["reply"] = {"root": root.data(), "parent": parent.data()}
         said = await self._create(delivery, record)
-        self._roots.put(said, (root, languages))
         self._watched.answered(delivery.reply_to)
         return said
 
@@ -209,7 +174,6 @@ class BlueskyEndpoint(Endpoint):
         await self._session.procedure(
             "com.atproto.repo.deleteRecord", {"repo": did, "collection": collection, "rkey": key}, _REMOVE
         )
-        self.budget.spend(DELETE)
 
     async def _standing(self, delivery: Delivery, seen: str) -> str | None:
         """An existing record with the same effect, as a message: by an earlier row, or, in `seen` by the server, made
@@ -264,18 +228,8 @@ class BlueskyEndpoint(Endpoint):
 
     def _check_person(self, who: Account) -> None:
         """Raise DeliveryFailed for a person whom we do not contact, by their choice or by ours."""
-        if self._us().withheld(person_id(who.did)):
-            raise DeliveryFailed(
-                gettext_lazy("the person does not want to hear from the bot (opted out)"), withheld=True
-            )
-        if who.did in self._settings.filters.exclude_dids:
-            raise DeliveryFailed(gettext_lazy("the person is excluded by the configuration"), withheld=True)
-        if self._us().denied(person_id(who.did)):
-            raise DeliveryFailed(gettext_lazy("the person is blocked (`carina people deny`)"), withheld=True)
-        if who.blocked:
-            raise DeliveryFailed(gettext_lazy("one of the two accounts has blocked the other"), withheld=True)
-        if who.muted:
-            raise DeliveryFailed(gettext_lazy("the bot's account has muted the person"), withheld=True)
+        if (why := self._us().shut_out(who)) is not None:
+            raise DeliveryFailed(_SHUT_OUT[why], withheld=True)
 
     async def _followed(self, did: str) -> Account:
         """A person without a known post, after the same checks."""
@@ -289,14 +243,11 @@ class BlueskyEndpoint(Endpoint):
     async def _own(self, message: str) -> tuple[Reference, Reference, tuple[str, ...]]:
         """The same for a post of ours that continues: from its own record, which our server has at once."""
         uri, cid = uri_and_cid(message)
-        known = self._roots.get(message)
-        if known is None:
-            found = await self._get(uri)
-            own = post({**found, "record": found.get("value")})
-            if own is None:
-                raise DeliveryFailed(gettext_lazy("the post it continues was deleted"))
-            known = own.root, own.languages
-        return known[0], Reference(uri, cid), known[1]
+        found = await self._get(uri)
+        own = post({**found, "record": found.get("value")})
+        if own is None:
+            raise DeliveryFailed(gettext_lazy("the post it continues was deleted"))
+        return own.root, Reference(uri, cid), own.languages
 
     # ------------------------------------------------------------------ the record
 
@@ -327,22 +278,14 @@ class BlueskyEndpoint(Endpoint):
         """The DIDs of the handles that a text mentions, if those people may be notified."""
         found = {}
         for handle in richtext.handles(text)[:10]:
-            did, known_at = self._handles.get(handle) or ("", float("-inf"))
-            if time.monotonic() - known_at > _HANDLE_SECONDS:
-                try:
-                    answer = await self._session.query("com.atproto.identity.resolveHandle", {"handle": handle})
-                    did = str(answer.get("did", ""))
-                except Refused:
-                    did = ""
-                self._handles.put(handle, (did, time.monotonic()))
-            if did and person_id(did) in may_mention:
-                found[handle] = did
+            with suppress(Refused):
+                answer = await self._session.query("com.atproto.identity.resolveHandle", {"handle": handle})
+                if person_id(str(answer.get("did", ""))) in may_mention:
+                    found[handle] = str(answer["did"])
         return found
 
     async def _create(self, delivery: Delivery, record: Mapping[str, Any]) -> str:
         """Create the record under the row's own key, or find that it exists already."""
-        if (wait := self.budget.wait(CREATE)) > 0:
-            raise RateLimited(wait)
         if delivery.images:
             record = {**record, "embed": await self._embed(delivery, record.get("embed"))}
         key = record_key(delivery.id)
@@ -356,7 +299,6 @@ class BlueskyEndpoint(Endpoint):
             if (there := await self._there(delivery)) is not None:
                 return there
             raise
-        self.budget.spend(CREATE)
         return _message(answer)
 
     async def _embed(self, delivery: Delivery, quoted: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -393,20 +335,16 @@ class BlueskyEndpoint(Endpoint):
     async def find(self, deliveries: tuple[Delivery, ...], taken: Collection[str] = ()) -> dict[OutboxId, str]:
         """Each by its own key, which no two rows share; direct messages by their text."""
         found = {}
-        if deliveries and (did := user_of(deliveries[0].place)):
-            try:
-                await self._session.open()
+        try:
+            await self._session.open()
+            if deliveries and (did := user_of(deliveries[0].place)):
                 return await self._direct.find(deliveries, did, taken)
-            except CallFailed as why:
-                raise HistoryUnreadable(why.reason, passing=not isinstance(why, Refused)) from why
-        for delivery in deliveries:
-            try:
-                await self._session.open()
+            for delivery in deliveries:
                 there = self._done.get(delivery.id) or await self._there(delivery)
-            except CallFailed as why:
-                raise HistoryUnreadable(why.reason, passing=not isinstance(why, Refused)) from why
-            if there is not None and there not in taken:
-                found[delivery.id] = there
+                if there is not None and there not in taken:
+                    found[delivery.id] = there
+        except CallFailed as why:
+            raise HistoryUnreadable(why.reason, passing=not isinstance(why, Refused)) from why
         return found
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:

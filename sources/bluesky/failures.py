@@ -1,7 +1,7 @@
 """Errors of calls to Bluesky, as types that say what to do next."""
 
-from sources.base import DeliveryFailed, DeliveryUnclear, SourceRefused
-from texts import _, gettext_lazy
+from sources.base import DeliveryFailed, DeliveryUnclear
+from texts import gettext_lazy
 
 SOON = 5.0
 
@@ -20,19 +20,6 @@ class Unreachable(CallFailed):
 
 class NoAnswer(CallFailed):
     """The server gave no clear answer: a timeout, a broken connection, an error of its own."""
-
-
-class NoLogin(NoAnswer):
-    """The server's answer to a login is not that of a Bluesky server; this may be temporary."""
-
-    def __init__(self, service: str, what: str) -> None:
-        super().__init__(
-            gettext_lazy(
-                "{service} did not open a session ({what}). If this continues, check BLUESKY_SERVICE.",
-                service=service,
-                what=what,
-            )
-        )
 
 
 class RateLimited(CallFailed):
@@ -58,35 +45,6 @@ class Refused(CallFailed):
         self.status = status
         self.error = error
         self.message = message
-
-
-class WrongPassword(SourceRefused):
-    """The server rejects the handle with this password."""
-
-    def __init__(self, handle: str, service: str) -> None:
-        super().__init__(
-            _(
-                "{service} refused the login of {handle}. Check BLUESKY_HANDLE, and create a new app "
-                "password for BLUESKY_APP_PASSWORD in the settings of the account, under Privacy and "
-                "security, App passwords.",
-                service=service,
-                handle=handle,
-            )
-        )
-
-
-class AccountGone(SourceRefused):
-    """The server does not host the account any more."""
-
-    def __init__(self, handle: str, service: str) -> None:
-        super().__init__(
-            _(
-                "{service} says that the account {handle} was taken down. Ask its operators why, or set BLUESKY_HANDLE "
-                "to another account.",
-                service=service,
-                handle=handle,
-            )
-        )
 
 
 def as_delivery(why: CallFailed) -> DeliveryFailed | DeliveryUnclear:

@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from statistics import mean, pstdev
 
 from memory.store.ids import PersonId
 from sources.bluesky.keys import author_of, person_id
-from sources.bluesky.records import Post
+from sources.bluesky.records import Account, Post
 from sources.bluesky.settings import Filters
 from sources.bluesky.threads import Thread
 
@@ -51,31 +51,33 @@ class Why(StrEnum):
 
 @dataclass(frozen=True)
 class Us:
-    """Our account, and the people who are not heard by their own choice."""
+    """Our account, and whom it does not hear."""
 
     did: str
     withheld: Callable[[PersonId], bool]
     denied: Callable[[PersonId], bool]
     """Who was shut out by command."""
+    filters: Filters = field(default_factory=Filters)
 
-    def shuts_out(self, person: PersonId) -> bool:
-        """Whether nothing of a person is shown or touched, by their choice or by ours."""
-        return self.withheld(person) or self.denied(person)
+    def shut_out(self, who: Account) -> Why | None:
+        """Why nothing of a person is heard, shown or touched, by their choice or by ours; None if they may be."""
+        person = person_id(who.did)
+        if self.withheld(person):
+            return Why.OPTED_OUT
+        if who.did in self.filters.exclude_dids or self.denied(person):
+            return Why.EXCLUDED_PERSON
+        return Why.BLOCKED if who.blocked or who.muted else None
 
 
-def passed_over(post: Post, us: Us, filters: Filters) -> Why | None:
+def passed_over(post: Post, us: Us) -> Why | None:
     """Why a post in our notifications is not heard; None if it is."""
-    author = post.author
+    author, filters = post.author, us.filters
     if author.did == us.did:
         return Why.OWN
-    if us.withheld(person_id(author.did)):
-        return Why.OPTED_OUT
-    if author.did in filters.exclude_dids:
-        return Why.EXCLUDED_PERSON
+    if (why := us.shut_out(author)) is not None:
+        return why
     if excluded_word(post, filters):
         return Why.EXCLUDED_WORD
-    if author.blocked or author.muted:
-        return Why.BLOCKED
     if author.did in filters.friends:
         return None
     mentions_us = us.did in post.mentions
@@ -90,22 +92,22 @@ def passed_over(post: Post, us: Us, filters: Filters) -> Why | None:
     return None
 
 
-def vacates(thread: Thread, us: Us, filters: Filters) -> bool:
+def vacates(thread: Thread, us: Us) -> bool:
     """Whether a whole thread is not heard: for an excluded person anywhere, or a word in the posts above ours."""
-    if not filters.exclude_dids.isdisjoint({*thread.others, *(post.author.did for post in thread.posts)}):
+    if not us.filters.exclude_dids.isdisjoint({*thread.others, *(post.author.did for post in thread.posts)}):
         return True
-    return any(excluded_word(post, filters) for post in (*thread.parents, thread.post) if post.author.did != us.did)
+    return any(excluded_word(post, us.filters) for post in (*thread.parents, thread.post) if post.author.did != us.did)
 
 
-def involved(post: Post, thread: Thread, us: Us, filters: Filters) -> bool:
+def involved(post: Post, thread: Thread, us: Us) -> bool:
     """Whether the thread concerns us, so that a post in it is heard at all."""
-    if not filters.require_agent_participation or answers(post, us):
+    if not us.filters.require_agent_participation or answers(post, us):
         return True
-    if post.author.did in filters.friends or author_of(post.root.uri) == us.did:
+    if post.author.did in us.filters.friends or author_of(post.root.uri) == us.did:
         return True
     if any(us.did in each.mentions for each in thread.below):
         return True
-    return any(each.author.did in filters.friends for each in thread.parents)
+    return any(each.author.did in us.filters.friends for each in thread.parents)
 
 
 def answers(post: Post, us: Us) -> bool:

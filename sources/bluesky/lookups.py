@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from memory.store.logs import Log
 from sources.bluesky.failures import NoAnswer, Refused
 from sources.bluesky.filters import Us, vacates
-from sources.bluesky.keys import person_id
 from sources.bluesky.notifications import as_shown, hidden_from
 from sources.bluesky.records import Account, Post, account, items, mapping, post
 from sources.bluesky.session import BlueskySession
@@ -107,7 +106,7 @@ class BlueskyReader:
         if seen is None:
             raise Refused(404, "NotFound", gettext_lazy("the post was deleted, or the bot cannot see it"))
         self._require(seen.post.author)
-        if vacates(seen, self._us, self._settings.filters):
+        if vacates(seen, self._us):
             raise Refused(
                 403, "Excluded", gettext_lazy("somebody or something in that thread is excluded by the configuration")
             )
@@ -120,20 +119,18 @@ class BlueskyReader:
         """Raise Refused for a person who must not be read, by their choice or by ours."""
         if who.did == self._us.did:
             return
-        if self._us.withheld(person_id(who.did)):
-            raise Refused(403, "OptedOut", gettext_lazy("the person does not want to hear from the bot"))
-        excluded = who.did in self._settings.filters.exclude_dids or self._us.denied(person_id(who.did))
-        if excluded or who.blocked or who.muted:
+        if who.shy or self._us.shut_out(who) is not None:
             raise Refused(
-                403, "Excluded", gettext_lazy("the person is excluded, blocked or muted, or has blocked the bot")
-            )
-        if who.shy:
-            raise Refused(
-                403, "Excluded", gettext_lazy("the person wants only readers who are logged in to see what they write")
+                403,
+                "Excluded",
+                gettext_lazy(
+                    "the person opted out, is excluded, blocked or muted, has blocked the bot, or wants only readers "
+                    "who are logged in"
+                ),
             )
 
     def _shown(self, found: list[Post]) -> Found:
-        hidden, shown = hidden_from(self._us, self._settings), as_shown(self._us, self._settings)
+        hidden, shown = hidden_from(self._us), as_shown(self._us)
         left = [shown(each) for each in found if not hidden(each)]
         return Found(tuple(self._line(each) for each in left), len(found) - len(left))
 

@@ -34,13 +34,11 @@ def speaker_of(who: Account, settings: BlueskySettings) -> Speaker:
     return Speaker(person_id(who.did), who.shown, flatten(who.handle), trust=trust, unshown=who.shy)
 
 
-def hidden_from(us: Us, settings: BlueskySettings) -> Callable[[Post], bool]:
+def hidden_from(us: Us) -> Callable[[Post], bool]:
     """Returns whose posts are not shown around another one: by their own choice, or by ours."""
 
     def hidden(post: Post) -> bool:
-        if post.author.did == us.did:
-            return False
-        return _shut(post.author, us, settings) or excluded_word(post, settings.filters)
+        return post.author.did != us.did and (_shut_out(post.author, us) or excluded_word(post, us.filters))
 
     return hidden
 
@@ -57,20 +55,17 @@ def _with_answers(
     return too
 
 
-def _shut(who: Account, us: Us, settings: BlueskySettings) -> bool:
+def _shut_out(who: Account, us: Us) -> bool:
     """Whether a person's posts are shown only when they address us themselves."""
-    if who.did == us.did:
-        return False
-    excluded = who.did in settings.filters.exclude_dids
-    return excluded or who.blocked or who.muted or who.shy or us.shuts_out(person_id(who.did))
+    return who.did != us.did and (who.shy or us.shut_out(who) is not None)
 
 
-def as_shown(us: Us, settings: BlueskySettings) -> Callable[[Post], Post]:
+def as_shown(us: Us) -> Callable[[Post], Post]:
     """Returns a post without quotes of people whose own posts are not shown."""
 
     def shown(post: Post) -> Post:
         who = post.quoted_by
-        return post.unquoted() if who is not None and _shut(who, us, settings) else post
+        return post.unquoted() if who is not None and _shut_out(who, us) else post
 
     return shown
 
@@ -87,9 +82,9 @@ def notifications(
     Posts are taken from the thread, since notifications lack quotes and image URLs. Posts of the thread whose ids are
     `standing` are left out: they are in the conversation already.
     """
-    shown = as_shown(us, settings)
+    shown = as_shown(us)
     thread = thread.changed(shown)
-    hidden = _with_answers(thread, us, hidden_from(us, settings), {each.author.did for each in posts})
+    hidden = _with_answers(thread, us, hidden_from(us), {each.author.did for each in posts})
     place = place_of(thread, hidden)
     by_uri = {each.uri: each for each in thread.posts}
     viewed = {each.id: each for each in thread.posts}

@@ -29,18 +29,10 @@ from atproto_core.exceptions import AtProtocolError
 from memory.store.faults import Point, call_point, outside
 from memory.store.folder import private_file
 from memory.store.logs import Log
-from sources.bluesky.failures import (
-    AccountGone,
-    CallFailed,
-    NoAnswer,
-    NoLogin,
-    RateLimited,
-    Refused,
-    Unreachable,
-    WrongPassword,
-)
+from sources.base import SourceRefused
+from sources.bluesky.failures import CallFailed, NoAnswer, RateLimited, Refused, Unreachable
 from sources.bluesky.settings import BlueskySettings
-from texts import gettext_lazy
+from texts import _, gettext_lazy
 
 _LOGIN = call_point("bluesky.login")
 _ASK = call_point("bluesky.ask")
@@ -67,8 +59,6 @@ class BlueskySession:
         self._one = asyncio.Lock()
         self._logins: list[float] = []
         self._session: Session | None = None
-        self.headers: Mapping[str, str] = {}
-        """The headers of the last answer: `ratelimit-remaining` and the like."""
 
     @property
     def did(self) -> str:
@@ -80,7 +70,7 @@ class BlueskySession:
         return self._session.handle if self._session is not None else self._settings.handle
 
     async def open(self) -> None:
-        """Get a session: the stored one, else a new one. Raises CallFailed, WrongPassword, AccountGone."""
+        """Get a session: the stored one, else a new one. Raises CallFailed, SourceRefused."""
         async with self._one:
             if self._closed:
                 self._client, self._closed = self._made(), False
@@ -137,7 +127,6 @@ class BlueskySession:
     async def _asked(self, point: Point, ask: Callable[[], Awaitable[Response]]) -> dict[str, Any]:
         with _Translated():
             answer = await outside(point, ask(), SECONDS + CONNECT_SECONDS)
-        self.headers = answer.headers
         return answer.content if isinstance(answer.content, dict) else {}
 
     # ------------------------------------------------------------------ the session
@@ -192,15 +181,40 @@ class BlueskySession:
             with _Translated():
                 await outside(_LOGIN, call, SECONDS)
         except Refused as why:
+            service = self._settings.service
             if why.error == "AccountTakedown":
-                raise AccountGone(name, self._settings.service) from why
+                raise SourceRefused(
+                    _(
+                        "{service} says that the account {handle} was taken down. Ask its operators why, or set "
+                        "BLUESKY_HANDLE to another account.",
+                        service=service,
+                        handle=name,
+                    )
+                ) from why
             if why.error == "AuthenticationRequired" or (why.status == 401 and why.error):
-                raise WrongPassword(name, self._settings.service) from why
+                raise SourceRefused(
+                    _(
+                        "{service} refused the login of {handle}. Check BLUESKY_HANDLE, and create a new app "
+                        "password for BLUESKY_APP_PASSWORD in the settings of the account, under Privacy and "
+                        "security, App passwords.",
+                        service=service,
+                        handle=name,
+                    )
+                ) from why
             if not why.error:  # a server with this protocol names a reason
-                raise NoLogin(self._settings.service, f"HTTP {why.status}") from why
+                raise self._no_session(f"HTTP {why.status}") from why
             raise
         except NoAnswer as why:
-            raise NoLogin(self._settings.service, why.reason) from why
+            raise self._no_session(why.reason) from why
+
+    def _no_session(self, what: str) -> NoAnswer:
+        return NoAnswer(
+            gettext_lazy(
+                "{service} did not open a session ({what}). If this continues, check BLUESKY_SERVICE.",
+                service=self._settings.service,
+                what=what,
+            )
+        )
 
     async def _changed(self, event: SessionEvent, session: Session) -> None:
         """Store the session: refresh tokens work only once."""

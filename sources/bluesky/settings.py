@@ -59,8 +59,6 @@ class BlueskySettings:
     batch_seconds: float = 20
     bot_answers_per_day: int = 0
     read_back_days: float = 7
-    points_per_hour: int = 5_000
-    points_per_day: int = 35_000
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,6 @@ _BUSY_SECONDS = 120.0
 """For how long after a post the source looks more often."""
 _BUSY_SHARE = 5
 _LEAST = 1.0
-_FEW_LEFT = 0.1
-"""Below this share of the allowed requests it looks rarely."""
 _FIRST_WAIT, _LONGEST_WAIT = 1.0, 60.0
 
 
@@ -59,23 +57,11 @@ class Pace:
         grown = min(_FIRST_WAIT * 2.0 ** min(self._failures - 1, 10), _LONGEST_WAIT)
         return max(asked, 1.0) if asked is not None else min(grown, max(self._usual, _FIRST_WAIT) * 4)
 
-    def next(self, now: float, headers: Mapping[str, str], clock: float | None = None) -> float:
-        """The wait after a look that succeeded; `clock` is the time in seconds since 1970."""
+    def next(self, now: float) -> float:
+        """The wait after a look that succeeded."""
         self._failures = 0
-        least = min(_LEAST, self._usual)
         busy = now - self._heard < _BUSY_SECONDS
-        wait = max(self._usual / _BUSY_SHARE, least) if busy else self._usual
-        return max(wait, _until_reset(headers, time.time() if clock is None else clock))
-
-
-def _until_reset(headers: Mapping[str, str], clock: float) -> float:
-    """Seconds until the server's count starts again, if little of it is left; else 0."""
-    try:
-        limit, left = int(headers.get("ratelimit-limit", "")), int(headers.get("ratelimit-remaining", ""))
-        reset = float(headers.get("ratelimit-reset", ""))
-    except ValueError:
-        return 0.0
-    return min(max(reset - clock, 0.0), 300.0) if left < limit * _FEW_LEFT else 0.0
+        return max(self._usual / _BUSY_SHARE, min(_LEAST, self._usual)) if busy else self._usual
 
 
 log = Log(__name__)
@@ -112,7 +98,7 @@ class BlueskySource:
         self._wiring = wiring
         self.session = BlueskySession(settings)
         self._watched = Watched(self.session, wiring)
-        self.direct = DirectMessages(settings, self.session, wiring)
+        self.direct = DirectMessages(settings, self.session, lambda: self.us, wiring)
         self.endpoint = BlueskyEndpoint(settings, self.session, self._watched, self.direct, lambda: self.us)
         of_stream = wiring, self.hurry, self._watched.knows
         self.subscription = Subscription(settings, self.session, lambda: self.us, *of_stream)
@@ -135,7 +121,7 @@ class BlueskySource:
 
     @property
     def us(self) -> Us:
-        return Us(self.session.did, self._wiring.withheld, self._wiring.denied)
+        return Us(self.session.did, self._wiring.withheld, self._wiring.denied, self._settings.filters)
 
     @property
     def readiness(self) -> Readiness:
@@ -173,19 +159,23 @@ class BlueskySource:
             await self.session.close()
 
     async def _turn(self, deliver: Deliver) -> float:
-        """One look; returns the seconds to wait before the next."""
-        try:
-            await self.session.open()
-            odd = [await self._odd(look) for look in self._looks(deliver)]
-        except SourceRefused:
-            raise
-        except CallFailed as why:
-            return self._failed(why.reason, why.seconds if isinstance(why, RateLimited) else None)
-        except Exception as why:  # a border: a server's answers must not end the service
-            log.exception("bluesky_look_failed")
-            return self._failed(_unexpected(why))
-        if any(odd):
-            return self._failed(next(filter(None, odd)))
+        """One look; returns the seconds to wait before the next. An unexpected error does not affect other parts."""
+        hearing = (functools.partial(each, deliver) for each in (self.look, self._watched.look, self.direct.look))
+        looks: tuple[Callable[[], Awaitable[None]], ...] = (self.session.open, *hearing, self._acts.look)
+        failed, asked = "", None
+        for look in looks:
+            try:
+                await look()
+            except SourceRefused:
+                raise
+            except CallFailed as why:
+                failed, asked = why.reason, why.seconds if isinstance(why, RateLimited) else None
+                break
+            except Exception as why:  # a border: a server's answers must not end the service
+                log.exception("bluesky_look_failed")
+                failed = failed or gettext_lazy("an unexpected error ({error}); see the log", error=type(why).__name__)
+        if failed:
+            return self._failed(failed, asked)
         if self.trouble:
             log.info("bluesky_reached_again")
             self.trouble = ""
@@ -193,24 +183,9 @@ class BlueskySource:
             self.connected = True
             self._wiring.on_ready(self.session.handle)
         now = time.monotonic()
-        wait = self._pace.next(now, self.session.headers)
+        wait = self._pace.next(now)
         due = min((batch.due for batch in self._waiting.values()), default=now + wait)
         return max(min(wait, due - now), 0.02)
-
-    def _looks(self, deliver: Deliver) -> tuple[Callable[[], Awaitable[None]], ...]:
-        to_give = (self.look, self._watched.look, self.direct.look)
-        return (*(functools.partial(look, deliver) for look in to_give), self._acts.look)
-
-    async def _odd(self, look: Callable[[], Awaitable[None]]) -> str:
-        """Look; an unexpected error does not affect the others and is returned by its name. Raises CallFailed."""
-        try:
-            await look()
-        except (SourceRefused, CallFailed):
-            raise
-        except Exception as why:  # a border, as above
-            log.exception("bluesky_look_failed")
-            return _unexpected(why)
-        return ""
 
     def _failed(self, reason: str, asked: float | None = None) -> float:
         if not self.trouble:
@@ -311,9 +286,7 @@ class BlueskySource:
             return Why.TOO_OLD
         if self._wiring.paused():
             return Why.PAUSED
-        if self._wiring.denied(person_id(author.did)):
-            return Why.EXCLUDED_PERSON
-        why = passed_over(post, self.us, self._settings.filters)
+        why = passed_over(post, self.us)
         if why is None and author.is_bot and author.did not in self._settings.filters.friends:
             return None if await self._bot_may_be_answered(author.did) else Why.BOT
         return why
@@ -367,7 +340,7 @@ class BlueskySource:
             await self._decisions.pass_over({each.id: Why.GONE for each in found})
             return []
         us = self.us
-        if vacates(seen, us, self._settings.filters):
+        if vacates(seen, us):
             await self._decisions.pass_over({each.id: Why.VACATED for each in found})
             return []
         if newest.author.did not in self._settings.filters.friends and machine(newest, seen.parents, us.did):
@@ -393,10 +366,10 @@ class BlueskySource:
             view = next((one for one in seen.posts if one.id == each.id), None)
             if view is None:
                 return Why.GONE
-            return Why.BLOCKED if view.author.shy else passed_over(view, self.us, self._settings.filters)
+            return Why.BLOCKED if view.author.shy else passed_over(view, self.us)
         if seen.post.replies_closed:
             return Why.CLOSED
-        return None if involved(each.post, seen, self.us, self._settings.filters) else Why.NOT_INVOLVED
+        return None if involved(each.post, seen, self.us) else Why.NOT_INVOLVED
 
     async def _remove(self, uris: Sequence[str], deliver: Deliver) -> None:
         """Posts were deleted: deliver that for those that were heard."""
@@ -430,7 +403,3 @@ def _top(page: Mapping[str, object]) -> tuple[str, str]:
 
 def _listed(page: Mapping[str, object]) -> list[object]:
     return items(page.get("notifications"))
-
-
-def _unexpected(why: Exception) -> str:
-    return gettext_lazy("an unexpected error ({error}); see the log", error=type(why).__name__)

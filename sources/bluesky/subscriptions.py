@@ -142,20 +142,12 @@ class Subscription:
             await asyncio.sleep(wait)
 
     def _not_connected(self, error: Exception) -> str:
-        server = self._settings.jetstream
-        match error:
-            case aiohttp.WSServerHandshakeError():
-                return gettext_lazy(
-                    "{server} answered {status}. Check `jetstream` in [bluesky].", server=server, status=error.status
-                )
-            case aiohttp.ClientConnectorError() | TimeoutError():
-                return gettext_lazy(
-                    "{server} cannot be reached. Check the network and `jetstream` in [bluesky].", server=server
-                )
-            case _:
-                return gettext_lazy(
-                    "the connection to {server} broke ({error})", server=server, error=type(error).__name__
-                )
+        why = error.status if isinstance(error, aiohttp.WSServerHandshakeError) else type(error).__name__
+        return gettext_lazy(
+            "{server} cannot be reached ({why}). Check the network and `jetstream` in [bluesky].",
+            server=self._settings.jetstream,
+            why=why,
+        )
 
     async def _connected(self) -> None:
         """One connection, until it ends or the lists must be reloaded."""
@@ -244,7 +236,7 @@ class Subscription:
             return None
         view = {"uri": f"at://{did}/{POSTS}/{told.get('rkey', '')}", "cid": told.get("cid"), "author": {"did": did}}
         made = post({**view, "record": told.get("record"), "indexedAt": told.get("time")})
-        if made is None or passed_over(made, self._us(), self._settings.filters) is not None:
+        if made is None or passed_over(made, self._us()) is not None:
             return None
         return Notified(SUBSCRIBED, moment(str(told.get("time", ""))), made)
 

@@ -7,7 +7,6 @@ import pytest
 
 from memory.store.ids import PersonId, PlaceId, TurnId
 from sources.base import DeliveryFailed, DeliveryUnclear, OutImage
-from sources.bluesky.endpoint import Budget
 from tests.sources.bluesky_stage import Away, Ground, blocks, delivery, denies, mutes, opts_out
 from tests.wire.bluesky import Post, User
 
@@ -224,8 +223,7 @@ async def test_only_who_is_answered_is_woken(here: Ground) -> None:
     assert facet["features"][0]["did"] == here.ana.did
 
 
-async def test_a_handle_that_somebody_else_has_now_wakes_nobody(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("sources.bluesky.endpoint._HANDLE_SECONDS", 0.0)
+async def test_a_handle_that_somebody_else_has_now_wakes_nobody(here: Ground) -> None:
     endpoint = here.source().endpoint
     asked = here.mention("hi")
     may = (PersonId(f"bluesky:{here.ana.did}"),)
@@ -252,21 +250,6 @@ async def test_a_post_of_ours_can_be_taken_back(here: Ground) -> None:
     assert here.bot.posts == []
     with pytest.raises(DeliveryFailed):
         await endpoint.withdraw(place(asked), message(asked))
-
-
-def test_the_budget_lets_through_what_the_hour_and_the_day_allow() -> None:
-    now = [0.0]
-    budget = Budget(9, 15, lambda: now[0])
-    for _ in range(3):
-        assert budget.wait(3) == 0
-        budget.spend(3)
-        now[0] += 10
-    assert budget.wait(3) == 3_600 - 30
-    now[0] = 3_600
-    assert budget.wait(3) == 0
-    budget.spend(3)
-    budget.spend(3)
-    assert budget.wait(3) == 86_400 - 3_600
 
 
 async def test_a_post_of_our_own_answers_nobody_and_can_be_deleted(here: Ground) -> None:

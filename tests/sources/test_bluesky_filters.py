@@ -62,7 +62,7 @@ CALL = {ME: "@me.test"}
 def test_the_filters_in_their_order(found: Post, filters: dict[str, Any], why: Why | None) -> None:
     given: dict[str, Any] = {key: frozenset(each) if isinstance(each, set) else each for key, each in filters.items()}
     made = Filters(**given)
-    assert passed_over(found, US, made) is why
+    assert passed_over(found, replace(US, filters=made)) is why
 
 
 def test_somebody_excluded_deep_in_a_thread_vacates_it() -> None:
@@ -70,16 +70,16 @@ def test_somebody_excluded_deep_in_a_thread_vacates_it() -> None:
     asked = post("what?", to=began, mentions=CALL)
     deep = Branch(post("a", BOB, asked), (Branch(post("b", BOB, asked), (Branch(post("c", EVE, asked)),)),))
     thread = Thread(asked, (began,), (deep,))
-    assert vacates(thread, US, Filters(exclude_dids=frozenset({EVE})))
-    assert not vacates(thread, US, Filters(exclude_dids=frozenset({"did:plc:other"})))
+    assert vacates(thread, replace(US, filters=Filters(exclude_dids=frozenset({EVE}))))
+    assert not vacates(thread, replace(US, filters=Filters(exclude_dids=frozenset({"did:plc:other"}))))
 
 
 def test_an_excluded_word_vacates_above_and_hides_beside() -> None:
-    filters = Filters(exclude_keywords=("secret",))
+    us = replace(US, filters=Filters(exclude_keywords=("secret",)))
     asked = post("hm", to=post("a Secret", BOB))
-    assert vacates(Thread(asked, (post("a Secret", BOB),)), US, filters)
+    assert vacates(Thread(asked, (post("a Secret", BOB),)), us)
     beside = Thread(asked, (post("fine", BOB),), (Branch(post("secret", BOB)), Branch(post("open", BOB))))
-    assert not vacates(beside, US, filters)
+    assert not vacates(beside, us)
     shown = lines(beside, ME, lambda one: "secret" in one.text)
     assert any("open" in line for line in shown)
     assert not any("secret" in line for line in shown)
@@ -104,10 +104,13 @@ def test_what_speaks_to_us_is_answered_and_nothing_else() -> None:
     ],
 )
 def test_a_thread_that_has_nothing_to_do_with_us_is_not_heard(thread: Thread, heard: bool) -> None:
-    assert involved(thread.post, thread, US, Filters()) is heard
-    assert involved(thread.post, thread, US, Filters(require_agent_participation=False))
-    assert involved(thread.post, thread, US, Filters(friends=frozenset({ANA})))
-    assert involved(thread.post, thread, US, Filters(friends=frozenset({BOB}))) is (heard or bool(thread.parents))
+    def is_involved(**filters: Any) -> bool:
+        return involved(thread.post, thread, replace(US, filters=Filters(**filters)))
+
+    assert is_involved() is heard
+    assert is_involved(require_agent_participation=False)
+    assert is_involved(friends=frozenset({ANA}))
+    assert is_involved(friends=frozenset({BOB})) is (heard or bool(thread.parents))
 
 
 @pytest.mark.parametrize(("who", "shown"), [(BOB, True), (EVE, False)])

@@ -687,7 +687,7 @@ async def test_what_follows_an_answer_is_heard_at_once(here: Ground) -> None:
 
 def test_nobody_waits_longer_than_the_setting_says_for_a_look() -> None:
     pace = Pace(2.0)
-    assert pace.next(1_000.0, {}) == 2.0
+    assert pace.next(1_000.0) == 2.0
     pace.heard(1_000.0)
-    assert pace.next(1_010.0, {}) == 1.0
-    assert pace.next(9_000.0, {}) == 2.0
+    assert pace.next(1_010.0) == 1.0
+    assert pace.next(9_000.0) == 2.0
