@@ -5,6 +5,7 @@ are retried later and finally given up with a notice to the owner.
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -36,7 +37,7 @@ from memory.store.columns import Unreadable
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
-from memory.store.ids import GroupId, PersonId, PlaceId, TurnId, code, place_source
+from memory.store.ids import GroupId, InboxId, PersonId, PlaceId, TurnId, code, place_source
 from texts import _, gettext_noop, ngettext
 
 _BEGIN = commit_point("turn.begin")
@@ -61,7 +62,8 @@ class Patience:
 
     `merge` is the silence in seconds that ends a person's burst of messages, `merge_most` the longest wait for it; with
     `merge` 0 a turn begins at once, and messages before its answer join it. `streams`: people see an answer while it is
-    written.
+    written. Until `careful_until` (monotonic), a start is counted before its turn begins: what a new process finds may
+    have ended the one before.
     """
 
     attempts: int = 5
@@ -69,6 +71,7 @@ class Patience:
     merge: float = 0
     merge_most: float = 5
     streams: bool = False
+    careful_until: float = 0
 
 
 OpenPlaces: TypeAlias = Sequence[tuple[str, PlaceId]]
@@ -118,6 +121,8 @@ class ConversationWorker:
         """Set when a row arrives after the current turn began."""
         self._next: _Ahead | None = None
         """What waits, as read when the current turn ended."""
+        self._risked: InboxId | None = None
+        """A row whose start was counted before its turn begins."""
         self._person: PersonId | None = None
         self._stopping = False
         self.resting = False
@@ -199,7 +204,7 @@ class ConversationWorker:
         """What waits, with its turn if one can begin; and whether one could, but was postponed or dropped."""
         waiting = inbox.oldest(tx, self._place, self._group, self._deps.clock())
         head = waiting[0] if waiting else None
-        waits = head is None or head.turn is not None or head.next_attempt_at is not None
+        waits = head is None or head.turn is not None or head.next_attempt_at is not None or self._careful()
         found = None if waits or self._patience.merge > 0 else team(tx, self._group)
         if head is None or found is None or found.group.pattern == _COMPARES:
             return self._ahead(tx), False
@@ -268,6 +273,12 @@ class ConversationWorker:
         turn = head.turn
         try:
             if turn is None:
+                if head.starts >= tries.MOST_STARTS:
+                    await self._not_begun(head, _ENDED)
+                    return None
+                if self._careful():
+                    await self._db.write(_ATTEMPT, lambda tx: tries.count_start(tx, head.id, self._deps.clock()))
+                    self._risked = head.id
                 near = await likeness(self._db, head, self._deps.meaning) if compare else {}
                 begun = await self._db.write(
                     _BEGIN, lambda tx: self._begin_new(tx, inbox.unclaimed(tx, head), team(tx, self._group), near)
@@ -337,7 +348,10 @@ class ConversationWorker:
         if not waiting:
             return None  # deleted since the look, or its person erased
         now, head = self._deps.clock(), waiting[0]
-        rows = [row for row in waiting if row.id == head.id or not isinstance(row.payload, Unreadable)]
+        alone = head.starts >= tries.MOST_STARTS // 2
+        rows = [row for row in waiting if row.id == head.id or not (alone or isinstance(row.payload, Unreadable))]
+        if head.id == self._risked:
+            tries.uncount_start(tx, head.id)
         if (until := waits_until(tx, head, self._deps.owner.quiet, now)) is not None:
             inbox.put_off(tx, head.id, until)
             return None
@@ -351,18 +365,22 @@ class ConversationWorker:
 
     async def _not_begun(self, head: InRow, error: str) -> None:
         """No turn could be made for a row: this counts like any other failure."""
-        now, dead = self._deps.clock(), head.attempts + 1 >= self._patience.attempts
+        now, count = self._deps.clock(), max(head.attempts + 1, head.starts)
+        dead = count >= self._patience.attempts
         due = now + timedelta(seconds=self._wait(head.attempts + 1))
 
         def work(tx: Tx) -> None:
             tries.not_begun(tx, head.id, error, due, dead=dead, now=now)
             if dead:
                 self._tell_asker(tx, [head], now)
-                self._tell_owner(tx, f"dead/inbox/{head.id}", head, head.attempts + 1, error, now)
+                self._tell_owner(tx, f"dead/inbox/{head.id}", head, count, error, now)
 
         await self._db.write(_POSTPONE, work)
         if dead:  # the caller that waits for an answer stops waiting
             self._deps.watch(events.Failed(TurnId(head.id), self._place, again=False))
+
+    def _careful(self) -> bool:
+        return time.monotonic() < self._patience.careful_until
 
     def _words(self, error: Exception) -> str:
         return f"{type(error).__name__}: {self._deps.redact(str(error))}"[:500]

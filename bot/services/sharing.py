@@ -1,5 +1,6 @@
 """Creates what the constellations of a process share, holding the data folder: for the service, and for commands."""
 
+import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
@@ -37,6 +38,8 @@ from memory.store.ids import PersonId
 from sources.base import Endpoint
 from sources.terminal import PERSON, Journal
 from texts import error_text
+
+_CAREFUL_SECONDS = 60.0
 
 
 @asynccontextmanager
@@ -128,7 +131,7 @@ def open_folder(config: Config) -> DataFolder:
 
 
 def _patience(config: Config) -> Callable[[str], Patience]:
-    usual = Patience(attempts=config.limits.attempts)
+    usual = Patience(attempts=config.limits.attempts, careful_until=time.monotonic() + _CAREFUL_SECONDS)
     special = {
         "discord": replace(usual, merge=config.discord.merge_seconds),
         "terminal": replace(usual, streams=True),

@@ -61,6 +61,17 @@ def count_again(tx: Tx, turn: TurnId, now: datetime, *, ran: bool) -> None:
     tx.run(sql, (_after(starts, now), turn))
 
 
+def count_start(tx: Tx, row: InboxId, now: datetime) -> None:
+    """A turn is about to begin for a row, which may end the process: then the next one waits before it tries."""
+    starts = tx.number("UPDATE inbox SET starts = starts + 1 WHERE id = ? RETURNING starts", (row,))
+    tx.run("UPDATE inbox SET next_attempt_at = ? WHERE id = ?", (_after(starts, now), row))
+
+
+def uncount_start(tx: Tx, row: InboxId) -> None:
+    """Its turn begins, in this transaction."""
+    tx.run("UPDATE inbox SET starts = starts - 1, next_attempt_at = NULL WHERE id = ?", (row,))
+
+
 def _after(tries: int, now: datetime) -> str | None:
     seconds = PAUSES[min(max(tries, 1), len(PAUSES)) - 1]
     return to_text(now + timedelta(seconds=seconds)) if seconds else None

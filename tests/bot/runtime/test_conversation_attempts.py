@@ -9,7 +9,7 @@ import pytest
 
 from bot.agents.turn import TurnRunner
 from bot.models.base import Answer, Request
-from bot.runtime.conversation import GIVEN_UP, ConversationWorker
+from bot.runtime.conversation import _BEGIN, GIVEN_UP, ConversationWorker, Patience
 from memory.queue import attempts as tries
 from memory.store.database import Database, Tx
 from sources.base import Notification
@@ -17,6 +17,7 @@ from tests.bot.parts import BOB, HeldReply, Platform, ScriptedModel, said, says,
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 from texts import speaking
 
+CAREFUL = Patience(waits=(0.0,), careful_until=float("inf"))
 STATES = "SELECT status, attempts, alone FROM inbox ORDER BY id"
 
 
@@ -112,6 +113,35 @@ async def lives(
             platform = service.platform
     assert platform is not None
     return platform
+
+
+async def test_what_ends_every_life_while_its_turn_begins_is_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, never, platform = Database.write, asyncio.Event(), None
+    monkeypatch.setattr(tries, "PAUSES", (0.0,))
+
+    async def ending(database: Database, point: Any, work: Any, **more: Any) -> Any:
+        if point is _BEGIN and "_begin." in work.__qualname__:
+            reached.set()
+            await never.wait()
+        return await whole(database, point, work, **more)
+
+    for life in range(tries.MOST_STARTS):
+        reached = asyncio.Event()
+        with monkeypatch.context() as patched:
+            patched.setattr(Database, "write", ending)
+            setting = Setting(ScriptedModel(), platform=platform, patience=CAREFUL)
+            async with running(tmp_path, setting) as service:
+                if life == 0:
+                    service.hear(said("hello", 1), said("again", 2))
+                await reached.wait()
+                service.crash()
+        platform = service.platform
+    setting = Setting(ScriptedModel(otherwise=echo), platform=platform, patience=CAREFUL)
+    async with running(tmp_path, setting) as service:
+        await service.settled()
+        assert sorted(service.platform.texts()) == sorted([GIVEN_UP, "You said: again"])
 
 
 async def test_what_is_stored_while_the_beginning_of_its_turn_fails_is_answered(
