@@ -257,7 +257,7 @@ def _tell(tx: Tx, turn: Turn, level: BudgetLevel, limit: Limit, now: datetime) -
     key = f"budget/{limit.subject}/{limit.period}/{began:%Y-%m-%d}/{level}/{turn.person}/{turn.place}"
     source = place_source(turn.place)
     words = _words(level, limit, now, source)
-    outbox.add(tx, outbox.NewRow(key, turn.place, source, words, turn.scope.audience, person=turn.person), now)
+    outbox.add(tx, outbox.NewRow(key, turn.place, words, turn.scope.audience, person=turn.person), now)
 
 
 def _words(level: BudgetLevel, limit: Limit, now: datetime, source: str) -> str:

@@ -8,7 +8,7 @@ from memory.people.audience import OWNER
 from memory.queue import outbox
 from memory.queue.outbox import PressButtons, TextDetail
 from memory.store.database import Tx
-from memory.store.ids import PersonId, PlaceId
+from memory.store.ids import PersonId, PlaceId, place_source
 from sources.terminal import PLACE, SOURCE
 
 
@@ -20,10 +20,13 @@ def own_place(person: PersonId) -> PlaceId:
 
 @dataclass(frozen=True)
 class Notices:
-    """Where the owner gets notices: a place and its source."""
+    """Where the owner gets notices."""
 
     place: PlaceId
-    source: str
+
+    @property
+    def source(self) -> str:
+        return place_source(self.place)
 
     def command(self, terminal: str, discord: str) -> str:
         """A command as the owner gives it in the place of the notices."""
@@ -31,12 +34,11 @@ class Notices:
 
     def tell_owner(self, tx: Tx, key: str, text: str, now: datetime, press: PressButtons | None = None) -> None:
         """Queue a notice in the same transaction as its cause; the same key is sent once."""
-        row = outbox.NewRow(f"notice/{key}", self.place, self.source, text, OWNER, detail=TextDetail(press=press))
-        outbox.add(tx, row, now)
+        outbox.add(tx, outbox.NewRow(f"notice/{key}", self.place, text, OWNER, detail=TextDetail(press=press)), now)
 
 
 def owner_notices(config: Config) -> Notices:
     """The owner gets notices on Discord if it is connected and knows the owner, else at the terminal."""
     if config.discord_token is not None and config.discord_owner:
-        return Notices(PlaceId(f"discord:user:{config.discord_owner}"), "discord")
-    return Notices(PLACE.id, SOURCE)
+        return Notices(PlaceId(f"discord:user:{config.discord_owner}"))
+    return Notices(PLACE.id)

@@ -67,8 +67,7 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
         again=times_of(place_source(head.place))(again),
     )
     key = f"rate/{head.person}/{head.place}/{again:%Y-%m-%dT%H}"
-    row = outbox.NewRow(key, head.place, place_source(head.place), words, head.audience, person=head.person)
-    outbox.add(tx, row, now)
+    outbox.add(tx, outbox.NewRow(key, head.place, words, head.audience, person=head.person), now)
     return True
 
 

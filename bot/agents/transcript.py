@@ -123,17 +123,7 @@ def words_of(turn: Turn, speaker: str, text: str, now: datetime) -> messages.Sai
 
 def answer_row(turn: Turn, place: PlaceId, message: MessageId | None) -> outbox.NewRow:
     """The row of a turn's answer, without text yet."""
-    return outbox.NewRow(
-        f"turn/{turn.id}",
-        place,
-        place_source(place),
-        "",
-        turn.scope.audience,
-        turn=turn.id,
-        message=message,
-        person=turn.person,
-        agent=turn.agent,
-    )
+    return replace(outbox.NewRow.of_turn(turn, f"turn/{turn.id}", place), message=message)
 
 
 def _queue(tx: Tx, ended: Ended, message: MessageId | None, now: datetime) -> None:
@@ -165,18 +155,7 @@ def queue_preview(tx: Tx, turn_id: TurnId, text: str, now: datetime, progress: b
     if not progress and acting(tx, turn).config.get("show_name"):
         return None
     key = progress_key(turn.id) if progress else preview_key(turn.id)
-    row = outbox.NewRow(
-        key=key,
-        place=turn.place,
-        source=place_source(turn.place),
-        content=text,
-        audience=turn.scope.audience,
-        kind="preview",
-        turn=turn.id,
-        person=turn.person,
-        agent=turn.agent,
-    )
-    outbox.add(tx, row, now)
+    outbox.add(tx, replace(outbox.NewRow.of_turn(turn, key, turn.place, text), kind="preview"), now)
     found = outbox.of_key(tx, key)
     return found.id if found is not None else None
 

@@ -320,7 +320,7 @@ class TurnRunner:
             told = gettext_noop("No language model answers, and people now read “{said}”: {trouble}.")
         elif said:
             told = gettext_noop("No language model answers, and people now get simple answers: {trouble}.")
-        notices = Notices(self._deps.owner.place, place_source(self._deps.owner.place))
+        notices = Notices(self._deps.owner.place)
         with self._deps.speaking_to(None):
             more = _("See more with {command}.", command=notices.command("status", "admin status"))
             text = f"{_(told, said=apology, trouble=why)} {more}"

@@ -209,9 +209,7 @@ async def _withdraw(here: _Here, clock: Clock, message: str, *, wanted: bool) ->
     def work(tx: Tx) -> bool:
         said = outbox.answers_to(tx, NAME, message)
         for row in said:
-            detail = outbox.EditDetail(row.key, away=True)
-            gone = outbox.NewRow(f"{row.key}/withdrawn", row.place, NAME, "", row.audience, detail=detail)
-            outbox.add(tx, gone, clock())
+            outbox.add_edit(tx, row, "withdrawn", "", clock())
         return bool(said)
 
     if wanted and await here.write(_WITHDRAW, work):

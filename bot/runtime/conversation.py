@@ -471,8 +471,7 @@ class ConversationWorker:
         with self._deps.speaking_to(row.person):
             words = _(GIVEN_UP)
         detail = TextDetail(press=_retry(row))
-        said = outbox.NewRow(key, row.place, row.source, words, row.audience, person=row.person, detail=detail)
-        outbox.add(tx, said, now)
+        outbox.add(tx, outbox.NewRow(key, row.place, words, row.audience, person=row.person, detail=detail), now)
 
     def _tell_owner(self, tx: Tx, key: str, row: InRow, count: int, error: str, now: datetime) -> None:
         """Tell the owner what was given up and why; errors may quote messages that the owner may not read."""

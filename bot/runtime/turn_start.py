@@ -178,7 +178,7 @@ def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetim
     if row.source == "discord":
         text = f"{text} {_('`/admin route` there lets another group answer.')}"
     if row.audience == OWNER:  # the owner asks, and is told there
-        notices = Notices(row.place, row.source)
+        notices = Notices(row.place)
     here = row.place == notices.place
     if here and told and row.source != SOURCE:
         return
@@ -194,4 +194,4 @@ def _tell_asker(tx: Tx, row: InRow, notices: Notices, now: datetime) -> None:
         count=inbox.KEPT.days,
     )
     key = f"unattended/{row.id}"
-    outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, person=row.person), now)
+    outbox.add(tx, outbox.NewRow(key, row.place, text, row.audience, person=row.person), now)

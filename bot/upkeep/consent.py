@@ -43,12 +43,8 @@ def show(tx: Tx, entry: Entry, words: str, now: datetime) -> None:
     row = outbox.of_key(tx, _key(entry.id))
     if row is None or row.status is outbox.Status.WITHDRAWN or outbox.withdraw(tx, row.id):
         return
-    shown = outbox.NewRow(
-        f"{row.key}/shown", row.place, row.source, words, row.audience, detail=outbox.EditDetail(row.key),
-        person=entry.people[0],
-    )  # fmt: skip
     outbox.empty(tx, row.id)
-    outbox.add(tx, shown, now)
+    outbox.add_edit(tx, row, "shown", words, now, person=entry.people[0])
 
 
 @dataclass(frozen=True)
@@ -75,17 +71,9 @@ class ConsentRequests:
 
     def _queue(self, tx: Tx, entry: Entry, person: PersonId, now: datetime) -> None:
         place, audience, _ = self.reminding.where(tx, person, own_place(person), entry.audience)
-        source = place_source(place)
-        row = outbox.NewRow(
-            key=_key(entry.id),
-            place=place,
-            source=source,
-            content=_words(entry, source),
-            audience=audience,
-            person=person,
-            agent=entry.agent,
-            detail=outbox.TextDetail(press=outbox.PressButtons(ASK, entry.id, OFFERS)),
-        )
+        detail = outbox.TextDetail(press=outbox.PressButtons(ASK, entry.id, OFFERS))
+        text = _words(entry, place_source(place))
+        row = outbox.NewRow(_key(entry.id), place, text, audience, person=person, agent=entry.agent, detail=detail)
         outbox.add(tx, row, now)
 
 

@@ -18,6 +18,7 @@ from pydantic import ConfigDict, Field
 
 from memory.people.audience import Audience
 from memory.queue import messages
+from memory.queue.turns import Turn
 from memory.store.columns import Codec, Unreadable, many, one_of
 from memory.store.database import Rows, Tx
 from memory.store.ids import (
@@ -31,6 +32,7 @@ from memory.store.ids import (
     ReminderId,
     RequestId,
     TurnId,
+    place_source,
     snowflakes,
 )
 from memory.store.row_mapper import RowMapper
@@ -135,7 +137,6 @@ class NewRow:
 
     key: str
     place: PlaceId
-    source: str
     content: str
     audience: Audience
     kind: str = "text"
@@ -144,6 +145,11 @@ class NewRow:
     person: PersonId | None = None
     agent: AgentId | None = None
     detail: Detail = TextDetail()
+
+    @classmethod
+    def of_turn(cls, turn: Turn, key: str, place: PlaceId, content: str = "") -> "NewRow":
+        """What a turn sends to a place, for those who hear the turn."""
+        return cls(key, place, content, turn.scope.audience, turn=turn.id, person=turn.person, agent=turn.agent)
 
 
 @dataclass(frozen=True)
@@ -172,8 +178,14 @@ def add(tx: Tx, new: NewRow, now: datetime) -> OutboxId | None:
     """Queue a message; None if a row with that key exists."""
     identifier = OutboxId(snowflakes.next())
     values = {**_new.values(new), "id": identifier, "detail": _DETAIL.dump(new.detail)}
-    values |= {"status": Status.PENDING, "created_at": now}
+    values |= {"source": place_source(new.place), "status": Status.PENDING, "created_at": now}
     return identifier if tx.insert("outbox", values, ignore=True) else None
+
+
+def add_edit(tx: Tx, row: OutRow, suffix: str, text: str, now: datetime, *, person: PersonId | None = None) -> None:
+    """Queue another text for a row's message, without buttons, or (empty) its deletion; once per suffix."""
+    detail = EditDetail(row.key, away=not text)
+    add(tx, NewRow(f"{row.key}/{suffix}", row.place, text, row.audience, person=person, detail=detail), now)
 
 
 def for_delivery(rows: Rows, place: PlaceId) -> tuple[list[OutRow], list[OutRow]]:

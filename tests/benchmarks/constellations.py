@@ -80,7 +80,7 @@ async def _serve(
 ) -> dict[str, float]:
     endpoint, found = Sink(), dict[str, float]()
     turn_deps = make_kit(EchoModel(), endpoint)
-    notices = Notices(PlaceId(f"{SOURCE}:owner"), SOURCE)
+    notices = Notices(PlaceId(f"{SOURCE}:owner"))
 
     @asynccontextmanager
     async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:

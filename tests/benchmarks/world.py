@@ -156,7 +156,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
         @asynccontextmanager
         async def make(identifier: ConstellationId) -> AsyncIterator[ConstellationRuntime]:
             async with constellations.use(identifier) as file:
-                answering = Answering(routing, turn_deps, Notices(PlaceId("bench:owner"), SOURCE), {SOURCE: endpoint})
+                answering = Answering(routing, turn_deps, Notices(PlaceId("bench:owner")), {SOURCE: endpoint})
                 yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
         around = surroundings(constellations)

@@ -295,7 +295,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
                 routing = await seeded_routing(configs.get(identifier, configs[default]), file, made.clock)
                 await choices.follow(file)
                 by_state = functools.partial(routing.by_state, selves=people.selves)
-                notices = Notices(OWNERS_PLACE.id, SOURCE)
+                notices = Notices(OWNERS_PLACE.id)
                 answering = Answering(routing, turn_deps, notices, endpoints, by_state)
                 yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 

@@ -45,7 +45,7 @@ def say(tx: Tx, turn: Turn, text: str, call: str | None = None, role: messages.R
 
 
 def send(tx: Tx, turn: Turn, key: str, external_id: str) -> None:
-    new = NewRow(key, turn.place, "discord", "text", turn.scope.audience, turn=turn.id)
+    new = NewRow(key, turn.place, "text", turn.scope.audience, turn=turn.id)
     row = outbox.add(tx, new, NOON)
     assert row is not None
     outbox.mark_sent(tx, row, external_id, NOON)

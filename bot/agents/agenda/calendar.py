@@ -188,7 +188,7 @@ class EventJob:
         with self.reminding.speaking_to(event.person):
             text = f"📅 {clock_words(_announced(event, firing), zone)}: {event.title}{lateness(firing, zone)}"
         key = f"{ANNOUNCED}/{event.id}/{to_text(firing.due)}"
-        row = outbox.NewRow(key, event.place, "", text, event.audience, person=event.person)
+        row = outbox.NewRow(key, event.place, text, event.audience, person=event.person)
         self.reminding.say(tx, row, firing.now)
         return Done(_("sent"))
 

@@ -295,20 +295,17 @@ class ReminderJob:
         return speaking(self.spoken(person) or language())
 
     def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
-        row = outbox.NewRow(
-            key, reminder.place, "", text, reminder.audience, person=reminder.person, agent=reminder.agent
-        )
+        row = outbox.NewRow(key, reminder.place, text, reminder.audience, person=reminder.person, agent=reminder.agent)
         self.say(tx, row, now, outbox.PressButtons(REMIND, reminder.id, OFFERS))
 
     def say(self, tx: Tx, row: outbox.NewRow, now: datetime, press: outbox.PressButtons | None = None) -> None:
         """Queue a message to the row's person, where its hearers may know it; if others hear it, name the person."""
         person = row.person or PersonId("")
         place, audience, mention = self.where(tx, person, row.place, row.audience)
-        source = place_source(place)
-        text = f"<@{person.partition(':')[2]}> {row.content}" if mention and source == "discord" else row.content
+        named = mention and place_source(place) == "discord"
+        text = f"<@{person.partition(':')[2]}> {row.content}" if named else row.content
         detail = outbox.TextDetail(mentions=(person,) if mention and person else (), press=press)
-        said = replace(row, place=place, source=source, content=text, audience=audience, detail=detail)
-        outbox.add(tx, said, now)
+        outbox.add(tx, replace(row, place=place, content=text, audience=audience, detail=detail), now)
 
     def where(self, rows: Rows, person: PersonId, place: PlaceId, audience: Audience) -> tuple[PlaceId, Audience, bool]:
         """Where to deliver what was set in a place: the place, its audience, and whether to name the person."""
@@ -334,7 +331,6 @@ def said_alone(tx: Tx, row: OutRow, now: datetime) -> bool:
     new = outbox.NewRow(
         key=key,
         place=own,
-        source=place_source(own),
         content=_("{words} (I can no longer reach the place where you set this)", words=words),
         audience=person_audience(person),
         person=person,
@@ -367,11 +363,7 @@ def _show(tx: Tx, reminder: Reminder, mark: str, now: datetime) -> None:
         if outbox.withdraw(tx, row.id) or not row.content:
             continue
         shown = row.content if repeats and not row.key.startswith(last) else f"{mark}{row.content}"
-        new = outbox.NewRow(
-            f"{row.key}/shown", row.place, row.source, shown, row.audience, person=reminder.person,
-            detail=outbox.EditDetail(row.key),
-        )  # fmt: skip
-        outbox.add(tx, new, now)
+        outbox.add_edit(tx, row, "shown", shown, now, person=reminder.person)
 
 
 def _quiet_note(times: Times, zone: str, at: datetime, *, urgent: bool) -> str:

@@ -15,7 +15,7 @@ from memory.queue import agent_messages, inbox, outbox, payloads
 from memory.queue.agent_messages import Sent
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
-from memory.store.ids import AgentId, GroupId, MessageId, TurnId, place_source, snowflakes
+from memory.store.ids import AgentId, GroupId, MessageId, TurnId, snowflakes
 from texts import _
 
 TURN_BUDGET = 16
@@ -51,8 +51,7 @@ def pair_rests(tx: Tx, turn: Turn, other: AgentId | GroupId, now: datetime) -> b
 def say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
     """Send a note once, by key, to the place of a turn that agents were stopped there."""
     text = _("(I stopped the agents here because they kept giving each other work.)")
-    source = place_source(turn.place)
-    outbox.add(tx, outbox.NewRow(f"guard/{key}", turn.place, source, text, turn.scope.audience, turn=turn.id), now)
+    outbox.add(tx, outbox.NewRow(f"guard/{key}", turn.place, text, turn.scope.audience, turn=turn.id), now)
 
 
 _NOBODY = "The message was not sent"

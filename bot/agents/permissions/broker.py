@@ -314,7 +314,7 @@ class Broker:
             with self._asking(request):
                 came = _(words) or self.decision(tx, request, row.source)
                 text = cards.closed(request, came) if final else cards.outcome(before, came)
-            outbox.add(tx, outbox.NewRow(key, row.place, row.source, text, row.audience, detail=detail), now)
+            outbox.add(tx, outbox.NewRow(key, row.place, text, row.audience, detail=detail), now)
 
     def _asking(self, request: Request) -> AbstractContextManager[None]:
         """Within the context, texts are in the language of those who are asked."""
@@ -350,7 +350,7 @@ class Broker:
         if request is None or request.status is not Status.WAITING or again >= MOST_REPEATS:
             return False
         outbox.mark_closed(tx, row.id, outbox.Status.WITHDRAWN, "deleted")
-        new = outbox.NewRow(f"{row.key}/again", row.place, row.source, row.content, row.audience, detail=row.detail)
+        new = outbox.NewRow(f"{row.key}/again", row.place, row.content, row.audience, detail=row.detail)
         outbox.add(tx, replace(new, person=request.person, agent=request.agent), now)
         return True
 

@@ -10,7 +10,7 @@ from typing import Any
 from memory.people.audience import PUBLIC
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.requests import Given, Request, Status, Verdict
-from memory.store.ids import PersonId, PlaceId, code, place_source
+from memory.store.ids import PersonId, PlaceId, code
 from sources.text import one_line, times_of
 from texts import _, gettext_noop, ngettext
 
@@ -81,7 +81,6 @@ def row(request: Request, shown: Card, chain: tuple[PlaceId, ...]) -> NewRow:
     return NewRow(
         key=f"card/{request.id}/{place}",
         place=place,
-        source=place_source(place),
         content=shown.text,
         audience=request.hearers.audience,
         person=request.person,

@@ -11,6 +11,7 @@ own, which knows those before it: it comes to something only where none of their
 import base64
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
@@ -191,18 +192,9 @@ class BlueskyTool(StoreTool[BlueskyArguments]):
             reason = gettext_lazy("somebody who is not the owner wants this on Bluesky: {wanted}", wanted=wanted)
             require(Need(Kind.TOOL, f"bluesky {wanted}", reason), context.permit)
         images = tuple(self._image(tx, context, each) for each in arguments.images)
-        row = outbox.NewRow(
-            key=key,
-            place=PLACE,
-            source=SOURCE,
-            content=arguments.text if says else act,
-            audience=PUBLIC,
-            turn=turn.id,
-            person=turn.person,
-            agent=turn.agent,
-            detail=outbox.ActDetail(act, target, images, tuple(earlier)),
-        )
-        outbox.add(tx, row, context.now)
+        row = outbox.NewRow.of_turn(turn, key, PLACE, arguments.text if says else act)
+        detail = outbox.ActDetail(act, target, images, tuple(earlier))
+        outbox.add(tx, replace(row, audience=PUBLIC, detail=detail), context.now)
         if earlier and act not in _UNDOES:
             return Outcome(
                 line(f"queued: this account did {act} {target} before, and does it again only if it was undone")

@@ -1,7 +1,7 @@
 """`send_message`: saying something elsewhere than where the turn's answer goes."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pydantic import Field
@@ -84,15 +84,8 @@ class SendMessageTool(StoreTool[SendArguments]):
             if not endpoint.form.takes_files:
                 raise ToolError("No files can be sent there.")
             pieces = [Piece("", flatten(arguments.file_name, 100) or "file.txt", arguments.content)]
-        row = outbox.NewRow(
-            key=f"tool/{turn.id}/{snowflakes.next()}",
-            place=place,
-            source=source,
-            content="",
-            audience=target.hearers.audience,
-            turn=turn.id,
-            person=turn.person,
-            agent=turn.agent,
+        row = replace(
+            outbox.NewRow.of_turn(turn, f"tool/{turn.id}/{snowflakes.next()}", place), audience=target.hearers.audience
         )
         face = context.agent.face
         queue(tx, row, outbox.TextDetail(speaker=face.name, avatar=face.avatar), pieces, context.now)

@@ -33,7 +33,7 @@ from memory.store.clock import Clock, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused, StoreError
 from memory.store.faults import commit_point
-from memory.store.ids import PersonId, PlaceId, place_source
+from memory.store.ids import PersonId, PlaceId
 from memory.store.recent import Recent
 from sources.base import Knock
 from texts import _, gettext_noop
@@ -213,16 +213,8 @@ class Access:
         stranger, place = knocking.stranger, self._notices.place
         key = f"{PAIRING}/{stranger.id}/{now:%Y-%m-%d}"
         press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS)
-        card = outbox.NewRow(
-            key,
-            place,
-            self._notices.source,
-            _card(knocking, self._notices.source),
-            OWNER,
-            person=stranger.id,
-            detail=outbox.TextDetail(press=press),
-        )
-        outbox.add(tx, card, now)
+        text, detail = _card(knocking, self._notices.source), outbox.TextDetail(press=press)
+        outbox.add(tx, outbox.NewRow(key, place, text, OWNER, person=stranger.id, detail=detail), now)
 
     def _close_card(self, tx: Tx, person: str, words: str, now: datetime) -> None:
         """Put the last decision on the card, in one line; an unsent card is withdrawn."""
@@ -230,9 +222,7 @@ class Access:
             if isinstance(row.detail, outbox.EditDetail) or outbox.withdraw(tx, row.id) or not row.content:
                 continue
             text = words.format(person=_called(person, row.source))
-            detail = outbox.EditDetail(row.key)
-            shown = outbox.NewRow(f"{row.key}/{to_text(now)}", row.place, row.source, text, row.audience, detail=detail)
-            outbox.add(tx, shown, now)
+            outbox.add_edit(tx, row, to_text(now), text, now)
 
     # ------------------------------------------------------------------ those in charge
 
@@ -426,5 +416,5 @@ def _called(person: str, source: str) -> str:
 
 
 def _say(tx: Tx, key: str, place: PlaceId, person: PersonId, text: str, now: datetime) -> None:
-    row = outbox.NewRow(key, place, place_source(place), text, person_audience(person), person=person)
+    row = outbox.NewRow(key, place, text, person_audience(person), person=person)
     outbox.add(tx, row, now)

@@ -186,7 +186,7 @@ def _answer(writing: _Writing, turn: Turn, agent: Agent, text: str, source: str,
     )  # fmt: skip
     message = messages.add_said(tx, said)
     new = NewRow(
-        f"turn/{turn.id}/0", turn.place, source, text, turn.scope.audience, turn=turn.id, message=message,
+        f"turn/{turn.id}/0", turn.place, text, turn.scope.audience, turn=turn.id, message=message,
         person=turn.person, agent=agent.id,
     )  # fmt: skip
     row = outbox.add(tx, new, at)

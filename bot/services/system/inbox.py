@@ -20,7 +20,7 @@ from memory.people.audience import Audience, Scope
 from memory.people.identities import place_called
 from memory.queue import inbox, messages, metrics, outbox, traces
 from memory.queue.inbox import InRow, Status
-from memory.queue.outbox import EditDetail, TextDetail
+from memory.queue.outbox import TextDetail
 from memory.store.clock import Clock, from_text, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.database import Row as StoredRow
@@ -235,11 +235,7 @@ class Unanswered(MemoryService, Announcing):
         for told in outbox.of_prefix(tx, f"given_up/{row.id}/"):
             pressed = isinstance(told.detail, TextDetail) and told.detail.press is not None
             if pressed and told.source != BLUESKY and not outbox.withdraw(tx, told.id) and told.content:
-                detail = EditDetail(told.key)
-                new = outbox.NewRow(
-                    f"{told.key}/shown", told.place, told.source, told.content, told.audience, detail=detail
-                )
-                outbox.add(tx, new, self.clock())
+                outbox.add_edit(tx, told, "shown", told.content, self.clock())
 
 
 class DayRow(Row):

@@ -40,7 +40,7 @@ AGAIN = "I will not send it again on my own. `/owner outbox retry` sends it."
 
 def _deps(clock: Clock, owner: PlaceId) -> DeliveryDeps:
     broker = Broker(Terms(People(()), (), PlaceId), lambda _person: "en")
-    return DeliveryDeps(clock, Notices(owner, SOURCE), lambda: None, lambda: None, broker)
+    return DeliveryDeps(clock, Notices(owner), lambda: None, lambda: None, broker)
 
 
 class Post:
@@ -53,7 +53,7 @@ class Post:
         self.delivery: DeliveryWorker | None = None
 
     async def put(self, key: str, text: str = "hello", **change: Any) -> OutboxId:
-        row = {"key": key, "place": HALL.id, "source": SOURCE, "content": text, "audience": GUILD, **change}
+        row = {"key": key, "place": HALL.id, "content": text, "audience": GUILD, **change}
         found = await self.write(lambda tx: outbox.add(tx, NewRow(**row), self.clock()))
         assert found is not None
         return found
@@ -191,8 +191,8 @@ async def test_what_never_works_is_given_up_and_the_owner_is_told_once(post: Pos
 
 def test_a_notice_names_commands_as_they_are_given_where_it_is_read() -> None:
     given = "outbox retry 5", "owner outbox retry"
-    assert Notices(OWNERS, SOURCE).command(*given) == "`/owner outbox retry`"
-    assert Notices(PLACE.id, "terminal").command(*given) == "`carina outbox retry 5`"
+    assert Notices(OWNERS).command(*given) == "`/owner outbox retry`"
+    assert Notices(PLACE.id).command(*given) == "`carina outbox retry 5`"
 
 
 async def test_what_cannot_be_told_the_owner_is_not_told_the_owner(post: Post) -> None:

@@ -309,7 +309,7 @@ async def test_a_turn_that_spoke_elsewhere_before_its_person_was_erased_ends(ser
     service.hear(said(f"my llama is called {WORD}", 1))
     await held.begun.wait()
     (turn,) = await service.column("SELECT id FROM turns")
-    row = outbox.NewRow("k", HALL.id, "discord", "elsewhere", HALL.audience, turn=turn)
+    row = outbox.NewRow("k", HALL.id, "elsewhere", HALL.audience, turn=turn)
     await service.write(lambda tx: outbox.add(tx, row, service.clock()))
     await service.write(lambda tx: tx.run("UPDATE outbox SET status = 'sent'"))
     await asked(service, "erase")

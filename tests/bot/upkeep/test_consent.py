@@ -41,7 +41,7 @@ async def inferred(g: Ground) -> Entry:
 async def ask(g: Ground, opted_out: bool = False, hours: float = 0) -> Done:
     """The job that the run has left."""
     reminding = ReminderJob(
-        Notices(PlaceId("discord:user:olga"), "discord"), "UTC", lambda _: opted_out, lambda p: (p,), lambda _: ""
+        Notices(PlaceId("discord:user:olga")), "UTC", lambda _: opted_out, lambda p: (p,), lambda _: ""
     )
 
     def work(tx: Tx) -> Done:

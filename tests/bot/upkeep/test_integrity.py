@@ -7,13 +7,13 @@ from bot.upkeep.idle import IntegrityMonitor
 from memory.blocks.repair import repair_block
 from memory.store.database import Tx
 from memory.store.ids import BlockId
-from tests.bot.parts import ANN, HALL, SOURCE, ScriptedModel, call, direct, said, says
+from tests.bot.parts import ANN, HALL, ScriptedModel, call, direct, said, says
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 
 
 def watch(service: Service) -> IntegrityMonitor:
     resume = service.resume
-    notices = Notices(OWNERS_PLACE.id, SOURCE)
+    notices = Notices(OWNERS_PLACE.id)
     return IntegrityMonitor(service.database, notices, service.clock, resume)
 
 

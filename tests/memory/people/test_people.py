@@ -155,9 +155,7 @@ def answered(tx: Tx, turn: Turn, text: str) -> None:
         Trust.AGENT, NOON,
     )  # fmt: skip
     message = messages.add_said(tx, said)
-    row = NewRow(
-        f"turn/{turn.id}/0", turn.place, "discord", text, turn.scope.audience, turn=turn.id, person=turn.person
-    )
+    row = NewRow(f"turn/{turn.id}/0", turn.place, text, turn.scope.audience, turn=turn.id, person=turn.person)
     outbox.add(tx, row, NOON)
     turns.note_use(tx, turn, "message", str(message))
     budgets.record(tx, turn, Spent("scripted:one", 1, 1, 0, 0, None), NOON)

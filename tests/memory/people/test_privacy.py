@@ -270,7 +270,7 @@ def test_a_turn_of_another_that_did_something_lasting_goes_on(tx: Tx, body: Step
 
 def test_a_turn_that_spoke_elsewhere_goes_on(tx: Tx) -> None:
     other = begun(tx, taken(tx, 2, "hello", person=BOB), person=BOB)
-    queued = outbox.add(tx, outbox.NewRow("k", HALL.id, "discord", "x", GUILD, turn=other.id), NOON)
+    queued = outbox.add(tx, outbox.NewRow("k", HALL.id, "x", GUILD, turn=other.id), NOON)
     assert queued is not None
     outbox.mark_sending(tx, queued, NOON)
     erase(tx)

@@ -32,7 +32,7 @@ LATER = NOON + timedelta(seconds=30)
 
 
 def queued(tx: Tx, key: str, content: str = "hi", **change: Any) -> OutRow:
-    row = NewRow(**{"key": key, "place": HALL.id, "source": "discord", "content": content, "audience": GUILD, **change})
+    row = NewRow(**{"key": key, "place": HALL.id, "content": content, "audience": GUILD, **change})
     identifier = outbox.add(tx, row, NOON)
     assert identifier is not None
     return known(tx, identifier)
@@ -53,7 +53,7 @@ def preview_of(tx: Tx, turn: Turn) -> OutRow:
 
 def test_the_same_key_is_queued_once(tx: Tx) -> None:
     first = queued(tx, "turn/1/0", detail=TextDetail(reply_to="7"))
-    assert outbox.add(tx, NewRow("turn/1/0", HALL.id, "discord", "again", GUILD), NOON) is None
+    assert outbox.add(tx, NewRow("turn/1/0", HALL.id, "again", GUILD), NOON) is None
     assert outbox.for_delivery(tx, HALL.id)[0] == [first]
     assert (first.content, first.detail, first.status) == ("hi", TextDetail(reply_to="7"), Status.PENDING)
     assert outbox.of_key(tx, "turn/1/0") == first

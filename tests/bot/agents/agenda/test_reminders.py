@@ -66,7 +66,7 @@ def alone(person: PersonId) -> tuple[PersonId, ...]:
 
 
 def says(opted_out: bool = False) -> ReminderJob:
-    return ReminderJob(Notices(OWNERS, "discord"), "UTC", lambda _person: opted_out, alone, lambda _person: "")
+    return ReminderJob(Notices(OWNERS), "UTC", lambda _person: opted_out, alone, lambda _person: "")
 
 
 def wanted(when: str = "in 20 minutes", place: PlaceId = DIRECT, scope: Scope = ALONE) -> Wanted:
