@@ -7,7 +7,7 @@ RUN /opt/carina/bin/pip install --no-cache-dir --require-hashes -r requirements.
  && /opt/carina/bin/pip install --no-cache-dir --no-deps --require-hashes -r requirements-embedding.lock
 COPY . .
 RUN /opt/carina/bin/pip install --no-cache-dir --no-deps --no-build-isolation . \
- && /opt/carina/bin/pip uninstall --yes pip hatchling editables
+ && /opt/carina/bin/pip uninstall --yes hatchling editables pathspec pluggy trove-classifiers setuptools pip
 
 FROM python:3.11-slim-trixie
 RUN useradd --create-home --uid 10001 carina && install -d -o carina -g carina -m 0700 /data

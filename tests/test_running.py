@@ -73,12 +73,16 @@ def test_the_service_of_compose_is_confined() -> None:
 
 def test_monitoring_shows_numbers_that_there_are() -> None:
     compose = text("compose.yaml")
-    board = json.loads(compose.partition("  grafana-board:\n    content: |\n")[2].partition("\nsecrets:")[0])
+    board = json.loads(text("docs/monitoring/carina.json"))
     shown = {target["expr"] for panel in board["panels"] for target in panel["targets"]}
     known = text("bot/interfaces/web/health.py") + text("memory/queue/metrics.py")
     assert len(shown) == 7
     assert all(f'"{re.findall("carina_[a-z_]+", each)[0]}"' in known for each in shown)
     assert compose.count("profiles: [monitoring]") == 2
+    mounted = re.findall(r"- \./(docs/\S+):/etc/\S+:ro$", compose, re.MULTILINE)
+    assert {*mounted} == {str(path.relative_to(ROOT)) for path in (ROOT / "docs/monitoring").iterdir()}
+    mounted = re.findall(r"- \./(docs/\S+):/etc/\S+:ro$", compose, re.MULTILINE)
+    assert {*mounted} == {str(path.relative_to(ROOT)) for path in (ROOT / "docs/monitoring").iterdir()}
     assert "metrics.token" in text(".gitignore").splitlines()
     assert "metrics.token" in text(".dockerignore").splitlines()
 
