@@ -8,7 +8,7 @@ has no document that Loro could check out.
 
 import json
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -74,11 +74,6 @@ class Past:
         if isinstance(self.held.schema, TextSchema):
             return self.start, {"": self.text}
         return self.begun if self.start else (0, {})
-
-    def replayed(self) -> "Past":
-        """The same past, replayed at once; call it on a thread that may take the time."""
-        _ = self.replay
-        return self
 
     def text_at(self, version: int) -> str:
         """The text at a version. Raises Refused for one that is not known."""
@@ -148,14 +143,6 @@ def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
         except BlockCorrupt as error:
             return replace(past, why=str(error))
     return replace(past, why=past.why or "what was before is not kept") if past.start else past
-
-
-def past_back_to(
-    document: BlockDocument, archives: Callable[[], Sequence[Archive]], version: int | None = None
-) -> Past:
-    """A document's own past, extended by archives if `version` is older than the document."""
-    past = past_of(document)
-    return past_of(document, archives()) if version is not None and version < past.start else past
 
 
 def own_past(document: BlockDocument) -> Past:

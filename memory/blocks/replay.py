@@ -28,14 +28,12 @@ _MOST_SHOWN, _MOST_CHARACTERS = 3, 120  # lost texts that a report quotes, and c
 class Plan:
     """The edits of each part, by path, that take changes back; and a report.
 
-    `gone` are texts of those changes that others had already removed; `lost` are texts that the changes removed and
-    that cannot come back, since their surroundings have changed. `kept` says what stays, and why. `removed` and
-    `restored` count characters.
+    `lost` are texts that the changes removed and that cannot come back, since their surroundings have changed. `kept`
+    says what stays, and why. `removed` and `restored` count characters.
     """
 
     sequences: Mapping[str, Sequence[Splice[Content]]] = field(default_factory=dict)
     counters: Mapping[str, float] = field(default_factory=dict)
-    gone: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
     removed: int = 0
@@ -219,15 +217,13 @@ class Replay:
             report.kept.append(gettext_lazy("the entries of a log cannot be changed"))
         texts = [cut for path, cuts in sequences.items() if self.histories[path].is_text for cut in cuts]
         removed, restored = sum(cut.delete for cut in texts), sum(len(cut.insert) for cut in texts)
-        told = tuple(report.gone), tuple(report.lost), tuple(report.kept)
-        return Plan(sequences, counters, *told, removed, restored)
+        return Plan(sequences, counters, tuple(report.lost), tuple(report.kept), removed, restored)
 
     def _sequence(self, path: str, numbers: frozenset[int], report: Report, beside: bool) -> Sequence[Splice[Content]]:
         sequence, target = self.histories[path], self._targets[path]
         found = Report()
         cuts = sequence.back(numbers, found, beside=beside, most=_most(target))
         found.lost += [gettext_lazy("an item from before the history begins")] * len(numbers & self._replaced[path])
-        report.gone += [join_lazy("", (prefix(path), words)) for words in found.gone]
         report.lost += [join_lazy("", (prefix(path), words)) for words in found.lost]
         now: Any = sequence.content()
         after = now

@@ -15,7 +15,7 @@ from memory.blocks.changes import Change, Deed, Note, Stamp, Writer, difference,
 from memory.blocks.containers import amend, put_back
 from memory.blocks.document import BlockDocument
 from memory.blocks.edits import save_edit
-from memory.blocks.history import Archive, Past, past_back_to, past_of
+from memory.blocks.history import Archive, Past, past_of
 from memory.blocks.lookup import access_at, require_fits
 from memory.blocks.replay import Plan, not_back
 from memory.blocks.rows import archives_of, load_block, sealed_of
@@ -137,28 +137,13 @@ def _not_theirs(block: Block) -> str:
     return gettext_lazy("block {block} is not about you: only the owner can change it by hand", block=block.label)
 
 
-def past_to_go_back(rows: Rows, block: BlockId, version: int | None = None) -> Past:
-    """The part of a block's past that a rollback needs, replayed: slow, for readers only. Raises BlockCorrupt."""
-    document = load_block(rows, block, None).document
-    return past_back_to(document, lambda: archives_of(rows, block), version).replayed()
-
-
-def _current(document: BlockDocument, edit: Edit, known: Past | None, version: int | None = None) -> Past:
-    """The past that was read before, if it is still current; else the current one."""
-    if known is not None and known.version == document.version:
-        return known
-    return past_back_to(document, edit.archives, version)
-
-
-def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
-    """Restore the block's text of a version as a new change. Raises Refused if it is not kept, or sealed.
-
-    `known` is the result of `past_to_go_back`; if nothing has changed since, it is not replayed again.
-    """
+def roll_back(edit: Edit, version: int) -> Done:
+    """Restore the block's text of a version as a new change. Raises Refused if it is not kept, or sealed."""
     plans: list[Plan] = []
 
     def change(document: BlockDocument) -> None:
-        past = _current(document, edit, known, version)
+        past = past_of(document)
+        past = past_of(document, edit.archives()) if version < past.start else past
         past.require(version)
         if version < (sealed := edit.sealed()):
             raise Refused(
@@ -175,22 +160,21 @@ def roll_back(edit: Edit, version: int, known: Past | None = None) -> Done:
     return Done(edit(change), plans[0])
 
 
-def undo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
-    """Take back the writer's newest change of which something is left. Raises Refused. `known`: see `roll_back`."""
-    return _step_back(edit, writer, Deed.UNDO, known)
+def undo(edit: Edit, writer: Writer) -> Done:
+    """Take back the writer's newest change of which something is left. Raises Refused."""
+    return _step_back(edit, writer, Deed.UNDO)
 
 
-def redo(edit: Edit, writer: Writer, known: Past | None = None) -> Done:
-    """Redo what the writer undid last, unless they have edited since. Raises Refused. `known`: see `roll_back`."""
-    return _step_back(edit, writer, Deed.REDO, known)
+def redo(edit: Edit, writer: Writer) -> Done:
+    """Redo what the writer undid last, unless they have edited since. Raises Refused."""
+    return _step_back(edit, writer, Deed.REDO)
 
 
-def _step_back(edit: Edit, writer: Writer, deed: Deed, known: Past | None) -> Done:
+def _step_back(edit: Edit, writer: Writer, deed: Deed) -> Done:
     found: list[tuple[Plan, Change]] = []
 
     def change(document: BlockDocument) -> None:
-        past = _current(document, edit, known)
-        sealed = edit.sealed()
+        past, sealed = past_of(document), edit.sealed()
         undoable, redoable = undo_stacks(past.by(writer, max(past.start, sealed)))
         candidates = undoable if deed is Deed.UNDO else redoable
         lost, kept = list[str](), list[str]()
@@ -306,7 +290,7 @@ def take_back(edit: Edit, past: Past, changes: Sequence[Change], whose: str = ""
 
     def change(document: BlockDocument) -> None:
         if document.version != past.version:
-            raise Moved("the block has changed: it is at version {version} now; try again", version=document.version)
+            raise Refused("the block has changed: it is at version {version} now; try again", version=document.version)
         plan = past.replay.without(numbers)
         _require_any(not plan.empty, plan.kept, whose)
         plans.append(_amended(document, plan))
@@ -326,7 +310,3 @@ def _require_any(found: bool, kept: Sequence[str], whose: str = "") -> None:
 
 _STEPS = Deed.UNDO, Deed.REDO
 _STAYS = gettext_noop("changes up to {version} stay, because they came with words that were withdrawn")
-
-
-class Moved(Refused):
-    """A block changed between reading and writing."""

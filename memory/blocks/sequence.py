@@ -220,8 +220,6 @@ class SequenceHistory:
         room = len(self.spans) if most is None else most - others
         left, right = (self._sides(way, numbers, beside=beside) for way in (-1, 1))
         for at, span in enumerate(self.spans):
-            if span.born in numbers and not span.stands and span.moved not in numbers:
-                report.gone.append(words_of(span.content))
             if at in left and left[at] and right[at] and len(back) < room:
                 back.add(at)
             elif at in left:
@@ -326,7 +324,6 @@ def text_history(start: int, text: str, steps: Sequence[Step]) -> SequenceHistor
 class Report:
     """What happened to changes that are taken back; see `Plan`."""
 
-    gone: list[str] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
 

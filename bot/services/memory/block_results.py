@@ -228,20 +228,18 @@ class WentBack(Result):
     removed: int
     restored: int
     not_restored: tuple[str, ...]
-    gone_already: tuple[str, ...]
     kept: tuple[str, ...]
 
     @classmethod
-    def of(cls, block: str, version: int, done: Done) -> "WentBack":
+    def of(cls, block: str, done: Done) -> "WentBack":
         plan = done.plan
         return cls.from_record(
             plan,
             block=block,
-            version=version,
+            version=done.block.version,
             text=done.block.content,
             changes=tuple(change.seq for change in done.changes),
             not_restored=tuple(map(_, plan.lost)),
-            gone_already=tuple(map(_, plan.gone)),
             kept=tuple(map(_, plan.kept)),
         )
 
@@ -257,8 +255,6 @@ class WentBack(Result):
             lines.append(
                 _("Not restored, because others have changed this part: {parts}", parts=_quoted(self.not_restored))
             )
-        if self.gone_already:
-            lines.append(_("Already removed by others: {parts}", parts=_quoted(self.gone_already)))
         if self.kept:
             lines.append(_("Left unchanged: {parts}", parts="; ".join(self.kept)))
         return [ink.text(line) for line in lines]

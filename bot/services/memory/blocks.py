@@ -5,7 +5,7 @@ readable names: the label and, if several have that label, the owner and the aud
 """
 
 import functools
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -60,7 +60,7 @@ from memory.blocks.edits import addition, end_of
 from memory.blocks.history import Past, blame
 from memory.blocks.manual_edits import field_mark
 from memory.blocks.repair import note_damage, repair_block, verify_block
-from memory.blocks.revert import Done, Edit, Hand, past_of_block
+from memory.blocks.revert import Edit, Hand, past_of_block
 from memory.blocks.rows import version_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.store.database import Rows, Tx
@@ -237,59 +237,36 @@ class Blocks(MemoryService):
     # ------------------------------------------------------------------ going back
 
     @operation("memory.rollback", "Restore an older version of a block", Action.EDIT_OWN, CHANGES)
-    async def roll_back(self, caller: Caller, label: WritableBlock, version: _Version) -> WentBack:
-        read = functools.partial(revert.past_to_go_back, version=version)
-        return await self._gone_back(
-            caller, label, read, lambda _tx, edit, known: revert.roll_back(edit, version, known)
-        )
+    @writes
+    def roll_back(self, tx: Tx, caller: Caller, label: WritableBlock, version: _Version) -> WentBack:
+        named, edit = self._editable(tx, caller, label)
+        return WentBack.of(named.name, revert.roll_back(edit, version))
 
     @operation("memory.undo", "Undo or redo your latest change to a block", Action.EDIT_OWN, CHANGES)
-    async def undo(self, caller: Caller, label: WritableBlock, redo: _Redo = False) -> WentBack:
-        writer = person_writer(caller.person)
-        step, read = revert.redo if redo else revert.undo, revert.past_to_go_back
-        return await self._gone_back(caller, label, read, lambda _tx, edit, known: step(edit, writer, known))
+    @writes
+    def undo(self, tx: Tx, caller: Caller, label: WritableBlock, redo: _Redo = False) -> WentBack:
+        named, edit = self._editable(tx, caller, label)
+        step_back = revert.redo if redo else revert.undo
+        return WentBack.of(named.name, step_back(edit, person_writer(caller.person)))
 
     @operation("memory.revert", "Undo one writer's changes and keep the rest", Action.EDIT_OWN, CHANGES)
-    async def revert_writer(
-        self, caller: Caller, label: WritableBlock, writer: _Writer, since: _Since = "", only: _Only = None
+    @writes
+    def revert_writer(
+        self, tx: Tx, caller: Caller, label: WritableBlock, writer: _Writer, since: _Since = "", only: _Only = None
     ) -> WentBack:
         if since and only is not None:
             raise CallError("--since and --only: use one of them")
+        named, edit = self._editable(tx, caller, label)
+        past = past_of_block(tx, named.block.id)
+        names = writer_names(tx, past, caller.scope, caller.approver, self.people)
+        whose = writer_called(names, past, writer, self.people)
+        after = version_before(past, since, self.clock()) if only is None else only - 1
+        done = revert.revert(edit, past, whose, after, names[whose], alone=only is not None)
+        return WentBack.of(named.name, done)
 
-        def act(tx: Tx, edit: Edit, known: Past | None) -> Done:
-            block = find_named(tx, caller.scope, label).block.id
-            past = known if known is not None and version_of(tx, block) == known.version else past_of_block(tx, block)
-            names = writer_names(tx, past, caller.scope, caller.approver, self.people)
-            whose = writer_called(names, past, writer, self.people)
-            after = version_before(past, since, self.clock()) if only is None else only - 1
-            return revert.revert(edit, past, whose, after, names[whose], alone=only is not None)
-
-        return await self._gone_back(caller, label, lambda rows, block: past_of_block(rows, block).replayed(), act)
-
-    async def _gone_back(
-        self,
-        caller: Caller,
-        label: str,
-        read: Callable[[Rows, BlockId], Past],
-        act: Callable[[Tx, Edit, Past | None], Done],
-    ) -> WentBack:
-        """Go back in a block.
-
-        Replaying a long past is slow: a reader does it, and the writer repeats it only if the block has changed since.
-        """
-
-        def replay(rows: Rows) -> tuple[BlockId, Past]:
-            block = find_named(rows, caller.scope, label).block.id
-            return block, read(rows, block)
-
-        def work(tx: Tx) -> WentBack:
-            named = find_named(tx, caller.scope, label)
-            known = past if named.block.id == replayed else None
-            done = act(tx, revert.by_hand(tx, self._hand(caller), named.block), known)
-            return WentBack.of(named.name, version_of(tx, named.block.id), done)
-
-        replayed, past = await self.database.read(replay)
-        return await commit(self.database, work)
+    def _editable(self, tx: Tx, caller: Caller, label: str) -> tuple[Named, Edit]:
+        named = find_named(tx, caller.scope, label)
+        return named, revert.by_hand(tx, self._hand(caller), named.block)
 
     # ------------------------------------------------------------------ maintenance
 

@@ -1,6 +1,6 @@
 """Summaries for people: of a conversation, of agents, of days and weeks, as far as the caller may know them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -26,7 +26,6 @@ from memory.blocks import BlockType, revert
 from memory.blocks.changes import Change, Step
 from memory.blocks.history import Past
 from memory.blocks.revert import Hand, past_of_block
-from memory.blocks.rows import version_of
 from memory.blocks.store import DEFAULT_POLICY, CheckpointPolicy
 from memory.knowledge import archival, sessions, summaries
 from memory.knowledge.archival import journal
@@ -245,7 +244,7 @@ class ChangeReport(MemoryService):
         period = self._period(night)
         empty = _("As far as you can see here, no agent acted on its own that night.")
         turns = unattended_turns.turns_between(rows, period.start, period.end, caller.scope)
-        found = written(rows, turns, caller.scope, period, {})
+        found = written(rows, turns, caller.scope, period)
         undone = unattended_turns.undone(rows, period.name, caller.scope)
         listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
         listed += [_turn_row(rows, turn, found) for turn in turns]
@@ -275,11 +274,6 @@ class ChangeReport(MemoryService):
             name = find_agent(rows, agent).name if agent else ""
             return [each for each in found if name in ("", each.agent_name) and turn in (None, each.id)]
 
-        def replay(rows: Rows) -> dict[BlockId, Past]:
-            """A long past takes its time: it is replayed by a reader."""
-            found = written(rows, chosen(rows), caller.scope, period, {})
-            return {named.block.id: past.replayed() for named, past, _changes in found.blocks}
-
         def work(tx: Tx) -> tuple[UndoneRow, ...]:
             turns = chosen(tx)
             if any(turn.status in ("running", "suspended") for turn in turns):
@@ -287,14 +281,13 @@ class ChangeReport(MemoryService):
                     "An agent is still working on the night of {period_name}, so nothing was undone yet.",
                     period_name=period.name,
                 )
-            found = written(tx, turns, caller.scope, period, known).only(part)
+            found = written(tx, turns, caller.scope, period).only(part)
             done = [self._block(tx, caller, *each) for each in found.blocks] + self._entries(tx, found.entries)
             done += [_back(tx, each) for each in found.arranged]
             done += [_item(_("more blocks"), "left", _("they cannot be seen from here"))] * bool(found.hidden)
             self._record(tx, caller, period, done)
             return tuple(done)
 
-        known = await self.database.read(replay)
         done = await commit(self.database, work)
         back = sum(item.state != "left" for item in done)
         who = caller.approver
@@ -366,19 +359,15 @@ class ChangeReport(MemoryService):
         activity.note(tx, event, self.clock())
 
 
-def written(
-    rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period, known: Mapping[BlockId, Past]
-) -> Written:
-    """What turns wrote, found by writer; `known` are pasts that need not be read again."""
+def written(rows: Rows, turns: Sequence[NightTurn], scope: Scope, period: Period) -> Written:
+    """What turns wrote, found by writer."""
     wanted = {identifier for turn in turns for identifier in turn.all}
     if not wanted:
         return Written((), (), ())
     named = {each.block.id: each for each in named_blocks(rows, scope) if each.block.type is not BlockType.LOG}
     blocks, hidden = [], 0
     for identifier in map(BlockId, unattended_turns.changed_blocks(rows, period.start)):
-        past = known.get(identifier)
-        if past is None or past.version != version_of(rows, identifier):
-            past = _past(rows, identifier)
+        past = _past(rows, identifier)
         changes = [] if past is None else [step.change for step in past.steps if step.change.turn in wanted]
         if past is not None and changes and identifier in named:
             blocks.append((named[identifier], past, changes))

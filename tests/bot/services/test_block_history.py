@@ -1,10 +1,9 @@
-"""Going back and taking changes back while others write: what came meanwhile is seen, and stays."""
+"""Undo, rollback and revert as the owner's commands, also of a damaged block."""
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import pytest
 
@@ -19,8 +18,8 @@ from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.schemas import Field, FieldType, ListSchema, MapSchema
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.store.constellation import Constellations
-from memory.store.database import Database, Rows, Tx
-from memory.store.faults import Point, commit_point
+from memory.store.database import Database, Tx
+from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from sources.terminal import PERSON
 from tests.bot.parts import NOON, MovableClock
@@ -36,29 +35,12 @@ def write(tx: Tx, text: str, *, job: bool = False) -> None:
     blocks.append_block(tx, author, "notes", text)
 
 
-@dataclass(frozen=True)
-class Interrupted:
-    """A database in which after each look somebody writes, before anything is changed."""
-
-    database: Database
-    meanwhile: Callable[[Tx], None]
-
-    async def read(self, read: Callable[[Rows], T]) -> T:
-        found = await self.database.read(read)
-        await self.database.write(SETUP, self.meanwhile)
-        return found
-
-    async def write(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> T:
-        return await self.database.write(point, work, durable=durable)
-
-
 class Memory:
     """Calls of the owner, with their results as data."""
 
-    def __init__(self, database: Database, meanwhile: Callable[[Tx], None]) -> None:
+    def __init__(self, database: Database) -> None:
         self.database = database
-        looking = cast("Database", Interrupted(database, meanwhile))
-        self._registry = registry(Blocks(looking, People((PERSON,)), MovableClock()))
+        self._registry = registry(Blocks(database, People((PERSON,)), MovableClock()))
 
     async def __call__(self, name: str, label: str = "", **given: Any) -> Any:
         named = {"label": label} if label else {}
@@ -66,9 +48,7 @@ class Memory:
 
 
 @asynccontextmanager
-async def interrupted(
-    folder: Path, setup: Callable[[Tx], None], meanwhile: Callable[[Tx], None]
-) -> AsyncIterator[Memory]:
+async def opened(folder: Path, setup: Callable[[Tx], None]) -> AsyncIterator[Memory]:
     async with Constellations.open(folder, MovableClock()) as constellations:
         constellation = (await constellations.ensure("home", PERSON)).id
 
@@ -78,7 +58,7 @@ async def interrupted(
 
         async with constellations.use(constellation) as database:
             await database.write(SETUP, work)
-            yield Memory(database, meanwhile)
+            yield Memory(database)
 
 
 def a_text(tx: Tx) -> None:
@@ -87,21 +67,8 @@ def a_text(tx: Tx) -> None:
     write(tx, "the job's\n", job=True)
 
 
-async def reverted(folder: Path, meanwhile: Callable[[Tx], None]) -> str:
-    async with interrupted(folder, a_text, meanwhile) as memory:
-        return str((await memory("revert", "notes", writer=JOB))["text"])
-
-
-async def test_what_others_write_while_the_past_is_replayed_stays(tmp_path: Path) -> None:
-    assert await reverted(tmp_path, lambda tx: write(tx, "two\n")) == "one\ntwo\n"
-
-
-async def test_what_that_writer_writes_meanwhile_goes_as_well(tmp_path: Path) -> None:
-    assert await reverted(tmp_path, lambda tx: write(tx, "more of the job's\n", job=True)) == "one\n"
-
-
 async def test_who_is_asked_to_lose_nothing_is_named_as_people_name_them(tmp_path: Path) -> None:
-    async with interrupted(tmp_path, a_text, lambda _tx: None) as memory:
+    async with opened(tmp_path, a_text) as memory:
         with pytest.raises(UserError, match=r"^Star has changed nothing here since version 1"):
             await memory("revert", "notes", writer="Star", since="2")
         with pytest.raises(CallError, match="--since and --only: use one of them"):
@@ -129,57 +96,12 @@ def parts(tx: Tx) -> None:
     of_the_owner(tx, "talks", 3)
 
 
-def an_agents(tx: Tx) -> None:
-    author = Author(STAR, Scope(PUBLIC), agent_writer(STAR), Trust.AGENT, NOON)
-    blocks.set_field(tx, author, "notes", "mood", "high")
-
-
-def an_earlier_line(tx: Tx) -> None:
-    author = Author(STAR, Scope(PUBLIC), agent_writer(STAR), Trust.AGENT, NOON)
-    blocks.replace_in_block(tx, author, "notes", "one\n", "zero\none\n")
-
-
-def owners_text(tx: Tx) -> None:
-    a_text(tx)
-    author = Author(STAR, Scope(PUBLIC), person_writer(PERSON), Trust.OWNER, NOON)
-    blocks.append_block(tx, author, "notes", "the owner's\n")
-
-
-@pytest.mark.parametrize(
-    ("setup", "meanwhile", "text"),
-    [
-        (owners_text, an_earlier_line, "zero\none\nthe job's\n"),
-        (parts, an_agents, "mood: high\ntalks: 0\n"),
-    ],
-)
-async def test_what_others_write_while_an_undo_is_thought_out_stays(
-    tmp_path: Path, setup: Callable[[Tx], None], meanwhile: Callable[[Tx], None], text: str
-) -> None:
-    async with interrupted(tmp_path, setup, meanwhile) as memory:
-        assert (await memory("undo", "notes"))["text"] == text
+async def test_a_change_is_undone_and_an_older_version_restored(tmp_path: Path) -> None:
+    async with opened(tmp_path, parts) as memory:
+        assert (await memory("undo", "notes"))["text"] == "mood: low\ntalks: 0\n"
+        done = await memory("rollback", "notes", version=3)
+        assert (done["text"], done["version"]) == ("mood: low\ntalks: 3\n", 5)
         assert [each["state"] for each in await memory("verify")] == ["sound"]
-
-
-@pytest.mark.parametrize(
-    ("setup", "meanwhile", "version", "text", "later"),
-    [
-        (owners_text, lambda tx: write(tx, "two\n"), 1, "one\n", "one\nthe job's\nthe owner's\ntwo\n"),
-        (parts, an_agents, 2, "mood: low\ntalks: 0\n", "mood: high\ntalks: 3\n"),
-    ],
-)
-async def test_what_others_write_while_going_back_is_thought_out_can_be_gone_back_to(
-    tmp_path: Path, setup: Callable[[Tx], None], meanwhile: Callable[[Tx], None], version: int, text: str, later: str
-) -> None:
-    async with interrupted(tmp_path, setup, meanwhile) as memory:
-        done = await memory("rollback", "notes", version=version)
-        assert (done["text"], done["version"]) == (text, 5)
-    async with Constellations.open(tmp_path, MovableClock()) as constellations:
-        constellation = (await constellations.ensure("home", PERSON)).id
-        async with constellations.use(constellation) as database:
-            undisturbed = Memory(database, lambda _tx: None)
-            assert (await undisturbed("show", "notes", version=4))["text"] == later
-            assert (await undisturbed("rollback", "notes", version=4))["text"] == later
-            assert [each["state"] for each in await undisturbed("verify")] == ["sound"]
 
 
 def damage(tx: Tx) -> None:
@@ -188,10 +110,10 @@ def damage(tx: Tx) -> None:
 
 
 async def test_a_wholly_damaged_block_is_edited_by_hand_and_its_past_says_what_mends_it(tmp_path: Path) -> None:
-    async with interrupted(tmp_path, a_text, lambda _tx: None) as memory:
+    async with opened(tmp_path, a_text) as memory:
         await memory.database.write(SETUP, damage)
         seen = (await memory("show", "notes"))["newest"]
-        for look in ("history", "blame", "undo"):
+        for look in ("history", "blame"):
             with pytest.raises(UserError, match=r"update 1 does not match its checksum.*memory verify --repair"):
                 await memory(look, "notes")
         edited = await memory("edit", "notes", text="one\nall the job's\n", seen=seen)
@@ -214,9 +136,10 @@ async def test_a_block_that_is_one_list_opens_with_an_item_on_each_line_and_is_w
         author = Author(STAR, Scope(PUBLIC), agent_writer(STAR), Trust.AGENT, NOON)
         blocks.add_item(tx, author, "notes", "", "c")
 
-    async with interrupted(tmp_path, a_list, meanwhile) as memory:
+    async with opened(tmp_path, a_list) as memory:
         row = await memory("form", "notes")
         assert (row["text"], row["version"]) == ("a\nb", 1)
+        await memory.database.write(SETUP, meanwhile)
         done = await memory("edit", "notes", text="A\nb", seen=row["version"])
     assert (done["text"], done["merged"]) == ("1. A\n2. b\n3. c\n", True)
 
@@ -225,17 +148,12 @@ async def test_a_form_is_for_the_block_that_it_was_opened_for(tmp_path: Path) ->
     def setup(tx: Tx) -> None:
         blocks.create_block(tx, NewBlock(STAR, "notes", "Notes.", PUBLIC, Trust.AGENT, content="one"), SYSTEM, NOON)
 
-    opened: list[str] = []
-
     def another(tx: Tx) -> None:
-        if len(opened) == 1:
-            opened.append("another")
-            blocks.create_block(tx, NewBlock(STAR, "notes", "Notes.", OWNER, Trust.AGENT, content="two"), SYSTEM, NOON)
+        blocks.create_block(tx, NewBlock(STAR, "notes", "Notes.", OWNER, Trust.AGENT, content="two"), SYSTEM, NOON)
 
-    async with interrupted(tmp_path, setup, another) as memory:
+    async with opened(tmp_path, setup) as memory:
         row = await memory("form", "notes")
-        opened.append("form")
-        await memory("show", "notes")
+        await memory.database.write(SETUP, another)
         with pytest.raises(UserError, match="Several blocks are called 'notes'"):
             await memory("edit", "notes", text="mine", seen=row["version"])
         done = await memory("write", row["id"], text="mine", seen=row["version"])
