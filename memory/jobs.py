@@ -103,11 +103,6 @@ def listing(rows: Rows, limit: int, *, done: bool = False) -> list[Job]:
     return _row.all(rows, sql, (limit,))
 
 
-def newest_run(rows: Rows) -> datetime | None:
-    """The last time at which any job ran: a clock that shows an earlier time was set back."""
-    return rows.value("SELECT max(last_run_at) FROM jobs", (), from_text)
-
-
 # ------------------------------------------------------------------------------------------------------- its course
 
 

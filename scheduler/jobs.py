@@ -14,7 +14,9 @@ from typing import TypeAlias
 from memory.jobs import Job
 from memory.store.database import Database, Tx
 from memory.store.ids import ConstellationId
-from scheduler.due import LATE
+
+LATE = timedelta(minutes=2)
+"""The delay from which a run counts as late: wake-ups are at most a minute apart."""
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,8 @@
 """Runs due jobs. APScheduler holds a single wake-up, at the earliest due time and at most a minute away.
 
-It only wakes us: pure functions over rows (`scheduler.due`) decide what is due, late or skipped, and our own tasks run
-it, since APScheduler cancels running coroutines when it shuts down. It misses no wake-up, however late
-(`misfire_grace_time=None`). Its timers follow the wall clock, so setting the clock back would silence it; a second wait
-on the monotonic clock prevents that.
+It only wakes us: rows say what is due, and our own tasks run it, since APScheduler cancels running coroutines when it
+shuts down. It misses no wake-up, however late (`misfire_grace_time=None`). Its timers follow the wall clock, so setting
+the clock back would silence it; a second wait on the monotonic clock prevents that.
 
 This is one of the three places where any exception is caught: a failed job's error is stored in its row.
 """
@@ -29,7 +28,6 @@ from memory.store.ids import ConstellationId, new_id
 from memory.store.logs import Log
 from memory.store.sqlite import connect, driver
 from scheduler import triggers
-from scheduler.due import Run, Skip, Wait, decide, replanned
 from scheduler.jobs import Done, Firing, Open, Opened, Queueing, Working
 from texts import _, ngettext
 
@@ -39,13 +37,10 @@ _RENEW = commit_point("job.renew")
 _COMPLETE = commit_point("job.complete")
 _HOLD = commit_point("job.hold")
 _INDEX = commit_point("job.index")
-_REPLAN = commit_point("job.replan")
 
 LEASE = timedelta(minutes=5)
 LONGEST_SLEEP = timedelta(seconds=60)
 SHORTEST_SLEEP = timedelta(milliseconds=100)  # if something could not be handled
-SET_BACK = timedelta(hours=1)
-"""How far a clock must go back before jobs are planned again: less is an adjustment, and would repeat jobs."""
 MAX_ATTEMPTS = 5
 _WAITS = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=20), timedelta(hours=1))
 _UNKNOWN_WAIT = timedelta(hours=1)
@@ -83,7 +78,6 @@ class Runner:
         self._woken = asyncio.Event()
         self._changed: set[ConstellationId] = set()
         self._working: set[asyncio.Task[None]] = set()
-        self._seen: datetime | None = None
         self._noted: dict[ConstellationId, datetime | None] = {}
         """The index as this runner last wrote it."""
 
@@ -110,9 +104,6 @@ class Runner:
     async def tick(self) -> datetime | None:
         """Run what is due now; returns when the next job is due. Work continues in the background, see `settled`."""
         now = self._clock()
-        if self._seen is not None and now < self._seen - SET_BACK:
-            await self._replan_everywhere(now)
-        self._seen = now
         for constellation in {*self._changed, *self._constellations.open_now()}:
             if self._constellations.has(constellation):
                 await self._index(constellation)
@@ -153,24 +144,19 @@ class Runner:
         self._woken.set()
 
     async def _look_everywhere(self) -> None:
-        """At a start: rebuild the index from the files, and check whether the clock went back."""
-        now = self._clock()
+        """At a start: rebuild the index from the files."""
         for constellation in self._constellations.all():
             try:
-                earliest, newest = await asyncio.to_thread(self._peek, constellation.id, constellation.path)
+                earliest = await asyncio.to_thread(self._peek, constellation.id, constellation.path)
             except (StoreError, driver.DatabaseError) as error:
                 _log.error("jobs_not_read", constellation=constellation.name, reason=str(error))
-                continue
-            if newest is not None and now < newest - SET_BACK:
-                await self._replan(constellation.id, now)
             else:
                 await self._note(constellation.id, earliest)
 
-    def _peek(self, constellation: ConstellationId, path: Path) -> tuple[datetime | None, datetime | None]:
+    def _peek(self, constellation: ConstellationId, path: Path) -> datetime | None:
         raw = connect(path, read_only=True)
         try:
-            rows = Rows(raw)
-            return self._earliest(constellation, rows), jobs.newest_run(rows)
+            return self._earliest(constellation, Rows(raw))
         finally:
             raw.close()
 
@@ -185,26 +171,6 @@ class Runner:
         self._noted[constellation] = at
         if self._constellations.has(constellation):
             await self._constellations.registry.write(_INDEX, lambda tx: jobs.note_wake(tx, constellation, at))
-
-    async def _replan_everywhere(self, now: datetime) -> None:
-        _log.warning("clock_set_back", now=now.isoformat(), hint="jobs planned by the later clock are planned again")
-        for constellation in self._constellations.all():
-            await self._replan(constellation.id, now)
-
-    async def _replan(self, constellation: ConstellationId, now: datetime) -> None:
-        """The clock was set back: let no job wait longer than until its first time from now on."""
-
-        def work(tx: Tx) -> None:
-            for job in jobs.listing(tx, -1):
-                if job.next_at is None:
-                    continue
-                at = replanned(triggers.load(job.trigger), job.next_at, now)
-                if at != job.next_at or job.held_until is not None:
-                    jobs.plan(tx, job.id, at)
-
-        async with self._constellations.use(constellation) as database:
-            await database.write(_REPLAN, work)
-            await self._index(constellation)
 
     # -------------------------------------------------------------------------------------------- what is due
 
@@ -338,22 +304,22 @@ def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> 
     if job.next_at is None or job.status is not jobs.Status.ACTIVE:
         jobs.release(tx, job.id)
         return None
-    match decide(triggers.load(job.trigger), job.next_at, job.grace, now):
-        case Run(due, missed):
-            return Firing(job, constellation, due, now, missed)
-        case Skip(due, missed, after):
-            words = ngettext(
-                "skipped the due time {due}: too late",
-                "skipped {count} due times up to {due}: too late",
-                missed,
-                due=due,
-            )
-            jobs.complete(tx, job, Completion(due, "skipped", words, after), now)
-            _log.warning("job_skipped", job=job.id, missed=missed, due=due.isoformat())
-            return None
-        case Wait(until):  # only its lease expired, or the clock went back a little
-            jobs.plan(tx, job.id, until)
-            return None
+    if job.next_at > now:  # only its lease expired, or the clock went back a little
+        jobs.plan(tx, job.id, job.next_at)
+        return None
+    trigger = triggers.load(job.trigger)
+    due, missed = triggers.newest_due(trigger, job.next_at, now)
+    if job.grace is None or now - due <= job.grace:
+        return Firing(job, constellation, due, now, missed)
+    words = ngettext(
+        "skipped the due time {due}: too late",
+        "skipped {count} due times up to {due}: too late",
+        missed,
+        due=due,
+    )
+    jobs.complete(tx, job, Completion(due, "skipped", words, triggers.next_run(trigger, now)), now)
+    _log.warning("job_skipped", job=job.id, missed=missed, due=due.isoformat())
+    return None
 
 
 def _completion(firing: Firing, detail: str) -> Completion:

@@ -1,7 +1,7 @@
 """Lookups that a message needs before it can be understood: channels, memberships, earlier lines."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import discord
@@ -33,14 +33,6 @@ ALREADY_A_THREAD = 160004
 LINES_AROUND = 5
 """Lines that are read for a reply to an older message: that one, and those around it."""
 UNREAD_LINES = "(what was said here before could not be read)"
-
-
-@dataclass(frozen=True)
-class Earlier:
-    """Which earlier messages to read: the newest after `since`, and those around another; None for neither."""
-
-    since: int | None
-    around: int | None
 
 
 class ChannelLookup:
@@ -124,37 +116,41 @@ class ChannelLookup:
         """The author of a message from the history, which lacks roles: these are fetched if they are not cached and
         either `always` is set or they decide something.
 
-        None if a role could have denied the author and it is unknown whether they have it.
+        None if roles can let people in or shut them out and those of the author are unknown.
         """
-        member = message.author
-        wanted = always or self._settings.roles_matter
-        if wanted and message.guild is not None and not isinstance(member, discord.Member):
+        member, roles_matter = message.author, self._settings.roles_matter
+        if message.guild is not None and not isinstance(member, discord.Member) and (always or roles_matter):
             member = await self.member(message.guild, member.id) or member
-            if not isinstance(member, discord.Member) and self._settings.denies_roles:
-                why = "the roles of who wrote it are unknown, and some roles are shut out"
+            if not isinstance(member, discord.Member) and roles_matter:
+                why = "the roles of who wrote it are unknown, and roles decide who is heard"
                 log.warning("missed_message_left_out", channel=message.channel.id, message=message.id, reason=why)
                 return None
         return author_of(member)
 
-    async def earlier(self, message: discord.Message, wanted: Earlier) -> list[discord.Message] | None:
-        """People's messages before a message, oldest first; None if they cannot be read quickly."""
+    async def earlier(
+        self, message: discord.Message, since: int | None, around: int | None
+    ) -> list[discord.Message] | None:
+        """People's messages before a message, oldest first: the newest after `since`, and those around another.
+
+        None if they cannot be read quickly.
+        """
         try:
-            return await outside(LINES, self._earlier(message, wanted), LINES_SECONDS)
+            return await outside(LINES, self._earlier(message, since, around), LINES_SECONDS)
         except REFUSED:
             log.info("channel_history_unreadable", channel=message.channel.id)
         except Exception:  # a border: the message is heard anyway
             log.exception("channel_history_failed", channel=message.channel.id)
         return None
 
-    async def _earlier(self, message: discord.Message, wanted: Earlier) -> list[discord.Message]:
+    async def _earlier(self, message: discord.Message, since: int | None, around: int | None) -> list[discord.Message]:
         found: dict[int, discord.Message] = {}
         read = message.channel.history
-        if wanted.since is not None:
-            since, limit = discord.Object(wanted.since), self._settings.earlier_lines
-            lines = read(limit=limit, before=message, after=since, oldest_first=False)
+        if since is not None:
+            limit = self._settings.earlier_lines
+            lines = read(limit=limit, before=message, after=discord.Object(since), oldest_first=False)
             found |= {line.id: line async for line in lines}
-        if wanted.around is not None and wanted.around not in found:
-            lines = read(limit=LINES_AROUND, around=discord.Object(wanted.around))
+        if around is not None and around not in found:
+            lines = read(limit=LINES_AROUND, around=discord.Object(around))
             found |= {line.id: line async for line in lines if line.id < message.id}
         return [found[one] for one in sorted(found) if said_by_a_person(found[one])]
 

@@ -16,7 +16,6 @@ from texts import _, gettext_lazy, ngettext
 
 _ASK = call_point("discord.examine")
 _SECONDS = 15.0
-_FEW_STARTS = 20  # of the 1,000 sessions a day; one is taken by each start and each lost connection
 _SHOWN = 10
 _PORTAL = "https://discord.com/developers/applications"
 
@@ -49,7 +48,6 @@ async def examine(token: SecretStr, owner: str) -> list[Finding]:
 async def _account(client: discord.Client, owner: str) -> list[Finding]:
     application = await outside(_ASK, client.application_info(), _SECONDS)
     guilds = await outside(_ASK, client.http.get_guilds(200), _SECONDS)
-    gateway = await outside(_ASK, client.http.request(Route("GET", "/gateway/bot")), _SECONDS)
     where = ngettext("{count} server", "{count} servers", len(guilds))
     return [
         Finding(
@@ -57,7 +55,6 @@ async def _account(client: discord.Client, owner: str) -> list[Finding]:
         ),
         *_intents(application.flags),
         *_servers(guilds, application.id),
-        *_starts(gateway["session_start_limit"]),
         *await _owner(client, owner),
     ]
 
@@ -97,18 +94,6 @@ def _missing(given: int) -> list[str]:
         return []
     wanted = discord.Permissions(PERMISSIONS)
     return [name.replace("_", " ") for name, needed in wanted if needed and not getattr(held, name)]
-
-
-def _starts(limit: Mapping[str, int]) -> Iterator[Finding]:
-    if limit["remaining"] < _FEW_STARTS:
-        hours = limit["reset_after"] / 3_600_000
-        words = _(
-            "{remaining} of {total} starts are left for the next {hours:.0f} hours",
-            remaining=limit["remaining"],
-            total=limit["total"],
-            hours=hours,
-        )
-        yield Finding("Discord starts", State.DOUBT, words, _("find out what keeps restarting the service"))
 
 
 async def _owner(client: discord.Client, owner: str) -> list[Finding]:

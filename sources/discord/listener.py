@@ -19,7 +19,7 @@ from memory.store.recent import Recent
 from sources.base import Deliver, Knock, Notification, PlaceKind, deletion
 from sources.discord import attachments, notifications
 from sources.discord.attachments import Fetcher
-from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup, Earlier
+from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup
 from sources.discord.notifications import Author, Heard, Reaction, Surroundings
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import NAME, Spot, direct_place, person_id, place_of, spot_of
@@ -195,15 +195,15 @@ class GatewayListener:
         if not notifications.admitted(heard.author, spot, self._settings, shares_guild=bool(shared)):
             self._knock(heard.author, spot, shared)
             return
-        outcome = notifications.hearing(heard, spot, self._settings)
+        answer = notifications.hearing(heard, spot, self._settings)
         offered = offered_of(message)
-        if not outcome.heard:
+        if answer is None:
             self._pass_over(message.id, spot, shared)
             return
         if not (heard.addressed or spot.direct or heard.content or heard.extras or offered):
             return
         around = self._around(spot, shared, heard.author)
-        earlier = await self._earlier(message, heard, spot) if outcome.answer and not spot.direct else ()
+        earlier = await self._earlier(message, heard, spot) if answer and not spot.direct else ()
         lines = (UNREAD_LINES,) if earlier is None else ()
         where = spot
         if self._wants_thread(message, heard, spot):
@@ -215,7 +215,7 @@ class GatewayListener:
                 around = self._around(where, (), heard.author)
         for line in earlier or ():
             await self._overhear(line, spot, where)
-        notification = notifications.to_notification(heard, around, answer=outcome.answer)
+        notification = notifications.to_notification(heard, around, answer=answer)
         files = attachments.plan(offered, attachments.from_discord)
         fetched = await attachments.fetched(files, self._fetcher)
         self._give(replace(notification, background=lines, attachments=fetched))
@@ -238,11 +238,9 @@ class GatewayListener:
             return ()
         off = self._off.get(spot.id) or 0
         answered = heard.quoted if heard.quoted and not heard.quoted.by_us else None
-        wanted = Earlier(
-            since=None if self._all_heard.get(spot.id) else max(self._after.get(spot.id) or 0, off),
-            around=None if answered is None or answered.external_id in self._given else int(answered.external_id),
-        )
-        found = await self.lookup.earlier(message, wanted)
+        since = None if self._all_heard.get(spot.id) else max(self._after.get(spot.id) or 0, off)
+        around = None if answered is None or answered.external_id in self._given else int(answered.external_id)
+        found = await self.lookup.earlier(message, since, around)
         if found is None:
             return None
         self._after.put(spot.id, message.id)
@@ -257,7 +255,7 @@ class GatewayListener:
         if not notifications.admitted(author, spot, self._settings, shares_guild=False):
             return
         heard = heard_of(message, self._link, author)
-        if message.id > self._began and notifications.hearing(heard, spot, self._settings).answer:
+        if message.id > self._began and notifications.hearing(heard, spot, self._settings):
             return  # it may be in an unread gap, and is then answered itself
         line = notifications.to_notification(heard, self._around(where, (), author), answer=False)
         if line.text:
@@ -286,7 +284,7 @@ class GatewayListener:
             heard.author, spot, self._settings, shares_guild=bool(shared)
         ):
             return
-        answer = notifications.hearing(heard, spot, self._settings).answer
+        answer = bool(notifications.hearing(heard, spot, self._settings))
         around = self._around(spot, shared, heard.author)
         self._give(notifications.to_edit(heard, heard.edited_at, around, answer=answer))
 

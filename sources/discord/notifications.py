@@ -99,30 +99,22 @@ def trust_of(author: Author, settings: DiscordSettings) -> Trust:
     return Trust.APPROVED if _approved(author, settings) else Trust.STRANGER
 
 
-@dataclass(frozen=True)
-class Hearing:
-    """What to do with a message: whether agents get it, and whether they answer."""
+def hearing(message: Heard, spot: Spot, settings: DiscordSettings) -> bool | None:
+    """Whether a message is answered; None if agents do not get it.
 
-    heard: bool
-    answer: bool
-
-
-_IGNORE, _LISTEN, _ANSWER = Hearing(False, False), Hearing(True, False), Hearing(True, True)
-
-
-def hearing(message: Heard, spot: Spot, settings: DiscordSettings) -> Hearing:
-    """Apply the mode of the place: channel before category before guild before default; threads inherit."""
+    Applies the mode of the place: channel before category before guild before default; threads inherit.
+    """
     if spot.direct:
-        return _ANSWER
+        return True
     match settings.mode(spot.chain or (spot.id,)):
         case Mode.OFF:
-            return _IGNORE
+            return None
         case Mode.OPEN:
-            return _ANSWER
+            return True
         case Mode.MENTION:
-            return _ANSWER if message.addressed or spot.ours else _IGNORE
+            return True if message.addressed or spot.ours else None
         case Mode.LISTEN:
-            return _ANSWER if message.addressed else _LISTEN
+            return message.addressed
 
 
 MOST_ROLES = 20

@@ -77,12 +77,6 @@ class Decided:
         subjects += [] if guild is None else [guild_subject(guild)]
         return any(self.rules.get(subject) is rule for subject in subjects)
 
-    @property
-    def denies_roles(self) -> bool:
-        """Whether any role is shut out."""
-        prefix = role_subject(0)[:-1]
-        return any(rule is Rule.DENY and subject.startswith(prefix) for subject, rule in self.rules.items())
-
 
 @dataclass(frozen=True)
 class DiscordSettings:
@@ -142,8 +136,3 @@ class DiscordSettings:
         prefix = role_subject(0)[:-1]
         ruled = any(subject.startswith(prefix) for subject in self.decided.rules)
         return bool(self.allow.roles or self.deny.roles) or ruled
-
-    @property
-    def denies_roles(self) -> bool:
-        """Whether roles can shut people out."""
-        return bool(self.deny.roles) or self.decided.denies_roles

@@ -53,7 +53,6 @@ EXEMPT = {
     "job.renew": "it takes longer than a third of its lease",
     "job.complete": "it is done",
     "job.hold": "it failed, or waits for a program that knows it",
-    "job.replan": "the clock was set back",
     # Nothing of a message waits for these; `tests/bot/upkeep/test_compaction.py` ends the service between them.
     "compaction.model": "asks for a summary after an answer",
     "compaction.store": "keeps a summary; what is lost is made again after the next turn",

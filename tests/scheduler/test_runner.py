@@ -1,4 +1,4 @@
-"""Jobs as they run: on time, late, skipped, failing, asked for, in two processes, with a clock that is set back."""
+"""Jobs as they run: on time, late, skipped, failing, asked for, in two processes, with a clock that is adjusted."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
@@ -226,16 +226,6 @@ async def test_one_that_is_asked_for_keeps_its_plan(here: Ground) -> None:
     await here.runner.tick()
     assert len(here.fired) == 1
     assert (await here.job("daily")).next_at == NOON + HOUR
-
-
-async def test_a_clock_that_is_set_back_while_running_silences_nothing(here: Ground) -> None:
-    await here.put("hourly", Every(HOUR, NOON))
-    await here.pass_by(2 * HOUR, MINUTE)
-    here.fired.clear()
-    here.clock.now -= 5 * DAY
-    await here.runner.tick()
-    await here.pass_by(2 * HOUR, MINUTE)
-    assert len(here.fired) == 2
 
 
 async def test_a_clock_that_is_adjusted_repeats_nothing(here: Ground) -> None:

@@ -5,8 +5,20 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from memory.store.errors import Refused
-from scheduler.due import Quiet, Run, Skip, Wait, decide, replanned
-from scheduler.triggers import At, Cron, Every, Recurring, Trigger, due_between, dump, load, next_run, require
+from scheduler.quiet_hours import Quiet
+from scheduler.triggers import (
+    At,
+    Cron,
+    Every,
+    Recurring,
+    Trigger,
+    due_between,
+    dump,
+    load,
+    newest_due,
+    next_run,
+    require,
+)
 
 VIENNA = "Europe/Vienna"
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)  # a Monday
@@ -140,39 +152,9 @@ def test_a_trigger_is_the_same_after_it_was_stored(trigger: Trigger) -> None:
     assert load(dump(trigger)) == trigger
 
 
-# ------------------------------------------------------------------------------------------- what to do with a job
-
-
-def test_what_was_due_three_days_long_is_one_run() -> None:
-    hourly = Every(timedelta(hours=1), NOON)
-    found = decide(hourly, NOON, None, NOON + timedelta(days=3, minutes=30))
-    assert found == Run(NOON + timedelta(days=3), 73, NOON + timedelta(days=3, hours=1))
-
-
-def test_grace_is_about_the_newest_due_time() -> None:
-    daily = Cron("0 9 * * *")
-    planned = utc("2026-03-03 09:00")
-    in_time, late = utc("2026-03-06 09:30"), utc("2026-03-06 12:00")
-    assert isinstance(decide(daily, planned, timedelta(hours=1), in_time), Run)
-    assert decide(daily, planned, timedelta(hours=1), late) == Skip(utc("2026-03-06 09:00"), 4, utc("2026-03-07 09:00"))
-
-
-def test_what_is_not_due_waits() -> None:
-    assert decide(At(NOON), NOON, None, NOON - timedelta(seconds=1)) == Wait(NOON)
-
-
 def test_a_line_for_every_minute_is_counted_with_an_end() -> None:
-    found = decide(Cron("* * * * *"), NOON, None, NOON + timedelta(days=30))
-    assert isinstance(found, Run)
-    assert found.due == NOON + timedelta(days=30)
-    assert found.missed == 1_001  # "a thousand and more"
-
-
-def test_a_clock_set_back_silences_nothing() -> None:
-    hourly, now = Every(timedelta(hours=1), NOON), NOON - timedelta(days=5)
-    assert replanned(hourly, NOON + timedelta(hours=1), now) == now + timedelta(hours=1)
-    assert replanned(At(NOON), NOON, now) == NOON
-    assert replanned(Cron("0 9 * * *"), utc("2026-03-03 09:00"), utc("2026-02-25 10:00")) == utc("2026-02-26 09:00")
+    month = timedelta(days=30)
+    assert newest_due(Cron("* * * * *"), NOON, NOON + month) == (NOON + month, 1_001)  # "a thousand and more"
 
 
 # ---------------------------------------------------------------------------------------------------- quiet hours

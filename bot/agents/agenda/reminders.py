@@ -30,8 +30,8 @@ from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, place_sourc
 from scheduler import triggers
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import rule_words
-from scheduler.due import Quiet
 from scheduler.jobs import Done, Firing, Kinds, Queueing
+from scheduler.quiet_hours import Quiet
 from scheduler.triggers import At, Recurring
 from scheduler.zones import instant, zone_of
 from sources.bluesky.keys import NAME as BLUESKY

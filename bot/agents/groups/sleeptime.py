@@ -27,7 +27,7 @@ from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PersonId, PlaceId, place_source
 from memory.store.plurals import many
-from scheduler.due import Quiet
+from scheduler.quiet_hours import Quiet
 
 PAUSE = timedelta(minutes=15)
 """A longer silence ends a stretch of talk."""
