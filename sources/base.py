@@ -150,6 +150,9 @@ class Notification:
     """The id of the group that is addressed by name; empty for the place's group."""
     alone: bool = False
     """Whether it gets a separate answer, whatever else the speaker writes at the time."""
+    temperature: float | None = None
+    max_tokens: int | None = None
+    """These two for the model that answers it, instead of the agent's own."""
 
 
 def deletion(source: str, message: str, place: Place, at: datetime) -> Notification:

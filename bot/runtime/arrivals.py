@@ -76,6 +76,8 @@ def _payload(notification: Notification) -> Brought:
         attachments=tuple(Attachment(a.name, a.content_type, a.size, a.text, a.skipped) for a in attachments),
         images=tuple(a.url for a in attachments if a.content_type.startswith("image/") and a.url),
         mentioned=notification.mentioned,
+        temperature=notification.temperature,
+        max_tokens=notification.max_tokens,
     )
 
 

@@ -42,8 +42,8 @@ from texts import ngettext, ngettext_noop
 Opener: TypeAlias = Callable[[], AbstractContextManager[Source]]
 Progress: TypeAlias = Callable[[float], None]
 
-_MOST_VALUE = 1 << 28
-"""The most bytes of one value. Parts can be named repeatedly, so a small file could become a huge value."""
+_MOST_VALUE, _MOST_TEXT = 32 << 20, 4 << 20
+"""The most bytes of one value, and of a text. Parts can be named repeatedly, so a small file could become huge."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
         case {"parts": list(links), "text": bool(text)} if all(
             isinstance(link, bytes) and link in parts for link in links
         ):
-            if sum(len(parts[link]) for link in links) > _MOST_VALUE:
+            if sum(len(parts[link]) for link in links) > (_MOST_TEXT if text else _MOST_VALUE):
                 raise CarError(
                     "a value of the block at byte {offset} is larger than any that a table has", offset=offset
                 )

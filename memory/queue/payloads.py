@@ -48,7 +48,8 @@ class _Payload:
 
 @dataclass(frozen=True)
 class Brought(_Payload):
-    """What came with a message. `background` are earlier lines of the place; `images` are URLs."""
+    """What came with a message. `background` are earlier lines of the place; `images` are URLs. `temperature` and
+    `max_tokens` are a program's, instead of the agent's own."""
 
     blocks: tuple[BlockNote, ...] = ()
     background: tuple[str, ...] = ()
@@ -56,6 +57,8 @@ class Brought(_Payload):
     attachments: tuple[Attachment, ...] = ()
     images: tuple[str, ...] = ()
     mentioned: Mapping[PersonId, str] = field(default_factory=dict)
+    temperature: float | None = None
+    max_tokens: int | None = None
 
 
 @dataclass(frozen=True)

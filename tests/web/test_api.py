@@ -28,6 +28,9 @@ from memory.store.clock import utc_now
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from tests.web.site import HOOK_SECRET, TOML, Site, site
+from tests.web.test_pages import scripted_by
+from tests.wire.model import Answer as Scripted
+from tests.wire.model import ModelServer
 
 _SPEND, SPENT = commit_point("test.spend"), budgets.Spent("m", 1, 1, 0, 0, None)
 
@@ -94,7 +97,9 @@ async def test_an_answer_is_streamed(tmp_path: Path) -> None:
 _IGNORED: list[tuple[dict[str, Any], str]] = [
     ({"tools": [{"type": "function", "function": {"name": "x"}}]}, "tools"),
     ({"n": 2}, "n"),
-    ({"temperature": 0.5}, "temperature"),
+    ({"temperature": 3}, "temperature"),
+    ({"max_completion_tokens": 0}, "max_tokens"),
+    ({"top_p": 0.5}, "top_p"),
     ({"user": "a/b"}, "user"),
     ({"user": 7}, "user"),
     ({"stream": "false"}, "stream"),
@@ -115,6 +120,17 @@ async def test_what_would_be_ignored_is_refused(tmp_path: Path) -> None:
             answer = await program.post("/v1/chat/completions", json=body)
             assert (answer.status_code, answer.json()["error"]["param"]) == (400, parameter)
         assert await s.call("inbox.list") == []
+
+
+async def test_what_a_client_sets_for_its_answer_reaches_the_model_once(tmp_path: Path) -> None:
+    async with ModelServer.start() as model, site(tmp_path, more=scripted_by(model)) as s:
+        program = await s.program("chat")
+        body = {"model": "carina/Carina", "messages": [{"role": "user", "content": "hi"}], "top_p": 1, "tools": []}
+        model.script(Scripted("Hi."), Scripted("Again."))
+        for given in ({"temperature": 0.25, "max_completion_tokens": 77}, {}):
+            assert (await program.post("/v1/chat/completions", json={**body, **given})).status_code == 200
+        sent = [(each.body.get("temperature"), each.body.get("max_tokens")) for each in await model.wait_for(2)]
+        assert sent == [(0.25, 77), (None, None)]
 
 
 async def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:

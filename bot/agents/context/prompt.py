@@ -289,7 +289,10 @@ def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compactio
 
 def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool = False) -> Request:
     """Render the request for the next model step. Pure: the same inputs give the same request, byte for byte."""
-    config = material.agent.config
+    config = {**material.agent.config}
+    for payload in (each.payload for each in material.asked if isinstance(each.payload, Brought)):
+        given = {"temperature": payload.temperature, "max_tokens": payload.max_tokens}
+        config.update({name: value for name, value in given.items() if value is not None})
     past = [*earlier(material.compacted), *conversation(material.history, material.agent.id)]
     current = list(_render_current(material))
     answers = [step.body for step in material.steps if isinstance(step.body, Answered)]

@@ -19,13 +19,24 @@ from starlette.responses import JSONResponse, Response
 from bot.errors import UserError
 from bot.interfaces.web.context import Context
 from bot.interfaces.web.security import Refusal
-from bot.interfaces.web.talk import Answer, Conversation, Writing
+from bot.interfaces.web.talk import Answer, Conversation, Limits, Writing
 from memory.people.web_keys import WebKey
 from sources.attachments import Offered, received
 from sources.base import Attachment
 
 PREFIX = "carina/"
-_KNOWN = frozenset({"model", "messages", "stream", "stream_options", "n", "user"})
+_TOKENS = ("max_completion_tokens", "max_tokens")
+_KNOWN = frozenset({"model", "messages", "stream", "stream_options", "n", "user", "temperature", *_TOKENS})
+_USUAL: Mapping[str, Any] = {
+    "top_p": 1,
+    "presence_penalty": 0,
+    "frequency_penalty": 0,
+    "logprobs": False,
+    "store": False,
+    "tools": [],
+    "response_format": {"type": "text"},
+}
+"""What many clients always send: these values ask for nothing."""
 _USER = re.compile(r"[\w.@+-]{1,64}")
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
 _WHY = {
@@ -77,7 +88,7 @@ async def _begun(ctx: Context, asked: dict[str, Any]) -> tuple[Conversation, str
     identifier = _identifier(ctx, key, asked["user"], files)
     if identifier and await ctx.web.talk.said_otherwise(to, text, identifier):
         raise Unusable("This Idempotency-Key was used for another request.", status=422)
-    return to, await ctx.web.talk.say(to, text, identifier, files)
+    return to, await ctx.web.talk.say(to, text, identifier, files, asked["limits"])
 
 
 async def _whole(ctx: Context, to: Conversation, said: str) -> str:
@@ -135,7 +146,7 @@ def _more(sent: str, last: str, text: str) -> str:
 def _asked(given: dict[str, Any]) -> dict[str, Any]:
     """What a request asks for. Raises Unusable."""
     for name, value in given.items():
-        if name not in _KNOWN and value is not None:
+        if name not in _KNOWN and value is not None and (name not in _USUAL or value != _USUAL[name]):
             raise Unusable(f"{name} cannot be given: {_WHY.get(name, 'it would change nothing here')}.", name)
     if given.get("n") not in (None, 1):
         raise Unusable("n can only be 1: an agent answers once.", "n")
@@ -163,8 +174,19 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
         "said": _said(messages[-1].get("content")),
         "stream": bool(given.get("stream")),
         "user": user or "",
+        "limits": _limits(given),
         "usage": bool((options or {}).get("include_usage")),
     }
+
+
+def _limits(given: Mapping[str, Any]) -> Limits:
+    """What a request sets for its answer. Raises Unusable."""
+    heat, most = given.get("temperature"), next((given[name] for name in _TOKENS if given.get(name) is not None), None)
+    if heat is not None and (isinstance(heat, bool) or not isinstance(heat, int | float) or not 0 <= heat <= 2):
+        raise Unusable("temperature is a number from 0 to 2.", "temperature")
+    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 0 < most < 2**31):
+        raise Unusable("max_tokens is a whole number of at least 1.", "max_tokens")
+    return Limits(heat, most)
 
 
 def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:

@@ -5,6 +5,7 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChunk, ToolCallStarted, TurnEvent
 from bot.errors import UserError
@@ -45,6 +46,16 @@ class Conversation:
     """Whether one of several agents is spoken to, so that its name is said first."""
     user: PersonId | None = None
     """For whom a program speaks; None: for the owner."""
+
+
+class Limits(NamedTuple):
+    """What a program sets for one answer, instead of the agent's own."""
+
+    temperature: float | None = None
+    max_tokens: int | None = None
+
+
+_OWN = Limits()
 
 
 @dataclass(frozen=True)
@@ -128,11 +139,19 @@ class Talk:
         there = place_of(who, to.group, to.name, user)
         return Conversation(to, there, several, user_of(who, user) if user else None)
 
-    async def say(self, to: Conversation, text: str, external_id: str = "", files: Sequence[Attachment] = ()) -> str:
+    async def say(
+        self,
+        to: Conversation,
+        text: str,
+        external_id: str = "",
+        files: Sequence[Attachment] = (),
+        limits: Limits = _OWN,
+    ) -> str:
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
         require_taken(self.services, text, to.user or PERSON, files=bool(files))
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
-        self._receive(replace(self._heard(to, text, said), attachments=tuple(files)))
+        heard = replace(self._heard(to, text, said), attachments=tuple(files))
+        self._receive(replace(heard, temperature=limits.temperature, max_tokens=limits.max_tokens))
         await self.router.taken_in(_STORED_SECONDS)
         if refused := self.router.workers.unstored.words():
             raise UserError("I will answer this later. {refused}", refused=refused)

@@ -35,7 +35,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
 from memory.store.ids import AgentId, PersonId, PlaceId
 from sources.terminal import PERSON
-from texts import _, error_text, gettext_noop, ngettext
+from texts import _, error_text, gettext_noop, ngettext, number_text
 
 _OUTCOMES = {
     "carried": gettext_noop("imported"),
@@ -45,6 +45,7 @@ _OUTCOMES = {
 }
 _BATCH = 200
 _SHOWN = 50
+_LONGEST = 1_000_000  # characters of a message or a prompt
 _IMPORTS = Options(via=TERMINAL_ONLY, changes=True, seconds=None)
 
 
@@ -279,6 +280,9 @@ def _store(tx: Tx, batch: Sequence[Record], target: _Target) -> list[Outcome]:
 def _known(rows: Rows, each: Record, target: _Target) -> list[Outcome] | None:
     if import_audit.carried(rows, target.source, each.key):
         return [Outcome(each.key, "known")]
+    said = each.text if isinstance(each, Talk) else each.prompt if isinstance(each, OldAgent) else ""
+    if len(said) > _LONGEST:
+        return _refused(each, _("it is longer than {most} characters", most=number_text(_LONGEST)))
     if isinstance(each, OldAgent) and agents.agent_named(rows, each.name) is not None:
         return _refused(each, _("There is already an agent {name}.", name=each.name[:60]))
     return None

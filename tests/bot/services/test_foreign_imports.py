@@ -92,6 +92,14 @@ async def test_conversations_become_messages_once(imports: Imports, database: Da
     assert len(await rows(database, "SELECT id FROM messages")) == 2
 
 
+async def test_a_message_that_would_fill_memory_is_left_out(imports: Imports, tmp_path: Path) -> None:
+    message = {"id": "m", "author": {"role": "user"}, "create_time": 1.7e9, "content": {"parts": ["x" * 1_000_001]}}
+    (tmp_path / "huge.json").write_text(json.dumps([{"id": "c", "mapping": {"m": {"message": message}}}]), "utf-8")
+    for dry in (True, False):
+        report = await imports.chatgpt(OLGA, given(tmp_path / "huge.json", dry_run=dry))
+        assert [each.reason for each in report.listed] == ["it is longer than 1,000,000 characters"]
+
+
 def empty(folder: Path) -> Path:
     """An export in which nothing can be carried."""
     (folder / "empty.json").write_text(json.dumps([{"id": "c2", "mapping": {"m": {"message": {"id": "m"}}}}]), "utf-8")

@@ -587,11 +587,14 @@ def test_accounts_that_no_registry_has_are_refused_and_leave_nothing(
     assert not list((tmp_path / "data" / "constellations").rglob("*"))
 
 
-def test_a_value_cannot_be_made_huge_by_naming_its_parts_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load, "_MOST_VALUE", 100)
+@pytest.mark.parametrize("limit", ["_MOST_VALUE", "_MOST_TEXT"])
+def test_a_value_cannot_be_made_huge_by_naming_its_parts_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(load, limit, 100)
     about = {"carina": FORMAT, "kind": "constellation", "id": "con_1", "name": "n", "schema": SCHEMA, "thin": False}
     part = encoded(b"x" * 60)
-    rows = encoded({"table": "budgets", "rows": [[{"parts": [cid_of(part)] * 2, "text": True}]]})
+    rows = encoded({"table": "budgets", "rows": [[{"parts": [cid_of(part)] * 2, "text": limit == "_MOST_TEXT"}]]})
     found = [encoded(about), part, rows]
     put_together(tmp_path / "huge.car", cid_of(encoded({})), [(cid_of(each), each) for each in found])
     with pytest.raises(CarError, match="larger than any"):
