@@ -35,8 +35,7 @@ _encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
 _IN_WORD = regex.compile(r"[[\p{L}\p{M}\p{N}_]--[\p{Han}\p{Hiragana}\p{Katakana}]]", regex.VERSION1)
 _TOKENS = regex.compile(rf"\n|[^\S\n]*+(?:{_IN_WORD.pattern}++|\S)|[^\S\n]++", regex.VERSION1)
 """Line breaks, and words or marks with the space before them."""
-_LONGEST_WORD = 64
-_MOST_PAIRS = 20_000  # equal pairs of tokens: about 20 ms
+_MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # equal pairs, and items: some tens of milliseconds
 _PROBE = 64  # characters compared before the whole text is
 
 
@@ -169,38 +168,40 @@ def difference(before: str, after: str) -> tuple[Splice[str], ...]:
     return (one,) if one.delete or one.insert else ()
 
 
-def by_words(before: str, after: str) -> tuple[Splice[str], ...] | None:
-    """How to turn one text into another in whole words, from end to beginning; None where that would take long.
+def by_words(before: str, after: str) -> list[Splice[str]]:
+    """How to turn one text into another in whole words, from end to beginning, so that each word has one writer."""
+    old, new = _TOKENS.findall(before), _TOKENS.findall(after)
+    places, found = list(itertools.accumulate(map(len, old), initial=0)), list[Splice[str]]()
+    for first, last, begin, end in differing(old, new):
+        gone, came, kept = "".join(old[first:last]), "".join(new[begin:end]), 0
+        if gone and came and old[last - 1].lstrip() == new[end - 1].lstrip():
+            kept = len(new[end - 1].lstrip())  # only the space before the last word has changed
+        start = common_prefix(gone[: len(gone) - len(gone.lstrip(" "))], came[: len(came) - kept])
+        found.append(Splice(places[first] + start, len(gone) - start - kept, came[start : len(came) - kept]))
+    return found
 
-    A changed word is replaced whole, so that each word has one writer.
+
+def differing(old: Sequence[str], new: Sequence[str]) -> list[tuple[int, int, int, int]]:
+    """Where two sequences differ, from end to beginning: the part of each, as `start` and `end` of both.
+
+    It is one part where comparing item by item would take long.
     """
-    start = common_prefix(before, after)
-    end = common_prefix(before[start:][::-1], after[start:][::-1])
-    start -= _begun(before, after, start)
-    end -= _begun(before[::-1], after[::-1], end)
-    old, new = _TOKENS.findall(before[start : len(before) - end]), _TOKENS.findall(after[start : len(after) - end])
-    if set(old).isdisjoint(new):  # the usual edit; comparing would take longer than all the rest
-        return (Splice(start, len(before) - end - start, "".join(new)),) if old or new else ()
-    times = Counter(new)
-    if len(old) > _MOST_PAIRS or sum(count * times[token] for token, count in Counter(old).items()) > _MOST_PAIRS:
-        return None
-    places = list(itertools.accumulate(map(len, old), initial=start))
-    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return tuple(
-        Splice(places[first], places[last] - places[first], "".join(new[begin:stop]))
+    most = min(len(old), len(new))
+    start = next((at for at in range(most) if old[at] != new[at]), most)
+    end = next((at for at in range(most - start) if old[-1 - at] != new[-1 - at]), most - start)
+    was, now = old[start : len(old) - end], new[start : len(new) - end]
+    times = Counter(now)
+    if (
+        min(len(was), len(now)) > _MOST_COMPARED
+        or sum(count * times[each] for each, count in Counter(was).items()) > _MOST_PAIRS
+    ):
+        return [(start, len(old) - end, start, len(new) - end)]
+    codes = SequenceMatcher(None, was, now, autojunk=False).get_opcodes()
+    return [
+        (start + first, start + last, start + begin, start + stop)
         for code, first, last, begin, stop in reversed(codes)
         if code != "equal"
-    )
-
-
-def _begun(one: str, other: str, place: int) -> int:
-    """How many characters of a word stand before `place`, if a word of either text spans it."""
-    if not any(_IN_WORD.match(text, place) for text in (one, other)):
-        return 0
-    return next(
-        (size for size in range(min(place, _LONGEST_WORD)) if not _IN_WORD.match(one, place - size - 1)),
-        min(place, _LONGEST_WORD),
-    )
+    ]
 
 
 def _scrolled(before: str, after: str) -> int:

@@ -8,10 +8,8 @@ which guards every call made here, import loro.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 from loro import (
@@ -26,7 +24,7 @@ from loro import (
     ValueOrContainer,
 )
 
-from memory.blocks.changes import Content, Splice, by_words, difference
+from memory.blocks.changes import Content, Splice, by_words, differing
 from memory.blocks.replay import BlockValues, Plan
 from memory.blocks.schemas import (
     MOST_ITEMS,
@@ -52,8 +50,6 @@ from memory.blocks.targets import PLAIN, Target, every_part, field_target, part_
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
 
-_UPDATE_MS = 20.0  # an unrelated rewrite takes the diff seconds, and Loro holds the GIL meanwhile
-_MOST_PAIRS, _MOST_COMPARED = 20_000, 2_000  # equal pairs of items, and items: some tens of milliseconds
 _HEAD = "schema"
 RECOVERED = "recovered"
 """The name of the text that was saved from a damaged document, until somebody removes it."""
@@ -208,25 +204,9 @@ def _fill(loro: LoroDoc, name: str, items: list[Any]) -> None:
 
 
 def by_items(before: Sequence[Any], after: Sequence[Any]) -> list[Splice[Content]]:
-    """How to turn one list into another, from end to beginning.
-
-    Items between the common beginning and the common end are compared one by one only if that is quick.
-    """
-    was, wanted = [[json.dumps(item, sort_keys=True) for item in items] for items in (before, after)]
-    most = min(len(was), len(wanted))
-    start = next((at for at in range(most) if was[at] != wanted[at]), most)
-    end = next((at for at in range(most - start) if was[-1 - at] != wanted[-1 - at]), most - start)
-    old, new = was[start : len(was) - end], wanted[start : len(wanted) - end]
-    times = Counter(new)
-    pairs = sum(count * times[key] for key, count in Counter(old).items())
-    if pairs > _MOST_PAIRS or min(len(old), len(new)) > _MOST_COMPARED:
-        return [Splice(start, len(old), tuple(after[start : len(after) - end]))]
-    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return [
-        Splice(start + first, last - first, tuple(after[start + begin : start + stop]))
-        for kind, first, last, begin, stop in reversed(codes)
-        if kind != "equal"
-    ]
+    """How to turn one list into another, from end to beginning."""
+    old, new = [[json.dumps(item, sort_keys=True) for item in items] for items in (before, after)]
+    return [Splice(first, last - first, tuple(after[begin:end])) for first, last, begin, end in differing(old, new)]
 
 
 def add_text(loro: LoroDoc, target: Target, text: str) -> None:
@@ -257,7 +237,7 @@ def replace_text(loro: LoroDoc, target: Target, old: str, new: str) -> None:
         places.append(place)
     if not places:
         raise Refused("{excerpt} does not occur there; give it exactly as it is written", excerpt=_excerpt(old))
-    ways = (by_words(old, new) if new else None) or (Splice(0, len(old), new),)
+    ways = by_words(old, new)
     for place in reversed(places):
         for way in ways:
             held.splice(place + way.place, way.delete, way.insert)
@@ -421,15 +401,8 @@ def _both_begin(one: Any, other: Any) -> int:
 
 
 def write_text(held: LoroText, text: str) -> None:
-    """Set a text to `text`: by whole words where that is quick, else by Loro's own diff, given 20 ms."""
-    splices = by_words(held.to_string(), text)
-    if splices is None:
-        try:
-            held.update(text, timeout_ms=_UPDATE_MS)
-            return
-        except ValueError:  # out of time; part of it may be applied
-            splices = difference(held.to_string(), text)
-    for each in splices:
+    """Set a text to `text`, by whole words."""
+    for each in by_words(held.to_string(), text):
         held.splice(each.place, each.delete, each.insert)
 
 

@@ -12,12 +12,11 @@ what the block says now.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from difflib import SequenceMatcher
 from functools import partial
 from typing import Any, TypeAlias
 
 from memory.blocks import containers
-from memory.blocks.changes import Deed
+from memory.blocks.changes import Deed, differing
 from memory.blocks.document import SYSTEM, BlockDocument, Stamp, Writer
 from memory.blocks.history import past_of
 from memory.blocks.lifecycle import create_block
@@ -33,8 +32,6 @@ from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, Refused
 from memory.store.ids import TurnId
 from texts import ngettext_lazy
-
-_MOST_PAIRS = 250_000  # pairs of lines compared: some tenths of a second where all are alike
 
 
 @dataclass(frozen=True)
@@ -162,21 +159,12 @@ def lines_now(shown: Sequence[str], now: Sequence[str], first: int, last: int) -
 
     None if they no longer stand there unchanged and in one piece.
     """
-    most = min(len(shown), len(now))
-    start = next((at for at in range(most) if shown[at] != now[at]), most)
-    end = next((at for at in range(most - start) if shown[-1 - at] != now[-1 - at]), most - start)
-    old, new = shown[start : len(shown) - end], now[start : len(now) - end]
-    places: list[int | None] = [None] * len(shown)
-    places[:start] = range(start)
-    places[len(shown) - end :] = range(len(now) - end, len(now))
-    if len(old) * len(new) <= _MOST_PAIRS:
-        for block in SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks():
-            places[start + block.a : start + block.a + block.size] = range(
-                start + block.b, start + block.b + block.size
-            )
-    found = places[first - 1 : last]
-    head = found[0]
-    return head if head is not None and found == [*range(head, head + len(found))] else None
+    moved = 0
+    for start, end, begin, stop in differing(shown, now):
+        if start < last and end > first - 1:
+            return None
+        moved += (stop - begin) - (end - start) if end <= first - 1 else 0
+    return first - 1 + moved
 
 
 # ------------------------------------------------------------------------------------------------------------ changing

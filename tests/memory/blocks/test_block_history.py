@@ -87,7 +87,7 @@ def test_words_that_come_back_stay_their_writers(tx: Tx, way: str, later: int) -
     ("before", "after", "pieces"),
     [
         ("The kitten likes milk.", "The sitting likes oat milk!", ["sitting", " oat", "!"]),
-        ("Ana: 17 cups", "Anabel: 170 cups", ["Anabel", " 170"]),
+        ("Ana: 17 cups", "Anabel: 170 cups", ["Anabel", "170"]),
         ("one two three", "one, two, three, four", [",", ",", ", four"]),
         ("猫は魚が好き", "猫は肉が好き", ["肉"]),
     ],
@@ -114,7 +114,6 @@ WORDS = st.text("ab,. \t\n\u3000犬", max_size=12)
 @given(text=WORDS, other=WORDS)
 def test_the_way_by_words_leads_from_one_text_to_the_other(text: str, other: str) -> None:
     ways = by_words(text, other)
-    assert ways is not None
     for way in ways:
         assert way.delete or way.insert
         text = text[: way.place] + way.insert + text[way.place + way.delete :]
