@@ -37,7 +37,7 @@ def zone_of(name: str) -> tzinfo:
 def local_zone() -> str:
     """The name of this machine's zone; UTC if it has no known name."""
     try:
-        name = get_localzone_name()
+        name = get_localzone_name() or "UTC"  # None without any file that names one, as in a slim container
         zone_of(name)
     except (ZoneInfoNotFoundError, LookupError, ValueError, OSError, Refused):
         return "UTC"

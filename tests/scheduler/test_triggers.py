@@ -5,6 +5,7 @@ from datetime import UTC, datetime, time, timedelta
 import pytest
 
 from memory.store.errors import Refused
+from scheduler import zones
 from scheduler.quiet_hours import Quiet
 from scheduler.triggers import (
     At,
@@ -183,3 +184,8 @@ def test_no_hours_are_quiet_when_they_begin_as_they_end() -> None:
 def test_quiet_hours_by_day() -> None:
     assert Quiet(time(9), time(17), "UTC").until(NOON) == utc("2026-03-02 17:00")
     assert Quiet(time(9), time(17), "UTC").until(utc("2026-03-02 18:00")) is None
+
+
+def test_a_machine_that_names_no_zone_is_in_utc(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(zones, "get_localzone_name", lambda: None)
+    assert zones.local_zone() == "UTC"
