@@ -166,12 +166,14 @@ class Chat:
         `/approve <request> [once|hour|always]` and `/deny <request>` answer a request instead: "answer" is the
         result, "goes_on" whether an agent says something about it here. `/why` asks about the last answer.
         """
-        if text.rstrip() == "/why":
+        line = text.rstrip()
+        if line == "/why":
             return {"id": external_id, "answer": await self._last_explained(), "goes_on": False}
-        if re.match(r"/(approve|deny)\b", text.strip()) and not _ANSWER.fullmatch(text.strip()):
-            words = _("Use /approve <request> [once|hour|always] or /deny <request>, with the number on the card.")
+        answer = _ANSWER.fullmatch(line)
+        if answer is None and re.match(r"/(why|approve|deny)\b", line):
+            words = _("Use /approve <request> [once|hour|always], /deny <request> or /why. The card has the number.")
             return {"id": external_id, "answer": words, "goes_on": False}
-        if answer := _ANSWER.fullmatch(text.strip()):
+        if answer is not None:
             verdict = Verdict.DENY if answer["deny"] else Verdict(answer["length"] or "once")
             ruling = await self._approvals.answer(int(answer["request"]), Approver(PERSON, door="terminal"), verdict)
             request = ruling.request if ruling.counted else None

@@ -2,9 +2,11 @@
 
 import asyncio
 import inspect
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
+from urllib.parse import parse_qs
 
 import discord
 import structlog
@@ -12,11 +14,11 @@ from discord import app_commands
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
-from bot.interfaces.discord.forms import Opening
+from bot.interfaces.discord.forms import Opening, hear_button, hear_choice
 from bot.interfaces.discord.questions import Asked, Questions
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, suggests, tell, text_file
 from bot.interfaces.discord.responses import shown as shown_text
-from bot.interfaces.discord.steps import Steps, menu, page_buttons
+from bot.interfaces.discord.steps import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons
 from bot.services.caller import Caller, Unconfirmed, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Listing, Markdown, Result
@@ -85,8 +87,12 @@ class Commands:
             for depth in range(1, len(above) + 1):
                 place = self._group(".".join(above[:depth]), place, groups)
             place.add_command(self.command(name, declared))
-        steps = Steps(self.registry, self.settings, self.forms, self)
-        tree.client.add_dynamic_items(self.questions.button(self.answer), *steps.heard())
+        tree.client.add_dynamic_items(
+            self.questions.button(self.answer),
+            hear_button(PAGE, self._turn),
+            hear_choice(PICK, self._pick),
+            hear_button(STEP, self._do),
+        )
 
     def _group(self, path: str, place: Any, groups: dict[str, Group]) -> Group:
         if path not in groups:
@@ -134,17 +140,41 @@ class Commands:
         words, more = await self._result(interaction, name, given, shown)
         await tell(interaction, words, **more)
 
-    async def open(self, interaction: Interaction, name: str, given: Mapping[str, Any]) -> None:
-        await open_form(interaction, self.forms[name], given)
-
-    async def page(self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int) -> None:
+    async def _turn(self, interaction: Interaction, named: re.Match[str]) -> None:
         """Turn to a page of a list, as it is now."""
-        words, more = await self._result(interaction, name, given, number=number)
+        declared = self.registry.operations.get(named["name"])
+        if declared is None or declared.changes or not await defer(interaction, quietly=True):
+            return
+        many = {each.name for each in declared.parameters if each.kind == "many"}
+        given = {key: each if key in many else each[0] for key, each in parse_qs(named["given"]).items()}
+        words, more = await self._result(interaction, declared.name, given, number=int(named["page"]))
         view = container(shown_text(interaction, words)[:LONGEST], more.get("looks", PLAIN))
         try:
             await interaction.edit_original_response(view=view, attachments=[])
         except REFUSED as why:
             _log.warning("interaction_unanswered", reason=str(why), hint="the page can be turned again")
+
+    async def _pick(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
+        """Show what was chosen, with a button for each thing that can be done with it."""
+        declared = self.registry.operations.get(named["name"])
+        if declared is None or not await defer(interaction):
+            return
+        caller = await caller_of(interaction, self.settings, "button")
+        words, buttons = await step_buttons(self.registry, caller, declared, chosen)
+        gone = _("It is no longer in the list.")
+        await tell(interaction, _INK.text(words) if buttons else gone, looks=Looks(items=buttons))
+
+    async def _do(self, interaction: Interaction, named: re.Match[str]) -> None:
+        """Do one of these things."""
+        declared = self.registry.operations.get(named["name"])
+        taken = None if declared is None else one_taken(declared)
+        if declared is None or taken is None:
+            return
+        given = {taken.name: named["value"]}
+        if declared.name in self.forms:
+            await open_form(interaction, self.forms[declared.name], given)
+        elif await defer(interaction):
+            await self.answer(interaction, declared.name, given)
 
     async def _result(
         self, interaction: Interaction, name: str, given: Mapping[str, Any], shown: str = "", number: int = 1

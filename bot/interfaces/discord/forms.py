@@ -4,7 +4,6 @@ They answer whom a command would.
 """
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
@@ -107,21 +106,6 @@ async def _stored(interaction: Interaction, work: Awaitable[None]) -> None:
         await answer_anyhow(interaction, BROKEN)
 
 
-class Door(ABC):
-    """A button or menu that answers whom a command would: whoever is shut out is told so by each of them."""
-
-    @abstractmethod
-    async def pressed(self, interaction: Interaction) -> None:
-        """What it does."""
-
-    async def callback(self, interaction: Interaction) -> Any:
-        await _stored(interaction, self.pressed(interaction))
-
-    async def interaction_check(self, interaction: Interaction, /) -> bool:
-        """Asked before what is pressed is done."""
-        return bool(await interaction.client.tree.interaction_check(interaction))
-
-
 def hear_button(pattern: re.Pattern[str], work: Pressed) -> Buttons:
     return _heard(pattern, discord.ui.Button, lambda interaction, named, _item: work(interaction, named))
 
@@ -135,7 +119,9 @@ def hear_choice(pattern: re.Pattern[str], work: Chosen) -> Choices:
 def _heard(
     pattern: re.Pattern[str], kind: type, work: Callable[[Interaction, re.Match[str], Any], Awaitable[None]]
 ) -> type[discord.ui.DynamicItem[Any]]:
-    class Heard(Door, discord.ui.DynamicItem[Any], template=pattern):
+    class Heard(discord.ui.DynamicItem[Any], template=pattern):
+        """Answers whom a command would: whoever is shut out is told so."""
+
         def __init__(self, named: re.Match[str], shown: discord.ui.Item[Any]) -> None:
             super().__init__(shown)
             self.named = named
@@ -148,7 +134,10 @@ def _heard(
                 raise TypeError(f"a {kind.__name__} has the id {match[0]}, not {type(item).__name__}")
             return cls(match, item)
 
-        async def pressed(self, interaction: Interaction) -> None:
-            await work(interaction, self.named, self.item)
+        async def callback(self, interaction: Interaction) -> Any:
+            await _stored(interaction, work(interaction, self.named, self.item))
+
+        async def interaction_check(self, interaction: Interaction, /) -> bool:
+            return bool(await interaction.client.tree.interaction_check(interaction))
 
     return Heard

@@ -8,7 +8,7 @@ import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
 import discord
 
@@ -22,12 +22,8 @@ _MOST = 1_000
 _OVER = gettext_noop("This question was already answered or has expired, so nothing was done. Use the command again.")
 
 
-class Confirmed(Protocol):
-    """Does an operation for somebody who is sure."""
-
-    def __call__(
-        self, interaction: Interaction, name: str, given: Mapping[str, Any], *, shown: str
-    ) -> Awaitable[None]: ...
+Confirmed: TypeAlias = Callable[..., Awaitable[None]]
+"""Does an operation for somebody who is sure: the interaction, its name, what was given, and the question, `shown`."""
 
 
 @dataclass(frozen=True)

@@ -5,23 +5,16 @@ button for each of them. Ids hold the operation and its arguments, so they work 
 """
 
 import re
-from collections.abc import Awaitable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
-from urllib.parse import parse_qs, urlencode
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
 
 import discord
 
 from bot.errors import CallError, UserError
-from bot.interfaces.discord.callers import caller_of
-from bot.interfaces.discord.forms import Buttons, Choices, Opening, hear_button, hear_choice
-from bot.interfaces.discord.responses import Interaction, defer, tell
 from bot.services.caller import Caller, Via
 from bot.services.registry import Operation, Parameter, Registry
-from bot.services.results import Markdown
 from bot.services.slash_names import BUTTONS, names_of
-from sources.discord.cards import Looks
-from sources.discord.settings import DiscordSettings
 from sources.text import one_line
 from texts import _
 
@@ -29,19 +22,9 @@ _LONGEST_ID, _OPTIONS, _STEPS = 100, 25, 10  # characters of an id, choices of a
 _LABEL, _OPTION_LABEL = 80, 100
 _TAKES_AWAY = ("cancel", "delete", "drop", "forget", "refuse", "remove")  # what operations end with that do
 _NAME = r"(?P<name>[a-z.-]{1,40})"
-_PAGE = re.compile(rf"carina:page:(?P<page>[0-9]{{1,4}}):{_NAME}:(?P<given>.*)")
-_PICK = re.compile(rf"carina:pick:{_NAME}")
-_STEP = re.compile(rf"carina:step:{_NAME}:(?P<value>.+)", re.DOTALL)
-
-
-class Answers(Protocol):
-    """Does operations for whoever pressed something."""
-
-    def answer(self, interaction: Interaction, name: str, given: Mapping[str, Any]) -> Awaitable[None]: ...
-
-    def page(self, interaction: Interaction, name: str, given: Mapping[str, Any], number: int) -> Awaitable[None]: ...
-
-    def open(self, interaction: Interaction, name: str, given: Mapping[str, Any]) -> Awaitable[None]: ...
+PAGE = re.compile(rf"carina:page:(?P<page>[0-9]{{1,4}}):{_NAME}:(?P<given>.*)")
+PICK = re.compile(rf"carina:pick:{_NAME}")
+STEP = re.compile(rf"carina:step:{_NAME}:(?P<value>.+)", re.DOTALL)
 
 
 def one_taken(declared: Operation) -> Parameter | None:
@@ -91,57 +74,23 @@ def page_buttons(name: str, given: Mapping[str, Any], number: int, count: int) -
     return found
 
 
-@dataclass(frozen=True)
-class Steps:
-    registry: Registry
-    settings: DiscordSettings
-    forms: Mapping[str, Opening]
-    answers: Answers
-
-    def heard(self) -> tuple[Buttons | Choices, ...]:
-        return hear_button(_PAGE, self._turn), hear_choice(_PICK, self._pick), hear_button(_STEP, self._do)
-
-    async def _turn(self, interaction: Interaction, named: re.Match[str]) -> None:
-        declared = self.registry.operations.get(named["name"])
-        if declared is None or declared.changes or not await defer(interaction, quietly=True):
-            return
-        many = {each.name for each in declared.parameters if each.kind == "many"}
-        given = {key: each if key in many else each[0] for key, each in parse_qs(named["given"]).items()}
-        await self.answers.page(interaction, declared.name, given, int(named["page"]))
-
-    async def _pick(self, interaction: Interaction, named: re.Match[str], chosen: str) -> None:
-        """Show what was chosen, with a button for each thing that can be done with it."""
-        declared = self.registry.operations.get(named["name"])
-        if declared is None or not await defer(interaction):
-            return
-        caller = await caller_of(interaction, self.settings, "button")
-        steps = await self.registry.permitted(steps_of(self.registry.operations, declared), caller)
-        there = await _suggested(self.registry, caller, steps)
-        offered = {name: dict(each)[chosen] for name, each in there.items() if chosen in dict(each)}
-        buttons = [
-            discord.ui.Button[Any](
-                label=_(BUTTONS[each.name])[:_LABEL],
-                custom_id=f"carina:step:{each.name}:{chosen}",
-                style=discord.ButtonStyle.danger if each.words[-1] in _TAKES_AWAY else discord.ButtonStyle.secondary,
-            )
-            for each in steps[:_STEPS]
-            if each.name in offered and len(f"carina:step:{each.name}:{chosen}") <= _LONGEST_ID
-        ]
-        if not buttons:
-            await tell(interaction, _("It is no longer in the list."))
-            return
-        await tell(interaction, Markdown().text(next(iter(offered.values()))), looks=Looks(items=buttons))
-
-    async def _do(self, interaction: Interaction, named: re.Match[str]) -> None:
-        declared = self.registry.operations.get(named["name"])
-        taken = None if declared is None else one_taken(declared)
-        if declared is None or taken is None:
-            return
-        given = {taken.name: named["value"]}
-        if declared.name in self.forms:
-            await self.answers.open(interaction, declared.name, given)
-        elif await defer(interaction):
-            await self.answers.answer(interaction, declared.name, given)
+async def step_buttons(
+    registry: Registry, caller: Caller, declared: Operation, chosen: str
+) -> tuple[str, list[discord.ui.Item[Any]]]:
+    """What was chosen from a list in words, and a button for each thing that can be done with it."""
+    steps = await registry.permitted(steps_of(registry.operations, declared), caller)
+    there = await _suggested(registry, caller, steps)
+    offered = {name: dict(each)[chosen] for name, each in there.items() if chosen in dict(each)}
+    buttons: list[discord.ui.Item[Any]] = [
+        discord.ui.Button[Any](
+            label=_(BUTTONS[each.name])[:_LABEL],
+            custom_id=f"carina:step:{each.name}:{chosen}",
+            style=discord.ButtonStyle.danger if each.words[-1] in _TAKES_AWAY else discord.ButtonStyle.secondary,
+        )
+        for each in steps[:_STEPS]
+        if each.name in offered and len(f"carina:step:{each.name}:{chosen}") <= _LONGEST_ID
+    ]
+    return next(iter(offered.values()), ""), buttons
 
 
 async def _suggested(

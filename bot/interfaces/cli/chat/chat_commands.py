@@ -12,7 +12,7 @@ from prompt_toolkit.document import Document
 
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.chat.prompt import ALONE, WITH_REQUEST
+from bot.interfaces.cli.chat.prompt import ALONE, SERVED
 from bot.interfaces.cli.commands import Commands, manifest, operation_entry, place
 from bot.interfaces.cli.connection import Line
 from texts import _
@@ -103,7 +103,7 @@ class Completions(Completer):
 
     def _words(self, last: str) -> Iterator[tuple[str, str]]:
         if last.startswith("/"):
-            own = dict.fromkeys((*ALONE, *WITH_REQUEST), "")
+            own = dict.fromkeys((*ALONE, *SERVED), "")
             for word in sorted({*self._tree, *own}):
                 yield f"/{word}", _about(self._tree.get(word))
 

@@ -22,8 +22,9 @@ _OWN = (
 """The chat's own commands."""
 
 _COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
-ALONE = ("help", "why", "quit", "exit")
-WITH_REQUEST = ("approve", "deny")
+ALONE = ("help", "quit", "exit")
+SERVED = ("why", "approve", "deny")
+"""What the service understands (`bot.interfaces.chat.Chat.say`)."""
 _LEAVING = ("exit", "quit")
 
 
@@ -73,23 +74,17 @@ def understood(line: str, commands: Collection[str] = ()) -> Typed:
     if found is None:
         return Say(line)
     word, rest = found["word"].casefold(), found["rest"] or ""
-    if word in WITH_REQUEST:
+    if word in SERVED:
         return Say(f"/{word}{rest}")
     if word not in ALONE:
         return Command(word + rest) if word in commands else Refused(_unknown(word, commands))
     if rest:
         return Refused(_("/{word} takes no arguments.", word=word))
-    match word:
-        case "help":
-            return Help()
-        case "why":
-            return Say("/why")
-        case _:
-            return Quit()
+    return Help() if word == "help" else Quit()
 
 
 def _unknown(word: str, commands: Collection[str]) -> str:
-    near = difflib.get_close_matches(word, (*ALONE, *WITH_REQUEST, *commands), n=1)
+    near = difflib.get_close_matches(word, (*ALONE, *SERVED, *commands), n=1)
     meant = _("Did you mean /{near}? ", near=near[0]) if near else ""
     return _(
         "There is no /{word} in this chat. {meant}/help lists the commands. To send the line as "
@@ -102,7 +97,7 @@ def _unknown(word: str, commands: Collection[str]) -> str:
 def help_text(commands: Collection[str], hint: str) -> str:
     """Help for a chat with commands: the chat's own, then the others by name."""
     *own, end = own_help().splitlines()
-    every = "  ".join(f"/{each}" for each in sorted({*commands} - {*ALONE, *WITH_REQUEST}))
+    every = "  ".join(f"/{each}" for each in sorted({*commands} - {*ALONE, *SERVED}))
     keys = _(
         "Alt-Enter starts a new line, Tab completes, the arrow keys recall earlier lines, and Ctrl-C stops an answer."
     )
