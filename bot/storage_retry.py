@@ -16,8 +16,6 @@ T = TypeVar("T")
 
 RETRY_SECONDS = 1.0
 
-_ARRIVALS = "arrivals"
-
 _log = structlog.get_logger("bot.storage_retry")
 
 
@@ -55,22 +53,6 @@ class Unstored:
             kept=kept,
         )
 
-    async def take_in(self, waiting: Callable[[], int], work: Callable[[], Awaitable[T]]) -> T:
-        """Store received messages, with retries while the database refuses. Other errors are raised.
-
-        `waiting` returns how many are not stored, including these.
-        """
-        try:
-            while True:
-                try:
-                    return await work()
-                except DatabaseRefused as error:
-                    _log.error("not_stored_yet", waiting=waiting(), reason=str(error))
-                    self.note(_ARRIVALS, error, waiting())
-                    await asyncio.sleep(RETRY_SECONDS)
-        finally:
-            self.over(_ARRIVALS)
-
     def note(self, what: str, error: DatabaseRefused, arrivals: int = 0) -> None:
         """Note a refusal; `arrivals` is how many received messages wait for it."""
         since = self._refused[what].since if what in self._refused else self._clock()
@@ -80,20 +62,24 @@ class Unstored:
         self._refused.pop(what, None)
 
 
-async def until_stored(what: str, work: Callable[[], Awaitable[None]], unstored: Unstored | None = None) -> None:
+async def until_stored(
+    what: str,
+    work: Callable[[], Awaitable[T]],
+    unstored: Unstored | None = None,
+    arrivals: Callable[[], int] = lambda: 0,
+) -> T:
     """Do the work; while the database refuses, log and note that `what` waits, and retry. Other errors are raised.
 
-    For work that nobody waits for and that may be repeated.
+    For work that may be repeated. `arrivals` says how many received messages wait for it.
     """
     noted = unstored or Unstored()
     try:
         while True:
             try:
-                await work()
-                return
+                return await work()
             except DatabaseRefused as error:
                 _log.error("waiting_for_database", what=what, reason=str(error))
-                noted.note(what, error)
+                noted.note(what, error, arrivals())
                 await asyncio.sleep(RETRY_SECONDS)
     finally:
         noted.over(what)

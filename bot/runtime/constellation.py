@@ -256,7 +256,9 @@ class ConstellationRuntime:
                 self.answer(place, group)
             return stored
 
-        accepted, queued = await self._workers.unstored.take_in(lambda: len(arrivals) + self._intake.qsize(), store)
+        accepted, queued = await until_stored(
+            "arrivals", store, self._workers.unstored, lambda: len(arrivals) + self._intake.qsize()
+        )
         if changes:
             await self._follow()
         for row in accepted:

@@ -11,19 +11,19 @@ from datetime import datetime
 from pathlib import Path
 
 from memory.store.byte_search import DELETED
-from memory.store.clock import Clock, from_text, to_text
+from memory.store.clock import Clock, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseCorrupt, StoreError
 from memory.store.faults import commit_point
 from memory.store.folder import private_folder
 from memory.store.ids import ConstellationId, PersonId, new_id
 from memory.store.migrations import Kind, prepare, unreadable_tables
+from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect, driver
 
 _ENSURE = commit_point("constellation.ensure")
 _BIND = commit_point("constellation.bind")
 _POSITION = commit_point("cursor.note")
-_RELEASE = commit_point("constellation.release")
 _REMOVE = commit_point("constellation.remove")
 
 _LOOKS, _LOOK_SECONDS = 100, 0.02
@@ -87,21 +87,20 @@ class Constellations:
         require_registry(folder)
         prepare(folder / "global.db", Kind.GLOBAL)
         async with Database.open(folder / "global.db") as registry:
-            constellations = cls(folder, registry, clock)
-            await constellations._load()
+            opened = cls(folder, registry, clock)
+            await opened._load()
             try:
-                yield constellations
+                yield opened
             finally:  # after a second cancellation, its own may still be open
-                for slot in constellations._slots.values():
+                for slot in opened._slots.values():
                     await slot.stack.aclose()
 
     async def _load(self) -> None:
-        for row_id, name, path in await self.registry.read(_read_registry):
-            self._known[row_id] = Constellation(row_id, name, self._folder / path)
-        for assigned in await self.registry.read(_read_places):
-            self._places[assigned.place] = assigned
-        for place, constellation in await self.registry.read(_read_former):
-            self._former.setdefault(place, set()).add(constellation)
+        read = self.registry.read
+        self._known = {each.id: each for each in await read(lambda rows: constellations(rows, self._folder))}
+        self._places = {each.place: each for each in await read(lambda rows: _assigned.all(rows, _PLACES))}
+        for place, former in await read(lambda rows: rows.all("SELECT place_id, constellation_id FROM former_places")):
+            self._former.setdefault(place, set()).add(former)
 
     def all(self) -> list[Constellation]:
         return sorted(self._known.values(), key=lambda constellation: constellation.name)
@@ -140,18 +139,7 @@ class Constellations:
         self, place: str, constellation: ConstellationId, by: str, before: ConstellationId | None = None
     ) -> None:
         """Assign a place (guild, channel, direct conversation, account) to a constellation; `before`: its old one."""
-        now = self._clock()
-        former = self._owner(place) or before
-
-        def work(tx: Tx) -> None:
-            tx.run("DELETE FROM places WHERE id = ?", (place,))
-            tx.insert("places", {"id": place, "constellation_id": constellation, "bound_by": by, "created_at": now})
-            _note_former(tx, place, former, constellation)
-
-        await self.registry.write(_BIND, work, durable=True)
-        self._places[place] = Assigned(place, constellation, by, now)
-        if former not in (None, constellation):
-            self._former.setdefault(place, set()).add(former)
+        await self._assign(place, self._owner(place) or before, constellation, by)
 
     async def configure(self, places: Collection[str], constellation: ConstellationId) -> None:
         """Assign the places that the configuration names, and no others, to the constellation.
@@ -168,18 +156,30 @@ class Constellations:
     async def unbind(self, place: str, default: ConstellationId) -> bool:
         """Let a place belong to the default again; False if it was not assigned."""
         former = self._owner(place)
-        if former is None:
-            return False
+        if former is not None:
+            await self._assign(place, former, default, None)
+        return former is not None
+
+    async def _assign(
+        self, place: str, former: ConstellationId | None, constellation: ConstellationId, by: str | None
+    ) -> None:
+        """Move a place to a constellation; without `by`, because it is the default."""
+        assigned = None if by is None else Assigned(place, constellation, by, self._clock())
+        moved = former not in (None, constellation)
 
         def work(tx: Tx) -> None:
             tx.run("DELETE FROM places WHERE id = ?", (place,))
-            _note_former(tx, place, former, default)
+            if assigned is not None:
+                tx.insert("places", _assigned.values(assigned))
+            if moved:
+                tx.insert("former_places", {"place_id": place, "constellation_id": former}, ignore=True)
 
-        await self.registry.write(_RELEASE, work, durable=True)
-        del self._places[place]
-        if former != default:
+        await self.registry.write(_BIND, work, durable=True)
+        self._places.pop(place, None)
+        if assigned is not None:
+            self._places[place] = assigned
+        if moved and former is not None:
             self._former.setdefault(place, set()).add(former)
-        return True
 
     def _owner(self, place: str) -> ConstellationId | None:
         return self._places[place].constellation if place in self._places else None
@@ -279,10 +279,15 @@ def registered(folder: Path) -> list[Path]:
     path = folder / "global.db"
     try:
         with closing(connect(path, read_only=True)) as raw:
-            known = _read_registry(Rows(raw))
+            return [each.path for each in constellations(Rows(raw), folder)]
     except driver.DatabaseError as error:
         raise unreadable_tables(path, error) from error
-    return [folder / name for _id, _name, name in known]
+
+
+def constellations(rows: Rows, folder: Path) -> list[Constellation]:
+    """Those in the registry under `folder`."""
+    found = rows.all("SELECT id, name, db_path FROM constellations")
+    return [Constellation(row["id"], row["name"], folder / row["db_path"]) for row in found]
 
 
 def require(path: Path) -> None:
@@ -292,30 +297,11 @@ def require(path: Path) -> None:
         raise DatabaseCorrupt("{path} is registered but {wrong}: restore it from a backup", path=path, wrong=wrong)
 
 
-def _read_registry(rows: Rows) -> list[tuple[ConstellationId, str, str]]:
-    found = rows.all("SELECT id, name, db_path FROM constellations")
-    return [(ConstellationId(row["id"]), str(row["name"]), str(row["db_path"])) for row in found]
-
-
-def _read_places(rows: Rows) -> list[Assigned]:
-    found = rows.all("SELECT id, constellation_id, bound_by, created_at FROM places")
-    return [
-        Assigned(row["id"], ConstellationId(row["constellation_id"]), row["bound_by"], from_text(row["created_at"]))
-        for row in found
-    ]
-
-
-def _read_former(rows: Rows) -> list[tuple[str, ConstellationId]]:
-    found = rows.all("SELECT place_id, constellation_id FROM former_places")
-    return [(str(row["place_id"]), ConstellationId(row["constellation_id"])) for row in found]
-
-
 def _remove(tx: Tx, constellation: ConstellationId) -> None:
     for table in ("places", "former_places", "job_wakes"):
         tx.run(f"DELETE FROM {table} WHERE constellation_id = ?", (constellation,))
     tx.run("DELETE FROM constellations WHERE id = ?", (constellation,))
 
 
-def _note_former(tx: Tx, place: str, former: ConstellationId | None, now: ConstellationId) -> None:
-    if former is not None and former != now:
-        tx.insert("former_places", {"place_id": place, "constellation_id": former}, ignore=True)
+_PLACES = "SELECT id, constellation_id, bound_by, created_at FROM places"
+_assigned = RowMapper(Assigned, place="id", by="bound_by", at="created_at")

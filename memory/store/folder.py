@@ -51,36 +51,18 @@ class DataFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
-
-    @property
-    def global_db(self) -> Path:
-        return self.path / "global.db"
-
-    @property
-    def control_socket(self) -> Path:
-        return self.path / "control.sock"
-
-    @property
-    def control_path(self) -> Path:
+        self.global_db = self.path / "global.db"
+        self.control_socket = self.path / "control.sock"
+        self.control_path = self.path / "control.path"
         """Contains the path of the control socket, if the socket cannot be in this folder."""
-        return self.path / "control.path"
+        self.terminal_journal = self.path / "terminal.journal"
+        self.bluesky_session = self.path / "bluesky.session"
+        self.lock_file = self.path / "carina.lock"
 
     def control_address(self) -> Path:
         if self.control_path.exists():
             return Path(self.control_path.read_text("utf-8"))
         return self.control_socket
-
-    @property
-    def terminal_journal(self) -> Path:
-        return self.path / "terminal.journal"
-
-    @property
-    def bluesky_session(self) -> Path:
-        return self.path / "bluesky.session"
-
-    @property
-    def lock_file(self) -> Path:
-        return self.path / "carina.lock"
 
     def prepare(self) -> None:
         """Create the folder, for its owner only. Raises StoreError if that fails."""

@@ -74,7 +74,6 @@ EXEMPT = {
     "dreams.refuse": "notes that a run's own checks refused it",
     "dreams.retain": "forgets what was retired ninety days ago",
     # Owners' commands; each is one transaction.
-    "constellation.release": "`carina constellation unassign`",
     "constellation.remove": "`carina constellation delete`; its files are moved before",
     "demo.write": "`carina demo`, in a folder that is thrown away",
     "activity.idle": "once a minute: who is not active any more",

@@ -70,7 +70,7 @@ async def test_a_second_process_on_the_same_folder_says_so_and_ends_with_1(tmp_p
 
 async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
-        t.service.expected_errors |= {"not_stored_yet", "waiting_for_database", "jobs_not_served"}
+        t.service.expected_errors |= {"waiting_for_database", "jobs_not_served"}
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> remember that my dentist is on Elm Street")
         form = await t.olga.command("memory edit", {"label": "persona"}, t.general)
@@ -78,7 +78,7 @@ async def test_a_locked_database_is_waited_for_and_nothing_is_lost(tmp_path: Pat
         holder = sqlite3.connect(path, isolation_level=None)
         holder.execute("BEGIN IMMEDIATE")
         said = await t.ana.say(t.general, "<@bot> where is my dentist?")
-        await t.service.logged("not_stored_yet")
+        await t.service.logged("waiting_for_database")
         code, out, _error = await t.service.run("status")
         assert code == 0
         assert "The database has not accepted writes since" in out
@@ -152,7 +152,7 @@ async def test_a_turn_and_a_command_that_hang_share_the_time_before_a_container_
 
 async def test_a_database_that_somebody_holds_does_not_hold_up_the_end(tmp_path: Path) -> None:
     async with live_service(tmp_path) as t:
-        t.service.expected_errors |= {"not_stored_yet", "waiting_for_database", "jobs_not_served"}
+        t.service.expected_errors |= {"waiting_for_database", "jobs_not_served"}
         usual = await started_once(t)
         await t.service.start()
         await t.ask(t.ana, t.general, "<@bot> hello")

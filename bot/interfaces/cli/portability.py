@@ -33,7 +33,7 @@ from memory.portability.export import Origin, export
 from memory.portability.load import Import, Opener, Verified, is_sealed, opener, require_schema, stage, verify
 from memory.portability.tables import Part
 from memory.store.clock import utc_now
-from memory.store.constellation import Constellation, Constellations
+from memory.store.constellation import Constellation, Constellations, constellations
 from memory.store.database import Rows
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind as File
@@ -183,9 +183,7 @@ class CarFiles:
         if not folder.global_db.exists():
             raise UserError("There is no data in {path} yet, so nothing can be exported.", path=folder.path)
         with closing(connect(folder.global_db, read_only=True)) as raw:
-            rows = Rows(raw).all("SELECT id, name, db_path FROM constellations")
-        every = (Constellation(row["id"], row["name"], folder.path / row["db_path"]) for row in rows)
-        return find(every, wanted, NO_CONSTELLATION)
+            return find(constellations(Rows(raw), folder.path), wanted, NO_CONSTELLATION)
 
     async def _export(
         self, found: Constellation, kind: Kind, identifier: str, name: str, part: Part, arguments: Target

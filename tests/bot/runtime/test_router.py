@@ -87,7 +87,7 @@ async def test_what_the_database_refuses_is_kept_and_stored_when_it_can_be(
         other = connect(service.constellations.all()[0].path)
         other.execute("BEGIN IMMEDIATE")
         service.hear(said("one", 2), said("two", 3, speaker=BOB))
-        await until(lambda: _true(lambda: any(log["event"] == "not_stored_yet" for log in service.logs)))
+        await until(lambda: _true(lambda: any(log["event"] == "waiting_for_database" for log in service.logs)))
         service.hear(said("three", 4, ATTIC))
         await until(lambda: _true(lambda: "3 new messages" in service.router.workers.unstored.words()))
         other.execute("ROLLBACK")
