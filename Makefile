@@ -86,7 +86,7 @@ screenshots: $(VENV)/.dev  ## pictures of the demo for README and docs, with the
 wizard: $(VENV)/.dev    ## record the questions of `carina init` for README and docs: docs/wizard.svg
 	$(BIN)/python -m tests.wizard_picture
 
-gallery: $(VENV)/.dev   ## what Discord shows for every slash command of the demo, in each language: .venv/gallery*.html
+gallery: $(VENV)/.dev   ## what Discord shows for every slash command of the demo, in each language: .venv/gallery*.md
 	$(BIN)/python -m tests.gallery
 
 check: $(VENV)/.dev     ## format, lint, types

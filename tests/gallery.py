@@ -5,14 +5,11 @@ itself suggests, then presses what stands under the answer; a member gives those
 """
 
 import asyncio
-import html
-import re
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -83,7 +80,6 @@ class Gallery:
     """Gives commands, and keeps the answers."""
 
     server: DiscordServer
-    names: dict[int, str]
     shown: list[Shown] = field(default_factory=list)
 
     async def give(self, person: Person, channel: Channel, path: str, declared: Json) -> None:
@@ -207,13 +203,11 @@ async def running(folder: Path, locale: str) -> AsyncIterator[tuple[Gallery, Per
                     await done.wait()
 
                 task = asyncio.create_task(app.run(until))
-                names = {each.id: each.global_name or each.username for each in (robin, mika, jonas, server.owner)}
-                names |= {server.bot.id: "Carina", channel.id: "general"}
                 waiting = asyncio.create_task(ready.wait())
                 await asyncio.wait({task, waiting}, return_when=asyncio.FIRST_COMPLETED)
                 waiting.cancel()
                 try:
-                    yield Gallery(server, names), robin, mika, channel
+                    yield Gallery(server), robin, mika, channel
                 finally:
                     done.set()
                     await task
@@ -233,153 +227,34 @@ async def collect(folder: Path, without: Collection[str] = (), locale: str = "en
         return gallery
 
 
-_CSS = """
-body{background:#313338;color:#dbdee1;font:15px/1.4 "Noto Sans",sans-serif;margin:0 auto;max-width:900px;padding:16px}
-h2{color:#fff;font-size:15px;margin:26px 0 4px;border-top:1px solid #444;padding-top:10px}
-h3{color:#fff;margin:4px 0;font-size:18px} .by{color:#949ba4;font-size:12px;font-weight:normal}
-.box{background:#2b2d31;border-left:4px solid #5865f2;border-radius:4px;padding:10px 14px;margin:6px 0;max-width:640px}
-.plain{padding:2px 0}.small{color:#949ba4;font-size:12px}.row{display:flex;flex-wrap:wrap;gap:8px;margin-top:8px}
-.b{background:#4e5058;color:#fff;border-radius:4px;padding:4px 14px;font-size:14px}.b1{background:#5865f2}
-.b3{background:#248046}.b4{background:#da373c}.off{opacity:.5}
-.menu{background:#1e1f22;border-radius:4px;padding:6px 10px}
-.menu div{color:#949ba4;font-size:13px}code{background:#1e1f22;padding:1px 3px;border-radius:3px;font-size:13px}
-pre{background:#1e1f22;border:1px solid #1a1b1e;border-radius:4px;padding:8px;font-size:13px;white-space:pre-wrap}
-pre code{padding:0}.at{background:#3c4270;color:#c9cdfb;border-radius:3px;padding:0 2px}
-.t{background:#404249;border-radius:3px;padding:0 2px}.q{border-left:4px solid #4e5058;padding-left:10px}
-.none{color:#f23f43}.file{border:1px solid #444;padding:8px;border-radius:4px;margin:6px 0;color:#00a8fc}
-"""
-
-
 def page(gallery: Gallery) -> str:
-    body = "".join(_shown(gallery, each) for each in gallery.shown)
-    return f'<!doctype html><html lang="en"><meta charset="utf-8"><title>Gallery</title><style>{_CSS}</style>{body}'
+    """All answers, in the Markdown that Discord is given."""
+    return "\n\n".join(filter(None, (line for shown in gallery.shown for line in _lines(shown)))) + "\n"
 
 
-def _shown(gallery: Gallery, shown: Shown) -> str:
-    found = f'<h2>{html.escape(shown.words)} <span class="by">{html.escape(shown.by)}</span></h2>'
+def _lines(shown: Shown) -> Iterator[str]:
+    yield f"## {shown.words} ({shown.by})"
     for after, message, form in shown.answers:
-        found += f'<div class="small">{html.escape(after)}</div>' if after else ""
+        yield after and f"*{after}*"
         if message is not None:
-            found += _message(gallery, message)
+            words, *labels = words_of(message)
+            yield words
+            yield " ".join(f"[{label}]" for label in labels if label)
+            yield from (f"File {each.filename} ({each.size} bytes)" for each in message.attachments)
         elif form is not None:
-            found += f'<div class="box"><h3>{html.escape(form["title"])}</h3>'
-            found += "".join(_part(gallery, each) for each in form["components"]) + "</div>"
+            yield f"**{form['title']}**"
+            yield " ".join(f"[{each['label']}]" for each in parts(form["components"]) if each.get("label"))
         else:
-            found += '<div class="none">no answer</div>'
-    return found
-
-
-def _message(gallery: Gallery, message: Message) -> str:
-    found = '<div class="small">Only you can see this</div>' if message.ephemeral else ""
-    found += f'<div class="plain">{marked(gallery.names, message.content)}</div>' if message.content else ""
-    for each in message.embeds:
-        words = [each.get("title", ""), each.get("description", "")]
-        words += [f"**{field['name']}**\n{field['value']}" for field in each.get("fields", [])]
-        found += f'<div class="box">{marked(gallery.names, chr(10).join(filter(None, words)))}</div>'
-    found += "".join(_part(gallery, each) for each in message.components)
-    for file in message.attachments:
-        text = html.escape(file.data[:1_500].decode("utf-8", "replace"))
-        found += f'<div class="file">{html.escape(file.filename)} ({file.size} bytes)<pre>{text}</pre></div>'
-    return found
-
-
-def _part(gallery: Gallery, part: Json) -> str:
-    inside = "".join(_part(gallery, each) for each in part.get("components", []))
-    label = html.escape(str(part.get("label") or part.get("placeholder") or ""))
-    match part["type"]:
-        case 1:
-            return f'<div class="row">{inside}</div>'
-        case 2:
-            off = " off" if part.get("disabled") else ""
-            return f'<span class="b b{part.get("style", 2)}{off}">{label}</span>'
-        case 3 | 5 | 6 | 7 | 8:
-            options = "".join(
-                f"<div>{html.escape(each['label'])} <i>{html.escape(each.get('description') or '')}</i></div>"
-                for each in part.get("options", [])
-            )
-            return f'<div class="menu">{label or "Make a selection"} ▾{options}</div>'
-        case 4:
-            value = html.escape(str(part.get("value") or ""))
-            return f'<div>{label}</div><div class="menu">{value or "…"}</div>'
-        case 9:
-            return f'<div class="row">{inside}{_part(gallery, part["accessory"])}</div>'
-        case 10:
-            return f"<div>{marked(gallery.names, part['content'])}</div>"
-        case 13:
-            return f'<div class="file">{html.escape(part["file"]["url"])}</div>'
-        case 14:
-            return "<hr>"
-        case 17:
-            color = f"#{part.get('accent_color') or 0x4E5058:06x}"
-            return f'<div class="box" style="border-color:{color}">{inside}</div>'
-        case 18:
-            return f"<div>{label}</div>{_part(gallery, part['component'])}"
-        case kind:
-            return f'<div class="none">part of type {kind}{inside}</div>'
-
-
-def marked(names: dict[int, str], text: str) -> str:
-    """Discord's markup as HTML, as far as answers use it."""
-    pieces = re.split(r"(```(?:\w*\n)?.*?```|`[^`\n]+`)", text, flags=re.DOTALL)
-    found = ""
-    for number, piece in enumerate(pieces):
-        if number % 2 and piece.startswith("```"):
-            code = re.sub(r"^(\w+)?\n", "", piece[3:-3])
-            found += f"<pre>{html.escape(code)}</pre>"
-        elif number % 2:
-            found += f"<code>{html.escape(piece[1:-1])}</code>"
-        else:
-            found += _inline(names, piece)
-    return found
-
-
-def _inline(names: dict[int, str], text: str) -> str:
-    held: list[str] = []
-
-    def hold(match: re.Match[str]) -> str:
-        held.append(html.escape(match[1]))
-        return f"\0{len(held) - 1}\0"
-
-    text = html.escape(re.sub(r"\\([*_~`>#\-\[\]()|\\<:.@])", hold, text), quote=False)
-    text = re.sub(r"&lt;(?:@[!&amp;]*|#)(\d+)&gt;", lambda got: f'<span class="at">{_at(names, got)}</span>', text)
-    text = re.sub(r"&lt;t:(\d+)(?::(\w))?&gt;", lambda got: f'<span class="t">{_time(got)}</span>', text)
-    text = re.sub(r"^### (.*)$", r"<h3>\1</h3>", text, flags=re.MULTILINE)
-    text = re.sub(r"^##? (.*)$", r"<h3>\1</h3>", text, flags=re.MULTILINE)
-    text = re.sub(r"^-# (.*)$", r'<div class="small">\1</div>', text, flags=re.MULTILINE)
-    text = re.sub(r"^&gt; ?(.*)$", r'<div class="q">\1</div>', text, flags=re.MULTILINE)
-    text = re.sub(r"^( *)[-*] ", r"\1• ", text, flags=re.MULTILINE)
-    text = re.sub(r"\*\*(.+?)\*\*", r"<b>\1</b>", text)
-    text = re.sub(r"(?<!\w)([*_])(.+?)\1(?!\w)", r"<i>\2</i>", text)
-    text = re.sub(r"\[([^\]]+)\]\((\S+?)\)", r"<u>\1</u>", text)
-    text = re.sub(r"(</h3>|</div>)\n", r"\1", text).replace("\n", "<br>")
-    return re.sub("\0(\\d+)\0", lambda got: held[int(got[1])], text)
-
-
-def _at(names: dict[int, str], found: re.Match[str]) -> str:
-    sign = "#" if "#" in found[0] else "@"
-    return sign + html.escape(names.get(int(found[1]), "unknown"))
-
-
-def _time(found: re.Match[str]) -> str:
-    at = datetime.fromtimestamp(int(found[1]), UTC)
-    if found[2] == "R":
-        hours = (at - datetime.now(UTC)).total_seconds() / 3600
-        count, unit = (abs(hours) / 24, "days") if abs(hours) > 24 else (abs(hours), "hours")
-        return f"in {count:.0f} {unit}" if hours > 0 else f"{count:.0f} {unit} ago"
-    return at.strftime(
-        {"d": "%m/%d/%Y", "D": "%B %-d, %Y", "t": "%H:%M", "F": "%A, %B %-d, %Y %H:%M"}.get(
-            found[2] or "f", "%B %-d, %Y %H:%M"
-        )
-    )
+            yield "*no answer*"
 
 
 async def _make(target: Path) -> None:
-    """In every language: gallery.html, gallery.de.html, gallery.ja.html."""
-    for locale, suffix in (("en-US", ".html"), ("de", ".de.html"), ("ja", ".ja.html")):
+    """In every language: gallery.md, gallery.de.md, gallery.ja.md."""
+    for locale, suffix in (("en-US", ".md"), ("de", ".de.md"), ("ja", ".ja.md")):
         with tempfile.TemporaryDirectory(prefix="carina-gallery-", ignore_cleanup_errors=True) as name:
             gallery = await collect(Path(name), locale=locale)
         target.with_suffix(suffix).write_text(page(gallery), "utf-8")
 
 
 if __name__ == "__main__":
-    asyncio.run(_make(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".venv/gallery.html")))
+    asyncio.run(_make(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(".venv/gallery.md")))
