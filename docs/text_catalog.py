@@ -158,10 +158,9 @@ def compiled(code: str) -> bytes:
 
 
 def _empty(code: str | None) -> Catalog:
-    return Catalog(
-        code, project="Carina", version="", charset="utf-8", creation_date=_DATE, revision_date=_DATE,
-        header_comment=f"# Texts of Carina{f' in {code}' if code else ''}.", msgid_bugs_address="",
-    )  # fmt: skip
+    head = f"# Texts of Carina{f' in {code}' if code else ''}."
+    dates = {"creation_date": _DATE, "revision_date": _DATE}
+    return Catalog(code, project="Carina", version="", header_comment=head, msgid_bugs_address="", **dates)
 
 
 def _written(catalog: Catalog) -> bytes:

@@ -54,19 +54,10 @@ class Block(Section):
         if not isinstance(self.shape, TextSchema) and self.content:
             raise ValueError(_("values, not content: the block has {outline}", outline=outline(self.shape)))
         try:
-            size = len(beginning(self.shape, self.values))
+            size = len(self.content or beginning(self.shape, self.values))
         except StoreError as error:
             raise ValueError(_("values that fit: {error}", error=error)) from error
         if size > self.char_limit:
-            raise ValueError(
-                _("values of at most char_limit = {limit} characters, not {size}", limit=self.char_limit, size=size)
-            )
-        return self
-
-    @validate_model(mode="after")
-    def _content_fits(self) -> "Block":
-        if len(self.content) > self.char_limit:
-            size = len(self.content)
             raise ValueError(
                 _("content of at most char_limit = {limit} characters, not {size}", limit=self.char_limit, size=size)
             )

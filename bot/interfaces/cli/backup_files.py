@@ -23,6 +23,7 @@ from memory.store.errors import DatabaseOutdated, StoreError
 from memory.store.folder import DataFolder
 from texts import _, error_text, gettext_noop, ngettext
 
+_ASK = Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=3_600.0)
 _QUESTION = gettext_noop("Replace all current data with the backup {name}?")
 
 _Name = Annotated[str, Param("Name of the backup, as listed", positional=True)]
@@ -65,10 +66,7 @@ class BackupFiles:
 
     config: Config
 
-    @operation(
-        "backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP,
-        Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, asks=True),
-    )  # fmt: skip
+    @operation("backup.restore", "Restore a backup, replacing all data; erased people stay erased", Action.BACKUP, _ASK)
     async def restore(self, caller: Caller, name: _Name = "", from_replica: _Replica = False) -> Restored:
         folder, missing = DataFolder(self.config.home), tuple[str, ...]()
         if from_replica == bool(name):

@@ -15,7 +15,8 @@ from bot.services.registry import Options, Param, operation
 from bot.services.results import Ink, Result
 from memory.store.folder import DataFolder
 
-_SECONDS = 120.0
+_SHOWS = Options(via=TERMINAL_ONLY, seconds=120.0)
+_CHANGES = Options(via=TERMINAL_ONLY, changes=True, seconds=120.0)
 
 
 _Line = Annotated[
@@ -44,17 +45,11 @@ class BlueskyAccount:
 
     config: Config
 
-    @operation(
-        "bluesky.setup", "Label the account as a bot and name its owner", Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, changes=True, seconds=_SECONDS),
-    )  # fmt: skip
+    @operation("bluesky.setup", "Label the account as a bot and name its owner", Action.EXAMINE, _CHANGES)
     async def set_up(self, _caller: Caller, line: _Line = "") -> AccountFound:
         return await self._ask("bluesky.setup", {"line": line})
 
-    @operation(
-        "bluesky.status", "Show the status of the account and what was skipped today", Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, seconds=_SECONDS),
-    )  # fmt: skip
+    @operation("bluesky.status", "Show the status of the account and what was skipped today", Action.EXAMINE, _SHOWS)
     async def show(self, _caller: Caller) -> AccountFound:
         return await self._ask("bluesky.status", {})
 

@@ -31,7 +31,8 @@ from memory.store.migrations import Kind
 from sources.diagnostics import Finding, State
 from texts import _, error_text
 
-_SECONDS = 300.0
+_CHECKS = Options(via=TERMINAL_ONLY, seconds=300.0)
+_RESTARTS = Options(via=TERMINAL_ONLY, changes=True, running=True, seconds=300.0)
 _LOOKS, _LOOK_SECONDS = 300, 0.2  # at least a minute until it answers again
 
 
@@ -48,12 +49,7 @@ class Installation:
 
     config: Config
 
-    @operation(
-        "doctor",
-        "Check the installation and suggest fixes",
-        Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, seconds=_SECONDS),
-    )
+    @operation("doctor", "Check the installation and suggest fixes", Action.EXAMINE, _CHECKS)
     async def examine(self, _caller: Caller) -> Findings:
         folder = DataFolder(self.config.home)
         files = examine(folder)
@@ -72,10 +68,7 @@ class Installation:
         parts = await asyncio.gather(*examine_outside(self.config, utc_now, ask, status, stored))
         return Findings.of([*found, *told, *(each for part in parts for each in part)])
 
-    @operation(
-        "restart", "Restart the service gracefully", Action.RESTART,
-        Options(via=TERMINAL_ONLY, changes=True, running=True, seconds=_SECONDS),
-    )  # fmt: skip
+    @operation("restart", "Restart the service gracefully", Action.RESTART, _RESTARTS)
     async def restart(self, _caller: Caller, arguments: RestartArguments) -> Restarted | Sentence:
         """Restart the service, and wait until it answers. Raises UserError."""
         folder = DataFolder(self.config.home)

@@ -15,7 +15,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.service_client import held
 from bot.services.caller import TERMINAL_ONLY, Caller
-from bot.services.registry import Options, operation
+from bot.services.registry import AT_TERMINAL, Options, operation
 from memory.store.folder import DataFolder
 from texts import _
 
@@ -189,7 +189,7 @@ def _escaped(text: str) -> str:
     return text.replace("%", "%%")
 
 
-_SECONDS = 60.0
+_ASKS = Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=600.0)
 
 
 @dataclass(frozen=True)
@@ -198,10 +198,7 @@ class SystemService:
 
     config: Config
 
-    @operation(
-        "service.install", "Start Carina automatically; shows the file first", Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=_SECONDS),
-    )  # fmt: skip
+    @operation("service.install", "Start Carina automatically; shows the file first", Action.EXAMINE, _ASKS)
     async def install(self, caller: Caller) -> str:
         """Install the service for this account. Raises UserError, or Unconfirmed with the file."""
         file = self._file()
@@ -222,12 +219,7 @@ class SystemService:
         lasting = _("\n`loginctl enable-linger` keeps it running while you are logged out.") if _linux() else ""
         return _("Wrote {path} and started the service.{lasting}", path=file.path, lasting=lasting)
 
-    @operation(
-        "service.status",
-        "Show how Carina is started automatically",
-        Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, seconds=_SECONDS),
-    )
+    @operation("service.status", "Show how Carina is started automatically", Action.EXAMINE, AT_TERMINAL)
     async def status(self, _caller: Caller) -> str:
         file = self._file()
         if not file.path.exists():
@@ -235,10 +227,7 @@ class SystemService:
         code, said = await _output(file.status)
         return said or f"{' '.join(file.status)}: exit code {code}"
 
-    @operation(
-        "service.uninstall", "Stop starting Carina automatically", Action.EXAMINE,
-        Options(via=TERMINAL_ONLY, changes=True, seconds=_SECONDS, asks=True),
-    )  # fmt: skip
+    @operation("service.uninstall", "Stop starting Carina automatically", Action.EXAMINE, _ASKS)
     async def uninstall(self, caller: Caller) -> str:
         file = self._file()
         if not file.path.exists():
@@ -297,10 +286,7 @@ class Removal:
 
     config: Config
 
-    @operation(
-        "uninstall", "Show where everything is, and delete the data", Action.BACKUP,
-        Options(via=TERMINAL_ONLY, changes=True, asks=True, seconds=600.0),
-    )  # fmt: skip
+    @operation("uninstall", "Show where everything is, and delete the data", Action.BACKUP, _ASKS)
     async def remove(self, caller: Caller) -> str:
         """Delete the data, unless a service runs. Raises UserError, or Unconfirmed with the locations."""
         folder = DataFolder(self.config.home)
