@@ -7,7 +7,7 @@ import re
 import sys
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
@@ -269,8 +269,7 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
         config = _compose(environment, settings, (home, path), given)
         problems += [
             *problems_of(config),
-            *_check_bluesky(config),
-            *_check_sign_in(config),
+            *_check_pairs(config),
             *_check_embedding(config),
             *_check_replica(config),
             *_check_mcp(config),
@@ -372,29 +371,27 @@ def _complete(settings: FileSettings) -> tuple[Group, ...]:
     return (groups[0].model_copy(update={"default": True}),) if len(groups) == 1 else groups
 
 
-def _twice(names: Iterator[str]) -> list[str]:
+def _twice(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _check_groups(config: Config) -> Iterator[str]:
     """Problems that no single table shows: names must be unique and refer to something."""
     file, agents = config.file.name, [agent.name for agent in config.agents]
-    for name in _twice(agent.casefold() for agent in agents):
-        yield unmet(f"{file}: agents", _('two named "{name}"', name=name), _("different names"))
-    for name in _twice(group.name.casefold() for group in config.groups):
-        yield unmet(f"{file}: groups", _('two named "{name}"', name=name), _("different names"))
-    for patrol in _twice(patrol.name.casefold() for agent in config.agents for patrol in agent.patrols):
-        yield unmet(
-            f"{file}: agents.patrols",
-            _('two named "{name}"', name=patrol),
-            _("different names, also of different agents"),
-        )
-    for label in _twice(block.label for block in config.constellation.blocks):
-        yield unmet(f"{file}: constellation.blocks", _('two labeled "{label}"', label=label), _("different labels"))
-    for agent in config.agents:
-        for label in _twice(block.label for block in agent.blocks):
-            key = f'{file}: agents["{agent.name}"].blocks'
-            yield unmet(key, _('two labeled "{label}"', label=label), _("different labels"))
+    patrols = [patrol.name.casefold() for agent in config.agents for patrol in agent.patrols]
+    named = (
+        ("agents", map(str.casefold, agents), _("different names")),
+        ("groups", (group.name.casefold() for group in config.groups), _("different names")),
+        ("agents.patrols", patrols, _("different names, also of different agents")),
+    )
+    labeled = {f'agents["{agent.name}"].blocks': [each.label for each in agent.blocks] for agent in config.agents}
+    labeled["constellation.blocks"] = [each.label for each in config.constellation.blocks]
+    for key, names, wanted in named:
+        for name in _twice(names):
+            yield unmet(f"{file}: {key}", _('two named "{name}"', name=name), wanted)
+    for key, labels in labeled.items():
+        for label in _twice(labels):
+            yield unmet(f"{file}: {key}", _('two labeled "{label}"', label=label), _("different labels"))
     if not agents:
         yield unmet(f"{file}: agents", _("none"), _("at least one, or no agents key for the default one"))
     elif not config.groups:
@@ -432,20 +429,15 @@ def _check_models(config: Config) -> Iterator[str]:
         yield unset(KEY_OF_PROVIDER[provider], needed)
 
 
-def _check_bluesky(config: Config) -> Iterator[str]:
-    """Handle and password require each other."""
-    if config.bluesky_handle and config.bluesky_password is None:
-        yield unset("BLUESKY_APP_PASSWORD", _("an app password, because BLUESKY_HANDLE names an account"))
-    if config.bluesky_password is not None and not config.bluesky_handle:
-        yield unset("BLUESKY_HANDLE", _("the account's handle or DID, because BLUESKY_APP_PASSWORD is set"))
-
-
-def _check_sign_in(config: Config) -> Iterator[str]:
-    """Both or neither."""
-    pair = {"DISCORD_CLIENT_ID": config.discord_client, "DISCORD_CLIENT_SECRET": config.discord_client_secret}
-    for name, other in zip(pair, reversed(pair), strict=True):
-        if pair[other] and not pair[name]:
-            yield unset(name, _("a value, because {other} is set", other=other))
+def _check_pairs(config: Config) -> Iterator[str]:
+    """Of each pair, both or neither."""
+    for pair in (
+        {"BLUESKY_HANDLE": config.bluesky_handle, "BLUESKY_APP_PASSWORD": config.bluesky_password},
+        {"DISCORD_CLIENT_ID": config.discord_client, "DISCORD_CLIENT_SECRET": config.discord_client_secret},
+    ):
+        for name, other in zip(pair, reversed(pair), strict=True):
+            if pair[other] and not pair[name]:
+                yield unset(name, _("a value, because {other} is set", other=other))
 
 
 def _check_replica(config: Config) -> Iterator[str]:

@@ -11,7 +11,7 @@ from bot.config.values import KEY_OF_PROVIDER, OFFLINE
 from bot.errors import ConfigError
 from bot.models.base import Access, Limits, Model, ModelError, Request
 from bot.models.chain import BreakerModel, FallbackModel, LazyModel, LenientModel, RetryingModel
-from bot.models.health import ModelHealth, State
+from bot.models.health import ModelHealth
 
 
 class ModelCatalog:
@@ -70,7 +70,7 @@ class ModelCatalog:
         try:
             return self._link(name).health
         except ConfigError as error:  # of an agent in the database whose model was configured once
-            return ModelHealth(name, State.UNUSABLE, reason=str(error))
+            return ModelHealth(name, reason=str(error))
 
     async def aclose(self) -> None:
         for model in self._lazy.values():

@@ -39,7 +39,7 @@ from bot.models.base import (
     Usage,
     UserMessage,
 )
-from bot.models.health import ModelHealth, State
+from bot.models.health import ModelHealth
 from memory.store.clock import Clock, utc_now
 from texts import gettext_lazy
 
@@ -314,7 +314,7 @@ class BreakerModel(ModelWrapper):
                 async for event in events:
                     if isinstance(event, Answer):
                         self._failures, self._closed_until = 0, 0.0
-                        self._note(State.WORKING)
+                        self._note()
                     yield event
         except (asyncio.CancelledError, GeneratorExit):
             self._closed_until = min(self._closed_until, self._clock())  # nothing learned: the next call tries it out
@@ -324,7 +324,7 @@ class BreakerModel(ModelWrapper):
             raise
 
     def _failed(self, error: ModelError) -> None:
-        self._note(State.of(error.trouble), error)
+        self._note(error)
         match error:
             case ModelRefused():
                 self._shut(error)
@@ -333,10 +333,10 @@ class BreakerModel(ModelWrapper):
                 if self._failures >= FAILURES:
                     self._shut(error)
 
-    def _note(self, state: State, error: ModelError | None = None) -> None:
-        since = self._health.since if state == self._health.state else None
+    def _note(self, error: ModelError | None = None) -> None:
         trouble, reason = (error.trouble, error.reason) if error else (None, "")
-        self._health = ModelHealth(self.name, state, since or self._calendar(), trouble, reason)
+        found = ModelHealth(self.name, self._calendar(), trouble, reason)
+        self._health = replace(found, since=self._health.since) if found.state is self._health.state else found
 
     def _pass(self) -> None:
         if not self._closed_until:

@@ -18,28 +18,30 @@ class State(StrEnum):
     FAILING = gettext_noop("failing")
     UNUSABLE = gettext_noop("cannot be used")
 
-    @classmethod
-    def of(cls, trouble: Trouble) -> "State":
-        """The state a failed call leaves behind."""
-        match trouble:
-            case Trouble.UNREACHABLE:
-                return cls.UNREACHABLE
-            case Trouble.FAILING:
-                return cls.FAILING
-            case _:
-                return cls.REFUSED
-
 
 @dataclass(frozen=True)
 class ModelHealth:
     """`since` is when the state began; `rests` are the seconds for which the model is not asked again."""
 
     model: str
-    state: State = State.UNASKED
     since: datetime | None = None
     trouble: Trouble | None = None
     reason: str = ""
     rests: float = 0.0
+
+    @property
+    def state(self) -> State:
+        if self.since is None:
+            return State.UNUSABLE if self.reason else State.UNASKED
+        match self.trouble:
+            case None:
+                return State.WORKING
+            case Trouble.UNREACHABLE:
+                return State.UNREACHABLE
+            case Trouble.FAILING:
+                return State.FAILING
+            case _:
+                return State.REFUSED
 
     @property
     def why(self) -> str:

@@ -322,20 +322,21 @@ def agents_changed(tx: Tx) -> None:
 
 def joinable(rows: Rows, first: InRow) -> list[InRow]:
     """Unclaimed messages after `first` by the same speaker to the same hearers in its conversation, in order."""
-    sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
-             AND status = 'received' AND status IN ('received', 'claimed') AND alone = 0 AND id > ?
-             ORDER BY id LIMIT 50"""  # the partial index needs both conditions
-    return _row.all(rows, sql, (first.place, first.group, first.person, first.audience, first.id))
+    return _beside(rows, first, "alone = 0 AND id > :first", 50)
 
 
 def unclaimed(rows: Rows, first: InRow) -> list[InRow]:
     """A row and those that are answered with it, in order; empty if it is claimed or gone."""
-    sql = """SELECT * FROM inbox WHERE place_id = ? AND group_id = ? AND person_id IS ? AND audience = ?
-             AND status = 'received' AND status IN ('received', 'claimed') AND (id = ? OR (alone = 0 AND id > ?))
-             ORDER BY id LIMIT ?"""
-    who = (first.place, first.group, first.person, first.audience)
-    found = _row.all(rows, sql, (*who, first.id, first.id, 1 if first.alone else 51))
+    found = _beside(rows, first, "(id = :first OR (alone = 0 AND id > :first))", 1 if first.alone else 51)
     return found if found and found[0].id == first.id else []
+
+
+def _beside(rows: Rows, first: InRow, which: str, most: int) -> list[InRow]:
+    sql = f"""SELECT * FROM inbox WHERE place_id = :place AND group_id = :group AND person_id IS :person
+              AND audience = :audience AND status = 'received' AND status IN ('received', 'claimed') AND {which}
+              ORDER BY id LIMIT :most"""  # the partial index needs both conditions
+    who = {"place": first.place, "group": first.group, "person": first.person, "audience": first.audience}
+    return _row.all(rows, sql, {**who, "first": first.id, "most": most})
 
 
 def claim(tx: Tx, rows: list[InRow], turn: TurnId) -> None:

@@ -24,7 +24,7 @@ from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
 from memory.store.folder import private_folder
 from memory.store.ids import ErasureId
-from memory.store.sqlite import connect, damage, driver, transaction
+from memory.store.sqlite import connect, copy_database, damage, driver, transaction
 
 FOLDER = BACKUPS
 _MANIFEST = "manifest.json"
@@ -65,7 +65,9 @@ def create(folder: Path, now: datetime) -> Backup:
     def copies(making: Path) -> Iterator[Path]:
         # The registry first: an erasure that it records as done is done in every file that is copied later.
         for path in (folder / _GLOBAL, *registered(folder)):
-            yield _copy(path, making / _named(path, folder))
+            target = private_folder((making / _named(path, folder)).parent) / path.name
+            copy_database(path, target)
+            yield target
 
     return make(folder, now, copies)
 
@@ -253,15 +255,6 @@ def _present(path: Path) -> _Present | None:
             return _Present(frozenset(row["id"] for row in rows.all("SELECT id FROM constellations")), choices)
     except driver.DatabaseError:
         return None
-
-
-def _copy(path: Path, target: Path) -> Path:
-    """Copy one file as of one moment."""
-    private_folder(target.parent)
-    target.touch(mode=0o600)
-    with closing(connect(path, read_only=True)) as source, closing(connect(target)) as copy:
-        source.backup(copy)
-    return target
 
 
 def _verified(path: Path) -> str:

@@ -10,9 +10,6 @@ class Log:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def debug(self, event: str, **facts: Any) -> None:
-        self._logger().debug(event, **facts)
-
     def info(self, event: str, **facts: Any) -> None:
         self._logger().info(event, **facts)
 

@@ -29,7 +29,7 @@ from memory.store.errors import (
     StoreError,
 )
 from memory.store.fulltext import index_text
-from memory.store.sqlite import OLDEST, Code, Connection, connect, damage, driver, result_code
+from memory.store.sqlite import OLDEST, Code, Connection, connect, copy_database, damage, driver, result_code
 
 _CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""
@@ -224,11 +224,8 @@ def _copy(path: Path, copy: Path) -> None:
     """Copy the file and check the copy before it gets its name; on failure leave nothing behind."""
     making = path.with_name(f"{path.name}.before-part")
     _remove(making)  # of a killed run
-    making.touch(mode=0o600)
     try:
-        with closing(connect(path, read_only=True)) as source, closing(connect(making)) as target:
-            source.backup(target)
-            target.execute("PRAGMA journal_mode=DELETE").fetchall()
+        copy_database(path, making)
         if why := damage(making):
             raise _damaged(path, why)
         making.replace(copy)

@@ -129,6 +129,14 @@ def connect(path: Path, *, read_only: bool = False) -> Connection:
     return raw
 
 
+def copy_database(path: Path, copy: Path) -> None:
+    """Copy a database as of one moment into a file for its owner alone, without a log beside it."""
+    copy.touch(mode=0o600)
+    with closing(connect(path, read_only=True)) as source, closing(connect(copy)) as target:
+        source.backup(target)
+        target.execute("PRAGMA journal_mode=DELETE").fetchall()
+
+
 def damage(path: Path) -> str:
     """The damage that SQLite finds in a file; empty if it is sound."""
     with closing(connect(path, read_only=True)) as raw:

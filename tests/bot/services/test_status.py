@@ -7,7 +7,7 @@ from bot.app import build
 from bot.config import load_config
 from bot.interfaces.cli.connection import connect
 from bot.models.base import Trouble
-from bot.models.health import ModelHealth, State
+from bot.models.health import ModelHealth
 from bot.services.results import Markdown, Plain
 from bot.services.status_results import ModelState, ServiceStatus
 from tests.bot.requests import status
@@ -52,7 +52,7 @@ async def test_a_chat_alone_says_that_it_serves_no_dashboard(tmp_path: Path) -> 
 
 
 def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
-    refused = ModelHealth("openai:a", State.REFUSED, NOON, Trouble.KEY, "openai:a refused access (HTTP 401)", 40.2)
+    refused = ModelHealth("openai:a", NOON, Trouble.KEY, "openai:a refused access (HTTP 401)", 40.2)
     status = ServiceStatus(
         constellation="home",
         started=NOON,
