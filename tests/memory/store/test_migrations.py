@@ -16,7 +16,7 @@ from memory import data_sources
 from memory.agents import Agent, seed_agent
 from memory.data_sources import Subscription
 from memory.people.audience import PUBLIC
-from memory.store import migrations
+from memory.store import migrations, sqlite
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.fulltext import match_query
@@ -298,7 +298,7 @@ def test_a_migration_without_room_for_the_copy_leaves_none_and_the_file_as_it_wa
             raise coded(driver.OperationalError("database or disk is full"), Code.FULL)
         return raw
 
-    monkeypatch.setattr(migrations, "connect", full)
+    monkeypatch.setattr(sqlite, "connect", full)
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: shutil._ntuple_diskusage(10**9, 10**9, 0))
     with pytest.raises(DatabaseFull, match="its disk is full: free some space"):
         migrate(path, Kind.CONSTELLATION, NOW)
