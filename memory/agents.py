@@ -88,6 +88,15 @@ class Group:
     mention: bool = True
     """Whether a message that begins with the group's name is routed to it."""
 
+    def speaks(self, agent: AgentId) -> bool:
+        """Whether an agent is a member that does not only listen."""
+        return any(member.agent == agent and member.role != "observer" for member in self.members)
+
+
+def plain_name(name: str) -> str:
+    """A name of an agent or group as it is compared: without "@", in lower case."""
+    return name.strip().removeprefix("@").casefold()
+
 
 def seed_agent(tx: Tx, agent: Agent, now: datetime) -> Agent:
     """Add the agent unless there is one of that name; returns the stored one."""

@@ -153,7 +153,7 @@ class Patrols:
 def speaking_group(rows: Rows, agent: Agent) -> GroupId | None:
     """The group in which an agent acts on its own: the first by name in which it speaks."""
     for group in agents.groups_of(rows, agent.id):
-        if any(member.agent == agent.id and member.role != "observer" for member in group.members):
+        if group.speaks(agent.id):
             return group.id
     return None
 

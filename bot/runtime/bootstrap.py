@@ -88,8 +88,7 @@ class RoutingTable:
         having = [
             group.id
             for group in self.groups
-            if any(member.agent == named and member.role != "observer" for member in group.members)
-            and (group.id == chosen or (group.mention and group.pattern != "sleeptime"))
+            if group.speaks(named) and (group.id == chosen or (group.mention and group.pattern != "sleeptime"))
         ]
         return chosen if chosen in having or not having else having[0]
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from bot.agents import turn_log
 from bot.agents.context import prompt
 from bot.agents.deps import TurnDeps
-from bot.agents.groups.speaker import beginning
+from bot.agents.groups.speaker import plan_turn
 from bot.agents.groups.team import Team, at_place
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
@@ -57,16 +57,16 @@ def begin_turn(
     head = rows[0]
     PAYLOAD.require(head.payload)
     identifier = turns.new_turn_id()
-    begun = beginning(tx, rows, found, identifier, now, near)
+    plan = plan_turn(tx, rows, found, identifier, now, near)
     request = broker.decided(tx, head)
-    alone = request is None and not (begun.plan.conducted and not begun.alone)
+    alone = request is None and not plan.conducted
     first = alone and not any(row.attempts for row in rows)
-    scope = Scope(head.audience, frozenset(map(Audience, agents.set_group(tx, head.place, begun.team.group.id))))
+    scope = Scope(head.audience, frozenset(map(Audience, agents.set_group(tx, head.place, found.group.id))))
     heard = messages.by_ids(tx, [row.message for row in rows if row.message is not None], scope)
     turn = Turn(
         id=identifier,
-        agent=begun.plan.agent if request is None else request.agent,
-        group=begun.team.group.id,
+        agent=plan.agent if request is None else request.agent,
+        group=found.group.id,
         place=head.place,
         person=head.person,
         scope=scope,
@@ -75,7 +75,7 @@ def begin_turn(
         restarts=0,
         started_at=now,
     )
-    turn = _with_surroundings(tx, turn, rows, begun.team, request, now)
+    turn = _with_surroundings(tx, turn, rows, found, request, now)
     turn = replace(turn, trust=min((message.trust for message in heard), default=turn.trust))
     joined = Joined(tuple((message.id, message.revision) for message in heard))
     turns.begin(tx, turn)
@@ -84,14 +84,13 @@ def begin_turn(
     if request is not None:
         broker.resume(tx, turn, request, now)
     else:
-        begun.keep(tx, turn, now)
+        plan.keep(tx, found, turn, now)
     for wrote in agent_messages.wrote(tx, turn.id) if head.source == agent_messages.SOURCE else ():
         turns.hand_uses(tx, wrote, turn.id)
     if not alone:
-        conducted = begun.plan.conducted and request is None
-        return Begun(turn.id, None if conducted else standing(tx, turn.id, max_steps))
+        return Begun(turn.id, None if request is None else standing(tx, turn.id, max_steps))
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
-    agent = at_place(tx, begun.team.acting(turn.agent), turn.place)
+    agent = at_place(tx, found.acting(turn.agent), turn.place)
     material = prompt.inputs(tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, joined, now)]))
     move = next_step(material, said=False, max_steps=max_steps)
     if first and isinstance(move, CallModel):  # read in this unit, to save a hop to another thread

@@ -10,7 +10,7 @@ from bot.agents.agenda.tasks import there_are
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import UserError
 from memory import agents, blocks
-from memory.agents import Agent, Group
+from memory.agents import Agent, Group, plain_name
 from memory.blocks import CONSTELLATION_OWNER, Block, BlockType
 from memory.blocks.changes import SYSTEM, Writer, agent_writer, person_writer
 from memory.blocks.history import Past
@@ -41,7 +41,7 @@ N = TypeVar("N", bound=HasName)
 
 def find(every: Iterable[N], name: str, missing: str) -> N:
     """The one of that name. Raises UserError with the text `missing` and the known names."""
-    known, wanted = list(every), name.strip().removeprefix("@").casefold()
+    known, wanted = list(every), plain_name(name)
     for each in known:
         if each.name.casefold() == wanted:
             return each

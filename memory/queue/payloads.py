@@ -93,10 +93,10 @@ class PatrolDue(_Payload):
 
 @dataclass(frozen=True)
 class TaskLeft(_Payload):
-    """A task that another agent delegated; `hops` counts the delegations before it."""
+    """A task that another agent delegated. `hops` stands in rows of earlier versions."""
 
     agent: AgentId
-    hops: int
+    hops: int = 0
     status: Literal["task"] = "task"
 
 

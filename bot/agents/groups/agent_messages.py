@@ -4,18 +4,14 @@ The audience stays the same: the answer is sent where the writer's own is, and w
 might. A message that nobody could answer is refused, and so is one that goes in circles; the model is told why.
 """
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.agents.context.quotes import Quoted, display_name, say
-from bot.errors import ToolError
-from memory import agents, groups
-from memory.agents import Agent, Group
-from memory.queue import agent_messages, inbox, outbox, payloads
-from memory.queue.agent_messages import Sent
+from memory import groups
+from memory.queue import agent_messages, outbox
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
-from memory.store.ids import AgentId, GroupId, MessageId, TurnId, snowflakes
+from memory.store.ids import AgentId, GroupId, TurnId
 from texts import _
 
 TURN_BUDGET = 16
@@ -54,86 +50,6 @@ def say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
     outbox.add(tx, outbox.NewRow(f"guard/{key}", turn.place, text, turn.scope.audience, turn=turn.id), now)
 
 
-_NOBODY = "The message was not sent"
-
-
-@dataclass(frozen=True)
-class Letter:
-    """A message by the agent of a turn; `about` is the message that the turn answers."""
-
-    turn: Turn
-    by: Agent
-    text: str
-    about: MessageId | None
-
-
-@dataclass(frozen=True)
-class To:
-    """The recipient: an agent in a group where it speaks, or (None) the group."""
-
-    group: Group
-    agent: Agent | None = None
-
-    @property
-    def name(self) -> str:
-        return self.group.name if self.agent is None else self.agent.name
-
-
-def agent_called(rows: Rows, turn: Turn, name: str) -> To:
-    """Another agent, in the turn's group if it speaks there. Raises ToolError."""
-    known = agents.agents(rows)
-    found = next((each for each in known if each.name.casefold() == _bare(name)), None)
-    if found is None or found.id == turn.agent:
-        others = ", ".join(each.name for each in known if each.id != turn.agent) or "nobody"
-        why = "You cannot write to yourself." if found is not None else f"There is no agent {name!r}."
-        raise ToolError(f"{why} You can write to: {others}.")
-    if found.status != "active":
-        raise ToolError(f"{_NOBODY}: {found.name} is {found.status} and answers nobody.")
-    speaks = [each for each in agents.groups_of(rows, found.id) if _speaks(each, found.id)]
-    if not speaks:
-        raise ToolError(f"{_NOBODY}: {found.name} only listens, or is in no group.")
-    return To(next((each for each in speaks if each.id == turn.group), speaks[0]), found)
-
-
-def group_called(rows: Rows, turn: Turn, name: str) -> To:
-    """A group in which somebody else can answer. Raises ToolError."""
-    known = agents.groups(rows)
-    found = next((each for each in known if each.name.casefold() == _bare(name)), None)
-    if found is None:
-        there = ", ".join(each.name for each in known)
-        raise ToolError(f"There is no group {name!r}. The groups are: {there}.")
-    able = [agent for agent in agents.answering(rows, found) if _speaks(found, agent)]
-    if not set(able) - {turn.agent}:
-        raise ToolError(f"{_NOBODY}: nobody else in the group {found.name} can answer.")
-    return To(found)
-
-
-def write(tx: Tx, letter: Letter, to: To, now: datetime) -> str:
-    """Queue a message; returns why that was refused, empty if it was not. Raises ToolError."""
-    turn = letter.turn
-    if not budget_left(tx, turn, now):
-        return f"{_NOBODY}: the message that you answer has caused {TURN_BUDGET} turns of agents. Answer now."
-    if pair_rests(tx, turn, to.group.id if to.agent is None else to.agent.id, now):
-        return f"{_NOBODY}: {to.name} and you have written to each other too often. Answer with what you have."
-    agent = None if to.agent is None else to.agent.id
-    event = inbox.Event(
-        source=agent_messages.SOURCE,
-        external_id=f"{turn.id}/{snowflakes.next()}",
-        place=turn.place,
-        person=turn.person,
-        group=to.group.id,
-        text=letter.text,
-        hearers=turn.scope,
-        trust=turn.trust,
-        payload=payloads.Letter(to.name, agent, letter.about),
-        by=(letter.by.id, letter.by.name),
-    )
-    row = inbox.add_event(tx, event, now)
-    if row is not None:
-        agent_messages.add(tx, Sent(row, root_of(tx, turn), turn.id, turn.agent, agent, to.group.id), now)
-    return ""
-
-
 def instructions(by: str, to: str, heard_by: str) -> Quoted:
     """Instructions for whoever answers, beside the message."""
     return say(
@@ -143,11 +59,3 @@ def instructions(by: str, to: str, heard_by: str) -> Quoted:
         to=display_name(to),
         heard_by=heard_by,
     )
-
-
-def _speaks(group: Group, agent: AgentId) -> bool:
-    return any(member.agent == agent and member.role != "observer" for member in group.members)
-
-
-def _bare(name: str) -> str:
-    return name.strip().removeprefix("@").casefold()

@@ -1,10 +1,10 @@
 """Members' turns in a group's run: begun, finished with a result, or given up."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from bot.agents import events
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.context.quotes import joined, quotation, say
 from bot.agents.groups.state_machine import Wanted
 from bot.agents.seeds import ensure_blocks
 from bot.config.values import OFFLINE
@@ -25,43 +25,15 @@ _NEEDS_DETAIL = ("ballot", "choice")
 
 def begin_part(tx: Tx, asking: Turn, run: TurnId, wanted: Wanted, now: datetime, *, call: str = "") -> TurnId:
     """Begin a member's turn: it gets the messages of the run, with the same audience, and its task."""
-    turn = Turn(
-        id=turns.new_turn_id(),
-        agent=wanted.agent,
-        group=asking.group,
-        place=asking.place,
-        person=asking.person,
-        scope=asking.scope,
-        trust=asking.trust,
-        blocks=asking.blocks,
-        restarts=0,
-        started_at=now,
-        parent=asking.id,
-    )
+    turn = replace(asking, id=turns.new_turn_id(), agent=wanted.agent, parent=asking.id)
+    turn = replace(turn, restarts=0, started_at=now, away_since=None)
     ensure_blocks(tx, agents.agent(tx, turn.agent), turn.scope.audience, turn.person, now)
     turns.begin(tx, turn)
-    part = Part(
-        turn=turn.id,
-        run=run,
-        asked_by=asking.id,
-        agent=wanted.agent,
-        kind=wanted.kind,
-        stage=wanted.stage,
-        attempt=wanted.attempt,
-        task=_task(wanted),
-        call=call,
-    )
-    groups.add_part(tx, part, turn, now)
+    by = turn.id, run, asking.id, turn.agent
+    groups.add_part(tx, Part(*by, wanted.kind, wanted.stage, wanted.attempt, wanted.task, call), turn, now)
     heard = [row.message for row in inbox.of_turn(tx, run) if row.message is not None]
     turns.add_joined(tx, turn, heard, now)
     return turn.id
-
-
-def _task(wanted: Wanted) -> str:
-    """What the member is told besides the message: its task, and what others said before."""
-    said = [quotation(name, text) for name, text in wanted.heard]
-    before = [say("What the stage before you gave:"), *said] if said else []
-    return joined([wanted.words, *before], "\n\n")
 
 
 def member_of(rows: Rows, turn_id: TurnId) -> events.AgentStarted:

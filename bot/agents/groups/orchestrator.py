@@ -6,7 +6,7 @@ own; nothing of them is sent before the last transaction, which sends everything
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from bot.agents import events, steps
@@ -16,16 +16,15 @@ from bot.agents.context import prompt
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.member_turns import begin_part
-from bot.agents.groups.settings import Table, stored
-from bot.agents.groups.state_machine import Ask, Fail, Say, Situation, Step, Wait, Wanted, next_step
+from bot.agents.groups.state_machine import NobodyAnswered, Say, Situation, Step, Wanted, next_step
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
 from bot.agents.transcript import answer_row, answers, words_of
 from bot.agents.turn import Standing, TurnRunner, run_part, standing
 from memory import agents, groups
-from memory.groups import Part, Run
+from memory.groups import Part
 from memory.queue import messages, outbox, turns
-from memory.queue.turns import TurnMoved
+from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId, place_source
@@ -65,18 +64,6 @@ class GroupFailed(TextError):
     """No member gave a result; the text is for the operator."""
 
 
-@dataclass(frozen=True)
-class _Sight:
-    material: PromptInputs
-    run: Run
-    team: Team
-    parts: tuple[Part, ...]
-
-    @property
-    def settings(self) -> Table:
-        return stored(self.run.pattern, self.run.settings)
-
-
 def look_alone(rows: Rows, turn_deps: TurnDeps, turn: TurnId) -> Standing | None:
     """The state of a turn that a single agent answers; None if a group's pattern makes the answer."""
     run = groups.run(rows, turn)
@@ -110,53 +97,54 @@ class Orchestrator:
         """Continue until the run is over (True) or it is told to stop and a step is stored (False)."""
         over = False
         while not over:
-            sight = await self._db.read(self._look)
-            if sight.material.turn.status != "running":
+            material, now = await self._db.read(self._look)
+            if material.turn.status != "running":
                 break  # ended from outside: its person was erased
-            if not any(asked.message.deleted_at is None for asked in sight.material.asked):
-                await self._cancel(sight)
+            if not any(asked.message.deleted_at is None for asked in material.asked):
+                await self._cancel(material.turn)
                 break
-            step = next_step(self._situation(sight))
+            running = [part for part in now.parts if part.status == "running"]
+            step = [] if running else await self._next(now)
             if self._control.stopping and not isinstance(step, Say):
                 return False
             try:
-                over = await self._make(step, sight)
+                if isinstance(step, Say):
+                    over = await self._say(step, material, now.team)
+                elif running:
+                    await self._wait(now, running)
+                else:
+                    await self._ask(step, material.turn)
             except TurnMoved:
                 continue  # nothing of it was stored
         return True
 
-    def _look(self, rows: Rows) -> _Sight:
+    def _look(self, rows: Rows) -> tuple[PromptInputs, Situation]:
         turn, run = turns.get(rows, self._turn), groups.run(rows, self._turn)
         if turn is None or run is None:
             raise KeyError(self._turn)
         material = prompt.look(rows, turn, agents.agent(rows, turn.agent))
-        found = tuple(groups.parts(rows, turn.id))
-        return _Sight(material, run, team(rows, run.group), found)
-
-    def _situation(self, sight: _Sight) -> Situation:
-        live = [each.message.text for each in sight.material.asked if each.message.deleted_at is None]
+        live = [each.message.text for each in material.asked if each.message.deleted_at is None]
         # Delegated tasks belong to the part that gave them, not to the run's own steps.
-        own = tuple(part for part in sight.parts if part.asked_by == sight.run.id)
-        return Situation(
-            sight.run.id, sight.settings, sight.run.plan, "\n".join(live), sight.team.candidates, sight.team.names, own
-        )
+        own = tuple(part for part in groups.parts(rows, turn.id) if part.asked_by == run.id)
+        return material, Situation(run, team(rows, run.group), "\n".join(live), own)
 
-    async def _make(self, step: Step, sight: _Sight) -> bool:
-        match step:
-            case Ask(wanted):
-                await self._ask(wanted, sight)
-                return False
-            case Wait():
-                await self._wait(sight)
-                return False
-            case Say():
-                return await self._say(step, sight)
-            case Fail(why):
-                await self._fail(why, sight)
-                return False
+    async def _next(self, now: Situation) -> Step:
+        """The next step. Without any result, it is forgotten that members were asked: the next attempt asks again."""
+        try:
+            return next_step(now)
+        except NobodyAnswered as error:
+            at = self._deps.clock()
 
-    async def _ask(self, wanted: Sequence[Wanted], sight: _Sight) -> None:
-        turn, now = sight.material.turn, self._deps.clock()
+            def forget(tx: Tx) -> None:
+                self._deps.broker.withdraw(tx, self._turn, at)
+                groups.drop_parts(tx, self._turn)
+
+            await self._db.write(_AGAIN, forget)
+            name, why = now.team.group.name, str(error)
+            raise GroupFailed('nobody in the group "{group}" answered: {why}', group=name, why=why) from None
+
+    async def _ask(self, wanted: Sequence[Wanted], turn: Turn) -> None:
+        now = self._deps.clock()
 
         def work(tx: Tx) -> None:
             turns.require_current(tx, turn)
@@ -165,31 +153,29 @@ class Orchestrator:
 
         await self._db.write(_ASK, work)
 
-    async def _wait(self, sight: _Sight) -> None:
+    async def _wait(self, now: Situation, running: Sequence[Part]) -> None:
         """Run the begun parts in parallel, each to its end or its time limit."""
-        running = [part for part in sight.parts if part.status == "running" and part.asked_by == sight.run.id]
         try:
             async with asyncio.TaskGroup() as tasks:
                 for part in running:
-                    seconds = sight.team.seconds(sight.settings, part)
+                    seconds = now.team.seconds(now.settings, part)
                     work = run_part(self._db, self._deps, part.turn, seconds, self._control)
                     tasks.create_task(work, name=f"part {part.turn} of run {part.run}")
         except ExceptionGroup as several:  # of the store: a member's errors are stored with its part
             raise several.exceptions[0] from several
 
-    async def _say(self, say: Say, sight: _Sight) -> bool:
+    async def _say(self, say: Say, material: PromptInputs, team: Team) -> bool:
         """Queue all messages and mark the inbox rows as answered, in one transaction."""
-        material, now = sight.material, self._deps.clock()
-        turn = material.turn
+        turn, now = material.turn, self._deps.clock()
 
         def work(tx: Tx) -> bool:
             turns.require_current(tx, turn)
             fresh = prompt.look(tx, turn, material.agent)
             again = turn.restarts < steps.MAX_RESTARTS and not groups.acted(tx, turn.id)
-            if steps.changed(fresh) and again:
+            if steps.changed(fresh) and again:  # members worked on the old messages
                 begin_again(tx, self._deps.broker, fresh, now)
                 return False
-            _write(tx, fresh, say, sight.team, self._deps.package, now)
+            _write(tx, fresh, say, team, self._deps.package, now)
             finish(tx, self._deps, fresh, say.outcome, now)
             return True
 
@@ -198,18 +184,7 @@ class Orchestrator:
             self._deps.watch(events.Complete(turn.id, turn.place))
         return over
 
-    async def _fail(self, why: str, sight: _Sight) -> None:
-        """No result: forget that members were asked, so that the next attempt asks again."""
-        turn, now = sight.material.turn, self._deps.clock()
-
-        def work(tx: Tx) -> None:
-            self._deps.broker.withdraw(tx, turn.id, now)
-            groups.drop_parts(tx, turn.id)
-
-        await self._db.write(_AGAIN, work)
-        raise GroupFailed('nobody in the group "{group}" answered: {why}', group=sight.team.group.name, why=why)
-
-    async def _cancel(self, sight: _Sight) -> None:
-        turn, now = sight.material.turn, self._deps.clock()
+    async def _cancel(self, turn: Turn) -> None:
+        now = self._deps.clock()
         await self._db.write(_CANCEL, lambda tx: cancel(tx, self._deps.broker, turn.id, now))
         self._deps.watch(events.Complete(turn.id, turn.place))

@@ -5,7 +5,7 @@ later crash, the decision stands.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -46,44 +46,32 @@ class Plan:
     state: Mapping[str, Any] | None = None
     """The group's new state; None if it does not change."""
 
-
-@dataclass(frozen=True)
-class Beginning:
-    """A plan and its group; `alone`: the group has one member, so nothing is coordinated."""
-
-    plan: Plan
-    team: Team
-    alone: bool
-
-    def keep(self, tx: Tx, turn: Turn, now: datetime) -> None:
-        """Store the run and the group's state, in the transaction that begins the turn."""
-        if self.alone:
+    def keep(self, tx: Tx, found: Team, turn: Turn, now: datetime) -> None:
+        """Store the run and the group's state, in the transaction that begins the turn; nothing for a single member."""
+        if len(found.group.members) == 1:
             return
-        group, plan = self.team.group, self.plan
-        run = Run(turn.id, group.id, group.pattern, group.config, plan.conducted, plan.details)
+        group = found.group
+        run = Run(turn.id, group.id, group.pattern, group.config, self.conducted, self.details)
         groups.begin(tx, run, turn, now)
-        if plan.state is not None:
-            groups.set_state(tx, group.id, plan.state, now)
-        for agent in self.team.observers:
-            begin_part(tx, turn, turn.id, Wanted(agent, "observe", words=_LISTEN), now)
+        if self.state is not None:
+            groups.set_state(tx, group.id, self.state, now)
+        for agent in () if is_patrol(turn.place) else found.observers:
+            begin_part(tx, turn, turn.id, Wanted(agent, "observe", task=_LISTEN), now)
 
 
-def beginning(
+def plan_turn(
     rows: Rows, waiting: Sequence[InRow], found: Team, turn: TurnId, now: datetime, near: Mapping[str, float]
-) -> Beginning:
+) -> Plan:
     """The plan for the rows that a turn of the team will answer. Raises ValueError when nobody can be asked."""
     head = waiting[0]
     if len(found.group.members) == 1:
-        return Beginning(Plan(found.speakers[0]), found, alone=True)
+        return Plan(found.speakers[0])
     heard = messages.by_ids(rows, [row.message for row in waiting if row.message is not None], Scope(head.audience))
-    if is_patrol(head.place):
-        return Beginning(Plan(_told(found, head)), replace(found, observers=()), alone=False)
     to_group = isinstance(head.payload, Letter) and head.payload.agent is None
-    if not to_group and any(message.role == "system" for message in heard):
-        return Beginning(Plan(_told(found, head)), found, alone=False)
+    if is_patrol(head.place) or (not to_group and any(message.role == "system" for message in heard)):
+        return Plan(_told(found, head))
     words = "\n".join(message.text for message in heard)
-    state = groups.state(rows, found.group.id)
-    return Beginning(plan_of(found, words, state, (turn, near), now), found, alone=False)
+    return plan_of(found, words, groups.state(rows, found.group.id), (turn, near), now)
 
 
 def _told(found: Team, head: InRow) -> AgentId:

@@ -5,16 +5,17 @@ in which order, and what the result is; `bot.agents.groups.orchestrator` carries
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
-from bot.agents.context.quotes import NOTHING, Quoted, joined, say
+from bot.agents.context.quotes import NOTHING, Quoted, joined, quotation, say
 from bot.agents.groups.selectors import Candidate, fit, shuffled
-from bot.agents.groups.settings import Pipeline, Stage, Table, Voting
-from memory.groups import Kind, Part
-from memory.store.ids import AgentId, TurnId
+from bot.agents.groups.settings import Pipeline, Stage, Table, Voting, stored
+from bot.agents.groups.team import Team
+from memory.groups import Kind, Part, Run
+from memory.store.ids import AgentId
 from texts import _, gettext_noop, number_text
 
 ABSTAIN = "abstain"
@@ -109,45 +110,34 @@ def announced(tally_: Tally, ballots: Sequence[Ballot]) -> str:
 
 @dataclass(frozen=True)
 class Situation:
-    """The input of a step. `parts` are in the order in which they were asked."""
+    """The input of a step. `parts` are those that the run itself asked for, in that order."""
 
-    run: TurnId
-    settings: Table
-    plan: Mapping[str, Any]
+    run: Run
+    team: Team
     question: str
-    candidates: tuple[Candidate, ...]
-    """Members that can be asked now, in the group's order."""
-    names: Mapping[AgentId, str]
-    """Of all members."""
     parts: tuple[Part, ...] = ()
 
+    @property
+    def settings(self) -> Table:
+        """The group's settings at the run's start."""
+        return stored(self.run.pattern, self.run.settings)
+
     def candidate(self, agent: str) -> Candidate | None:
-        return next((each for each in self.candidates if each.agent == agent), None)
+        return next((each for each in self.team.candidates if each.agent == agent), None)
 
     def name(self, agent: AgentId) -> str:
-        return self.names.get(agent, _("somebody"))
+        return self.team.names.get(agent, _("somebody"))
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """A request to a member. `heard` is what others said before, by name."""
+    """A request to a member. `task` is what it is told besides the message."""
 
     agent: AgentId
     kind: Kind
     stage: int = 0
     attempt: int = 1
-    words: Quoted = NOTHING
-    heard: tuple[tuple[str, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Ask:
-    wanted: tuple[Wanted, ...]
-
-
-@dataclass(frozen=True)
-class Wait:
-    """A request is not answered yet."""
+    task: Quoted = NOTHING
 
 
 @dataclass(frozen=True)
@@ -158,24 +148,21 @@ class Say:
     outcome: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class Fail:
-    """No member gave a result: the run is tried again later."""
-
-    why: str
+class NobodyAnswered(Exception):
+    """No member gave a result: the run is tried again later. The text says why."""
 
 
-Step: TypeAlias = Ask | Wait | Say | Fail
+Step: TypeAlias = Sequence[Wanted] | Say
+"""Whom to ask, or the end."""
 
 
 def next_step(now: Situation) -> Step:
-    if any(part.status == "running" for part in now.parts):
-        return Wait()
+    """The next step when no part is running. Raises NobodyAnswered."""
     match now.settings:
-        case Pipeline():
-            return _pipeline(now, now.settings)
-        case Voting() if "everybody" not in now.plan:
-            return _vote(now, now.settings)
+        case Pipeline() as settings:
+            return _pipeline(now, settings)
+        case Voting() as settings if "everybody" not in now.run.plan:
+            return _vote(now, settings)
         case _:
             return _answers(now)
 
@@ -185,25 +172,25 @@ def next_step(now: Situation) -> Step:
 
 def _answers(now: Situation) -> Step:
     """Every chosen member answers; if the plan wants a choice, a member chooses first."""
-    chosen = [AgentId(agent) for agent in now.plan.get("agents", ())]
-    chooser = now.plan.get("chooser")
+    chosen = [AgentId(agent) for agent in now.run.plan.get("agents", ())]
+    chooser = now.run.plan.get("chooser")
     if chooser and not chosen:
         made = next((part for part in now.parts if part.kind == "choice"), None)
         if made is None:
-            return Ask((Wanted(AgentId(chooser), "choice", words=_choice_task(now)),))
-        picked = [each.agent for each in now.candidates if each.agent in made.detail.get("agents", ())]
+            return [Wanted(AgentId(chooser), "choice", task=_choice_task(now))]
+        picked = [each.agent for each in now.team.candidates if each.agent in made.detail.get("agents", ())]
         chosen = picked or [AgentId(chooser)]  # if it chose nobody, it answers itself
     asked = [part for part in now.parts if part.kind == "answer"]
     if not asked:
-        return Ask(tuple(Wanted(agent, "answer", words=_answer_task(now, chosen)) for agent in chosen))
+        return [Wanted(agent, "answer", task=_answer_task(now, chosen)) for agent in chosen]
     given = [part for part in asked if part.status == "done"]
     if not given:
-        return Fail("; ".join(f"{now.name(part.agent)}: {part.output or part.status}" for part in asked))
+        raise NobodyAnswered("; ".join(f"{now.name(part.agent)}: {part.output or part.status}" for part in asked))
     return Say(tuple((part.agent, part.output) for part in given), {"agents": [part.agent for part in given]})
 
 
 def _choice_task(now: Situation) -> Quoted:
-    lines = [say("- {name}: {what}", name=c.name, what=c.profile or "no special field") for c in now.candidates]
+    lines = [say("- {name}: {what}", name=c.name, what=c.profile or "no special field") for c in now.team.candidates]
     return joined([say("Choose who answers the message above, by `choose_members`. The members are:"), *lines])
 
 
@@ -220,59 +207,56 @@ def _answer_task(now: Situation, chosen: Sequence[AgentId]) -> Quoted:
 
 def _pipeline(now: Situation, settings: Pipeline) -> Step:
     """Stage after stage, each with the results of the one before; or all in parallel, and all are sent."""
-    heard: tuple[tuple[str, str], ...] = ()
+    heard = NOTHING
     spoken: list[Part] = []
     wanted: list[Wanted] = []
     outcome: list[dict[str, Any]] = []
     failed: tuple[int, Stage] | None = None
     for number, stage in enumerate(settings.stages):
-        step = _stage(now, number, stage, heard)
-        if isinstance(step, Ask):
-            wanted += step.wanted
+        asking, given = _stage(now, number, stage)
+        if asking is not None:
+            last = settings.parallel_stages or number == len(settings.stages) - 1
+            agents, attempt = asking
+            task = joined([_stage_task(stage, last=last), heard], "\n\n")
+            wanted += [Wanted(AgentId(each), "stage", number, attempt, task) for each in agents]
         else:
-            outcome.append({"stage": stage.name, "agents": [part.agent for part in step], "given": bool(step)})
-            failed = failed or (None if step or stage.on_failure == "skip" else (number, stage))
-            spoken = [*spoken, *step] if settings.parallel_stages else step or spoken
+            outcome.append({"stage": stage.name, "agents": [part.agent for part in given], "given": bool(given)})
+            failed = failed or (None if given or stage.on_failure == "skip" else (number, stage))
+            spoken = [*spoken, *given] if settings.parallel_stages else given or spoken
         if not settings.parallel_stages:
-            heard = tuple((now.name(part.agent), part.output) for part in spoken)
+            said = [quotation(now.name(part.agent), part.output) for part in spoken]
+            heard = joined([say("What the stage before you gave:"), *said], "\n\n") if said else NOTHING
             if wanted or failed:
                 break
     if failed is not None:
         return _aborted(now, *failed, outcome)
     if wanted:
-        return Ask(tuple(wanted))
+        return wanted
     if not spoken:
         return Say(((None, _("None of the stages gave an answer.")),), {"stages": outcome})
     return Say(tuple((part.agent, part.output) for part in spoken), {"stages": outcome})
 
 
-def _stage(now: Situation, number: int, stage: Stage, heard: tuple[tuple[str, str], ...]) -> Ask | list[Part]:
-    """The next requests of a stage, or its results; empty if it failed for good."""
+def _stage(now: Situation, number: int, stage: Stage) -> tuple[tuple[list[str], int] | None, list[Part]]:
+    """Whom to ask next for a stage, in which attempt; else (None) its results, empty if it failed for good."""
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
     given = [part for part in parts if part.status == "done"]
     attempt = max((part.attempt for part in parts), default=0)
     able = [agent for agent in stage.agents if now.candidate(agent) is not None]
-    if attempt == 0 and able:
-        return _asked(now, number, stage, able, 1, heard)
+    first, again = attempt == 0, stage.on_failure == "retry" and attempt < stage.attempts
+    if able and (first or (again and not given)):
+        return (able, attempt + 1), []
     if given:
-        return given
-    if stage.on_failure == "retry" and able and attempt < stage.attempts:
-        return _asked(now, number, stage, able, attempt + 1, heard)
+        return None, given
     if stage.on_failure == "fallback" and attempt < 2 and now.candidate(stage.fallback_agent) is not None:
-        return _asked(now, number, stage, [stage.fallback_agent], 2, heard)
-    return []
+        return ([stage.fallback_agent], 2), []
+    return None, []
 
 
-def _asked(
-    now: Situation, number: int, stage: Stage, agents: Iterable[str], attempt: int, heard: tuple[tuple[str, str], ...]
-) -> Ask:
-    pipeline = now.settings
-    last = isinstance(pipeline, Pipeline) and (pipeline.parallel_stages or number == len(pipeline.stages) - 1)
+def _stage_task(stage: Stage, *, last: bool) -> Quoted:
     goes = "is what people read" if last else "goes to the next stage, not to people"
     of = say('You are the stage "{name}" of a pipeline that answers the message above.', name=stage.name)
-    words = say("{of} Your final text {goes}.", of=of, goes=goes)
-    wanted = (Wanted(AgentId(each), "stage", number, attempt, words, heard) for each in agents)
-    return Ask(tuple(wanted))
+    return say("{of} Your final text {goes}.", of=of, goes=goes)
 
 
 def _aborted(now: Situation, number: int, stage: Stage, outcome: list[dict[str, Any]]) -> Say:
@@ -288,14 +272,13 @@ def _aborted(now: Situation, number: int, stage: Stage, outcome: list[dict[str, 
 
 
 def _vote(now: Situation, settings: Voting) -> Step:
-    options = tuple(now.plan["options"])
+    options = tuple(now.run.plan["options"])
     asked = [part for part in now.parts if part.kind == "ballot"]
     if not asked:
-        words = _ballot_task(options)
-        return Ask(tuple(Wanted(c.agent, "ballot", words=words) for c in now.candidates))
+        return [Wanted(each.agent, "ballot", task=_ballot_task(options)) for each in now.team.candidates]
     ballots = [_ballot(now, settings, part) for part in asked]
     # The quorum counts those who were asked: members that are unavailable now do not lower it.
-    counted = tally(settings, options, ballots, now.run)
+    counted = tally(settings, options, ballots, now.run.id)
     outcome = {
         "decision": counted.decision,
         "tally": dict(counted.counts),

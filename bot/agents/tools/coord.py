@@ -14,7 +14,7 @@ from bot.errors import ToolError
 from memory import activity, agents, coordination
 from memory.agenda import tasks
 from memory.agenda.tasks import Status, Task
-from memory.agents import Agent
+from memory.agents import Agent, plain_name
 from memory.knowledge.items import By
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId
@@ -123,7 +123,7 @@ def _named(agent: Agent | None) -> tuple[AgentId | None, str]:
 
 def find_agent(rows: Rows, name: str) -> Agent | None:
     """The agent of that name, with or without @; None for an empty name. Raises ToolError with the names there are."""
-    wanted = name.strip().removeprefix("@").casefold()
+    wanted = plain_name(name)
     if not wanted or wanted == "anyone":
         return None
     known = agents.agents(rows)

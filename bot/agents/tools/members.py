@@ -1,12 +1,9 @@
 """What members of groups do by tools: give a task to another one, cast a ballot, choose who answers."""
 
-from dataclasses import dataclass
-from datetime import datetime
-
 from pydantic import Field
 
 from bot.agents.context.quotes import passage, say
-from bot.agents.groups.agent_messages import TURN_BUDGET, budget_left, pair_rests, root_of, say_once
+from bot.agents.groups.agent_messages import TURN_BUDGET, budget_left, pair_rests, root_of
 from bot.agents.groups.member_turns import begin_part
 from bot.agents.groups.selectors import Candidate, delegate_to
 from bot.agents.groups.settings import Supervisor
@@ -17,6 +14,7 @@ from bot.agents.tools.base import Arguments, Assignment, DirectReply, MemberTool
 from bot.errors import ToolError
 from bot.models.base import Call
 from memory import groups
+from memory.agents import plain_name
 from memory.queue import agent_messages, inbox, turns
 from memory.queue.agent_messages import Sent
 from memory.queue.payloads import TaskLeft
@@ -25,61 +23,10 @@ from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, TurnId
 
-MOST_HOPS = 3
-"""Tasks that are put off by turns that were themselves put off."""
 
-
-@dataclass(frozen=True)
-class Task:
-    """What is to be done, by whom (empty: whoever fits), for which turn and call."""
-
-    turn: Turn
-    call: str
-    agent: str
-    text: str
-
-
-def hand_over(tx: Tx, task: Task, now: datetime) -> Assignment | DirectReply:
-    """Begin the member's turn, or find the one that the same call began. Raises ToolError in words for the model."""
-    turn = task.turn
-    if turn.group is None:
-        raise ToolError("Nobody else is here to whom you could give a task.")
-    found = team(tx, turn.group)
-    settings = _settings(found)
-    begun = groups.part_of_call(tx, turn.id, task.call)
-    if begun is not None:
-        return Assignment(begun.turn, settings.timeout)
-    run = groups.run_of(tx, turn.id)
-    if not budget_left(tx, turn, now):
-        return DirectReply(
-            f"This message has caused {TURN_BUDGET} turns of agents: answer now with what you have.", ok=False
-        )
-    state, given = groups.state(tx, found.group.id), _given(tx, run)
-    waiting = _chain(tx, turn)
-    free = [each for each in found.candidates if each.agent not in waiting]
-    able = [each for each in free if given.get(each.agent, 0) < settings.max_delegations]
-    named = _named(found, task.agent, turn, waiting) if task.agent else None
-    if named is not None:
-        able = [each for each in able if each.agent == named.agent]
-    chosen = delegate_to(settings.strategy, able, task.text, given, state, run)
-    if chosen is None:
-        return _fall_back(tx, found, named or next(iter(free), None), task, now)
-    if pair_rests(tx, turn, chosen.agent, now):
-        return DirectReply(
-            f"{chosen.name} and you have passed each other too many tasks: answer with what you have.", ok=False
-        )
-    name = found.names[turn.agent]
-    words = say(
-        "{name}, who leads here, gives you this task in answering the message above:\n{task}\n"
-        "Your final text goes back to {name}, not to people.",
-        name=name,
-        task=passage(task.text),
-    )
-    wanted = Wanted(chosen.agent, "task", words=words)
-    member = begin_part(tx, turn, run, wanted, now, call=task.call)
-    used = {**state.get("used", {}), chosen.agent: to_text(now)}
-    groups.set_state(tx, found.group.id, {**state, "used": used}, now)
-    return Assignment(member, settings.timeout)
+class DelegateArguments(Arguments):
+    task: str = Field(min_length=1, description="what is to be done, with everything that has to be known for it")
+    agent: str = Field(default="", description="the member's name; empty: whoever fits the task best")
 
 
 def _settings(found: Team) -> Supervisor:
@@ -87,7 +34,7 @@ def _settings(found: Team) -> Supervisor:
 
 
 def _named(found: Team, name: str, turn: Turn, waiting: list[AgentId]) -> Candidate:
-    wanted = name.strip().removeprefix("@").casefold()
+    wanted = plain_name(name)
     member = next((agent for agent, known in found.names.items() if known.casefold() == wanted), None)
     others = [each.name for each in found.candidates if each.agent not in waiting]
     listed = f"You can give tasks to: {', '.join(others) or 'nobody at the moment'}."
@@ -119,46 +66,33 @@ def _given(rows: Rows, run: TurnId) -> dict[AgentId, int]:
     return given
 
 
-def _fall_back(tx: Tx, found: Team, member: Candidate | None, task: Task, now: datetime) -> DirectReply:
+def _fall_back(
+    tx: Tx, found: Team, member: Candidate | None, asked: ToolContext, call: Call, arguments: DelegateArguments
+) -> DirectReply:
     """Everybody who could do it has had as many tasks as they may."""
-    settings = _settings(found)
+    settings, turn = _settings(found), asked.turn
     full = f"has had {settings.max_delegations} tasks for this message, which is as many as one may have"
-    who = member.name if member is not None and task.agent else "Everybody"
+    who = member.name if member is not None and arguments.agent else "Everybody"
     if settings.fallback == "fail":
         return DirectReply(f"{who} {full}. The task is not done: say so in your answer.", ok=False)
     if settings.fallback == "handle_self" or member is None:
         return DirectReply(f"{who} {full}. Do it yourself.", ok=False)
-    turn, hops = task.turn, _hops(tx, task.turn)
-    if hops >= MOST_HOPS:
-        say_once(tx, turn, f"hops/{turn.id}", now)
-        return DirectReply("This task was put off too often. It is not done: say so in your answer.", ok=False)
     event = inbox.Event(
         source="task",
-        external_id=f"{turn.id}/{task.call}",
+        external_id=f"{turn.id}/{call.id}",
         place=turn.place,
         person=turn.person,
         group=found.group.id,
-        text=f"A task was left for you while a message here was answered: {task.text}",
+        text=f"A task was left for you while a message here was answered: {arguments.task}",
         hearers=turn.scope,
         trust=turn.trust,
-        payload=TaskLeft(member.agent, hops + 1),
+        payload=TaskLeft(member.agent),
     )
-    row = inbox.add_event(tx, event, now)
+    row = inbox.add_event(tx, event, asked.now)
     if row is not None:
         sent = Sent(row, root_of(tx, turn), turn.id, turn.agent, member.agent, found.group.id)
-        agent_messages.add(tx, sent, now)
+        agent_messages.add(tx, sent, asked.now)
     return DirectReply(f"{who} {full}. {member.name} does it after this answer and says here what came of it.", ok=True)
-
-
-def _hops(rows: Rows, turn: Turn) -> int:
-    """How many tasks, each put off by the one before, led to this turn."""
-    claimed = inbox.of_turn(rows, groups.run_of(rows, turn.id))
-    return max((row.payload.hops for row in claimed if isinstance(row.payload, TaskLeft)), default=0)
-
-
-class DelegateArguments(Arguments):
-    task: str = Field(min_length=1, description="what is to be done, with everything that has to be known for it")
-    agent: str = Field(default="", description="the member's name; empty: whoever fits the task best")
 
 
 class DelegateTool(MemberTool[DelegateArguments]):
@@ -171,7 +105,42 @@ class DelegateTool(MemberTool[DelegateArguments]):
     )
 
     def hand(self, tx: Tx, context: ToolContext, call: Call, arguments: DelegateArguments) -> Assignment | DirectReply:
-        return hand_over(tx, Task(context.turn, call.id, arguments.agent, arguments.task), context.now)
+        """Begin the member's turn, or find the one that the same call began. Raises ToolError for the model."""
+        turn, now = context.turn, context.now
+        if turn.group is None:
+            raise ToolError("Nobody else is here to whom you could give a task.")
+        found = team(tx, turn.group)
+        settings = _settings(found)
+        begun = groups.part_of_call(tx, turn.id, call.id)
+        if begun is not None:
+            return Assignment(begun.turn, settings.timeout)
+        run = groups.run_of(tx, turn.id)
+        if not budget_left(tx, turn, now):
+            told = f"This message has caused {TURN_BUDGET} turns of agents: answer now with what you have."
+            return DirectReply(told, ok=False)
+        state, given = groups.state(tx, found.group.id), _given(tx, run)
+        waiting = _chain(tx, turn)
+        free = [each for each in found.candidates if each.agent not in waiting]
+        able = [each for each in free if given.get(each.agent, 0) < settings.max_delegations]
+        named = _named(found, arguments.agent, turn, waiting) if arguments.agent else None
+        if named is not None:
+            able = [each for each in able if each.agent == named.agent]
+        chosen = delegate_to(settings.strategy, able, arguments.task, given, state, run)
+        if chosen is None:
+            return _fall_back(tx, found, named or next(iter(free), None), context, call, arguments)
+        if pair_rests(tx, turn, chosen.agent, now):
+            told = f"{chosen.name} and you have passed each other too many tasks: answer with what you have."
+            return DirectReply(told, ok=False)
+        task = say(
+            "{name}, who leads here, gives you this task in answering the message above:\n{task}\n"
+            "Your final text goes back to {name}, not to people.",
+            name=found.names[turn.agent],
+            task=passage(arguments.task),
+        )
+        member = begin_part(tx, turn, run, Wanted(chosen.agent, "task", task=task), now, call=call.id)
+        used = {**state.get("used", {}), chosen.agent: to_text(now)}
+        groups.set_state(tx, found.group.id, {**state, "used": used}, now)
+        return Assignment(member, settings.timeout)
 
 
 class BallotArguments(Arguments):
@@ -211,7 +180,7 @@ class ChooseTool(StoreTool[ChooseArguments]):
         if part is None or group is None or part.kind != "choice":
             raise ToolError("There is nobody to be chosen at the moment.")
         candidates = {each.name.casefold(): each for each in team(tx, group).candidates}
-        wanted = [name.strip().removeprefix("@").casefold() for name in arguments.names]
+        wanted = [plain_name(name) for name in arguments.names]
         if unknown := [name for name in wanted if name not in candidates]:
             known = ", ".join(each.name for each in candidates.values())
             raise ToolError(f"{', '.join(map(repr, unknown))}: nobody of that name can answer. There are: {known}.")

@@ -2,24 +2,27 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
 from bot.agents.answers import Piece, package, queue
 from bot.agents.context.quotes import line, say
-from bot.agents.groups.agent_messages import Letter, agent_called, group_called, write
+from bot.agents.groups.agent_messages import TURN_BUDGET, budget_left, pair_rests, root_of
 from bot.agents.notices import own_place
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.agents.tools.search_results import place_meant
 from bot.errors import ToolError
-from memory import activity
+from memory import activity, agents
+from memory.agents import Agent, Group, plain_name
 from memory.people.audience import Scope, Trust, person_audience
-from memory.queue import inbox, outbox
+from memory.queue import agent_messages, inbox, outbox, payloads
+from memory.queue.agent_messages import Sent
+from memory.queue.turns import Turn
 from memory.requests import Kind, Need, require
-from memory.store.database import Tx
+from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, place_source, snowflakes
 from sources.base import Endpoint
 from sources.text import flatten
@@ -38,14 +41,8 @@ class SendArguments(Arguments):
     file_name: str = Field(default="", description='person, channel, here: send it as a text file, as "recipe.md"')
 
 
-@dataclass(frozen=True)
-class _Target:
-    """Where to, and who will hear it."""
-
-    place: PlaceId
-    source: str
-    hearers: Scope
-    name: str
+_Target: TypeAlias = tuple[PlaceId, Scope, str]
+"""Where to, who will hear it, and its name."""
 
 
 class SendMessageTool(StoreTool[SendArguments]):
@@ -68,33 +65,99 @@ class SendMessageTool(StoreTool[SendArguments]):
             return _write(tx, context, arguments)
         if arguments.target_type == "here" and not arguments.file_name:
             raise ToolError("Your final text is what is said here: only a file, with `file_name`, is sent by itself.")
-        target = _target(tx, context, arguments)
-        place, source = target.place, target.source
-        endpoint = self._endpoints.get(source)
+        place, hearers, name = _target(tx, context, arguments)
+        endpoint = self._endpoints.get(source := place_source(place))
         if endpoint is None:
             raise ToolError(f"Nothing can be delivered to {place}: the front end {source!r} is not connected.")
-        if not target.hearers.may_use(turn.scope.audience):
-            reason = gettext_lazy("people who can read {target} have not seen this conversation", target=target.name)
+        if not hearers.may_use(turn.scope.audience):
+            reason = gettext_lazy("people who can read {target} have not seen this conversation", target=name)
             require(Need(Kind.SOURCE, place, reason, asks=turn.person, once_only=True), context.permit)
         if turn.trust < Trust.APPROVED and arguments.target_type == "channel" and place != turn.place:
-            reason = gettext_lazy("somebody who is not approved wants me to write in {target}", target=target.name)
+            reason = gettext_lazy("somebody who is not approved wants me to write in {target}", target=name)
             require(Need(Kind.TOOL, f"send_message to {place}", reason), context.permit)
         pieces = package(arguments.content, endpoint.split, endpoint.form)
         if arguments.file_name:
             if not endpoint.form.takes_files:
                 raise ToolError("No files can be sent there.")
             pieces = [Piece("", flatten(arguments.file_name, 100) or "file.txt", arguments.content)]
-        row = replace(
-            outbox.NewRow.of_turn(turn, f"tool/{turn.id}/{snowflakes.next()}", place), audience=target.hearers.audience
-        )
+        row = outbox.NewRow.of_turn(turn, f"tool/{turn.id}/{snowflakes.next()}", place)
+        row = replace(row, audience=hearers.audience)
         face = context.agent.face
         queue(tx, row, outbox.TextDetail(speaker=face.name, avatar=face.avatar), pieces, context.now)
-        details = {"messages": 1, "target": target.name}
-        words = gettext_lazy("sent a message to {name}", name=target.name)
-        activity.note(tx, activity.of_turn(turn, activity.Kind.SENT, words, details), context.now)
+        _note_sent(tx, context, gettext_lazy("sent a message to {name}", name=name), name)
         return Outcome(
             say("queued for {place}: it will be delivered as soon as this turn's step is stored", place=place)
         )
+
+
+_NOBODY = "The message was not sent"
+
+
+@dataclass(frozen=True)
+class _To:
+    """The recipient: an agent in a group where it speaks, or (None) the group."""
+
+    group: Group
+    agent: Agent | None = None
+
+    @property
+    def name(self) -> str:
+        return self.group.name if self.agent is None else self.agent.name
+
+
+def _agent_called(rows: Rows, turn: Turn, name: str) -> _To:
+    """Another agent, in the turn's group if it speaks there. Raises ToolError."""
+    known = agents.agents(rows)
+    found = next((each for each in known if each.name.casefold() == plain_name(name)), None)
+    if found is None or found.id == turn.agent:
+        others = ", ".join(each.name for each in known if each.id != turn.agent) or "nobody"
+        why = "You cannot write to yourself." if found is not None else f"There is no agent {name!r}."
+        raise ToolError(f"{why} You can write to: {others}.")
+    if found.status != "active":
+        raise ToolError(f"{_NOBODY}: {found.name} is {found.status} and answers nobody.")
+    speaks = [each for each in agents.groups_of(rows, found.id) if each.speaks(found.id)]
+    if not speaks:
+        raise ToolError(f"{_NOBODY}: {found.name} only listens, or is in no group.")
+    return _To(next((each for each in speaks if each.id == turn.group), speaks[0]), found)
+
+
+def _group_called(rows: Rows, turn: Turn, name: str) -> _To:
+    """A group in which somebody else can answer. Raises ToolError."""
+    known = agents.groups(rows)
+    found = next((each for each in known if each.name.casefold() == plain_name(name)), None)
+    if found is None:
+        there = ", ".join(each.name for each in known)
+        raise ToolError(f"There is no group {name!r}. The groups are: {there}.")
+    able = [agent for agent in agents.answering(rows, found) if found.speaks(agent)]
+    if not set(able) - {turn.agent}:
+        raise ToolError(f"{_NOBODY}: nobody else in the group {found.name} can answer.")
+    return _To(found)
+
+
+def _queue_message(tx: Tx, context: ToolContext, text: str, to: _To) -> str:
+    """Queue a message by the agent of a turn; returns why that was refused, empty if it was not. Raises ToolError."""
+    turn, now = context.turn, context.now
+    if not budget_left(tx, turn, now):
+        return f"{_NOBODY}: the message that you answer has caused {TURN_BUDGET} turns of agents. Answer now."
+    if pair_rests(tx, turn, to.group.id if to.agent is None else to.agent.id, now):
+        return f"{_NOBODY}: {to.name} and you have written to each other too often. Answer with what you have."
+    agent = None if to.agent is None else to.agent.id
+    event = inbox.Event(
+        source=agent_messages.SOURCE,
+        external_id=f"{turn.id}/{snowflakes.next()}",
+        place=turn.place,
+        person=turn.person,
+        group=to.group.id,
+        text=text,
+        hearers=turn.scope,
+        trust=turn.trust,
+        payload=payloads.Letter(to.name, agent, context.message),
+        by=(context.agent.id, context.agent.name),
+    )
+    row = inbox.add_event(tx, event, now)
+    if row is not None:
+        agent_messages.add(tx, Sent(row, root_of(tx, turn), turn.id, turn.agent, agent, to.group.id), now)
+    return ""
 
 
 def _write(tx: Tx, context: ToolContext, arguments: SendArguments) -> Outcome:
@@ -102,14 +165,17 @@ def _write(tx: Tx, context: ToolContext, arguments: SendArguments) -> Outcome:
     turn = context.turn
     if is_patrol(turn.place):
         raise ToolError("On patrol you write to no agents: leave them a task or a note with `coord`.")
-    called = agent_called if arguments.target_type == "agent" else group_called
+    called = _agent_called if arguments.target_type == "agent" else _group_called
     to = called(tx, turn, arguments.target)
-    if problem := write(tx, Letter(turn, context.agent, arguments.content, context.message), to, context.now):
+    if problem := _queue_message(tx, context, arguments.content, to):
         return Outcome(line(problem), ok=False)
-    details = {"messages": 1, "target": to.name}
-    words = gettext_lazy("wrote to {name}", name=to.name)
-    activity.note(tx, activity.of_turn(turn, activity.Kind.SENT, words, details), context.now)
+    _note_sent(tx, context, gettext_lazy("wrote to {name}", name=to.name), to.name)
     return Outcome(say("{name} takes it up here as soon as people are answered", name=to.name))
+
+
+def _note_sent(tx: Tx, context: ToolContext, words: str, name: str) -> None:
+    details = {"messages": 1, "target": name}
+    activity.note(tx, activity.of_turn(context.turn, activity.Kind.SENT, words, details), context.now)
 
 
 def _target(tx: Tx, context: ToolContext, arguments: SendArguments) -> _Target:
@@ -117,12 +183,10 @@ def _target(tx: Tx, context: ToolContext, arguments: SendArguments) -> _Target:
     if arguments.target_type == "person":
         if turn.person is None:
             raise ToolError("Nobody is talking to you at the moment.")
-        place, audience = own_place(turn.person), person_audience(turn.person)
         # The person hears this very place, so may know what is said in it.
-        hearers = Scope(audience, frozenset({turn.scope.audience}))
-        return _Target(place, place_source(place), hearers, "that person's messages")
+        hearers = Scope(person_audience(turn.person), frozenset({turn.scope.audience}))
+        return own_place(turn.person), hearers, "that person's messages"
     if arguments.target_type == "here":
-        return _Target(turn.place, place_source(turn.place), turn.scope, "this conversation")
+        return turn.place, turn.scope, "this conversation"
     found = place_meant(inbox.known_places(tx, turn.scope), arguments.target)
-    hearers = Scope(found.audience, frozenset(found.within))
-    return _Target(found.id, place_source(found.id), hearers, found.name or found.id)
+    return found.id, Scope(found.audience, frozenset(found.within)), found.name or found.id

@@ -14,7 +14,6 @@ from bot.services.people.places import Places
 from bot.services.transactions import reads
 from bot.storage_retry import until_stored
 from memory import agents
-from memory.agents import Group
 from memory.people import access
 from memory.queue import gaps, inbox
 from memory.queue.gaps import Gap, Span
@@ -23,7 +22,7 @@ from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
-from memory.store.ids import AgentId, ConstellationId, GroupId, PersonId, PlaceId
+from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
 from sources.base import Notification, Place
 from texts import _
 
@@ -128,7 +127,7 @@ class Talking(UsesApprovals):
         if found.status != "active":
             raise UserError("{name} is {status}, so it does not answer.", name=found.name, status=_(found.status))
         here = self.places.answering(place, "")
-        groups = [each for each in agents.groups_of(rows, found.id) if _speaks(each, found.id)]
+        groups = [each for each in agents.groups_of(rows, found.id) if each.speaks(found.id)]
         if not groups:
             raise UserError(
                 "{name} is in no group. At a terminal, `carina group add member` adds it to one.", name=found.name
@@ -146,10 +145,6 @@ class Talking(UsesApprovals):
     def say(self, notification: Notification, to: Addressee) -> None:
         """Let the addressee answer a person's message, whose text begins with that name as if it were typed."""
         self.receive(replace(notification, text=f"{to.name}: {notification.text}", to=to.group))
-
-
-def _speaks(group: Group, agent: AgentId) -> bool:
-    return any(member.agent == agent and member.role != "observer" for member in group.members)
 
 
 @dataclass(frozen=True)

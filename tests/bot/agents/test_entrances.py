@@ -288,7 +288,7 @@ async def test_nothing_that_comes_over_http_speaks_for_anybody(tmp_path: Path) -
 
 EVENTS = {
     "bot/agents/data_sources.py": "above",
-    "bot/agents/groups/agent_messages.py": "an agent's words, under the line of their writer (tests/bot/agents/groups)",
+    "bot/agents/tools/send_message.py": "an agent's words, under the line of their writer (tests/bot/agents/groups)",
     "bot/agents/tools/members.py": "an agent's words, quoted (tests/bot/agents/groups)",
     "bot/agents/groups/sleeptime.py": "words of the configuration",
     "bot/agents/patrols.py": "the owner's checklist",
