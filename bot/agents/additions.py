@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
+from bot.agents.budgets import request_tokens
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import Request, Usage
@@ -34,9 +35,7 @@ def may_interrupt(material: PromptInputs, *, shown: bool) -> bool:
 
 def spent_in_vain(model: str, request: Request, written: str) -> Usage:
     """The estimated usage of a canceled call: providers do not report it."""
-    messages = "".join(message.text for message in request.messages)
-    asked = estimate_tokens("".join((request.system, messages, *map(str, request.tools))))
-    return priced(model, Usage(asked, estimate_tokens(written) if written else 0))
+    return priced(model, Usage(request_tokens(request), estimate_tokens(written) if written else 0))
 
 
 @dataclass

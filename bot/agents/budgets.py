@@ -106,8 +106,7 @@ class Budgets:
     def allow(self, tx: Tx, turn: Turn, agent: Agent, request: Request, now: datetime) -> Allowed:
         """Decide what a call may do, and reserve its estimated cost; tells the person when a lower level begins."""
         spender = Spender(turn.id, agent.id, turn.person, guild_of(turn.scope))
-        tokens, cost = self._estimate(agent, request)
-        level, limit = self._level_for(tx, spender, agent, (cost, tokens), now)
+        level, limit = self._level_for(tx, spender, agent, request, now)
         patrol = place_source(turn.place) == PATROL
         if patrol and level is BudgetLevel.SHORT:
             level = BudgetLevel.OFFLINE  # without its tools a model could only pretend to have looked
@@ -120,65 +119,58 @@ class Budgets:
                 )
             case BudgetLevel.OFFLINE:
                 return Allowed(level, replace(agent, model=OFFLINE))
-        chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(level) else agent
-        if chosen.model == OFFLINE:
-            return Allowed(level, chosen)
-        return Allowed(level, chosen, budgets.reserve(tx, spender, cost, tokens, now))
+        return self._reserved(tx, level, spender, agent, request, now)
 
     def allow_upkeep(self, tx: Tx, spender: Spender, agent: Agent, request: Request, now: datetime) -> Allowed | None:
         """Decide whether a call in the background may be made, and reserve its cost; None if it may not.
 
         Only the first two levels allow it: the rest of a budget is kept for people.
         """
-        tokens, cost = self._estimate(agent, request)
-        level, _limit = self._level_for(tx, spender, agent, (cost, tokens), now)
-        if level > BudgetLevel.CHEAPER:
-            return None
-        chosen = replace(agent, model=self.ladder.cheaper_model) if self._cheaper(level) else agent
+        level, _limit = self._level_for(tx, spender, agent, request, now)
+        allowed = None if level > BudgetLevel.CHEAPER else self._reserved(tx, level, spender, agent, request, now)
+        return None if allowed is None or allowed.reservation is None else allowed
+
+    def _reserved(
+        self, tx: Tx, level: BudgetLevel, spender: Spender, agent: Agent, request: Request, now: datetime
+    ) -> Allowed:
+        cheaper = level >= BudgetLevel.CHEAPER and self.ladder.cheaper_model
+        chosen = replace(agent, model=cheaper) if cheaper else agent
         if chosen.model == OFFLINE:
-            return None
+            return Allowed(level, chosen)
+        tokens, cost = self._estimate(agent, request)
         return Allowed(level, chosen, budgets.reserve(tx, spender, cost, tokens, now))
 
     def _estimate(self, agent: Agent, request: Request) -> tuple[int, float | None]:
         """A call's estimated tokens and cost; the cost is None if the price is unknown."""
-        tokens, answer = _tokens(request), _answer(request)
-        return tokens, priced(self.model_of(agent), Usage(tokens - answer, answer)).cost_usd
+        asked, answer = request_tokens(request), request.max_tokens or _USUAL_TOKENS
+        return asked + answer, priced(self.model_of(agent), Usage(asked, answer)).cost_usd
 
     def _level_for(
-        self, rows: Rows, spender: Spender, agent: Agent, call: tuple[float | None, int], now: datetime
+        self, rows: Rows, spender: Spender, agent: Agent, request: Request, now: datetime
     ) -> tuple[BudgetLevel, Limit | None]:
-        """The lowest level that a limit demands for a call of that cost and size."""
-        found = [(limit, _spent(rows, limit, spender, now)) for limit in self.limits if _is_for(limit, spender, agent)]
-        return self._level(found, *call)
-
-    def states(self, rows: Rows, now: datetime) -> list[BudgetState]:
-        """The state of each limit; for a limit per person or guild, that of the highest spender."""
-        return [
-            BudgetState(limit, _most_spent(rows, limit, now), budgets.period_end(limit.period, now), self._said(limit))
-            for limit in self.limits
-        ]
-
-    def model_of(self, agent: Agent) -> str:
-        """The model for an agent: its own, else the service's."""
-        return agent.model or self.default_model
-
-    def _said(self, limit: Limit) -> bool:
-        return (limit.subject, limit.period) in self.decided
-
-    def _cheaper(self, level: BudgetLevel) -> bool:
-        return level >= BudgetLevel.CHEAPER and bool(self.ladder.cheaper_model)
-
-    def _level(
-        self, found: list[tuple[Limit, Sum]], cost: float | None, tokens: int
-    ) -> tuple[BudgetLevel, Limit | None]:
-        """The lowest level that a limit demands, and that limit."""
+        """The lowest level that a limit demands for a call, and that limit."""
+        tokens, cost = self._estimate(agent, request)
         lowest: tuple[BudgetLevel, Limit | None] = (BudgetLevel.FULL, None)
-        for limit, spent in found:
+        for limit in self.limits:
+            if (counted := _counted(limit, spender, agent)) is None:
+                continue
+            spent = budgets.spent(rows, counted, budgets.period_start(limit.period, now), now)
             after = replace(spent, usd=spent.usd + (cost or 0), tokens=spent.tokens + tokens)
             level = self._of_share(max(_share(limit, after), 2 if _share(limit, spent) >= 1 else 0))
             if level > lowest[0]:
                 lowest = level, limit
         return lowest
+
+    def states(self, rows: Rows, now: datetime) -> list[BudgetState]:
+        """The state of each limit; for a limit per person or guild, that of the highest spender."""
+        return [
+            BudgetState(each, _most_spent(rows, each, now), budgets.period_end(each.period, now), key in self.decided)
+            for key, each in {**self.configured, **self.decided}.items()
+        ]
+
+    def model_of(self, agent: Agent) -> str:
+        """The model for an agent: its own, else the service's."""
+        return agent.model or self.default_model
 
     def _of_share(self, share: float) -> BudgetLevel:
         if share > 1:
@@ -188,27 +180,20 @@ class Budgets:
         return BudgetLevel.CHEAPER if share > self.ladder.cheaper_at and self.ladder.cheaper_model else BudgetLevel.FULL
 
 
-def _spent(rows: Rows, limit: Limit, spender: Spender, now: datetime) -> Sum:
-    kind = limit.subject.partition(":")[0]
-    of = {
-        "agent": Filter(agent=spender.agent),
-        "person": Filter(person=spender.person),
-        "guild": Filter(guild=spender.guild),
-    }
-    return budgets.spent(rows, of.get(kind, Filter()), budgets.period_start(limit.period, now), now)
-
-
-def _is_for(limit: Limit, spender: Spender, agent: Agent) -> bool:
+def _counted(limit: Limit, spender: Spender, agent: Agent) -> Filter | None:
+    """Whose spending counts against a limit of this spender; None if it is not for them."""
     kind, _, name = limit.subject.partition(":")
     match kind:
         case "agent":
-            return name.casefold() == agent.name.casefold()
+            return Filter(agent=spender.agent) if name.casefold() == agent.name.casefold() else None
         case "person":
-            return spender.person is not None and name in ("", spender.person)
+            own = spender.person is not None and name in ("", spender.person)
+            return Filter(person=spender.person) if own else None
         case "guild":
-            return spender.guild is not None and name in ("", spender.guild.partition(":")[2])
+            own = spender.guild is not None and name in ("", spender.guild.partition(":")[2])
+            return Filter(guild=spender.guild) if own else None
         case _:
-            return True
+            return Filter()
 
 
 def _share(limit: Limit, spent: Sum) -> float:
@@ -217,14 +202,11 @@ def _share(limit: Limit, spent: Sum) -> float:
     return max((used / most if most else 2.0) for used, most in pairs if most is not None)
 
 
-def _tokens(request: Request) -> int:
-    """The estimated tokens of a call's input and output."""
-    said = "".join([request.system, *(message.text for message in request.messages), *map(str, request.tools)])
-    return estimate_tokens(said) + _answer(request)
-
-
-def _answer(request: Request) -> int:
-    return request.max_tokens or _USUAL_TOKENS
+def request_tokens(request: Request) -> int:
+    """The estimated tokens of a call's input."""
+    return estimate_tokens(
+        "".join((request.system, *(each.text for each in request.messages), *map(str, request.tools)))
+    )
 
 
 def _most_spent(rows: Rows, limit: Limit, now: datetime) -> Sum:

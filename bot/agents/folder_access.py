@@ -7,8 +7,10 @@ read in a separate thread, for a limited time.
 import asyncio
 import functools
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from bot.errors import ToolError
@@ -66,14 +68,6 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Listed:
-    """A file of a folder, with its size in bytes."""
-
-    name: str
-    size: int
-
-
-@dataclass(frozen=True)
 class Matches:
     """The lines that match a pattern; `stopped` says why there may be more, `skipped` are files that are not text."""
 
@@ -83,14 +77,6 @@ class Matches:
     stopped: str = ""
     trust: Trust = Trust.APPROVED
     """The lowest trust of the searched files."""
-
-
-@dataclass(frozen=True)
-class Found:
-    """The results of a search; `missing` says what could not be searched in its current form."""
-
-    hits: tuple[Hit, ...]
-    missing: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -116,52 +102,57 @@ class FolderAccess:
         names = ", ".join(each.folder.name for each in known) or "none that may be used here"
         raise ToolError(f"There is no folder {name!r} here. A path begins with the name of a folder: {names}.")
 
-    async def listing(self, located: Located) -> list[Listed]:
-        """The files of a folder, or below a directory in it, by name."""
+    async def listing(self, located: Located) -> list[tuple[str, int]]:
+        """The files of a folder, or below a directory in it, by name, with their sizes in bytes."""
         folder, below = located.attached.folder, f"{located.path}/" if located.path else ""
         if folder.kind == "local":
             root = self._root(located)
-            seen = await asyncio.to_thread(lambda: list(disk.walk(root)))
-            found = [Listed(each.name, each.size) for each in seen]
+            found = await asyncio.to_thread(lambda: [(each.name, each.size) for each in disk.walk(root)])
         else:
-            found = [Listed(each.name, each.size) for each in await self._files(located)]
-        return [each for each in found if each.name.startswith(below) or each.name == located.path]
+            stored = functools.partial(folders.files, folder=folder.id, scope=self.turn.scope, limit=disk.MOST_FILES)
+            found = [(each.name, each.size) for each in await self.database.read(stored)]
+        return [(name, size) for name, size in found if name.startswith(below) or name == located.path]
 
     async def show(self, located: Located, first: int, count: int) -> Shown:
         """Lines of a file. Raises ToolError or Refused."""
         _require_file(located)
+        root, content, kind, trust = await self._source(located)
         deadline = time.monotonic() + _READ_SECONDS
-        if located.attached.folder.kind == "local":
-            root = self._root(located)
-            return await asyncio.to_thread(_show_local, root, located.path, (first, count), deadline)
-        file, content = await self._stored(located)
-        return Shown(_text_window(file.name, content, first, count), file.size, file.content_type, file.trust)
+
+        def read() -> Shown:
+            with _opened(located, root, content) as (blocks, size):
+                return Shown(window(until(blocks(), deadline), first, count), size, kind, trust)
+
+        return await asyncio.to_thread(read)
 
     async def grep(self, pattern: str, places: Sequence[Located]) -> Matches:
         """The lines that match a regular expression. Raises Refused if it is invalid."""
         expression, deadline = compiled(pattern), time.monotonic() + _GREP_SECONDS
         found: list[Match] = []
-        files, skipped, trust = 0, 0, Trust.APPROVED
-        for place in places:
-            async for path, look, held in self._looks(place):
-                files, trust = files + 1, min(trust, held)
-                search_one = functools.partial(look, expression, deadline, MOST_MATCHES - len(found))
-                try:
-                    found += await asyncio.to_thread(search_one)
-                except TooSlow as error:
-                    return Matches(tuple(found), files, skipped, f"{error}; name a file or a simpler pattern", trust)
-                except Refused:
-                    skipped += 1
-                if len(found) >= MOST_MATCHES:
-                    return Matches(
-                        tuple(found), files, skipped, f"these are the first {MOST_MATCHES}, up to {path}", trust
-                    )
-        return Matches(tuple(found), files, skipped, trust=trust)
+        files, skipped, trust, stopped = 0, 0, Trust.APPROVED, ""
+        for one in [place.at(name) for place in places for name, _size in await self.listing(place)]:
+            root, content, _kind, held = await self._source(one)
+            files, trust = files + 1, min(trust, held)
+            most = MOST_MATCHES - len(found)
+            try:
+                found += await asyncio.to_thread(_grep, one, root, content, (expression, deadline, most))
+            except TooSlow as error:
+                stopped = f"{error}; name a file or a simpler pattern"
+                break
+            except Refused:
+                skipped += 1
+            if len(found) >= MOST_MATCHES:
+                stopped = f"these are the first {MOST_MATCHES}, up to {one.whole}"
+                break
+        return Matches(tuple(found), files, skipped, stopped, trust)
 
     async def search(
         self, text: str, places: Sequence[Located], path: str, near: tuple[Nearness | None, Mapping[str, Nearness]]
-    ) -> Found:
-        """The passages that match a text, in local folders as they are now; `near` is as in `Query`."""
+    ) -> tuple[list[Hit], list[str]]:
+        """The passages that match a text, in local folders as they are now, and what could not be searched like that.
+
+        `near` is as in `Query`.
+        """
         missing = [words for place in places if (words := await self._refresh(place))]
         meaning, apart = near
         query = Query(
@@ -175,7 +166,7 @@ class FolderAccess:
             guesses=True,
         )
         results = await self.database.read(lambda rows: search(rows, query, self.turn.scope))
-        return Found(tuple(results.hits), tuple(missing))
+        return list(results.hits), missing
 
     async def set_text(self, located: Located, text: str, *, append: bool) -> int:
         """Write or append to a file; returns its size in bytes. Raises ToolError or Refused."""
@@ -196,32 +187,21 @@ class FolderAccess:
             )
         return root
 
-    async def _files(self, located: Located) -> list[File]:
-        folder, scope = located.attached.folder.id, self.turn.scope
-        return await self.database.read(lambda rows: folders.files(rows, folder, scope, limit=disk.MOST_FILES))
-
-    async def _stored(self, located: Located) -> tuple[File, bytes]:
+    async def _source(self, located: Located) -> tuple[Path | None, bytes, str, Trust]:
+        """A local file's root, or a stored one's content; and the type and trust of the file. Raises Refused."""
+        if located.attached.folder.kind == "local":
+            return self._root(located), b"", type_of(located.path, is_binary=False), Trust.APPROVED
         found = await self.database.read(lambda rows: self._held(rows, located))
         if found is None:
             raise Refused("there is no file {whole}; `list` shows the files", whole=located.whole)
-        return found
+        file, content = found
+        return None, content, file.content_type, file.trust
 
     def _held(self, rows: Rows, located: Located) -> tuple[File, bytes] | None:
         scope = self.turn.scope
         file = folders.file(rows, located.attached.folder.id, located.path, scope)
         held = None if file is None else folders.content(rows, file.id, scope)
         return None if file is None or held is None else (file, held)
-
-    async def _looks(self, place: Located) -> AsyncIterator[tuple[str, Callable[..., list[Match]], Trust]]:
-        """The files below a path, each with its search function (pattern, deadline, most matches) and trust."""
-        local = place.attached.folder.kind == "local"
-        for each in await self.listing(place):
-            one = place.at(each.name)
-            if local:
-                yield one.whole, functools.partial(_grep_local, self._root(place), one), Trust.APPROVED
-            else:
-                file, content = await self._stored(one)
-                yield one.whole, functools.partial(_grep, one, content), file.trust
 
     async def _refresh(self, place: Located) -> str:
         """Update the index of a local folder; returns in words what is missing."""
@@ -273,16 +253,16 @@ def _require_file(located: Located) -> None:
         raise ToolError(f"{located.whole} is a folder: name a file in it, such as {located.whole}/notes.txt.")
 
 
-def _show_local(root: Path, path: str, lines: tuple[int, int], deadline: float) -> Shown:
-    with disk.opened(root, path) as file:
+@contextmanager
+def _opened(at: Located, root: Path | None, content: bytes) -> Iterator[tuple[Callable[[], Iterable[bytes]], int]]:
+    """The blocks of a text file, read anew by each call, and its size; without a root, of stored content."""
+    if root is None:
+        _require_text(at.path, content)
+        yield lambda: blocks_of(content), len(content)
+        return
+    with disk.opened(root, at.path) as file:
         file.text()
-        shown = window(until(file.blocks(), deadline), *lines)
-        return Shown(shown, file.seen.size, type_of(path, is_binary=False))
-
-
-def _text_window(name: str, content: bytes, first: int, count: int) -> Window:
-    _require_text(name, content)
-    return window(blocks_of(content), first, count)
+        yield file.blocks, file.seen.size
 
 
 def _require_text(name: str, content: bytes) -> None:
@@ -290,19 +270,10 @@ def _require_text(name: str, content: bytes) -> None:
         raise Refused("{name} is a binary file of {size:,} bytes and cannot be read", name=name, size=len(content))
 
 
-def _grep_local(root: Path, at: Located, pattern: Pattern, deadline: float, most: int) -> list[Match]:
-    with disk.opened(root, at.path) as file:
-        file.text()
-        return _first(matching(pattern, at.whole, file.blocks, deadline), most)
-
-
-def _grep(at: Located, content: bytes, pattern: Pattern, deadline: float, most: int) -> list[Match]:
-    _require_text(at.path, content)
-    return _first(matching(pattern, at.whole, lambda: blocks_of(content), deadline), most)
-
-
-def _first(found: Iterable[Match], most: int) -> list[Match]:
-    return [match for match, _ in zip(found, range(most), strict=False)]
+def _grep(at: Located, root: Path | None, content: bytes, how: tuple[Pattern, float, int]) -> list[Match]:
+    pattern, deadline, most = how
+    with _opened(at, root, content) as (blocks, _size):
+        return list(islice(matching(pattern, at.whole, blocks, deadline), most))
 
 
 def _write_local(root: Path, path: str, text: str, *, append: bool) -> int:

@@ -60,26 +60,12 @@ class Restart:
 
 
 @dataclass(frozen=True)
-class TellModel:
-    """The messages changed too late to begin again: tell the model."""
-
-    text: str
-
-
-@dataclass(frozen=True)
-class RemindModel:
-    """The turn may not end yet: tell the model what is missing. `force`: it will have to call that tool next."""
-
-    text: str
-    force: str = ""
-
-
-@dataclass(frozen=True)
 class Cancel:
     """Nobody wants the answer any more."""
 
 
-NextStep: TypeAlias = CallModel | CallTool | Finish | Restart | TellModel | RemindModel | Cancel
+NextStep: TypeAlias = CallModel | CallTool | Finish | Restart | Note | MissingCalls | Cancel
+"""A note is for the model: the messages changed too late to begin again, or calls are missing before the end."""
 
 
 def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep:
@@ -96,7 +82,7 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
     if call is not None and len(answers) < max_steps:
         return call  # a call gets its result before the model is told anything else
     if other:
-        return TellModel(_describe(other))
+        return Note(_describe(other), wordings(material))
     rules, ended = Rules.of(material.agent), answers and isinstance(material.steps[-1].body, Answered)
     if not ended and not rules.ends(material.steps):
         if len(answers) < max_steps:
@@ -108,7 +94,7 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
     return Finish(answers[-1].text or (_gave_up(max_steps) if ended and answers[-1].calls else ""))
 
 
-def _reminder(material: PromptInputs, rules: Rules) -> RemindModel | None:
+def _reminder(material: PromptInputs, rules: Rules) -> MissingCalls | None:
     """The calls still needed before the turn may end: an error, then a reminder, then a forced call.
 
     A model that does not even make a forced call is not asked again.
@@ -121,7 +107,7 @@ def _reminder(material: PromptInputs, rules: Rules) -> RemindModel | None:
     begun = ("Your answer was not sent yet: a call is missing before it", "Reminder: a call is still missing")
     head = begun[min(told, 1)] if told < REMINDERS else "You are made to call it now"
     text = f"{head}: {missing}. Make the call, then give your whole answer."
-    return RemindModel(text, demands[0].tool if told == REMINDERS else "")
+    return MissingCalls(text, wordings(material), demands[0].tool if told == REMINDERS else "")
 
 
 def open_call(material: PromptInputs) -> CallTool | None:

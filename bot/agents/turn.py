@@ -32,9 +32,7 @@ from bot.agents.steps import (
     Cancel,
     Finish,
     NextStep,
-    RemindModel,
     Restart,
-    TellModel,
     changed,
     next_step,
     open_call,
@@ -180,11 +178,8 @@ class TurnRunner:
             case Restart():
                 await self._db.write(_RESTART, lambda tx: begin_again(tx, self._deps.broker, material, now))
                 return False
-            case TellModel(text):
-                await self._step(_TELL, material.turn, Note(text, wordings(material)))
-                return False
-            case RemindModel(text, force):
-                await self._step(_TELL, material.turn, MissingCalls(text, wordings(material), force))
+            case Note() | MissingCalls():
+                await self._step(_TELL, material.turn, move)
                 return False
             case Cancel():
                 await self._db.write(_CANCEL, lambda tx: cancel(tx, self._deps.broker, material.turn.id, now))

@@ -4,7 +4,7 @@ The events in `memory.queue.inbox` are different: something happens in the servi
 """
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 
 from memory import jobs
 from memory.people.audience import Audience, Scope, Trust
@@ -26,9 +26,9 @@ class NewEvent:
     place: PlaceId
     audience: Audience
     trust: Trust
-    trigger: str
-    zone: str
-    starts_at: datetime
+    trigger: str = ""
+    zone: str = ""
+    starts_at: datetime = datetime(1970, 1, 1, tzinfo=UTC)
     ends_at: datetime | None = None
     reminder_minutes: int | None = None
     agent: AgentId | None = None

@@ -37,11 +37,11 @@ class NewReminder:
     place: PlaceId
     audience: Audience
     trust: Trust
-    trigger: str
-    zone: str
+    trigger: str = ""
+    zone: str = ""
     agent: AgentId | None = None
     urgent: bool = False
-    escalate_minutes: int = 0
+    escalate_minutes: int = 30
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, Wanted, lateness, repetition, require_speaking_later
+from bot.agents.agenda.reminders import ANNOUNCED, ReminderJob, lateness, repetition, require_speaking_later
 from bot.agents.agenda.tasks import the_one
 from memory import jobs
 from memory.agenda import calendar
@@ -32,43 +32,32 @@ _GRACE = timedelta(hours=12)  # an event that began longer ago is not announced
 
 
 @dataclass(frozen=True)
-class Plan:
-    """A new event; `wanted.text` is the title. `ends` is in words or ISO 8601, relative to the day of the beginning."""
+class EventTimes:
+    """When an event happens, in words or ISO 8601; the end is relative to the day of the beginning."""
 
-    wanted: Wanted
+    when: str
     ends: str = ""
     minutes: int = REMINDER_MINUTES
-    """Minutes before the event; 0 means at its start, -1 no reminder."""
+    """Minutes before the event at which it is announced; 0 means at its start, -1 not at all."""
 
 
-def plan(tx: Tx, given: Plan, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Event:
+def plan(
+    tx: Tx, new: NewEvent, times: EventTimes, people: tuple[PersonId, ...], default_zone: str, now: datetime
+) -> Event:
     """Store an event with its job. Raises Refused with a message."""
-    if not -1 <= given.minutes <= _MOST_MINUTES:
+    if not -1 <= times.minutes <= _MOST_MINUTES:
         raise Refused(
             "A reminder can come 0 to {MOST_MINUTES} minutes before an event.", MOST_MINUTES=f"{_MOST_MINUTES:,}"
         )
-    wanted = given.wanted
-    if given.minutes >= 0:
-        require_speaking_later(wanted.place)
+    if times.minutes >= 0:
+        require_speaking_later(new.place)
     zone = quiet_hours.of(tx, people).zone or default_zone
-    trigger = read_when(wanted.when, now, zone)
+    trigger = read_when(times.when, now, zone)
     first = triggers.require(trigger, now)
-    ends = None if not given.ends else _end(given.ends, first, now, zone)
-    new = NewEvent(
-        title=wanted.text,
-        person=wanted.person,
-        place=wanted.place,
-        audience=wanted.scope.audience,
-        trust=wanted.trust,
-        trigger=triggers.dump(trigger),
-        zone=zone,
-        starts_at=first,
-        ends_at=ends,
-        reminder_minutes=None if given.minutes < 0 else given.minutes,
-        agent=wanted.agent,
-    )
-    kept = calendar.add(tx, new, now)
-    if given.minutes >= 0:
+    ends = None if not times.ends else _end(times.ends, first, now, zone)
+    new = replace(new, trigger=triggers.dump(trigger), zone=zone, starts_at=first, ends_at=ends)
+    kept = calendar.add(tx, replace(new, reminder_minutes=None if times.minutes < 0 else times.minutes), now)
+    if times.minutes >= 0:
         _remember(tx, kept, trigger, now)
     return kept
 

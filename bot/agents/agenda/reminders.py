@@ -19,14 +19,14 @@ from memory.agenda.reminders import Listed, NewReminder, Reminder, Status, job_i
 from memory.jobs import NewJob
 from memory.knowledge.working import PATROL
 from memory.people import quiet_hours
-from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.people.audience import OWNER, Audience, Scope, person_audience
 from memory.people.quiet_hours import Times
 from memory.queue import inbox, outbox
 from memory.queue.outbox import OutRow
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.errors import Refused
-from memory.store.ids import AgentId, PersonId, PlaceId, ReminderId, place_source
+from memory.store.ids import PersonId, PlaceId, ReminderId, place_source
 from scheduler import triggers
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import rule_words
@@ -45,7 +45,7 @@ ANNOUNCED = "event"
 ESCALATE = "reminder.again"
 OFFERS = ("snooze", "done")
 SNOOZE_MINUTES = 10
-ESCALATE_MINUTES = 30
+
 LATE = timedelta(seconds=30)
 """Deliveries after more than this are called late: normal ones take seconds even when the service is busy."""
 _MOST_MINUTES = 60 * 24 * 31
@@ -61,21 +61,6 @@ class DayPart(StrEnum):
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A new reminder. `scope` is that of the message, `when` in words or ISO 8601."""
-
-    text: str
-    when: str
-    person: PersonId
-    place: PlaceId
-    scope: Scope
-    trust: Trust
-    agent: AgentId | None = None
-    urgent: bool = False
-    escalate_minutes: int = ESCALATE_MINUTES
-
-
-@dataclass(frozen=True)
 class Planned:
     """A stored reminder: its time in words in its person's zone, and remarks."""
 
@@ -85,32 +70,25 @@ class Planned:
     note: str = ""
 
 
-def plan(tx: Tx, wanted: Wanted, people: tuple[PersonId, ...], default_zone: str, now: datetime) -> Planned:
-    """Store a reminder with its job. `people` are all accounts of its person. Raises Refused with a message."""
-    require_speaking_later(wanted.place)
-    if not 0 <= wanted.escalate_minutes <= _MOST_MINUTES:
+def plan(
+    tx: Tx, new: NewReminder, when: str, people: tuple[PersonId, ...], default_zone: str, now: datetime
+) -> Planned:
+    """Store a reminder for a time in words or ISO 8601, with its job. Raises Refused with a message.
+
+    `people` are all accounts of its person, in whose time zone the time is read.
+    """
+    require_speaking_later(new.place)
+    if not 0 <= new.escalate_minutes <= _MOST_MINUTES:
         raise Refused(
             "A reminder can be repeated after 0 (never) to {MOST_MINUTES} minutes.", MOST_MINUTES=f"{_MOST_MINUTES:,}"
         )
     times = quiet_hours.of(tx, people)
     zone = times.zone or default_zone
-    trigger = read_when(wanted.when, now, zone)
+    trigger = read_when(when, now, zone)
     first = triggers.require(trigger, now)
-    new = NewReminder(
-        text=wanted.text,
-        person=wanted.person,
-        place=wanted.place,
-        audience=wanted.scope.audience,
-        trust=wanted.trust,
-        trigger=triggers.dump(trigger),
-        zone=zone,
-        agent=wanted.agent,
-        urgent=wanted.urgent,
-        escalate_minutes=wanted.escalate_minutes,
-    )
-    kept = reminders.add(tx, new, now)
+    kept = reminders.add(tx, replace(new, trigger=triggers.dump(trigger), zone=zone), now)
     jobs.put(tx, _job(kept, first, ""), now)
-    return Planned(kept, first, shown(trigger, now, zone), _quiet_note(times, zone, first, urgent=wanted.urgent))
+    return Planned(kept, first, shown(trigger, now, zone), _quiet_note(times, zone, first, urgent=new.urgent))
 
 
 def require_speaking_later(place: PlaceId) -> None:

@@ -17,8 +17,8 @@ from bot.agents.tools.base import A_contra, Arguments, Outcome, StoreTool, ToolC
 from bot.errors import ToolError
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders, tasks
-from memory.agenda.calendar import Event
-from memory.agenda.reminders import Listed, Reminder
+from memory.agenda.calendar import Event, NewEvent
+from memory.agenda.reminders import Listed, NewReminder, Reminder
 from memory.agenda.tasks import NewTask, Priority, Status, Task
 from memory.people import quiet_hours
 from memory.people.audience import may_write_down
@@ -173,11 +173,10 @@ class EventsTool(AgendaTool[EventArguments]):
     def work(self, tx: Tx, context: ToolContext, arguments: EventArguments) -> Outcome:
         turn, people = context.turn, self._people(context)
         if arguments.operation == "add":
-            wanted = reminding.Wanted(
-                arguments.title, arguments.when, people[0], turn.place, turn.scope, turn.trust, turn.agent
-            )
-            given = calendar.Plan(wanted, arguments.ends, arguments.reminder_minutes)
-            event = calendar.plan(tx, given, people, self._zone, context.now)
+            by = people[0], turn.place, turn.scope.audience, turn.trust
+            times = calendar.EventTimes(arguments.when, arguments.ends, arguments.reminder_minutes)
+            new = NewEvent(arguments.title, *by, agent=turn.agent)
+            event = calendar.plan(tx, new, times, people, self._zone, context.now)
             (planned,) = calendar.lines([(event.starts_at, event)], event.zone)
             return Outcome(say("written down: {event}", event=planned), _event_data(event.starts_at, event, event.zone))
         found = appointments.listing(tx, turn.scope, people)
@@ -260,17 +259,9 @@ class RemindersTool(AgendaTool[ReminderArguments]):
         turn = context.turn
         source, _, name = people[0].partition(":")
         place = PlaceId(f"{source}:user:{name}") if arguments.privately and source != "terminal" else turn.place
-        wanted = reminding.Wanted(
-            text=arguments.text,
-            when=arguments.when,
-            person=people[0],
-            place=place,
-            scope=turn.scope,
-            trust=turn.trust,
-            agent=turn.agent,
-            urgent=arguments.urgent,
-        )
-        planned = reminding.plan(tx, wanted, people, self._zone, context.now)
+        by = people[0], place, turn.scope.audience, turn.trust
+        new = NewReminder(arguments.text, *by, agent=turn.agent, urgent=arguments.urgent)
+        planned = reminding.plan(tx, new, arguments.when, people, self._zone, context.now)
         text = line(f"reminder {planned.reminder.id} is set for {planned.when}. {planned.note}")
         data = _timed(planned.reminder, planned.at) | {"when": planned.when, "note": planned.note}
         return Outcome(text, data)

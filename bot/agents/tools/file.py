@@ -85,18 +85,19 @@ class FileTool(OutsideTool[FileArguments]):
                 return _matches(await filing.grep(arguments.pattern, places))
             case "search":
                 path = places[0].whole if arguments.path else ""
-                found = await filing.search(arguments.query, places, path, (context.meaning, context.of_folders))
+                hits, missing = await filing.search(
+                    arguments.query, places, path, (context.meaning, context.of_folders)
+                )
                 lines = [
-                    say("- {label}:\n    {text}", label=hit.label, text=indented(hit.text[:_PASSAGE]))
-                    for hit in found.hits
+                    say("- {label}:\n    {text}", label=hit.label, text=indented(hit.text[:_PASSAGE])) for hit in hits
                 ]
-                sure = sum(not hit.perhaps for hit in found.hits)
+                sure = sum(not hit.perhaps for hit in hits)
                 if sure < len(lines):
                     lines.insert(sure, say(GUESSES))
-                told = [*found.missing, "" if lines else "Nothing was found."]
+                told = [*missing, "" if lines else "Nothing was found."]
                 text = _told(told, joined(lines), "your folders")
                 local = all(each.attached.folder.kind == "local" for each in places)
-                held = [Trust.APPROVED if local else hit.trust for hit in found.hits]
+                held = [Trust.APPROVED if local else hit.trust for hit in hits]
                 return Outcome(text, trust=min(held, default=Trust.SYSTEM))
 
 
@@ -141,7 +142,7 @@ async def _list(filing: FolderAccess, places: list[Located]) -> Outcome:
     found = await filing.listing(place)
     if not found and place.path:
         raise Refused("there is nothing at {whole}", whole=place.whole)
-    lines = [say("- {path} ({n:,} bytes)", path=place.at(each.name).whole, n=each.size) for each in found[:_LISTED]]
+    lines = [say("- {path} ({n:,} bytes)", path=place.at(name).whole, n=size) for name, size in found[:_LISTED]]
     if len(found) > _LISTED:
         lines.append(say("and {n} more: name a directory, or search", n=len(found) - _LISTED))
     return Outcome(joined(lines) or say("The folder is empty."))

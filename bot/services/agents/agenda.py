@@ -9,8 +9,8 @@ from pydantic import Field
 
 from bot.agents.agenda import calendar
 from bot.agents.agenda import reminders as reminding
-from bot.agents.agenda.calendar import Plan
-from bot.agents.agenda.reminders import DayPart, Wanted
+from bot.agents.agenda.calendar import EventTimes
+from bot.agents.agenda.reminders import DayPart
 from bot.agents.permissions.policy import Action
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
@@ -18,7 +18,8 @@ from bot.services.results import Did, Ink, Listing, Result, Row, did
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
-from memory.agenda.reminders import Listed, Reminder
+from memory.agenda.calendar import NewEvent
+from memory.agenda.reminders import Listed, NewReminder, Reminder
 from memory.people import quiet_hours
 from memory.people.quiet_hours import Times
 from memory.store.database import Rows, Tx
@@ -147,8 +148,8 @@ class Agenda(MemoryService, Announcing):
         at = caller.here if chosen == "here" and caller.here is not None else caller.alone
         if not when.strip():
             text, when = reminding.parted(text, self.clock(), self._zone(tx, caller))
-        wanted = Wanted(text, when, caller.person, at.place, at.scope, caller.trust)
-        planned = reminding.plan(tx, wanted, self.people.selves(caller.person), self.zone, self.clock())
+        new = NewReminder(text, caller.person, at.place, at.scope.audience, caller.trust)
+        planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
         once = None if reminding.repetition(kept.trigger) else planned.at
         return ReminderSet(id=str(kept.id), text=kept.text, when=planned.when, note=planned.note, once=once)
@@ -214,9 +215,9 @@ class Agenda(MemoryService, Announcing):
     @writes
     def add_event(self, tx: Tx, caller: Caller, arguments: AddEvent) -> Did:
         alone, selves = caller.alone, self.people.selves(caller.person)
-        wanted = Wanted(arguments.title, arguments.when, caller.person, alone.place, alone.scope, caller.trust)
-        given = Plan(wanted, arguments.ends, arguments.minutes)
-        kept = calendar.plan(tx, given, selves, self.zone, self.clock())
+        new = NewEvent(arguments.title, caller.person, alone.place, alone.scope.audience, caller.trust)
+        times = EventTimes(arguments.when, arguments.ends, arguments.minutes)
+        kept = calendar.plan(tx, new, times, selves, self.zone, self.clock())
         return did(_("Added: {event}"), event=_event(kept.starts_at, kept, kept.zone))
 
     @operation("events.list", "List upcoming events", Action.AGENDA)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.agents.context.prompt import Asked, PromptInputs
-from bot.agents.steps import CallModel, CallTool, Cancel, Finish, NextStep, Restart, TellModel, next_step, wordings
+from bot.agents.steps import CallModel, CallTool, Cancel, Finish, NextStep, Restart, next_step, wordings
 from bot.models.base import Call
 from memory.agents import Agent
 from memory.people.audience import Scope, Trust, guild_audience
@@ -81,6 +81,10 @@ def use(call: str, *, begun: bool = False) -> CallTool:
     return CallTool(Call(call, "bell", "{}"), begun)
 
 
+def noted(text: str) -> Note:
+    return Note(text, ((MessageId(1), 1),))
+
+
 EDITED = (message(revision=1),)
 GONE = (message(revision=1, gone=True),)
 BEGUN = step(CallStarted("a", "bell", effect=True))
@@ -120,14 +124,14 @@ def test_a_turn_that_never_answers_says_so_in_the_end() -> None:
         (move(JOINED, asked=EDITED), Restart()),
         (move(JOINED, answer("hi"), asked=EDITED), Restart()),
         (move(JOINED, answer("", "a"), result("a"), asked=EDITED, restarts=1), Restart()),
-        (move(JOINED, asked=EDITED, restarts=2), TellModel(TOLD)),
-        (move(JOINED, asked=EDITED, said=True), TellModel(TOLD)),
-        (move(JOINED, answer("", "a"), result("a", effect=True), asked=EDITED), TellModel(TOLD)),
-        (move(JOINED, answer("", "a"), BEGUN, result("a"), asked=EDITED), TellModel(TOLD)),
+        (move(JOINED, asked=EDITED, restarts=2), noted(TOLD)),
+        (move(JOINED, asked=EDITED, said=True), noted(TOLD)),
+        (move(JOINED, answer("", "a"), result("a", effect=True), asked=EDITED), noted(TOLD)),
+        (move(JOINED, answer("", "a"), BEGUN, result("a"), asked=EDITED), noted(TOLD)),
         (move(JOINED, answer("", "a", "b"), result("a", effect=True), asked=EDITED), use("b")),
         (move(JOINED, asked=GONE), Cancel()),
         (move(JOINED, answer("", "a"), result("a", effect=True), asked=GONE), Cancel()),
-        (move(JOINED, answer("hi"), asked=GONE, said=True), TellModel(TAKEN_BACK)),
+        (move(JOINED, answer("hi"), asked=GONE, said=True), noted(TAKEN_BACK)),
         (move(JOINED, asked=(*GONE, message(2))), Restart()),
     ],
 )
@@ -171,8 +175,8 @@ def test_whatever_happens_a_turn_ends_and_every_call_has_its_result_before_the_n
             case Restart():
                 restarts += 1
                 steps = [step(Joined(wordings(found)))]
-            case TellModel(text):
-                steps.append(step(Note(text, wordings(found))))
+            case Note() as note:
+                steps.append(step(note))
             case Finish() if what == "join" and len(asked) < 4:
                 if sum(isinstance(each.body, Answered) for each in steps) >= most:
                     return

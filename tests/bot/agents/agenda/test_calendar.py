@@ -6,12 +6,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from bot.agents.agenda import calendar
-from bot.agents.agenda.calendar import EventJob, Plan
+from bot.agents.agenda.calendar import EventJob, EventTimes
 from bot.agents.agenda.reminders import said_alone
 from memory import jobs
 from memory.agenda import calendar as appointments
+from memory.agenda.calendar import NewEvent
 from memory.people import quiet_hours
-from memory.people.audience import Scope
+from memory.people.audience import Audience, Scope, Trust
 from memory.people.quiet_hours import Times
 from memory.queue import outbox
 from memory.store.database import Tx
@@ -19,14 +20,17 @@ from memory.store.errors import Refused
 from memory.store.ids import ConstellationId, PlaceId
 from scheduler import triggers
 from scheduler.jobs import Firing
-from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx, wanted
+from tests.bot.agents.agenda.test_reminders import ALONE, ANN, DIRECT, GUILD, HALL, NOW, out, says, tx
 
 __all__ = ["tx"]
 
 
 def kept(tx: Tx, when: str, minutes: int = 15, ends: str = "") -> appointments.Event:
-    given = Plan(replace(wanted(when), text="dinner"), ends, minutes)
-    return calendar.plan(tx, given, (ANN,), "UTC", NOW)
+    return calendar.plan(tx, dinner(), EventTimes(when, ends, minutes), (ANN,), "UTC", NOW)
+
+
+def dinner(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> NewEvent:
+    return NewEvent("dinner", ANN, place, audience, Trust.APPROVED)
 
 
 def fired(tx: Tx, event: appointments.Event, now: datetime | None = None) -> Firing:
@@ -64,10 +68,10 @@ def test_quiet_hours_hold_it_back(tx: Tx) -> None:
 
 
 def test_on_bluesky_an_event_is_written_down_and_nobody_reminded(tx: Tx) -> None:
-    there = replace(wanted("today at 18:00"), place=PlaceId("bluesky:at://did:plc:7/post/1"))
+    there, when = dinner(PlaceId("bluesky:at://did:plc:7/post/1")), "today at 18:00"
     with pytest.raises(Refused, match="Ask me on Discord"):
-        calendar.plan(tx, Plan(there), (ANN,), "UTC", NOW)
-    event = calendar.plan(tx, Plan(there, minutes=-1), (ANN,), "UTC", NOW)
+        calendar.plan(tx, there, EventTimes(when), (ANN,), "UTC", NOW)
+    event = calendar.plan(tx, there, EventTimes(when, minutes=-1), (ANN,), "UTC", NOW)
     assert jobs.get(tx, appointments.job_id(event.id)) is None
 
 
@@ -81,7 +85,7 @@ def test_what_is_cancelled_or_of_somebody_who_opted_out_is_not_announced(tx: Tx)
 
 
 def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -> None:
-    event = calendar.plan(tx, Plan(wanted("today at 18:00", HALL, Scope(GUILD))), (ANN,), "UTC", NOW)
+    event = calendar.plan(tx, dinner(HALL, GUILD), EventTimes("today at 18:00"), (ANN,), "UTC", NOW)
     EventJob(says()).announce(tx, fired(tx, event))
     (row,) = outbox.of_prefix(tx, "event/")
     outbox.mark_closed(tx, row.id, outbox.Status.FAILED, "the channel does not exist any more")
@@ -98,8 +102,8 @@ def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -
 def test_what_comes_is_listed_in_order_where_it_may_be_spoken_of(tx: Tx) -> None:
     kept(tx, "every day at 20:00")
     kept(tx, "today at 18:00")
-    shared = Plan(replace(wanted("tomorrow at 9", HALL, Scope(GUILD)), text="breakfast"))
-    calendar.plan(tx, shared, (ANN,), "UTC", NOW)
+    shared = replace(dinner(HALL, GUILD), title="breakfast")
+    calendar.plan(tx, shared, EventTimes("tomorrow at 9"), (ANN,), "UTC", NOW)
     alone = calendar.coming(appointments.listing(tx, ALONE, (ANN,)), NOW)
     assert [f"{at:%d %H:%M}" for at, _event in alone] == ["02 18:00", "02 20:00"]
     assert [each.title for each in appointments.listing(tx, Scope(GUILD), (ANN,))] == ["breakfast"]

@@ -12,12 +12,12 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from bot.agents.agenda import reminders as reminding
-from bot.agents.agenda.reminders import Planned, ReminderJob, Wanted
+from bot.agents.agenda.reminders import Planned, ReminderJob
 from bot.agents.notices import Notices, own_place
 from bot.models.offline import OfflineModel
 from memory import jobs
 from memory.agenda import reminders
-from memory.agenda.reminders import Status
+from memory.agenda.reminders import NewReminder, Status
 from memory.people import quiet_hours
 from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
 from memory.people.quiet_hours import Times
@@ -69,12 +69,12 @@ def says(opted_out: bool = False) -> ReminderJob:
     return ReminderJob(Notices(OWNERS), "UTC", lambda _person: opted_out, alone, lambda _person: "")
 
 
-def wanted(when: str = "in 20 minutes", place: PlaceId = DIRECT, scope: Scope = ALONE) -> Wanted:
-    return Wanted("call mum", when, ANN, place, scope, Trust.APPROVED)
+def wanted(place: PlaceId = DIRECT, audience: Audience = ALONE.audience) -> NewReminder:
+    return NewReminder("call mum", ANN, place, audience, Trust.APPROVED)
 
 
-def planned(tx: Tx, given: Wanted | None = None) -> Planned:
-    return reminding.plan(tx, given or wanted(), (ANN,), "UTC", NOW)
+def planned(tx: Tx, when: str = "in 20 minutes", given: NewReminder | None = None) -> Planned:
+    return reminding.plan(tx, given or wanted(), when, (ANN,), "UTC", NOW)
 
 
 def firing(tx: Tx, kept: Planned, now: datetime | None = None, suffix: str = "") -> Firing:
@@ -90,7 +90,7 @@ def out(tx: Tx) -> list[tuple[str, str, str]]:
 
 
 def test_it_comes_in_direct_messages_and_in_the_language_that_its_person_chose(tx: Tx) -> None:
-    kept = planned(tx, wanted(place=HALL, scope=Scope(GUILD)))
+    kept = planned(tx, given=wanted(HALL, GUILD))
     quiet_hours.put(tx, (ANN,), Times(reminders="privately"), NOW)
     job = replace(says(), spoken=lambda person: "de" if person == ANN else "")
     job.remind(tx, firing(tx, kept))
@@ -119,7 +119,8 @@ def test_it_is_said_once_where_it_was_set_or_to_its_person_alone(
     tx: Tx, person: PersonId, place: PlaceId, scope: Scope, said: tuple[str, str, str]
 ) -> None:
     heard(tx, THERE, "direct", person_audience(BLUESKY))
-    kept = reminding.plan(tx, replace(wanted(place=place, scope=scope), person=person), (person,), "UTC", NOW)
+    given = replace(wanted(place, scope.audience), person=person)
+    kept = reminding.plan(tx, given, "in 20 minutes", (person,), "UTC", NOW)
     fired = firing(tx, kept)
     says().remind(tx, fired)
     says().remind(tx, fired)
@@ -133,7 +134,7 @@ def test_it_is_said_once_where_it_was_set_or_to_its_person_alone(
 
 def test_quiet_hours_over_midnight_hold_it_back_and_whoever_set_it_is_told(tx: Tx) -> None:
     quiet_hours.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
-    kept = planned(tx, wanted("today at 23:30"))
+    kept = planned(tx, "today at 23:30")
     assert kept.note == "That is during your quiet hours, so I will remind you at 2026-03-03 07:00."
     done = says().remind(tx, firing(tx, kept))
     assert done.again == datetime(2026, 3, 3, 6, tzinfo=UTC)
@@ -267,7 +268,7 @@ def ring(tx: Tx, until: datetime) -> list[str]:
 def test_what_is_snoozed_before_it_is_due_rings_once_for_that(
     tx: Tx, when: str, snoozed: int, rings: list[str]
 ) -> None:
-    kept = planned(tx, replace(wanted(when), escalate_minutes=0))
+    kept = planned(tx, when, replace(wanted(), escalate_minutes=0))
     reminding.snooze(tx, kept.reminder, timedelta(minutes=snoozed), NOW)
     assert ring(tx, NOW + timedelta(hours=31)) == rings
 
@@ -289,7 +290,7 @@ def test_a_part_of_the_day_is_one_on_the_clocks_of_who_puts_it_off(part: str, no
 
 
 def test_one_that_repeats_goes_on_after_it_is_done(tx: Tx) -> None:
-    kept = planned(tx, wanted("every day at 18:00"))
+    kept = planned(tx, "every day at 18:00")
     says().remind(tx, firing(tx, kept))
     found = reminders.by_id(tx, kept.reminder.id)
     assert found is not None
@@ -302,7 +303,7 @@ def test_one_that_repeats_goes_on_after_it_is_done(tx: Tx) -> None:
 
 def test_what_is_said_elsewhere_is_not_listed(tx: Tx) -> None:
     planned(tx)
-    planned(tx, wanted(place=HALL, scope=Scope(GUILD)))
+    planned(tx, given=wanted(HALL, GUILD))
     assert len(reminders.listing(tx, Scope(GUILD), (ANN,))) == 1
     assert len(reminders.listing(tx, ALONE, (ANN,))) == 1
     assert len(reminders.listing(tx, Scope(ALONE.audience, frozenset({GUILD})), (ANN,))) == 2
@@ -320,7 +321,7 @@ def test_erasing_takes_reminder_and_job_along(tx: Tx) -> None:
 
 def test_what_quiet_hours_kept_and_an_outage_then_delayed_says_since_when(tx: Tx) -> None:
     quiet_hours.put(tx, (ANN,), Times("Europe/Vienna", "22:30", "07:00"), NOW)
-    kept = planned(tx, wanted("today at 23:30"))
+    kept = planned(tx, "today at 23:30")
     morning = datetime(2026, 3, 3, 6, tzinfo=UTC)
     jobs.hold(tx, reminders.job_id(kept.reminder.id), morning, "waits", 0)
     says().remind(tx, firing(tx, kept, morning + timedelta(hours=3)))
@@ -365,6 +366,6 @@ def test_what_was_set_in_a_direct_message_is_said_there(tx: Tx) -> None:
 
 
 def test_when_others_hear_the_place_now_it_is_said_to_its_person_alone(tx: Tx) -> None:
-    kept = planned(tx, wanted(place=HALL, scope=Scope(Audience("channel:discord:10"))))
+    kept = planned(tx, given=wanted(HALL, Audience("channel:discord:10")))
     says().remind(tx, firing(tx, kept))
     assert out(tx) == [(DIRECT, "⏰ call mum", ALONE.audience)]
