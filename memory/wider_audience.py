@@ -9,6 +9,7 @@ so it is still deleted with the messages that it was learned from.
 import json
 from collections.abc import Collection
 from dataclasses import replace
+from typing import Any
 
 from memory import activity
 from memory.activity import Kind, NewEvent
@@ -93,7 +94,14 @@ def _content(tx: Tx, hand: Hand, block: Block) -> tuple[str, dict[str, object]]:
         return document.text(), {}
     if found.values[SAVED]:
         raise Refused("block {label} was damaged: first set its fields again, and empty `recovered`", label=block.label)
-    return "", {"items": found.whole} if isinstance(block.schema, ListSchema) else dict(found.whole)
+    held = {path: value for path, value in found.values.items() if path != SAVED}
+    if isinstance(block.schema, ListSchema):
+        return "", {"items": held[""]}
+    nested: dict[str, Any] = {}
+    for path, value in held.items():
+        section, _, field = path.rpartition(".")
+        (nested.setdefault(section, {}) if section else nested)[field] = value
+    return "", nested
 
 
 def _is_own(rows: Rows, change: Change, known: Collection[PersonId], audience: Audience) -> bool:

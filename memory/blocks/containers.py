@@ -42,11 +42,12 @@ from memory.blocks.schemas import (
     checked_items,
     dump_schema,
     parse_schema,
+    path_of,
     rendered,
     require_storable,
 )
 from memory.blocks.sequence import same
-from memory.blocks.targets import PLAIN, Target, every_part, field_target, part_target, section_of
+from memory.blocks.targets import PLAIN, Target, every_part, every_target
 from memory.store.clock import to_text
 from memory.store.errors import BlockRefused, Refused
 
@@ -68,13 +69,15 @@ def begin(loro: LoroDoc, schema: Schema, given: Mapping[str, Any]) -> None:
     Raises Refused for a value that does not fit, an unknown name, or a required field without a value.
     """
     declare(loro, schema)
+    parts = every_target(schema)
     if not isinstance(schema, CompositeSchema):
-        _begin(loro, schema, given if isinstance(schema, MapSchema) else given.get("items", ()), "")
+        _begin(loro, parts, schema, given if isinstance(schema, MapSchema) else given.get("items", ()), "")
         return
-    for name in given:
-        section_of(schema, name)
+    if unknown := given.keys() - {section.name for section in schema.sections}:
+        known = ", ".join(section.name for section in schema.sections)
+        raise Refused("there is no section {name!r}; there are: {known}", name=min(unknown)[:60], known=known)
     for section in schema.sections:
-        _begin(loro, section.content, given.get(section.name), section.name)
+        _begin(loro, parts, section.content, given.get(section.name), section.name)
 
 
 def declare(loro: LoroDoc, schema: Schema) -> None:
@@ -84,18 +87,17 @@ def declare(loro: LoroDoc, schema: Schema) -> None:
         head.insert("json", dump_schema(schema))
 
 
-def _begin(loro: LoroDoc, part: Schema, given: Any, prefix: str) -> None:
+def _begin(loro: LoroDoc, parts: Mapping[str, Target], part: Schema, given: Any, prefix: str) -> None:
     match part:
         case MapSchema(fields=fields):
             held = checked_item(fields, given or {}, "the block")
-            for field in fields:
-                if field.name in held:
-                    set_value(loro, field_target(field, prefix), held[field.name])
+            for name, value in held.items():
+                set_value(loro, parts[path_of(prefix, name)], value)
         case ListSchema():
             for item in given or ():
-                add_item(loro, part_target(part, "", prefix), item)
+                add_item(loro, parts[prefix], item)
         case TextSchema() if given:
-            set_value(loro, part_target(part, "", prefix), given)
+            set_value(loro, parts[prefix], given)
         case _ if given:
             raise Refused("a {type} must start without values", type=part.type)
 
@@ -110,12 +112,11 @@ def schema_of(loro: LoroDoc) -> Schema:
 
 
 def text_of(loro: LoroDoc) -> str:
-    schema = schema_of(loro)
+    saved, schema = loro.get_text(PLAIN.name).to_string(), schema_of(loro)
     if isinstance(schema, TextSchema):
-        return loro.get_text(PLAIN.name).to_string()
-    saved = loro.get_text(PLAIN.name).to_string()
+        return saved
     kept = f"{RECOVERED}, as it stood before a damage: set the fields again\n{saved}\n" if saved else ""
-    return rendered(schema, values(loro, schema)) + kept
+    return rendered(schema, parts_of(loro).values) + kept
 
 
 def recover(loro: LoroDoc, text: str) -> None:
@@ -124,23 +125,11 @@ def recover(loro: LoroDoc, text: str) -> None:
         write_text(loro.get_text(PLAIN.name), text)
 
 
-def values(loro: LoroDoc, schema: Schema, prefix: str = "") -> Any:
-    """All values in the document, as plain data."""
-    match schema:
-        case MapSchema(fields=fields):
-            return {field.name: value_of(loro, field_target(field, prefix)) for field in fields}
-        case CompositeSchema(sections=sections):
-            return {section.name: values(loro, section.content, section.name) for section in sections}
-        case _:
-            return value_of(loro, part_target(schema, "", prefix))
-
-
 def value_of(loro: LoroDoc, target: Target) -> Any:
-    """The value of one part; None if it is empty."""
+    """The value of one part; None for a number, time or boolean that is not set."""
     match target.kind:
         case "text":
-            text = loro.get_text(target.name).to_string()
-            return text or None if isinstance(target.shape, Field) else text
+            return loro.get_text(target.name).to_string()
         case "list":
             return loro.get_movable_list(target.name).get_deep_value()
         case "log":
@@ -330,9 +319,7 @@ def put_back(loro: LoroDoc, before: Mapping[str, Any]) -> bool:
 
 def parts_of(loro: LoroDoc) -> BlockValues:
     schema = schema_of(loro)
-    found = {path: value_of(loro, part) for path, part in every_part(schema).items() if not part.is_log}
-    texts = {path: found[path] or "" for path, part in every_part(schema).items() if part.kind == "text"}
-    return BlockValues(schema, found | texts, values(loro, schema))
+    return BlockValues(schema, {path: value_of(loro, part) for path, part in every_part(schema).items()})
 
 
 def amend(loro: LoroDoc, plan: Plan) -> None:

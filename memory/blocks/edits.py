@@ -92,7 +92,7 @@ def _changed(document: BlockDocument, target: Target) -> BlockChanged:
     now = document.look(partial(containers.value_of, target=target))
     if isinstance(now, list):
         fields, _ = containers.items_of(target)
-        now, what = rendered(ListSchema(fields=fields), now), "its items are now"
+        now, what = rendered(ListSchema(fields=fields), {"": now}), "its items are now"
     else:
         what = "it says now"
     name = target.shape.name if isinstance(target.shape, Field) else "it"

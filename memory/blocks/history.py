@@ -216,7 +216,7 @@ def blame(past: Past) -> list[Piece]:
     wrote = [born for content, born in shown.written() for _ in content]
     letters = {path: _letters(sequence) for path, sequence in replay.histories.items() if sequence.is_text}
     place = 0
-    for text, path, item in segments(past.held.schema, past.held.whole):
+    for text, path, item in segments(past.held.schema, past.held.values):
         end = place + len(text)
         if path is not None and item is not None:
             wrote[place:end] = [[born for _, born in replay.histories[path].written()][item]] * len(text)

@@ -59,12 +59,10 @@ def _short(text: str) -> str:
 
 @dataclass(frozen=True)
 class BlockValues:
-    """The value of each part of a block, by its path: a text, a list, a number. Logs are left out."""
+    """The value of each part of a block, by its path: a text, a list, a log, a number."""
 
     schema: Schema
     values: Mapping[str, Any]
-    whole: Any = None
-    """All values in one object, with the logs, as it is rendered."""
 
 
 class Replay:

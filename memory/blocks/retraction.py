@@ -256,7 +256,7 @@ def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
     if isinstance(past.held.schema, LogSchema):
         log = target_of(past.held.schema, "")
         made = {(to_text(change.at)[:SECOND], change.writer): change.seq for change in changes.values()}
-        for entry in past.held.whole:
+        for entry in past.held.values[""]:
             number = made.get((entry["at"][:SECOND], entry["by"]), 1)
             standing.setdefault(number, []).append(partial(containers.keep_entry, target=log, entry=entry))
     for number, edits in sorted(standing.items()):

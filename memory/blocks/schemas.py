@@ -8,7 +8,7 @@ of its field.
 import json
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import StrEnum
 from functools import lru_cache
@@ -307,8 +307,13 @@ def _short(value: Any) -> str:
 # ------------------------------------------------------------------------------------------------------- rendering
 
 
-def rendered(schema: Schema, values: Any) -> str:
-    """The text of a block with these values, which is searched, and shown in prompts through `view`."""
+def path_of(prefix: str, name: str) -> str:
+    """The path of a field in a section, or in a block without sections."""
+    return f"{prefix}.{name}" if prefix else name
+
+
+def rendered(schema: Schema, values: Mapping[str, Any]) -> str:
+    """The text of a block with these values by path, which is searched, and shown in prompts through `view`."""
     return "".join(segment.text for segment in segments(schema, values))
 
 
@@ -320,28 +325,29 @@ class Segment(NamedTuple):
     item: int | None = None
 
 
-def segments(schema: Schema, values: Any, prefix: str = "") -> Iterator[Segment]:
-    """The text of a block with these values, in pieces of one part each; log entries have no path."""
+def segments(schema: Schema, values: Mapping[str, Any], prefix: str = "") -> Iterator[Segment]:
+    """The text of a block with these values by path, in pieces of one part each; log entries have no path."""
     match schema:
         case MapSchema(fields=fields):
             for field in fields:
-                yield from _field_segments(field, values.get(field.name), f"{prefix}.{field.name}".lstrip("."))
+                path = path_of(prefix, field.name)
+                yield from _field_segments(field, values[path], path)
         case ListSchema(fields=fields):
-            for place, item in enumerate(values):
+            for place, item in enumerate(values[prefix]):
                 yield Segment(f"{place + 1}. {_line(fields, item)}\n", prefix, place)
         case LogSchema(fields=fields):
-            yield from (Segment(f"- {_line(fields, item)}\n") for item in values)
+            yield from (Segment(f"- {_line(fields, item)}\n") for item in values[prefix])
         case CompositeSchema(sections=sections):
             for section in sections:
                 yield Segment(f"## {section.name}{' (read only)' if section.read_only else ''}\n")
                 last = ""
-                for segment in segments(section.content, values[section.name], section.name):
+                for segment in segments(section.content, values, section.name):
                     last = segment.text or last
                     yield segment
                 if last and not last.endswith("\n"):
                     yield Segment("\n")
         case _:
-            yield Segment(str(values), prefix)
+            yield Segment(values[prefix], prefix)
 
 
 def _field_segments(field: Field, value: Any, path: str) -> Iterator[Segment]:

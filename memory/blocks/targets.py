@@ -1,6 +1,6 @@
 """What a path in a schema refers to: a field, a section, or the one list, log or text of a block. Pure."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, TypeAlias
 
@@ -13,9 +13,9 @@ from memory.blocks.schemas import (
     LogSchema,
     MapSchema,
     Schema,
-    Section,
     TextSchema,
     named,
+    path_of,
 )
 from memory.store.errors import Refused
 
@@ -71,15 +71,33 @@ def every_part(schema: Schema) -> dict[str, Target]:
 @lru_cache(maxsize=64)
 def every_target(schema: Schema) -> dict[str, Target]:
     """Every part that a path can name; the one list, log or text of a schema has the empty path."""
-    if isinstance(schema, CompositeSchema):
-        return {path: target_of(schema, path) for section in schema.sections for path in _paths(section)}
-    names = [field.name for field in schema.fields] if isinstance(schema, MapSchema) else [""]
-    return {name: target_of(schema, name) for name in names}
+    if not isinstance(schema, CompositeSchema):
+        return _targets(schema, "")
+    return {
+        path: replace(target, read_only=target.read_only or section.read_only)
+        for section in schema.sections
+        for path, target in _targets(section.content, section.name).items()
+    }
 
 
-def _paths(section: Section) -> list[str]:
-    inner = section.content
-    return [f"{section.name}.{each.name}" for each in inner.fields] if isinstance(inner, MapSchema) else [section.name]
+def _targets(part: Schema, prefix: str) -> dict[str, Target]:
+    match part:
+        case MapSchema():
+            return {path_of(prefix, field.name): _of_field(field, prefix) for field in part.fields}
+        case ListSchema():
+            return {prefix: Target(f"list:{prefix}", part)}
+        case LogSchema():
+            return {prefix: Target(f"log:{prefix}", part)}
+        case TextSchema() if prefix:
+            return {prefix: Target(f"text:{prefix}", part)}
+        case _:
+            return {"": PLAIN}
+
+
+def _of_field(field: Field, prefix: str) -> Target:
+    kinds = {FieldType.TEXT: "text", FieldType.LIST: "list", FieldType.COUNTER: "counter"}
+    name = f"{kinds.get(field.type, 'value')}:{prefix}.{field.name}"
+    return Target(name, field, field.read_only, f"map:{prefix}")
 
 
 def target_of(schema: Schema, path: str) -> Target:
@@ -87,43 +105,10 @@ def target_of(schema: Schema, path: str) -> Target:
 
     Raises Refused, listing the valid names.
     """
-    if isinstance(schema, CompositeSchema):
-        name, _, rest = path.partition(".")
-        section = section_of(schema, name)
-        found = part_target(section.content, rest, section.name)
-        return Target(found.name, found.shape, found.read_only or section.read_only, found.within)
-    return part_target(schema, path, "")
-
-
-def part_target(part: Schema, path: str, prefix: str) -> Target:
-    match part:
-        case MapSchema():
-            field = next((each for each in part.fields if each.name == path), None)
-            if field is None:
-                raise Refused(
-                    "there is no field {path!r}; the fields are: {named}", path=path[:60], named=named(part.fields)
-                )
-            return field_target(field, prefix)
-        case ListSchema() | LogSchema() | TextSchema() if path:
-            raise Refused("there is no field {path!r}: this is one {type}", path=path[:60], type=part.type)
-        case ListSchema():
-            return Target(f"list:{prefix}", part)
-        case LogSchema():
-            return Target(f"log:{prefix}", part)
-        case TextSchema():
-            return Target(f"text:{prefix}" if prefix else PLAIN.name, part)
-    raise AssertionError(part)
-
-
-def field_target(field: Field, prefix: str) -> Target:
-    kinds = {FieldType.TEXT: "text", FieldType.LIST: "list", FieldType.COUNTER: "counter"}
-    name = f"{kinds.get(field.type, 'value')}:{prefix}.{field.name}"
-    return Target(name, field, field.read_only, f"map:{prefix}")
-
-
-def section_of(schema: CompositeSchema, name: str) -> Section:
-    for section in schema.sections:
-        if section.name == name:
-            return section
-    known = ", ".join(section.name for section in schema.sections)
-    raise Refused("there is no section {name!r}; there are: {known}", name=name[:60], known=known)
+    parts = every_target(schema)
+    if path in parts:
+        return parts[path]
+    if "" in parts:
+        raise Refused("there is no field {path!r}: this is one {type}", path=path[:60], type=schema.type)
+    names = named(schema.fields) if isinstance(schema, MapSchema) else ", ".join(parts)
+    raise Refused("there is no field {path!r}; there are: {names}", path=path[:60], names=names)

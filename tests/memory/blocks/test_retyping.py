@@ -23,7 +23,7 @@ from memory.blocks.retraction import forget_past
 from memory.blocks.revert import by_agent, past_of_block, roll_back, undo
 from memory.blocks.schemas import TEXT, Field, ListSchema, LogSchema, MapSchema, Schema, dump_schema
 from memory.blocks.store import CheckpointPolicy, Limits
-from memory.blocks.targets import part_target
+from memory.blocks.targets import target_of
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, Refused
 from tests.memory.blocks.block_parts import ADA, IN_GUILD, MIA, NOW, author, made, new
@@ -84,7 +84,7 @@ def retyped_with_content(tx: Tx, schema: Schema, policy: CheckpointPolicy) -> No
 
     def change(block: Block, document: BlockDocument) -> None:
         lines = [line.removeprefix("1. ") for line in block.content.splitlines()]
-        old, after = (part_target(each, "", "") for each in (block.schema, schema))
+        old, after = (target_of(each, "") for each in (block.schema, schema))
         document.change(lambda loro: containers.set_value(loro, old, "" if block.is_text else []))
         document.change(lambda loro: containers.declare(loro, schema))
         value = lines if isinstance(schema, ListSchema) else "\n".join([*lines, ""])

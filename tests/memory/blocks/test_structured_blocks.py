@@ -133,7 +133,7 @@ def test_fields_begin_with_their_defaults_and_take_values_of_their_type(tx: Tx) 
         ("talks", "many", "field talks is a counter"),
         ("talks", 2**60, "field talks holds numbers up to"),
         ("source", "me", "source of block notes is read-only"),
-        ("colour", "red", r"there is no field 'colour'; the fields are: mood \(text\), energy \(number, required\)"),
+        ("colour", "red", r"there is no field 'colour'; there are: mood \(text\), energy \(number, required\)"),
         ("", "x", "block notes has fields: .*; name the field or section"),
         ("mood.deep", "x", "there is no field 'mood.deep'"),
         ("x" * 300, "x", "there is no field"),
@@ -433,17 +433,15 @@ def test_any_edits_by_several_writers_equal_plain_data(acts: list[tuple[int, Act
             apply(model, name, arguments)
         document = open_block(tx, block.id, SYSTEM, NOW).document
         kept: dict[str, Any] = {}
-        document.change(lambda loro: kept.update(containers.values(loro, MOOD)))
-        assert {key: kept[key] or (0 if key == "talks" else kept[key]) for key in model} == (
-            model | {"mood": model["mood"] or None}
-        )
+        document.change(lambda loro: kept.update(containers.parts_of(loro).values))
+        assert {key: kept[key] for key in model} == model
         assert content(tx) == document.text()
 
 
 def apart_edit(document: BlockDocument, act: Act) -> None:
     """An act on a document that others change at the same time."""
     found: list[Any] = []
-    document.change(lambda loro: found.append(containers.values(loro, MOOD)))
+    document.change(lambda loro: found.append(containers.parts_of(loro).values))
     name, (path, *rest) = change_of(act, len(found[0]["goals"]))
     target = target_of(MOOD, path)
     change: Any = {
