@@ -3,8 +3,6 @@
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from memory.store.clock import from_text, to_text
@@ -28,14 +26,6 @@ _PER_HOUR = 30
 """Acts that are recorded per hour; whoever looks at the account sees the others anyway."""
 _MARK = "bluesky.acts"
 _LONG_AGO = "1970-01-01T00:00:00.000Z"
-
-
-@dataclass(frozen=True)
-class _Notice:
-    who: Account
-    reason: str
-    about: str
-    at: datetime
 
 
 class Acts:
@@ -62,17 +52,17 @@ class Acts:
         page = await self._session.query("app.bsky.notification.listNotifications", asked)
         told = [each for view in items(page.get("notifications")) if (each := _told(view)) is not None]
         low = self._low or await self._wiring.mark(_MARK)
-        newest = max((to_text(each.at) for each in told), default=low or _LONG_AGO)
+        newest = max((to_text(act.at) for _, act in told), default=low or _LONG_AGO)
         if newest != low:
             await self._wiring.set_mark(_MARK, newest)  # first, so that nothing is recorded twice
         self._low = newest
         if low is None or self._wiring.paused():
             return
-        fresh = [each for each in told if each.at > from_text(low) and self._heard(each.who)]
-        fitting = sorted(fresh, key=lambda each: each.at)[: self._room(now)]
+        fresh = [act for who, act in told if act.at > from_text(low) and self._heard(who)]
+        fitting = sorted(fresh, key=lambda act: act.at)[: self._room(now)]
         if fitting:
             self._noted.extend([now] * len(fitting))
-            await self._wiring.noted([_act(each) for each in fitting])
+            await self._wiring.noted(fitting)
 
     def _heard(self, who: Account) -> bool:
         us = self._us()
@@ -84,15 +74,12 @@ class Acts:
         return max(_PER_HOUR - len(self._noted), 0)
 
 
-def _act(told: _Notice) -> Act:
-    who = f"{told.who.shown} (@{flatten(told.who.handle)})"
-    return Act(person_id(told.who.did), gettext_lazy(_DONE[told.reason], post=told.about, who=who), told.at)
-
-
-def _told(view: Any) -> _Notice | None:
+def _told(view: Any) -> tuple[Account, Act] | None:
     if not isinstance(view, dict) or view.get("reason") not in _DONE:
         return None
-    who, about = account(view.get("author")), str(view.get("reasonSubject") or "")
+    who, post = account(view.get("author")), str(view.get("reasonSubject") or "")
     if not who.did:
         return None
-    return _Notice(who, view["reason"], about if author_of(about) else "", moment(str(view.get("indexedAt"))))
+    named = f"{who.shown} (@{flatten(who.handle)})"
+    words = gettext_lazy(_DONE[view["reason"]], post=post if author_of(post) else "", who=named)
+    return who, Act(person_id(who.did), words, moment(str(view.get("indexedAt"))))

@@ -8,8 +8,8 @@ most one is made in `LOGIN_PAUSE` seconds.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import httpx
@@ -125,7 +125,7 @@ class BlueskySession:
         return await self._asked(point, ask)
 
     async def _asked(self, point: Point, ask: Callable[[], Awaitable[Response]]) -> dict[str, Any]:
-        with _Translated():
+        with _translated():
             answer = await outside(point, ask(), SECONDS + CONNECT_SECONDS)
         return answer.content if isinstance(answer.content, dict) else {}
 
@@ -154,7 +154,7 @@ class BlueskySession:
             if session is None or session.access_jwt != before:
                 return  # another task was faster
             try:
-                with _Translated():
+                with _translated():
                     refresh = {"Authorization": f"Bearer {session.refresh_jwt}"}
                     call = self._client.com.atproto.server.refresh_session(headers=refresh, ignore_session_check=True)
                     fresh = await outside(_LOGIN, call, SECONDS)
@@ -178,7 +178,7 @@ class BlueskySession:
         name = self._settings.handle.removeprefix("@")
         call = self._client.login(name, self._settings.password.get_secret_value(), fetch_bsky_profile=False)
         try:
-            with _Translated():
+            with _translated():
                 await outside(_LOGIN, call, SECONDS)
         except Refused as why:
             service = self._settings.service
@@ -216,18 +216,10 @@ class BlueskySession:
             )
         )
 
-    async def _changed(self, event: SessionEvent, session: Session) -> None:
+    async def _changed(self, _event: SessionEvent, session: Session) -> None:
         """Store the session: refresh tokens work only once."""
         self._session = session
-        if event is SessionEvent.IMPORT and await asyncio.to_thread(self._stored) == session.encode():
-            return
         await asyncio.to_thread(self._store, session.encode())
-
-    def _stored(self) -> str:
-        try:
-            return self._settings.session_file.read_text("utf-8").strip()
-        except OSError:
-            return ""
 
     def _store(self, encoded: str) -> None:
         try:
@@ -244,15 +236,13 @@ def _proxied(service: str) -> dict[str, Any]:
     return {"headers": {"atproto-proxy": service}} if service else {}
 
 
-class _Translated:
+@contextmanager
+def _translated() -> Iterator[None]:
     """Translates the library's exceptions to ours."""
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _kind: object, why: BaseException | None, _trace: object) -> None:
-        if isinstance(why, AtProtocolError | httpx.HTTPError | TimeoutError | ValueError):
-            raise translated(why) from why
+    try:
+        yield
+    except (AtProtocolError, httpx.HTTPError, TimeoutError, ValueError) as why:
+        raise translated(why) from why
 
 
 def _server(why: httpx.RequestError) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 import json
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -39,7 +39,6 @@ Install: TypeAlias = Callable[[Tree], None]
 Shared: TypeAlias = Callable[[Any, discord.abc.User], Awaitable[tuple[int, ...]]]
 """Finds the guilds whose messages may be used to answer a direct message of this person."""
 
-Spawn: TypeAlias = Callable[[Coroutine[Any, Any, None]], object]
 Hear: TypeAlias = Callable[[str, tuple[Any, ...]], None]
 
 
@@ -222,7 +221,10 @@ async def mark(tree: Tree) -> str:
 
 
 async def sync(tree: Tree, commands: Commands) -> None:
-    """Send Discord the commands if they have changed; if that fails, the old ones stay."""
+    """Send Discord the commands if they have changed; if that fails, the old ones stay.
+
+    Called once the connection is up, so that nothing waits for it.
+    """
     await tree.set_translator(CatalogTranslator())
     current = await mark(tree)
     if await commands.synced() == current:
@@ -233,16 +235,3 @@ async def sync(tree: Tree, commands: Commands) -> None:
         log.warning("commands_not_synced", reason=str(why))
         return
     await commands.note(current)
-
-
-class CommandSync:
-    """Syncs once the connection is up, so that nothing waits for it."""
-
-    def __init__(self, tree: Tree, commands: Commands, spawn: Spawn) -> None:
-        self._tree, self._commands, self._spawn = tree, commands, spawn
-        self._begun = False
-
-    def on(self, event: str, _args: tuple[Any, ...]) -> None:
-        if event == "ready" and not self._begun:
-            self._begun = True
-            self._spawn(sync(self._tree, self._commands))

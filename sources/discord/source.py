@@ -21,7 +21,7 @@ from sources.base import Deliver, Notification, Readiness, SourceRefused, raise_
 from sources.discord.attachments import Fetcher
 from sources.discord.catch_up import Readback
 from sources.discord.channel_lookup import ChannelLookup
-from sources.discord.client import CommandSync, Hear, OwnTree, PlainClient, make_client
+from sources.discord.client import Hear, OwnTree, PlainClient, make_client, sync
 from sources.discord.connection import (
     Connection,
     Ending,
@@ -203,6 +203,7 @@ class DiscordSource:
             spawn(readback.run())
             if not reading:
                 reading.append(spawn(readback.keep_reading()))
+                spawn(sync(client.tree, wiring.commands))
 
         def read_again() -> None:
             if not queues.held:  # else it is about to be read anyway
@@ -224,8 +225,7 @@ class DiscordSource:
             self._attend(client, event)
 
         self._read_back = read_again
-        commands = CommandSync(client.tree, self._wiring.commands, spawn)
-        handlers += [listener.on, attend, self._note_typing, commands.on]
+        handlers += [listener.on, attend, self._note_typing]
         return client
 
     def _note_typing(self, event: str, args: tuple[Any, ...]) -> None:

@@ -223,37 +223,30 @@ class ReminderJob:
 
     def add(self, kinds: Kinds) -> None:
         kinds.add(Queueing(REMIND, self.remind))
-        kinds.add(Queueing(ESCALATE, self.escalate))
+        kinds.add(Queueing(ESCALATE, self.remind))
 
     def remind(self, tx: Tx, firing: Firing) -> Done:
-        """Queue the message, and plan its repetition."""
-        reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
+        """Queue the message, and plan its repetition; or repeat a message that nobody has acknowledged."""
+        reminder, again = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"])), firing.job.kind == ESCALATE
         if reminder is None or reminder.person is None or reminder.status in (Status.DONE, Status.CANCELLED):
             return Done(_("no longer wanted"))
-        if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
-            return kept
-        zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
-        key = f"reminder/{reminder.id}/{to_text(firing.due)}"
-        with self.speaking_to(reminder.person):
-            self._say(tx, reminder, f"⏰ {reminder.text}{lateness(firing, zone)}", key, firing.now)
-        reminders.set_status(tx, reminder.id, Status.TOLD, firing.now, key)
-        if reminder.escalate_minutes:
-            again = firing.now + timedelta(minutes=reminder.escalate_minutes)
-            jobs.put(tx, _job(reminder, again, "again", ESCALATE), firing.now)
-        return Done(_("sent"))
-
-    def escalate(self, tx: Tx, firing: Firing) -> Done:
-        """Repeat a reminder that nobody has acknowledged."""
-        reminder = reminders.by_id(tx, ReminderId(firing.job.payload["reminder"]))
-        if reminder is None or reminder.person is None or reminder.status is not Status.TOLD:
+        if again and reminder.status is not Status.TOLD:
             return Done(_("not needed"))
         if kept := self._kept_back(tx, reminder, reminder.person, firing.now):
             return kept
-        key = f"{reminder.told_key}/again"
+        zone = quiet_hours.zone_for(tx, self.selves(reminder.person), reminder.zone or self.zone)
+        key = f"{reminder.told_key}/again" if again else f"{REMIND}/{reminder.id}/{to_text(firing.due)}"
         with self.speaking_to(reminder.person):
-            self._say(tx, reminder, _("⏰ Still open: {reminder_text}", reminder_text=reminder.text), key, firing.now)
-        reminders.set_status(tx, reminder.id, Status.ESCALATED, firing.now, key)
-        return Done(_("sent again"))
+            text = f"⏰ {reminder.text}{lateness(firing, zone)}"
+            text = _("⏰ Still open: {reminder_text}", reminder_text=reminder.text) if again else text
+            audience, person, agent = reminder.audience, reminder.person, reminder.agent
+            row = outbox.NewRow(key, reminder.place, text, audience, person=person, agent=agent)
+            self.say(tx, row, firing.now, outbox.PressButtons(REMIND, reminder.id, OFFERS))
+        reminders.set_status(tx, reminder.id, Status.ESCALATED if again else Status.TOLD, firing.now, key)
+        if reminder.escalate_minutes and not again:
+            at = firing.now + timedelta(minutes=reminder.escalate_minutes)
+            jobs.put(tx, _job(reminder, at, "again", ESCALATE), firing.now)
+        return Done(_("sent"))
 
     def _kept_back(self, tx: Tx, reminder: Reminder, person: PersonId, now: datetime) -> Done | None:
         if self.opted_out(person):
@@ -271,10 +264,6 @@ class ReminderJob:
     def speaking_to(self, person: PersonId) -> AbstractContextManager[None]:
         """Within the context, texts are in the language that the person chose."""
         return speaking(self.spoken(person) or language())
-
-    def _say(self, tx: Tx, reminder: Reminder, text: str, key: str, now: datetime) -> None:
-        row = outbox.NewRow(key, reminder.place, text, reminder.audience, person=reminder.person, agent=reminder.agent)
-        self.say(tx, row, now, outbox.PressButtons(REMIND, reminder.id, OFFERS))
 
     def say(self, tx: Tx, row: outbox.NewRow, now: datetime, press: outbox.PressButtons | None = None) -> None:
         """Queue a message to the row's person, where its hearers may know it; if others hear it, name the person."""

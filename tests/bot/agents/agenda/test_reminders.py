@@ -94,7 +94,7 @@ def test_it_comes_in_direct_messages_and_in_the_language_that_its_person_chose(t
     quiet_hours.put(tx, (ANN,), Times(reminders="privately"), NOW)
     job = replace(says(), spoken=lambda person: "de" if person == ANN else "")
     job.remind(tx, firing(tx, kept))
-    job.escalate(tx, firing(tx, kept, suffix="again"))
+    job.remind(tx, firing(tx, kept, suffix="again"))
     texts = ["⏰ call mum", "⏰ Noch offen: call mum"]
     assert out(tx) == [(DIRECT, text, ALONE.audience) for text in texts]
 
@@ -212,8 +212,8 @@ def test_what_nobody_acknowledges_is_said_once_more_and_no_more(tx: Tx) -> None:
     says().remind(tx, firing(tx, kept))
     again = firing(tx, kept, suffix="again")
     assert again.due == NOW + timedelta(minutes=50)
-    says().escalate(tx, again)
-    says().escalate(tx, again)
+    says().remind(tx, again)
+    says().remind(tx, again)
     assert [text for _place, text, _audience in out(tx)] == ["⏰ call mum", "⏰ Still open: call mum"]
 
 
@@ -224,7 +224,7 @@ def test_what_is_done_is_not_said_again(tx: Tx) -> None:
     found = reminders.by_id(tx, kept.reminder.id)
     assert found is not None
     reminding.finish(tx, found, NOW)
-    says().escalate(tx, again)
+    says().remind(tx, again)
     assert len([text for _place, text, _audience in out(tx) if "Still" in text]) == 0
     with pytest.raises(Refused, match="already done"):
         reminding.snooze(tx, replace(found, status=Status.DONE), timedelta(minutes=10), NOW)
@@ -345,7 +345,7 @@ def test_what_is_late_says_for_when_it_was(tx: Tx, seconds: int, said: str) -> N
 def test_done_takes_the_buttons_from_all_that_was_said_of_it(tx: Tx) -> None:
     kept = planned(tx)
     says().remind(tx, firing(tx, kept))
-    says().escalate(tx, firing(tx, kept, suffix="again"))
+    says().remind(tx, firing(tx, kept, suffix="again"))
     tx.run("UPDATE outbox SET status = 'sent'")
     told = reminders.by_id(tx, kept.reminder.id)
     assert told is not None
