@@ -93,7 +93,7 @@ def test_what_a_channel_does_not_take_is_said_to_its_person_alone_once(tx: Tx) -
     first, alone = out(tx)
     assert first[0] == HALL
     assert alone == (
-        DIRECT, "📅 Mon 2026-03-02 18:00: call mum (I can no longer reach the place where you set this)", ALONE.audience
+        DIRECT, "📅 Mon 2026-03-02 18:00: dinner (I can no longer reach the place where you set this)", ALONE.audience
     )  # fmt: skip
     (kept,) = outbox.of_prefix(tx, f"{row.key}/")
     assert not said_alone(tx, kept, NOW), "what fails there too is the owner's to hear of"
