@@ -19,7 +19,7 @@ from bot.agents.context.quotes import passage
 from bot.agents.context.working_memory import TOOL, fitted
 from bot.agents.deps import TurnDeps
 from bot.agents.permissions import cards, policy
-from bot.agents.permissions.broker import Asking
+from bot.agents.permissions.cards import Asking
 from bot.agents.rules import Rules
 from bot.agents.steps import CallTool, versions_shown
 from bot.agents.tools.base import (

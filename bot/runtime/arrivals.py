@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import TypeAlias
 
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox
@@ -49,22 +48,6 @@ def to_arrival(notification: Notification, group: GroupId) -> Arrival:
             if each.kept
         ),
     )
-
-
-ByState: TypeAlias = Callable[[Rows, Arrival], GroupId | None]
-"""Returns the group for a person's current state; None when the usual group answers."""
-
-
-def no_states(_rows: Rows, _arrival: Arrival) -> GroupId | None:
-    return None
-
-
-def settled(rows: Rows, arrival: Arrival, notification: Notification, by_state: ByState) -> Arrival:
-    """The arrival with the group for its person's state; unchanged if the message names who is to answer."""
-    if arrival.group is None or arrival.person is None or arrival.kind != Kind.MESSAGE or notification.to:
-        return arrival
-    group = by_state(rows, arrival)
-    return arrival if group is None else replace(arrival, group=group)
 
 
 def _payload(notification: Notification) -> Brought:

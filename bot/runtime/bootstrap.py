@@ -30,7 +30,7 @@ from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId, GroupId, PersonId
-from sources.base import Place
+from sources.base import Kind, Notification, Place
 
 EVERYWHERE_ELSE = "default"
 """The key, among routing set by command, for places without a rule of their own."""
@@ -41,7 +41,7 @@ _COLUMNS = {"name", "description", "model", "system_prompt", "tools", "rules", "
 
 @dataclass(frozen=True)
 class RoutingTable:
-    """Which group answers a message: the one that it names, else the one with a keyword in it, else (`by_state`) the
+    """Which group answers a message: the one that it names, else the one with a keyword in it, else (`for_state`) the
     one for its person's state, else that of the place's first binding with a rule, else the default. If "@name" is an
     agent outside that group, a group in which this agent speaks.
 
@@ -71,13 +71,21 @@ class RoutingTable:
         chosen = next((said[binding] for binding in bindings if binding in said), self.default)
         return self._with_the_named(text, chosen) if "@" in text and len(self.groups) > 1 else chosen
 
-    def by_state(self, rows: Rows, said: Arrival, selves: Selves) -> GroupId | None:
-        """The group for the current state of a message's person; None when the message names who is to answer."""
+    def group_of(self, notification: Notification) -> GroupId:
+        """The group that is to answer: the one that the notification names, else that of the place."""
+        if notification.to:
+            return GroupId(notification.to)
+        return self(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
+
+    def for_state(self, rows: Rows, said: Arrival, selves: Selves) -> Arrival:
+        """The arrival with the group for its person's state; unchanged if the message names who is to answer."""
         there = [group for group in self.groups if group.states]
-        if not there or said.person is None or self._called(said.text) or signed(said.text, list(self.names)):
-            return None
+        if not there or said.group is None or said.person is None or said.kind != Kind.MESSAGE:
+            return said
+        if self._called(said.text) or signed(said.text, list(self.names)):
+            return said
         scope = Scope(said.place.audience, frozenset(said.place.within))
-        return group_for(rows, there, selves(said.person), scope, said.at)
+        return replace(said, group=group_for(rows, there, selves(said.person), scope, said.at) or said.group)
 
     def _with_the_named(self, text: str, chosen: GroupId) -> GroupId:
         """The chosen group, unless the message names an agent that speaks only in another one."""

@@ -9,7 +9,6 @@ import functools
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeAlias
 
 import structlog
 
@@ -18,7 +17,8 @@ from bot.agents.deps import TurnDeps
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.transcript import queue_preview
-from bot.runtime.arrivals import ByState, no_states, settled, to_arrival, with_reaction, without_secrets
+from bot.runtime.arrivals import to_arrival, with_reaction, without_secrets
+from bot.runtime.bootstrap import RoutingTable
 from bot.runtime.conversation import ConversationWorker, OpenPlaces, Patience, Written
 from bot.runtime.delivery import DeliveryDeps, DeliveryWorker
 from bot.runtime.follow_ups import follow
@@ -33,7 +33,7 @@ from memory.store.constellation import Constellation
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
-from sources.base import Endpoint, Kind, Notification, Place
+from sources.base import Endpoint, Kind, Notification
 
 _ACCEPT = commit_point("inbox.accept")
 _PREVIEW = commit_point("outbox.preview")
@@ -43,12 +43,9 @@ _FOLLOW_SECONDS = 1.0  # between checks for retries that are due
 
 _log = structlog.get_logger("bot.runtime.constellation")
 
-ChooseGroup: TypeAlias = Callable[[Place, str], GroupId]
-"""Returns the group that answers in a place; the text is empty for events without one."""
-
 
 @dataclass(frozen=True)
-class Surroundings:
+class SharedParts:
     """What all constellations of the service share: the intake of messages, and the workers."""
 
     patience: Callable[[str], Patience]
@@ -61,20 +58,13 @@ class Surroundings:
 class Answering:
     """How a constellation answers: which group, with which dependencies, and where its owner gets notices."""
 
-    choose: ChooseGroup
+    routing: RoutingTable
     turn_deps: TurnDeps
     notices: Notices
     endpoints: Mapping[str, Endpoint]
     """The endpoints that send messages, by source."""
-    by_state: ByState = no_states
     origin: str = ""
     """The constellation's id, unless it is the configured one."""
-
-    def group_of(self, notification: Notification) -> GroupId:
-        """The group that is to answer: the one that the notification names, else that of the place."""
-        if notification.to:
-            return GroupId(notification.to)
-        return self.choose(notification.place, notification.text if notification.kind == Kind.MESSAGE else "")
 
 
 class ConstellationRuntime:
@@ -83,7 +73,7 @@ class ConstellationRuntime:
         constellation: Constellation,
         database: Database,
         answering: Answering,
-        surroundings: Surroundings,
+        shared: SharedParts,
     ) -> None:
         self.constellation = constellation
         self.database = database
@@ -92,10 +82,8 @@ class ConstellationRuntime:
         self._deliveries: dict[PlaceId, DeliveryWorker] = {}
         self._answering = answering
         self._endpoints = answering.endpoints
-        self._patience = surroundings.patience
-        self._gate = surroundings.gate
-        self._workers = surroundings.workers
-        self._intake = surroundings.intake
+        self._shared = shared
+        self._gate, self._workers = shared.gate, shared.workers
         self._background: dict[str, Work] = {}
         self._later: dict[PlaceId, tuple[datetime, str]] = {}
         """Work that is due so late that no worker waits for it: for each place, when to look again, and its source."""
@@ -226,9 +214,10 @@ class ConstellationRuntime:
 
     async def _accept(self, found: Sequence[Notification]) -> None:
         """Store notifications; while the database refuses, keep and retry them. Other errors are raised."""
+        routing = self._answering.routing
         found = [without_secrets(each, self.turn_deps.redact) for each in found]
         heard = [replace(each, place=self._gate.heard_by(each.place)) for each in found]
-        arrivals = [to_arrival(notification, self._answering.group_of(notification)) for notification in heard]
+        arrivals = [to_arrival(notification, routing.group_of(notification)) for notification in heard]
         clock, broker = self.turn_deps.clock, self.turn_deps.broker
 
         def take(tx: Tx) -> tuple[list[Accepted | None], bool]:
@@ -236,7 +225,8 @@ class ConstellationRuntime:
             for arrival, notification in zip(arrivals, found, strict=True):
                 if arrival.kind == Kind.DELETE:
                     queued |= broker.taken_back(tx, arrival.source, arrival.subject, clock())
-                decided = settled(tx, with_reaction(tx, arrival), notification, self._answering.by_state)
+                said = with_reaction(tx, arrival)
+                decided = said if notification.to else routing.for_state(tx, said, broker.terms.people.selves)
                 accepted = self._take(tx, decided, clock())
                 learning.note_arrival(tx, arrival, accepted, clock())
                 taken.append(accepted)
@@ -257,7 +247,7 @@ class ConstellationRuntime:
             return stored
 
         accepted, queued = await until_stored(
-            "arrivals", store, self._workers.unstored, lambda: len(arrivals) + self._intake.qsize()
+            "arrivals", store, self._workers.unstored, lambda: len(arrivals) + self._shared.intake.qsize()
         )
         if changes:
             await self._follow()
@@ -346,7 +336,7 @@ class ConstellationRuntime:
             self.database,
             (place, group),
             self.turn_deps,
-            self._patience(place_source(place)),
+            self._shared.patience(place_source(place)),
             self.notices,
             self._see_to,
         )

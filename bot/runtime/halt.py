@@ -70,20 +70,21 @@ class HaltState:
         _log.warning("halted", why=why)
 
     async def keep(self) -> None:
-        """Store a halt by phrase; awaited before its message is stored, so that neither is lost."""
+        """Store a new halt, however long that takes; awaited before its message is stored, so that neither is lost."""
         if self._unstored:
-            async with self._one:
-                await until_stored("halt", self._store)
+            await until_stored("halt", self.store)
 
     async def stop(self, why: str) -> None:
-        """Stop everything for an approved reason and store it, however long that takes."""
+        """Stop everything for an approved reason and store it."""
         self.begin(why)
         await self.keep()
 
     async def store(self) -> None:
         """Store the halt once. Raises StoreError."""
         async with self._one:
-            await self._store()
+            if self._since:
+                await self._constellations.note_position(_MARK, self._since, durable=True)
+            self._unstored = False
 
     async def end(self) -> bool:
         """End the halt; False if another one began meanwhile. Raises StoreError; then the halt stays."""
@@ -98,8 +99,3 @@ class HaltState:
                 return False
             self._since = ""
         return True
-
-    async def _store(self) -> None:
-        if self._since:
-            await self._constellations.note_position(_MARK, self._since, durable=True)
-        self._unstored = False

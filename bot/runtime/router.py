@@ -11,7 +11,7 @@ from contextlib import suppress
 
 import structlog
 
-from bot.runtime.constellation import Surroundings
+from bot.runtime.constellation import SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor
 from memory.store.constellation import Constellations
@@ -33,7 +33,7 @@ class Router:
         constellations: Constellations,
         opened: OpenConstellations,
         default: ConstellationId,
-        surroundings: Surroundings,
+        surroundings: SharedParts,
     ) -> None:
         self._constellations = constellations
         self.opened = opened
@@ -88,11 +88,6 @@ class Router:
     def stop(self) -> None:
         """Stop work that waits for a later time; its rows are resumed at the next start."""
         self.workers.stop()
-
-    @property
-    def busy(self) -> bool:
-        """Whether anybody is being answered."""
-        return self.workers.busy
 
     async def taken_in(self, seconds: float) -> None:
         """Wait until everything received so far is stored, at most `seconds` while the database refuses."""

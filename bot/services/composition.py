@@ -24,7 +24,7 @@ from bot.agents.tools.recall import RecallTool
 from bot.config import Config
 from bot.models.selection import ModelSelection
 from bot.runtime.bootstrap import RoutingTable, known_routing, seeded_routing
-from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundings
+from bot.runtime.constellation import Answering, ConstellationRuntime, SharedParts
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver
 from bot.runtime.open_constellations import OpenConstellations
@@ -95,7 +95,7 @@ class Shared:
     home: Database
     """The configured one's database, which also has the settings of accounts: it is always open."""
     accounts: AccountSettings
-    surroundings: Surroundings
+    surroundings: SharedParts
     endpoints: Mapping[str, Endpoint]
     """By source, without the terminal, which each constellation has for itself; front ends are added later."""
     models: ModelSelection
@@ -300,11 +300,10 @@ class _Maker:
         turn_deps = _turn_deps(shared, self.events, embedding, endpoints)
         compactor = Compactor(self.database, turn_deps)
         turn_deps = replace(turn_deps, shrink=compactor.shrink)
-        by_state = functools.partial(routing.by_state, selves=shared.broker.terms.people.selves)
         runtime = ConstellationRuntime(
             self.constellation,
             self.database,
-            Answering(routing, turn_deps, owner_notices(config), endpoints, by_state, self._origin),
+            Answering(routing, turn_deps, owner_notices(config), endpoints, self._origin),
             shared.surroundings,
         )
         approvals = Approvals(self.database, shared.broker, shared.clock, runtime.resume)

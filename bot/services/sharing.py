@@ -12,7 +12,7 @@ from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.models.selection import open_models
 from bot.runtime.bootstrap import configured_constellation
-from bot.runtime.constellation import Surroundings
+from bot.runtime.constellation import SharedParts
 from bot.runtime.conversation import Patience
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake
@@ -80,7 +80,7 @@ async def open_shared(
                 configured=configured.id,
                 home=home,
                 accounts=accounts,
-                surroundings=Surroundings(_patience(config), gate, Workers(), Intake()),
+                surroundings=SharedParts(_patience(config), gate, Workers(), Intake()),
                 endpoints=endpoints,
                 models=models,
                 embedders=embedders,

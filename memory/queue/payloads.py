@@ -93,10 +93,10 @@ class PatrolDue(_Payload):
 
 @dataclass(frozen=True)
 class TaskLeft(_Payload):
-    """A task that another agent delegated. `hops` stands in rows of earlier versions."""
+    """A task that another agent delegated. `hops` is 0: only earlier versions counted delays."""
 
     agent: AgentId
-    hops: int = 0
+    hops: int
     status: Literal["task"] = "task"
 
 

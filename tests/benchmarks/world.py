@@ -22,7 +22,7 @@ from bot.agents.rate_limits import NO_LIMITS
 from bot.agents.tools import make_tools
 from bot.config import load_config
 from bot.models.base import Answer, Event, Model, Request, Usage, UserMessage
-from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundings
+from bot.runtime.constellation import Answering, ConstellationRuntime, SharedParts
 from bot.runtime.conversation import Patience
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import Gate, Intake
@@ -167,9 +167,9 @@ async def open_world(making: Making) -> AsyncIterator[World]:
             yield World(constellations, runtime, routing.default, agent, router, endpoint)
 
 
-def surroundings(constellations: Constellations) -> Surroundings:
+def surroundings(constellations: Constellations) -> SharedParts:
     """Nobody waits here for whether another message follows."""
-    return Surroundings(lambda _: Patience(merge=0), open_gate(constellations), Workers(), Intake())
+    return SharedParts(lambda _: Patience(merge=0), open_gate(constellations), Workers(), Intake())
 
 
 def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwatched) -> TurnDeps:

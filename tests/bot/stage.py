@@ -32,7 +32,7 @@ from bot.config import Config, load_config
 from bot.config.tables import TOOLS
 from bot.models.base import Model, Request
 from bot.runtime.bootstrap import configured_constellation, seeded_routing
-from bot.runtime.constellation import Answering, ConstellationRuntime, Surroundings
+from bot.runtime.constellation import Answering, ConstellationRuntime, SharedParts
 from bot.runtime.conversation import ConversationWorker, Patience
 from bot.runtime.halt import HaltState
 from bot.runtime.intake import AudienceResolver, Gate, Intake
@@ -279,7 +279,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         if made.halted:
             halt.begin("a test")
         gate = Gate(halt, AudienceResolver(people).heard_by, choices.withheld_at, lambda _source: False)
-        around = Surroundings(lambda _source: made.patience, gate, Workers(), Intake())
+        around = SharedParts(lambda _source: made.patience, gate, Workers(), Intake())
         endpoints = {SOURCE: platform, "bluesky": platform}
         configs = {}
         for name, places in {"home": (), **made.more}.items():
@@ -294,9 +294,8 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
             async with constellations.use(identifier) as file:
                 routing = await seeded_routing(configs.get(identifier, configs[default]), file, made.clock)
                 await choices.follow(file)
-                by_state = functools.partial(routing.by_state, selves=people.selves)
                 notices = Notices(OWNERS_PLACE.id)
-                answering = Answering(routing, turn_deps, notices, endpoints, by_state)
+                answering = Answering(routing, turn_deps, notices, endpoints)
                 yield ConstellationRuntime(constellations.of(identifier), file, answering, around)
 
         default = next(iter(configs))

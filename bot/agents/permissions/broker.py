@@ -5,13 +5,14 @@ the row that restarts the agent, the use of an approval with the effect.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from bot.agents.permissions import cards, policy
+from bot.agents.permissions.cards import Asking
 from bot.agents.permissions.policy import Approver, People
 from bot.errors import ToolError
 from bot.models.base import Call
@@ -27,7 +28,7 @@ from memory.queue.steps import Answered, Approved, Note, ToolCall
 from memory.queue.turns import Turn
 from memory.requests import Need, Permit, Request, Status, Verdict
 from memory.store.database import Rows, Tx
-from memory.store.ids import BlockId, PersonId, PlaceId, RequestId, TurnId, place_source
+from memory.store.ids import PersonId, PlaceId, RequestId, TurnId, place_source
 from sources.terminal import PERSON
 from texts import _, gettext_lazy, language, speaking
 
@@ -54,22 +55,6 @@ class Terms:
     private: Callable[[PersonId], PlaceId]
     expires: timedelta = timedelta(hours=24)
     others: tuple[PlaceId, ...] = ()
-
-
-@dataclass(frozen=True)
-class Asking:
-    """A call that needs approval. `bound` are the arguments that a lasting approval fixes, None for all."""
-
-    turn: Turn
-    agent: str
-    speaker: str
-    call: Call
-    permit: Permit | None
-    bound: tuple[str, ...] | None = None
-    shown: Mapping[BlockId, int] = field(default_factory=dict)
-    """The versions of blocks that the agent had been shown before the call."""
-    said: str = ""
-    """What the agent said when it made the call."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +92,7 @@ class Broker:
         if before is not None:  # its approval is part of this request now
             requests.use(tx, before)
         _note(tx, request, "asked", now, detail=f"after request {before}" if before is not None else "")
-        self._queue_cards(tx, request, self._origin(tx, asking, request), now)
+        self._queue_cards(tx, request, asking, now)
         return request
 
     def _request(
@@ -269,23 +254,21 @@ class Broker:
 
     # ------------------------------------------------------------------ cards
 
-    def _origin(self, rows: Rows, asking: Asking, request: Request) -> cards.Origin:
-        place = inbox.place(rows, request.place)
-        name = place.name if place is not None and place.name else request.place
-        speaker = asking.speaker or (person_called(rows, request.person, request.hearers) if request.person else "")
-        return cards.Origin(asking.agent, speaker, name, asking.said)
-
-    def _queue_cards(self, tx: Tx, request: Request, origin: cards.Origin, now: datetime) -> None:
+    def _queue_cards(self, tx: Tx, request: Request, asking: Asking, now: datetime) -> None:
+        if not asking.speaker and request.person:
+            asking = replace(asking, speaker=person_called(tx, request.person, request.hearers))
+        known = inbox.place(tx, request.place)
+        here = known.name if known is not None and known.name else request.place
         in_person = request.person is not None and request.approvers == (request.person,)
         if in_person and request.person is not None:
             alone = request.hearers.audience in (OWNER, Audience(f"person:{request.person}"))
-            here = alone and place_source(request.place) != PATROL
-            chain: tuple[PlaceId, ...] = (request.place if here else self.terms.private(request.person),)
+            answered_here = alone and place_source(request.place) != PATROL
+            chain: tuple[PlaceId, ...] = (request.place if answered_here else self.terms.private(request.person),)
         else:
             chain = self.terms.chain
         may_read = in_person or Scope(OWNER).may_use(request.hearers.audience)
         with self._asking(request):
-            shown = cards.card(request, origin, may_read=may_read, source=place_source(chain[0]))
+            shown = cards.card(request, asking, here, may_read=may_read, source=place_source(chain[0]))
         outbox.add(tx, cards.row(request, shown, chain), now)
         if chain is self.terms.chain and request.quorum > 1:
             for place in self.terms.others:

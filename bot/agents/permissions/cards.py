@@ -2,15 +2,17 @@
 
 import json
 import unicodedata
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from bot.models.base import Call
 from memory.people.audience import PUBLIC
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
-from memory.requests import Given, Request, Status, Verdict
-from memory.store.ids import PersonId, PlaceId, code
+from memory.queue.turns import Turn
+from memory.requests import Given, Permit, Request, Status, Verdict
+from memory.store.ids import BlockId, PersonId, PlaceId, code
 from sources.text import one_line, times_of
 from texts import _, gettext_noop, ngettext
 
@@ -23,12 +25,17 @@ _UNSEEN = {"Cc", "Cf", "Co", "Cs", "Zl", "Zp"}
 
 
 @dataclass(frozen=True)
-class Origin:
-    """Names for the ids in a request, each flattened to one line."""
+class Asking:
+    """A call that needs approval. `bound` are the arguments that a lasting approval fixes, None for all."""
 
+    turn: Turn
     agent: str
     speaker: str
-    place: str
+    call: Call
+    permit: Permit | None
+    bound: tuple[str, ...] | None = None
+    shown: Mapping[BlockId, int] = field(default_factory=dict)
+    """The versions of blocks that the agent had been shown before the call."""
     said: str = ""
     """What the agent said when it made the call."""
 
@@ -47,18 +54,18 @@ def offers(request: Request) -> tuple[Verdict, ...]:
     return (Verdict.ONCE, Verdict.HOUR, Verdict.ALWAYS, Verdict.DENY)
 
 
-def card(request: Request, origin: Origin, *, may_read: bool, source: str = "") -> Card:
-    """The question for a place of that source. Without `may_read` the arguments are withheld."""
+def card(request: Request, asking: Asking, here: str, *, may_read: bool, source: str = "") -> Card:
+    """The question from a place called `here`, for a place of that source. Without `may_read` it has no arguments."""
     exact = exactly(request.arguments)
     shown, attached = exact, ""
     if len(exact) > _INLINE:
         shown, attached = f"{exact[:_INLINE]}…", exact
     lines = [
-        _("**{plain}** asks for your approval.", plain=_plain(origin.agent)),
+        _("**{plain}** asks for your approval.", plain=_plain(asking.agent)),
         _("What: `{tool}`", tool=request.tool),
-        *([_("The agent says: “{said}”", said=_plain(_cut(origin.said)))] if may_read and origin.said.strip() else []),
+        *([_("The agent says: “{said}”", said=_plain(_cut(asking.said)))] if may_read and asking.said.strip() else []),
         _("Why you are asked: {plain}", plain=_plain(_(request.reason))),
-        _("For: {plain} in {plain2}", plain=_plain(origin.speaker or _("somebody")), plain2=_plain(origin.place)),
+        _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(here)),
         _("Until: {moment}", moment=times_of(source)(request.expires_at)),
     ]
     if request.quorum > 1:

@@ -86,7 +86,7 @@ def _fall_back(
         text=f"A task was left for you while a message here was answered: {arguments.task}",
         hearers=turn.scope,
         trust=turn.trust,
-        payload=TaskLeft(member.agent),
+        payload=TaskLeft(member.agent, 0),
     )
     row = inbox.add_event(tx, event, asked.now)
     if row is not None:
