@@ -111,9 +111,10 @@ class TriggerFired(_Payload):
 
 @dataclass(frozen=True)
 class SourceNews(_Payload):
-    """A data source has news for a subscribed agent."""
+    """A data source has news for a subscribed agent; `told` is what it is told about them."""
 
     agent: AgentId
+    told: str = ""
     status: Literal["source"] = "source"
 
 

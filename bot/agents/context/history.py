@@ -133,6 +133,8 @@ def _said(row: messages.Message) -> str:
 def heard(row: messages.Message, *, overheard: bool = False) -> Quoted:
     """A message under a line with its speaker; `overheard` if it was not addressed to an agent."""
     if row.role == "system" and row.source != agent_messages.SOURCE:
+        if row.trust is Trust.WEB:
+            return say("[system] News:\n{text}", text=quotation("a source", row.text))
         return say("[system] {text}", text=passage(row.text))
     who = row.person if row.role == "user" else "another agent" if row.role == "assistant" else _TO_AGENTS
     marks = ("edited" if row.edited_at is not None else "", "overheard" if overheard else "")

@@ -22,6 +22,7 @@ from bot.agents.context.quotes import (
     Quoted,
     attribute,
     line,
+    passage,
     place_name,
     quotation,
     say,
@@ -45,7 +46,7 @@ from memory.people.audience import OWNER, PUBLIC, Audience
 from memory.people.identities import audience_called
 from memory.queue import inbox, message_files, messages, turns
 from memory.queue.inbox import InRow
-from memory.queue.payloads import PAYLOAD, Brought, Edited, Letter, PatrolDue, Payload, about
+from memory.queue.payloads import PAYLOAD, Brought, Edited, Letter, PatrolDue, Payload, SourceNews, about
 from memory.queue.steps import (
     Answered,
     CallDone,
@@ -423,6 +424,9 @@ def _render_event(material: PromptInputs, asked: Asked) -> UserMessage:
     if isinstance(payload, PatrolDue):
         told = instructions(asked.message.text, payload.task, keeps=TOOL in material.agent.tools)
         return UserMessage("\n\n".join([_around_turn(material), told]), event=event)
+    if isinstance(payload, SourceNews):
+        parts = [_around_turn(material), heard(asked.message), passage(payload.told)]
+        return UserMessage("\n\n".join(filter(None, parts)), event=event)
     if isinstance(payload, Letter):
         told = agent_messages.instructions(asked.message.speaker, payload.to, readers(material.turn.scope.audience))
         return UserMessage("\n\n".join([_around_turn(material), heard(asked.message), told]), event=event)

@@ -84,19 +84,22 @@ class SourceInfo(Row):
     """Of a new webhook; shown once."""
 
     def line(self, ink: Ink) -> str:
-        every = [ngettext("every minute", "every {count} minutes", self.every_minutes)] if self.every_minutes else []
+        checked = self.every_minutes > 0
+        failed = ngettext("failed {count} time in a row", "failed {count} times in a row", self.failures)
         parts = [
             self.told(ink, "{name} ({type}, {address})"),
-            *([_("paused")] if self.paused else every),
-            *(
-                [self.told(ink, gettext_noop("sign deliveries with {secret}, which is shown only now"))]
-                * bool(self.secret)
-            ),
+            _("paused") if self.paused else "",
+            ngettext("every minute", "every {count} minutes", self.every_minutes)
+            if checked and not self.paused
+            else "",
+            self.told(ink, gettext_noop("sign deliveries with {secret}, which is shown only now"))
+            if self.secret
+            else "",
             self.told(ink, gettext_noop("notifies {agents}")) if self.agents else _("notifies nobody"),
-            self.told(ink, gettext_noop("last read {read}")) if self.read else _("not read yet"),
+            self.told(ink, gettext_noop("last read {read}")) if self.read else _("not read yet") if checked else "",
+            f"{failed}: {ink.text(self.error)}" if self.error else "",
         ]
-        failed = ngettext("failed {count} time in a row", "failed {count} times in a row", self.failures)
-        return ", ".join([*parts, *([f"{failed}: {ink.text(self.error)}"] if self.error else [])])
+        return ", ".join(filter(None, parts))
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from bot.agents.context.quotes import Quoted, display_name, line, passage, quotation, say
 from bot.agents.data_sources import KIND as SOURCES
-from bot.agents.data_sources import TEMPLATE, News, notification
+from bot.agents.data_sources import TEMPLATE, News, instructions, items
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools import RESERVED, make_tools
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, Tool, ToolContext
@@ -380,22 +380,22 @@ async def test_nothing_that_is_written_speaks_for_the_platform_or_for_somebody_e
         assert speakers == said_so_far[-len(speakers) :]
 
 
-async def told_of(folder: Path, items: Sequence[Item], gone: Sequence[str], kind: SourceType) -> Request:
+async def told_of(folder: Path, brought: Sequence[Item], gone: Sequence[str], kind: SourceType) -> Request:
     """What the model is asked when a source of that kind brings them."""
     async with running(folder, Setting(ScriptedModel(otherwise=says("Well.")))) as service:
         ((agent, group),) = await service.rows("SELECT a.id, g.id FROM agents a, agent_groups g LIMIT 1")
         feed = data_sources.new("news", kind, "/srv/news", 30, audience.OWNER)
-        brought = notification(TEMPLATE, feed, News(tuple(items), tuple(gone)))
+        changed = News(tuple(brought), tuple(gone))
         event = inbox.Event(
             source=SOURCES,
             external_id="1",
             place=HALL.id,
             person=OLGA.id,
             group=GroupId(group),
-            text=brought,
+            text=items(feed, changed),
             hearers=Scope(HALL.audience),
             trust=Trust.WEB,
-            payload=SourceNews(AgentId(agent)),
+            payload=SourceNews(AgentId(agent), instructions(TEMPLATE, feed, changed)),
         )
         await service.write(lambda tx: inbox.note_place(tx, to_arrival(said("hello", 1), GroupId(group)), NOON))
         await service.write(lambda tx: inbox.add_event(tx, event, NOON))
