@@ -135,15 +135,10 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
         raise Refused(refused)
     if not archival.stands(rows, entry.id):
         raise Refused("{what} was retired: only current entries can be shared more widely", what=what)
-    if not entry.people or not set(entry.people) <= set(hand.known):
+    turns, own = archival.turns_that_wrote(rows, entry), entry.people and set(entry.people) <= set(hand.known)
+    own = own and not archival.is_of_upkeep(rows, entry.id)
+    if not own or any(not _is_own_turn(rows, each, hand.known, entry.audience) for each in turns):
         raise Refused("{what} contains more than your words: store what others may know as a new entry", what=what)
-    if archival.is_of_upkeep(rows, entry.id):
-        raise Refused("{what} was made from other entries: store what others may know as a new entry", what=what)
-    turns = archival.turns_that_wrote(rows, entry)
-    if any(not _is_own_turn(rows, each, hand.known, entry.audience) for each in turns):
-        raise Refused(
-            "{what} was written in conversations with others: store what others may know as a new entry", what=what
-        )
     if refused := _of_others(rows, turns, what, entry.audience, to):
         raise Refused(refused)
     if entry.label is not None:

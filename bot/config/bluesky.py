@@ -59,8 +59,6 @@ class BlueskySettings(Section):
     thread_per_hour: int = Field(default=10, ge=0)
     bot_answers_per_day: int = Field(default=0, ge=0)
     withdraw_answers: bool = True
-    apology: str = Field(default="", max_length=300)
-    """The old name of `apology` in [model], which takes precedence."""
     read_back_days: float = Field(default=7, gt=0, le=90)
 
     @model_validator(mode="after")

@@ -340,8 +340,6 @@ def _compose(
 ) -> Config:
     """Combine the parts; `paths` are the data folder and the file."""
     named = {"default": environment.default_model, "fallback": environment.fallback_models}
-    if settings.model.apology is None:
-        named["apology"] = settings.bluesky.apology or None
     chosen = {key: value for key, value in named.items() if value is not None}
     sections = {name: getattr(settings, name) for name in FileSettings.model_fields}
     return Config.model_construct(

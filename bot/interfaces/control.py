@@ -159,15 +159,12 @@ async def _perform(
 async def _read_request(reader: asyncio.StreamReader, handlers: Mapping[str, Handler]) -> functools.partial[Any]:
     try:
         async with asyncio.timeout(_REQUEST_SECONDS):
-            line = await reader.readline()
-        request = json.loads(line)
-    except TimeoutError:
-        raise _BadRequest("no request came") from None
-    except ValueError:  # too long, not UTF-8 or not JSON
-        raise _BadRequest(f"the request is not one line of JSON of at most {LONGEST_REQUEST} bytes") from None
-    if not isinstance(request, dict) or not isinstance(request.get("op"), str):
-        raise _BadRequest('the request is not an object with an "op"')
-    name = request.pop("op")
+            request = dict(json.loads(await reader.readline()))
+        name = str(request.pop("op"))
+    except (TimeoutError, ValueError, TypeError, KeyError):  # too late or too long, not UTF-8, not JSON, no object
+        raise _BadRequest(
+            f'the request is not one line of JSON with an "op", of at most {LONGEST_REQUEST} bytes'
+        ) from None
     if name not in handlers:
         raise _BadRequest(f"unknown operation {name!r}: the running service has another version; restart it")
     try:

@@ -143,8 +143,7 @@ class Known(Enum):
     """The state of a request that was sent with a key."""
 
     NEW = "it is the first"
-    DONE = "it was answered"
-    OPEN = "it is under way, or its end is not known"
+    BEFORE = "it was sent before"
     OTHER = "the key was given to another request"
 
 
@@ -154,13 +153,12 @@ def begin_request(tx: Tx, key: str, given: bytes, request: bytes, now: datetime)
     row: dict[str, Value] = {"key_id": key, "given": given, "request": request, "at": now}
     if tx.insert("web_requests", row, ignore=True):
         return Known.NEW
-    found = tx.one("SELECT request, done FROM web_requests WHERE key_id = ? AND given = ?", (key, given))
+    found = tx.one("SELECT request FROM web_requests WHERE key_id = ? AND given = ?", (key, given))
     if found is None or found["request"] != request:
         return Known.OTHER
-    return Known.DONE if found["done"] else Known.OPEN
+    return Known.BEFORE
 
 
-def end_request(tx: Tx, key: str, given: bytes, *, done: bool) -> None:
-    """Record that a request was answered; or, unless `done`, allow it to be sent again."""
-    sql = "UPDATE web_requests SET done = 1" if done else "DELETE FROM web_requests"
-    tx.run(f"{sql} WHERE key_id = ? AND given = ?", (key, given))
+def forget_request(tx: Tx, key: str, given: bytes) -> None:
+    """Allow a request to be sent again: nothing was done."""
+    tx.run("DELETE FROM web_requests WHERE key_id = ? AND given = ?", (key, given))

@@ -423,18 +423,6 @@ def test_the_documentation_names_every_setting_and_no_other() -> None:
     assert documented == {*once(keys_of(FileSettings)), *variables()}
 
 
-@pytest.mark.parametrize(
-    ("toml", "apology"),
-    [
-        ("[bluesky]\napology = 'Sorry.'", "Sorry."),
-        ("[bluesky]\napology = ''", None),
-        ("[bluesky]\napology = 'Sorry.'\n[model]\napology = 'Later.'", "Later."),
-    ],
-)
-def test_the_old_key_of_the_apology_still_counts(tmp_path: Path, toml: str, apology: str | None) -> None:
-    assert loaded(tmp_path, toml).model.apology == apology
-
-
 @pytest.mark.parametrize("name", ["DISCORD_TOKN", "DISCORD_BOT_TOKEN", "OPENAI_KEY", "BLUESKY_PASSWORD"])
 def test_a_name_in_dotenv_that_is_nearly_a_setting_is_named(tmp_path: Path, name: str) -> None:
     said = problems(tmp_path, env=f"{name}={SECRET}\n")

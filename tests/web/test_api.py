@@ -293,7 +293,7 @@ async def test_a_request_with_a_key_is_done_once(tmp_path: Path) -> None:
     async with site(tmp_path) as s:  # what it was answered is held in memory alone
         headers = {**keyed, "Authorization": token}
         late = await s.browser.post("/api/v1/tasks.add", json=task, headers=headers)
-        assert (late.status_code, "answered already" in late.json()["detail"]) == (409, True)
+        assert (late.status_code, "sent before" in late.json()["detail"]) == (409, True)
         assert len(await s.call("tasks.list")) == 4
 
 

@@ -50,8 +50,6 @@ async def serve(config: Config) -> None:
         async def until_stopped() -> None:
             for part, setting in config.unset().items():
                 logs.log.info("not_configured", part=part, setting=setting)
-            if config.bluesky.apology:
-                logs.log.warning("setting_renamed", old="[bluesky] apology", new="[model] apology")
             await report_differences(app.services.registry)
             logs.ready("terminal")
             aside = [asyncio.create_task(each) for each in (_invite(app.web), report_alive(manager))]

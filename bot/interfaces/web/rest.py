@@ -27,9 +27,7 @@ _CONFIRM = "x-confirm"
 _ASKS = (_CONFIRM, "if-match")
 """What of a request, beside its address and its body, says what is asked for."""
 _KNOWN = {
-    Known.DONE: "This was answered already under this Idempotency-Key. Its answer is not kept any more: look whether "
-    "it was done.",
-    Known.OPEN: "This is under way under this Idempotency-Key, or ended without an answer. Look whether it was done.",
+    Known.BEFORE: "This was sent before under this Idempotency-Key. Its answer is not kept: look whether it was done.",
     Known.OTHER: "This Idempotency-Key was used for another request.",
 }
 

@@ -306,12 +306,12 @@ class OnceRequests:
         )
         known = await self._registry.write(_WRITE, work, durable=True)
         held = self._held.get(request)
-        return held if known is Known.DONE and held is not None and now - held.at < _HELD else known
+        return held if known is Known.BEFORE and held is not None and now - held.at < _HELD else known
 
     async def end(self, request: OnceRequest, answer: tuple[int, bytes] | None) -> None:
-        """Store the request's answer; None: nothing was done, and it can be sent again."""
-        done, now = answer is not None, self._clock()
-        work = functools.partial(web_keys.end_request, key=request.key, given=request.given, done=done)
-        await self._registry.write(_WRITE, work, durable=True)
+        """Keep the request's answer; None: nothing was done, and it can be sent again."""
         if answer is not None:
-            self._held.put(request, Answered(*answer, now))
+            self._held.put(request, Answered(*answer, self._clock()))
+            return
+        work = functools.partial(web_keys.forget_request, key=request.key, given=request.given)
+        await self._registry.write(_WRITE, work, durable=True)

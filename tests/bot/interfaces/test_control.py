@@ -75,12 +75,13 @@ async def test_the_socket_is_for_its_owner_and_goes_with_the_service(folder: Dat
     [
         (b"hello\n", "not one line of JSON"),
         (b"\xff\xfe\n", "not one line of JSON"),
-        (b"[1]\n", 'not an object with an "op"'),
-        (b'{"op": 3}\n', 'not an object with an "op"'),
+        (b"[1]\n", "not one line of JSON"),
+        (b'{"op": 3}\n', "unknown operation"),
+        (b"{}\n", 'with an "op"'),
         (b'{"op": "ad", "a": 1}\n', "unknown operation 'ad': the running service has another version; restart it"),
         (b'{"op": "add"}\n', "operation 'add': missing a required argument: 'a'"),
         (b'{"op": "add", "a": 1, "c": 1}\n', "operation 'add': got an unexpected keyword argument 'c'"),
-        (b'{"op": "add", "a": ' + b"1" * (1 << 21) + b"}\n", "not one line of JSON of at most 1048576 bytes"),
+        (b'{"op": "add", "a": ' + b"1" * (1 << 21) + b"}\n", "of at most 1048576 bytes"),
     ],
 )
 async def test_what_is_no_request_is_answered_with_what_is_wrong(
