@@ -158,6 +158,7 @@ class DataSources:
                 text=items(source, changed),
                 hearers=Scope(source.audience),
                 trust=Trust.WEB,
+                by=(None, source.name),
                 payload=SourceNews(to.agent, instructions(to.template or TEMPLATE, source, changed)),
             )
             inbox.add_event(tx, event, now)

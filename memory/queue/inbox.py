@@ -456,7 +456,7 @@ class Event:
     hearers: Scope
     trust: Trust
     payload: payloads.Event
-    by: tuple[AgentId, str] | None = None
+    by: tuple[AgentId | None, str] | None = None
     """The agent that wrote the text, with its name; None for a text of the service itself."""
 
 

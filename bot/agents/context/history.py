@@ -134,7 +134,7 @@ def heard(row: messages.Message, *, overheard: bool = False) -> Quoted:
     """A message under a line with its speaker; `overheard` if it was not addressed to an agent."""
     if row.role == "system" and row.source != agent_messages.SOURCE:
         if row.trust is Trust.WEB:
-            return say("[system] News:\n{text}", text=quotation("a source", row.text))
+            return say("[system] News:\n{text}", text=quotation(row.speaker or "a source", row.text))
         return say("[system] {text}", text=passage(row.text))
     who = row.person if row.role == "user" else "another agent" if row.role == "assistant" else _TO_AGENTS
     marks = ("edited" if row.edited_at is not None else "", "overheard" if overheard else "")
@@ -216,7 +216,10 @@ def foreign_words(
     Unless `exact`, only the tools are named: whoever is asked may not be allowed to know the arguments.
     """
     given = {row.tool_call_id: row.tool_args or "" for row in history if row.role == "assistant" and row.tool_call_id}
-    read = [(row.tool_name or "", given.get(row.tool_call_id or "", "")) for row in foreign_rows(history, own)]
+    read = [
+        (row.tool_name or (row.speaker if row.role == "system" else ""), given.get(row.tool_call_id or "", ""))
+        for row in foreign_rows(history, own)
+    ]
     bodies = [step.body for step in steps]
     calls = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
     read += [(b.name, calls.get(b.call, "")) for b in bodies if isinstance(b, CallDone) and b.trust < Trust.AGENT]

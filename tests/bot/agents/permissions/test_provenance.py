@@ -53,5 +53,7 @@ def test_sources_are_named_once_the_newest_first() -> None:
     assert foreign_words([], steps, ADA) == "text from “papers/notes.md”"
     assert foreign_words(history, steps, ADA, exact=False) == "text from file, web_fetch and 1 more"
     assert foreign_words(history, [], BEA) == ""
+    news = row(ADA, Trust.WEB, role="system")._replace(speaker="alarm")
+    assert foreign_words([*history, news], [], ADA).startswith("text from alarm, “https://a.example”")
     broken = [Step(0, Answered("", (ToolCall("4", "file", "{"),)), NOW), steps[1]]
     assert foreign_words([], broken, ADA) == "text from file"
