@@ -49,34 +49,21 @@ class _Field:
 
     def _part(self, part: str) -> range:
         match = _PART.fullmatch(part)
-        if match is None:
-            raise Refused(
-                '"{part}" cannot be the {name} of a cron line: it is like 5, 1-5, */10 or 1,15',
-                part=part[:20],
-                name=gettext_lazy(self.name),
-            )
-        every, first, last, step = match.groups()
+        every, first, last, step = match.groups() if match else ("", "", None, None)
         low = self.least if every else self._number(first)
         high = self.most if every or (step and last is None) else self._number(last or first)
-        if low > high or step == "0":
+        if low < self.least or not low <= high <= self.most or step == "0":
             raise Refused(
-                '"{part}" cannot be the {name} of a cron line: it is empty',
+                '"{part}" cannot be the {name} of a cron line, which is {least} to {most}, like 5, 1-5, */10 or 1,15',
                 part=part[:20],
-                name=gettext_lazy(self.name),
-            )
-        return range(low, high + 1, int(step or 1))
-
-    def _number(self, text: str) -> int:
-        number = self.names.get(text, int(text) if text.isdigit() else -1)
-        if not self.least <= number <= self.most:
-            raise Refused(
-                '"{text}" cannot be the {name} of a cron line, which is {least} to {most}',
-                text=text,
                 name=gettext_lazy(self.name),
                 least=self.least,
                 most=self.most,
             )
-        return number
+        return range(low, high + 1, int(step or 1))
+
+    def _number(self, text: str) -> int:
+        return self.names.get(text, int(text) if text.isdigit() else -1)
 
 
 _FIELDS = (

@@ -24,7 +24,7 @@ from memory.people.audience import OWNER, Trust
 from memory.store.clock import Clock, utc_now
 from memory.store.faults import call_point, outside
 from memory.store.folder import private_file
-from memory.store.ids import OutboxId, PersonId, PlaceId, code, snowflakes
+from memory.store.ids import OutboxId, PersonId, PlaceId, code
 from sources.base import (
     Activity,
     Buttons,
@@ -71,7 +71,6 @@ class TerminalSource:
     def __init__(self, owner: str = "", clock: Clock = utc_now) -> None:
         self._speaker = Speaker(PERSON, flatten(owner) or local_name(), trust=Trust.OWNER)
         self._clock = clock
-        self._deliver: Deliver | None = None
 
     def hear(self, text: str, external_id: str) -> Notification:
         """A typed text as a notification; does not deliver it."""
@@ -86,23 +85,9 @@ class TerminalSource:
             text=sendable(text),
         )
 
-    def say(self, text: str, external_id: str = "") -> Notification:
-        """Deliver a typed text; one with the same `external_id` counts as the same message.
-
-        Raises RuntimeError while the source is not running.
-        """
-        if self._deliver is None:
-            raise RuntimeError("the terminal source is not running")
-        self._deliver(notification := self.hear(text, external_id or f"terminal-{snowflakes.next()}"))
-        return notification
-
-    async def run(self, deliver: Deliver) -> None:
-        """Deliver what is typed until canceled."""
-        self._deliver = deliver
-        try:
-            await asyncio.Event().wait()
-        finally:
-            self._deliver = None
+    async def run(self, _deliver: Deliver) -> None:
+        """Wait: messages come with chat sessions."""
+        await asyncio.Event().wait()
 
 
 @dataclass(frozen=True)

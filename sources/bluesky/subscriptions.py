@@ -36,7 +36,6 @@ SUBSCRIBED = "subscribed"
 _METHOD, _PROTOCOL = "network.bsky.jetstream.subscribeEvents", "xrpc.v1.json"
 _LARGEST = 1 << 20
 """Bytes of one frame; a post takes a few thousand."""
-_QUEUE = 500
 _PER_MINUTE = 60
 """Posts that are accepted per minute; each costs a call to the server."""
 _MOST_NAMED = 300
@@ -67,7 +66,7 @@ class Subscription:
         self._wiring = wiring
         self._news = news
         self._held = held
-        self._found: asyncio.Queue[tuple[int, Notified]] = asyncio.Queue(_QUEUE)
+        self._found: list[tuple[int, Notified]] = []
         self._removed: list[str] = []
         self._pending: dict[str, int] = {}
         self._read = self._saved = 0
@@ -93,12 +92,9 @@ class Subscription:
 
     def take(self) -> list[Notified]:
         """Matching posts since the last call, in order."""
-        found = []
-        while not self._found.empty():
-            seq, each = self._found.get_nowait()
-            self._pending[each.id] = seq
-            found.append(each)
-        return found
+        found, self._found = self._found, []
+        self._pending |= {each.id: seq for seq, each in found}
+        return [each for _, each in found]
 
     def removed(self) -> list[str]:
         """Posts of followed people that were deleted since the last call, by URI."""
@@ -108,7 +104,7 @@ class Subscription:
     async def settle(self, undecided: Callable[[str], bool]) -> None:
         """Move the cursor to where everything is decided and stored."""
         self._pending = {each: seq for each, seq in self._pending.items() if undecided(each)}
-        if not self._found.empty() or self._removed:
+        if self._found or self._removed:
             return
         cursor = min(self._pending.values(), default=self._read + 1)
         if cursor != self._saved and self._read and time.monotonic() - self._saved_at > _SAVE_SECONDS:
@@ -174,7 +170,7 @@ class Subscription:
                 return
             self._failures = 0
             try:
-                await self._event(mapping(told.get("payload")))
+                self._event(mapping(told.get("payload")))
             except Exception:  # skipped: it would fail again
                 log.exception("bluesky_event_failed")
 
@@ -207,7 +203,7 @@ class Subscription:
                     break
         return frozenset(found - {""})
 
-    async def _event(self, told: Mapping[str, Any]) -> None:
+    def _event(self, told: Mapping[str, Any]) -> None:
         seq = told.get("seq")
         if not isinstance(seq, int):
             return  # a message about the stream itself
@@ -221,7 +217,7 @@ class Subscription:
             if answers(found.post, self._us()):
                 self._news()  # the notifications have it, or will soon
             elif self._has_room():
-                await self._found.put((seq, found))
+                self._found.append((seq, found))
                 self._news()
             else:
                 self._dropped += 1

@@ -22,7 +22,7 @@ from memory.store.ids import PlaceId
 from memory.store.logs import Log
 from sources.discord.listener import GatewayListener, Job
 from sources.discord.notifications import readable, text_mark
-from sources.discord.outcomes import REFUSED
+from sources.discord.outcomes import REFUSED, WORDS
 from sources.discord.payloads import heard_of, said_by_a_person
 from sources.discord.places import channel_number, direct_place, history_readable, place_id, spot_of, user_number
 from sources.discord.settings import Mode
@@ -48,15 +48,7 @@ MOST_UNDECIDED = 3
 CLOCK_MARGIN = timedelta(minutes=1)
 """How far our clock may be behind Discord's."""
 
-GONE = {
-    10003: "the channel does not exist any more",
-    10004: "the server does not exist any more, or the bot left it",
-    10013: "there is no such person",
-    50001: "the bot may not see the channel",
-    50007: "this person takes no direct messages from the bot",
-    50013: "the bot may not read the channel's history",
-    50033: "this person takes no direct messages from the bot",
-}
+GONE = frozenset({10003, 10004, 10013, 50001, 50007, 50013, 50033})
 """Errors after which retries are useless, by Discord's codes."""
 
 
@@ -246,7 +238,8 @@ class Readback:
         async with self._gate:
             place = await _asked(self._lookup.resolve(discord.Object(channel)))
             if not history_readable(place):
-                raise Unreadable(GONE[50013], for_good=not _unavailable(place))
+                why = gettext_lazy("the bot may not read the channel's history")
+                raise Unreadable(why, for_good=not _unavailable(place))
             reading = outside(HISTORY, self._history(place, start, int(span.before)), SECONDS)
             found: list[discord.Message] = await _asked(reading)
             return found
@@ -295,7 +288,7 @@ async def _asked(asking: Awaitable[Any]) -> Any:
         return await asking
     except REFUSED as why:
         if isinstance(why, discord.HTTPException) and why.code in GONE:
-            raise Unreadable(GONE[why.code], for_good=True) from why
+            raise Unreadable(WORDS[why.code], for_good=True) from why
         raise Unreadable(str(why) or "Discord did not answer in time", for_good=False) from why
     except Exception as why:
         log.exception("discord_answer_not_understood")

@@ -35,11 +35,8 @@ async def examine(token: SecretStr, owner: str) -> list[Finding]:
         remedy = _("create a new token at {portal} (Bot, Reset Token) and set DISCORD_TOKEN", portal=_PORTAL)
         return [Finding("Discord", State.PROBLEM, _("Discord refused the token"), remedy)]
     except REFUSED as why:
-        if client.user is None:
-            words = _("it cannot be reached: {why}", why=str(why) or type(why).__name__)
-            return [Finding("Discord", State.PROBLEM, words, _("check the network, and https://discordstatus.com"))]
-        words = _("it stopped answering: {why}", why=str(why) or type(why).__name__)
-        return [Finding("Discord", State.PROBLEM, words, _("try again; see https://discordstatus.com"))]
+        words = _("it cannot be reached: {why}", why=str(why) or type(why).__name__)
+        return [Finding("Discord", State.PROBLEM, words, _("check the network, and https://discordstatus.com"))]
     finally:
         await client.http.close()  # also where the login failed, when discord.py does not count the client as open
         await client.close()

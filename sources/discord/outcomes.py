@@ -18,9 +18,11 @@ SOON = 5.0
 SECOND_TRY = 0.9
 """discord.py waits at least a second before its retry: an earlier failure is that of its first try."""
 
-_WORDS = {
+WORDS = {
     10003: gettext_lazy("the channel no longer exists, or the bot cannot see it"),
+    10004: gettext_lazy("the server no longer exists, or the bot left it"),
     10008: gettext_lazy("the message no longer exists"),
+    10013: gettext_lazy("there is no such person"),
     50001: gettext_lazy("the bot cannot see that channel"),
     50006: gettext_lazy("the message is empty"),
     50007: gettext_lazy("this person does not accept direct messages from the bot"),
@@ -28,6 +30,7 @@ _WORDS = {
     50013: gettext_lazy("the bot has no permission to do that there"),
     50083: gettext_lazy("the thread is archived and locked"),
     40005: gettext_lazy("the files are too large"),
+    50033: gettext_lazy("this person does not accept direct messages from the bot"),
 }
 
 
@@ -62,7 +65,7 @@ def refusal(status: int, code: int, text: str, retry_after: str | None = None) -
     if status == 429:
         return DeliveryFailed(gettext_lazy("Discord asks the bot to wait"), retry_after=_seconds(retry_after))
     return DeliveryFailed(
-        _WORDS.get(code)
+        WORDS.get(code)
         or gettext_lazy("Discord refused it ({status} {code}: {text})", status=status, code=code, text=text[:200])
     )
 

@@ -58,13 +58,12 @@ def read_text(page: Page) -> PageText:
         parser = importlib.import_module("sources.web.html_text")  # the library is imported for the first page
         read: PageText = parser.read_html(page.body, charset)
         return read
-    if kind.startswith("text/") or kind.endswith(("json", "xml")) or not kind:
-        if b"\0" in page.body:
-            raise WebRefused("{host} sent no text ({count} bytes).", host=page.host, count=len(page.body))
+    is_text = kind.startswith("text/") or kind.endswith(("json", "xml")) or not kind
+    if is_text and b"\0" not in page.body:
         return PageText("", page.body.decode(charset or "utf-8", "replace"))
     named = kind if _KIND.fullmatch(kind) else "something else"
     raise WebRefused(
-        "{host} sent {named} ({count} bytes) instead of text, which cannot be read.",
+        "{host} sent {named} ({count} bytes), which cannot be read as text.",
         host=page.host,
         named=named,
         count=len(page.body),
@@ -190,39 +189,30 @@ class Reader:
                     page, onward = await _one(pool, checked_url(url), accept)
                     if onward is None:
                         return page
-                    url = _onward(url, onward)
+                    url = urljoin(url, onward)
         except TimeoutError as error:
             raise WebRefused(
                 "{host} took longer than {seconds:g} seconds.", host=_host(url), seconds=_SECONDS
             ) from error
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError) as error:
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError, ValueError) as error:
             raise WebRefused("{host} could not be read: {why}.", host=_host(url), why=_brief(error)) from error
         raise WebRefused(
             "{host} redirects too often: more than {count} redirects.", host=_host(url), count=_MOST_REDIRECTS
         )
 
 
-def _onward(url: str, onward: str) -> str:
-    """The target of a redirect. Raises WebRefused."""
-    try:
-        return urljoin(url, onward)
-    except ValueError as error:
-        raise WebRefused("{host} redirects to an invalid URL: {error}.", host=_host(url), error=error) from error
-
-
 def checked_url(url: str) -> SplitResult:
     """The parts of a URL that may be read, judged by its form. Raises WebRefused."""
-    if len(url) > _MOST_URL:
-        raise WebRefused("That address is too long.")
     try:
         parts = urlsplit(url.strip())
-        port = parts.port
-    except ValueError as error:
-        raise WebRefused("{url!r} is not a URL: {error}.", url=url[:200], error=error) from error
-    if parts.scheme not in ("http", "https") or not parts.hostname or port == 0:
-        raise WebRefused("{url!r} is not a web URL, such as https://example.org/page.", url=url[:200])
-    if not _is_host(parts.hostname):
-        raise WebRefused(_not_a_host(parts.hostname))
+        fits = parts.scheme in ("http", "https") and parts.port != 0 and _is_host(parts.hostname or "")
+    except ValueError:
+        fits = False
+    if not fits or len(url) > _MOST_URL:
+        raise WebRefused(
+            "{url!r} is not a web URL, such as https://example.org/page. Check it for spaces and typing errors.",
+            url=url[:200],
+        )
     if parts.username or parts.password:
         raise WebRefused("URLs with a user name or a password are not read.")
     return parts
@@ -268,14 +258,7 @@ def _is_host(host: str) -> bool:
 
 
 def _ascii(host: str) -> str:
-    try:
-        return host if host.isascii() else host.encode("idna").decode("ascii")
-    except UnicodeError as error:
-        raise WebRefused(_not_a_host(host)) from error
-
-
-def _not_a_host(host: str) -> str:
-    return f"{host[:100]!r} is not a host name. Check the address for spaces and typing errors."
+    return host if host.isascii() else host.encode("idna").decode("ascii")
 
 
 def _host(url: str) -> str:

@@ -70,11 +70,11 @@ async def test_posts_of_followed_people_are_heard_and_not_answered(here: Ground)
 async def test_an_event_that_nobody_foresaw_does_not_end_it(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     really, failed = Subscription._event, list[object]()
 
-    async def odd(self: Subscription, told: Mapping[str, Any]) -> None:
+    def odd(self: Subscription, told: Mapping[str, Any]) -> None:
         if not failed:
             failed.append(told)
             raise KeyError("odd")
-        await really(self, told)
+        really(self, told)
 
     monkeypatch.setattr(Subscription, "_event", odd)
     async with running(here, source(here)):

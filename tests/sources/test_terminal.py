@@ -20,7 +20,6 @@ from sources.base import (
     DeliveryUnclear,
     Endpoint,
     Kind,
-    Notification,
     OutFile,
     PlaceKind,
     Source,
@@ -88,27 +87,6 @@ def test_an_account_without_a_name_is_you(monkeypatch: pytest.MonkeyPatch) -> No
 
     monkeypatch.setattr("getpass.getuser", nobody)
     assert local_name() == "you"
-
-
-async def test_a_running_source_passes_on_what_is_said() -> None:
-    source, heard = TerminalSource("Ada"), list[Notification]()
-    with pytest.raises(RuntimeError):
-        source.say("too early")
-    running = asyncio.create_task(source.run(heard.append))
-    await asyncio.sleep(0)
-    source.say("one")
-    source.say("two", "mine")
-    source.say("three")
-    assert [(each.text, each.external_id == "mine") for each in heard] == [
-        ("one", False),
-        ("two", True),
-        ("three", False),
-    ]
-    assert len({each.external_id for each in heard}) == 3
-    running.cancel()
-    await asyncio.gather(running, return_exceptions=True)
-    with pytest.raises(RuntimeError):
-        source.say("too late")
 
 
 # ------------------------------------------------------------------------------------------------------ speaking

@@ -97,11 +97,11 @@ async def test_a_long_page_is_cut_and_not_read_to_its_end() -> None:
     [
         ("/nothing", "the error 404"),
         ("/image", "sent image/png"),
-        ("/binary", "sent no text"),
+        ("/binary", "cannot be read as text"),
         ("/packed", "compressed"),
         ("/round", "more than 5 redirects"),
         ("/kind", "sent something else"),
-        ("/inside?to=https://example.org/" + "x" * 2_000, "too long"),
+        ("/inside?to=https://example.org/" + "x" * 2_000, "is not a web URL"),
     ],
 )
 async def test_what_cannot_be_read_is_said(path: str, said: str) -> None:
@@ -122,14 +122,14 @@ async def test_what_cannot_be_read_is_said(path: str, said: str) -> None:
     ],
 )
 async def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
-    await refused(url, "is not a (web )?URL")
+    await refused(url, "is not a web URL")
 
 
 @pytest.mark.parametrize(
     "host", ["exa mple.org", "a,b.org", "example..org", "a%20b.org", "-a.org", ".org", "a" * 64, "ü ü.org"]
 )
 async def test_what_is_no_host_is_refused_with_what_to_do(host: str) -> None:
-    with pytest.raises(WebRefused, match="Check the address"):
+    with pytest.raises(WebRefused, match="Check it for spaces"):
         await Reader().require_public(f"https://{host}/feed.xml")
 
 
@@ -183,7 +183,7 @@ async def test_a_redirect_does_not_lead_inside() -> None:
 
 async def test_what_is_no_url_is_refused_wherever_it_stands() -> None:
     async with small_web() as there:
-        await refused(f"{there.base}/inside?to=http://[", "redirects to an invalid URL")
+        await refused(f"{there.base}/inside?to=http://[", "could not be read: Invalid IPv6 URL")
         assert (await Reader(here_or_public).fetch(f"{there.base}/page?q=\ud800")).status == 200
 
 
