@@ -209,28 +209,15 @@ def _ask_vectors(rows: Rows, agent: AgentId, new: Sequence[_New], others: dict[s
 
 
 def _clusters(new: Sequence[_New], others: Mapping[str, Entry]) -> list[tuple[Entry, ...]]:
-    """Groups of at most three similar entries, oldest first; each entry is in one group only."""
-    known = {each.entry.id: each.entry for each in new} | dict(others)
-    head: dict[str, str] = {key: key for key in known}
-
-    def root(key: str) -> str:
-        while head[key] != key:
-            head[key] = head[head[key]]
-            key = head[key]
-        return key
-
-    for each in new:
-        for other in sorted(each.near):
-            head[root(other)] = root(each.entry.id)
-    groups: dict[str, list[Entry]] = {}
-    for key in sorted(known, key=lambda key: (known[key].created_at, key)):
-        groups.setdefault(root(key), []).append(known[key])
-    cut = [
-        tuple(group[start : start + _MOST_CLUSTER])
-        for group in groups.values()
-        for start in range(0, len(group), _MOST_CLUSTER)
-    ]
-    return [cluster for cluster in cut if len(cluster) > 1]
+    """Each new entry with those similar to it, oldest first: at most three, and each entry is in one group only."""
+    left = {each.entry.id: each.entry for each in new} | dict(others)
+    found = list[tuple[Entry, ...]]()
+    for each in sorted(new, key=lambda each: (each.entry.created_at, each.entry.id)):
+        near = [left[key] for key in (each.entry.id, *sorted(each.near)) if key in left]
+        if each.entry.id in left and len(near) > 1:
+            found.append(tuple(sorted(near[:_MOST_CLUSTER], key=lambda entry: (entry.created_at, entry.id))))
+            left = {key: entry for key, entry in left.items() if entry not in found[-1]}
+    return found
 
 
 # ---------------------------------------------------------------------------------------------------- what people said
