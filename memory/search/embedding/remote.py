@@ -14,8 +14,8 @@ from memory.search.embedding.base import (
     EmbedderBusy,
     EmbedderGarbage,
     EmbedderRefused,
-    Embedding,
     TextRefused,
+    Vector,
     dimension_of,
     to_vector,
 )
@@ -47,7 +47,7 @@ class RemoteEmbedder:
         self._key = key
         self._session: aiohttp.ClientSession | None = None
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
         if not texts:
             return []
         cut = [text[:MAX_CHARACTERS].encode("utf-8", "replace").decode() for text in texts]
@@ -91,7 +91,7 @@ class RemoteEmbedder:
         except ValueError:
             raise EmbedderGarbage("{name} returned something that is not JSON", name=self.name) from None
 
-    def _checked(self, answer: Any, wanted: int) -> list[Embedding]:
+    def _checked(self, answer: Any, wanted: int) -> list[Vector]:
         try:
             rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
             numbers = [rows[number] for number in range(len(rows))]
@@ -111,7 +111,7 @@ class RemoteEmbedder:
                     count=dimension_of(vector),
                     dimension=self.dimension,
                 )
-        return [Embedding(vector) for vector in vectors]
+        return vectors
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:
