@@ -32,7 +32,7 @@ from memory.requests import Status, Verdict
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
-from memory.store.ids import InboxId, TurnId
+from memory.store.ids import TurnId
 from sources.terminal import (
     ONCE,
     PERSON,
@@ -72,8 +72,8 @@ class Chat:
 
         {"kind": "Typed", "text"} one of the last `typed` messages of the person, oldest first;
         {"kind": "History", "speaker", "text"} a line from before; {"kind": "Listening"} from here on it is live;
-        {"kind": "Stream", "text"} an answer as far as it is written; {"kind": "Idle", "answered"} a turn has ended and
-        all it said was shown, with the external ids of what it answered; and what `sources.terminal.to_data` gives.
+        {"kind": "Stream", "text"} an answer as far as it is written; {"kind": "Idle"} a turn has ended and
+        all it said was shown; and what `sources.terminal.to_data` gives.
         """
         queue: asyncio.Queue[dict[str, Any]] = asyncio.Queue()
         for line in await self._before(history, typed):
@@ -87,15 +87,9 @@ class Chat:
                 shown = await queue.get()
                 if shown["kind"] == "Ended":
                     await self._runtime.delivered(PLACE.id)
-                    queue.put_nowait({"kind": "Idle", "answered": await self._answered(shown["turn"])})
+                    queue.put_nowait({"kind": "Idle"})
                     continue
                 yield shown
-
-    @reads
-    def _answered(self, rows: Rows, turn: TurnId) -> list[str]:
-        """External ids of what a turn answered; if no turn was begun, that of the row with this id."""
-        alone = inbox.get(rows, InboxId(turn))
-        return [each.external_id for each in (*inbox.of_turn(rows, turn), *([alone] if alone else ()))]
 
     async def once(self, text: str, external_id: str) -> AsyncGenerator[dict[str, Any], None]:
         """Send a message and yield its answers, as `chat` does, then {"kind": "Idle"}.
@@ -286,6 +280,6 @@ def _watch(event: TurnEvent, queue: asyncio.Queue[dict[str, Any]]) -> None:
         case TextChunk():
             queue.put_nowait({"kind": "Stream", "text": event.text})
         case Complete() | Failed(again=False):
-            queue.put_nowait({"kind": "Ended", "turn": event.turn})
+            queue.put_nowait({"kind": "Ended"})
         case _:
             pass

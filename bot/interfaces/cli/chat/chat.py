@@ -5,7 +5,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Mapping
 from contextlib import aclosing, contextmanager, suppress
 from typing import Any, TypeVar
 
@@ -24,13 +24,15 @@ from bot.interfaces.cli.wizard.setup import NOT_RUNNING
 from bot.interfaces.service_client import ServiceEnded
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView
-from sources.terminal import ONCE, Said, from_data
-from texts import _
+from sources.terminal import ONCE, from_data
+from texts import _, error_text, gettext_noop
 
 _END = "\0end"  # what the reader of lines sends when there are no more
 _ANSWER_SECONDS = 600.0
 _BETWEEN_SECONDS = 20.0  # that a service may take to begin or to end
 _SAYING_SECONDS = 2.0  # that a line which is being passed on still has when a signal ends the chat
+
+_STOPPED = gettext_noop("Stopped before an answer arrived. `carina inbox list` shows what happened to the message.")
 
 T = TypeVar("T")
 
@@ -89,9 +91,7 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
             with stop.heeded():  # perhaps while the own service ends, with the answer on the screen
                 await _answered(config, text, constellation, answered)
             if not answered.is_set():
-                raise UserError(
-                    "Stopped before an answer arrived. `carina inbox list` shows what happened to the message."
-                )
+                raise UserError(_STOPPED)
         case Help():
             ChatView(Console()).note(own_help())
         case Refused(words):
@@ -160,23 +160,6 @@ async def _show_all(
             show(each)
 
 
-class _Answered:
-    """What was answered in a chat, by external id: the end of work left by an earlier service does not count."""
-
-    def __init__(self) -> None:
-        self._ids = set[str]()
-        self._more = asyncio.Event()
-
-    def add(self, ids: Iterable[str]) -> None:
-        self._ids.update(ids)
-        self._more.set()
-
-    async def wait(self, waited: str) -> None:
-        while waited not in self._ids:
-            self._more.clear()
-            await self._more.wait()
-
-
 async def interactive(config: Config, constellation: str = "", *, dashboard: bool = False) -> None:
     """Chat with a person at a terminal, or with a pipe: each of its lines waits for the previous answer."""
     stop = _Stop(signal.SIGINT, signal.SIGTERM)
@@ -190,47 +173,36 @@ async def interactive(config: Config, constellation: str = "", *, dashboard: boo
 
 
 async def _piped(line: Line, config: Config, stop: _Stop) -> None:
-    console = Console(highlight=False, no_color=config.no_color or None)
-    view = ChatView(console)
-    history = config.terminal.history if console.is_terminal else 0
-    async with asyncio.TaskGroup() as tasks:
-        answered, listening = _Answered(), asyncio.Event()
-        showing = tasks.create_task(_show(line.shown(history, 0), view, answered, listening), name="chat view")
-        await listening.wait()
-        stop.begun()
-        try:
-            await _pass_lines(line, view, answered, stop)
-        finally:
-            showing.cancel()
-            view.close()  # also after an error: a spinner hides the cursor
-
-
-async def _pass_lines(line: Line, view: ChatView, answered: _Answered, stop: _Stop) -> None:
     """Send line after line until the signal to stop, each after the previous answer."""
-    lines = _read_lines()
-    while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
-        if not text.strip():
-            continue
-        match understood(text.rstrip("\n")):
-            case Say(said):
-                await _pass_on(said, line, view, answered, stop)
-            case Help():
-                view.note(own_help())
-            case Refused(words):
-                view.note(words)
-            case _:
-                return
+    view, lines = ChatView(Console(highlight=False, no_color=config.no_color or None)), _read_lines()
+    stop.begun()
+    try:
+        while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
+            if not text.strip():
+                continue
+            match understood(text.rstrip("\n")):
+                case Say(said):
+                    if not await stop.before(_say(line, said, view), _SAYING_SECONDS):
+                        view.note(_(_STOPPED))
+                case Help():
+                    view.note(own_help())
+                case Refused(words):
+                    view.note(words)
+                case _:
+                    return
+    finally:
+        view.close()  # also after an error: a spinner hides the cursor
 
 
-async def _pass_on(text: str, line: Line, view: ChatView, answered: _Answered, stop: _Stop) -> None:
-    done = await stop.before(line.say(text), _SAYING_SECONDS)
-    if done is None:
-        view.note(_("Stopped before the last line was accepted. `carina inbox list` shows whether it arrived."))
-        return
-    if answer := done.get("answer"):
-        view.show(Said("", answer))
-    if not answer or done["goes_on"]:
-        await stop.before(answered.wait(done.get("request") or done["id"]))
+async def _say(line: Line, text: str, view: ChatView) -> bool:
+    """Send a line and show its answers, or why there are none. Raises ServiceEnded, NoService."""
+    try:
+        await _show_all(line.once(text, new_id(ONCE)), lambda each: view.show(from_data(each)), asyncio.Event())
+    except (ServiceEnded, NoService):
+        raise
+    except UserError as error:
+        view.note(error_text(error))
+    return True
 
 
 def _read_lines() -> asyncio.Queue[str]:
@@ -246,22 +218,3 @@ def _read_lines() -> asyncio.Queue[str]:
 
     threading.Thread(target=read, name="standard input", daemon=True).start()
     return lines
-
-
-async def _show(
-    shown: AsyncGenerator[dict[str, Any], None], view: ChatView, answered: _Answered, listening: asyncio.Event
-) -> None:
-    async with aclosing(shown):
-        async for each in shown:
-            match each["kind"]:
-                case "Listening":
-                    listening.set()
-                case "Idle":
-                    answered.add(each["answered"])
-                case "Stream":
-                    view.stream(each["text"])
-                case "History":
-                    view.recall(each["speaker"], each["text"])
-                case _:
-                    view.show(from_data(each))
-    raise UserError("The service has stopped.")
