@@ -169,10 +169,12 @@ class Chat:
             return {"id": external_id, "answer": words, "goes_on": False}
         if answer is not None:
             verdict = Verdict.DENY if answer["deny"] else Verdict(answer["length"] or "once")
-            ruling = await self._approvals.answer(int(answer["request"]), Approver(PERSON, door="terminal"), verdict)
+            who = Approver(PERSON, door="terminal")
+            ruling = await self._approvals.answer_by_code(answer["request"], who, verdict)
             request = ruling.request if ruling.counted else None
             goes_on = request is not None and request.place == PLACE.id and request.status is not Status.WAITING
-            return {"id": external_id, "answer": ruling.words, "goes_on": goes_on, "request": answer["request"]}
+            number = "" if request is None else str(request.id)
+            return {"id": external_id, "answer": ruling.words, "goes_on": goes_on, "request": number}
         if words := self._privacy.words_withheld(PERSON):
             return {"id": external_id, "answer": words, "goes_on": False}
         heard = self._source.hear(text, external_id)

@@ -1,6 +1,7 @@
 """A chat at the terminal, in the process of a whole service with the offline model."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -80,6 +81,15 @@ async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: P
         assert "carina halt release" in said["answer"]
         await app.services.registry.call("halt.release", owner_at_terminal(), {})
         assert "Bolt" in answers((await told(app, "what is my cat called?"))[1])[-1]
+
+
+async def test_a_request_is_answered_by_the_number_on_its_card(tmp_path: Path) -> None:
+    asks = '[[agents]]\n[[agents.rules]]\nrule = "requires_consent"\ntool = "calculate"\n'
+    async with service(tmp_path, asks) as app:
+        (number,) = re.findall(r"/deny (\d+)", "\n".join(answers((await told(app, "what is 12*12?"))[1])))
+        assert len(number) == 6
+        said = await chat_of(app).say(f"/approve {number}", "terminal-2")
+        assert (said["goes_on"], said["request"][-6:]) == (True, number)
 
 
 async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_later(
