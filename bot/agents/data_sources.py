@@ -1,6 +1,7 @@
 """Checks data sources on schedule, or takes what webhooks get, and queues an event of it for every subscribed agent.
 
-A source's text is quoted and trusted like a web page: the turn that it starts has no more rights than that.
+A source's text is quoted and trusted like a web page: the turn that it starts has no more rights than that. It has a
+place of its own, as a patrol does, so that it is not before the agent's eyes when people talk to it.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from bot.agents.patrols import speaking_group
 from memory import agents, data_sources, jobs
 from memory.data_sources import DataSource, DataSourceId
 from memory.jobs import NewJob
+from memory.knowledge.working import PATROL
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox
 from memory.queue.payloads import SourceNews
@@ -79,11 +81,10 @@ def news(found: Sequence[Item], known: Mapping[str, str], source: DataSource) ->
 
 @dataclass(frozen=True)
 class DataSources:
-    """Checks sources. `place` is where the owner gets notices."""
+    """Checks sources."""
 
     reader: Reader
     owner: PersonId
-    place: PlaceId
 
     def add(self, kinds: Kinds) -> None:
         kinds.add(Working(KIND, self.look))
@@ -152,7 +153,7 @@ class DataSources:
             event = inbox.Event(
                 source=KIND,
                 external_id=f"{source.id}/{to.agent}/{said}",
-                place=self.place,
+                place=PlaceId(f"{PATROL}:{KIND}-{source.name}"),
                 person=self.owner,
                 group=group,
                 text=items(source, changed),

@@ -220,7 +220,7 @@ def open_data_sources(config: Config, approvals: Approvals, schedule: Schedule, 
     terms = approvals.broker.terms
     owners = terms.people.owner
     owner: PersonId = next((each for each in owners if terms.private(each) == side.place), owners[0])
-    looking = DataSources(Reader(private_hosts=config.web.private_hosts), owner, side.place)
+    looking = DataSources(Reader(private_hosts=config.web.private_hosts), owner)
     looking.add(schedule.kinds)
     hooks = {name: config.mcp_secrets[hook.secret] for name, hook in config.web.server.hooks.items()}
     return SourceSettings(approvals.database, approvals.clock, schedule, looking, hooks, approvals.resume)

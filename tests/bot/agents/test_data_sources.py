@@ -27,7 +27,7 @@ from sources.feeds import Item, SourceUnreadable, ics
 from sources.feeds.folder import read_folder
 from sources.feeds.ics import read_calendar
 from sources.feeds.rss import read_feed
-from sources.terminal import PERSON, PLACE
+from sources.terminal import PERSON
 from sources.web.fetch import Reader
 
 NOW = datetime(2026, 11, 24, 12, tzinfo=UTC)
@@ -259,7 +259,7 @@ async def world(path: Path, kind: SourceType, address: str, *, local: bool = Tru
     reader = Reader(lambda _address: True) if local else Reader()
     async with Database.open(path / "carina.db") as database:
         await database.write(_SEED, seed)
-        yield World(database, found, DataSources(reader, PERSON, PLACE.id))
+        yield World(database, found, DataSources(reader, PERSON))
 
 
 async def test_only_what_is_new_is_told_once(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from memory.store.database import Database
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
 from memory.store.migrations import Kind, prepare
-from sources.terminal import PERSON, PLACE
+from sources.terminal import PERSON
 from sources.web.fetch import Reader
 from tests.bot.services.calling import NOW, registry
 
@@ -34,7 +34,7 @@ async def resolve(host: str, _port: int) -> Iterable[str]:
 def sources(database: Database, private_hosts: Collection[str] = ()) -> Registry:
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
     reader = Reader(resolving=resolve, private_hosts=private_hosts)
-    looking = DataSources(reader, PERSON, PLACE.id)
+    looking = DataSources(reader, PERSON)
     return registry(SourceSettings(database, lambda: NOW, schedule, looking, {}, lambda: None))
 
 
