@@ -66,8 +66,8 @@ class Speaker:
     username: str = ""
     roles: tuple[str, ...] = ()
     trust: Trust = Trust.STRANGER
-    unshown: bool = False
-    """Whether they ask that their messages are not shown to everybody."""
+    unshown: bool | None = None
+    """Whether they ask that their messages are not shown to everybody; None where people cannot say so."""
 
 
 @dataclass(frozen=True)

@@ -41,7 +41,7 @@ def to_arrival(notification: Notification, group: GroupId) -> Arrival:
         position=notification.position,
         alone=notification.alone,
         asks=group if notification.kind == Kind.EDIT else None,
-        unshown=speaker is not None and speaker.unshown,
+        unshown=speaker.unshown if speaker else None,
         files=tuple(
             MessageFile(each.name, each.content_type, each.size, each.skipped, each.content or each.text.encode())
             for each in notification.attachments

@@ -72,8 +72,8 @@ class Arrival:
     """Whether it must be answered by itself, not together with others."""
     asks: GroupId | None = None
     """Who is asked to store again what an edit removes."""
-    unshown: bool = False
-    """Whether the person asks that their words are not shown to everybody."""
+    unshown: bool | None = None
+    """Whether the person asks that their words are not shown to everybody; None if that is as before."""
     files: tuple[MessageFile, ...] = ()
     """Files stored with the message."""
 
@@ -182,7 +182,7 @@ def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: dat
         case "delete":
             return _apply_delete(tx, arrival, now)
         case _:
-            if arrival.person is not None:
+            if arrival.person is not None and arrival.unshown is not None:
                 unshown.note(tx, arrival.person, unshown.Why.LABEL, now, holds=arrival.unshown)
             identifier, new = stored
             message = messages.add_heard(
@@ -353,9 +353,10 @@ def of_turn(rows: Rows, turn: TurnId) -> list[InRow]:
 
 def finish(tx: Tx, turn: TurnId, now: datetime) -> None:
     """Mark every row of a turn as done, and erase the payloads, such as quotes of others."""
-    message_files.forget_of_programs(tx, turn)
-    sql = "UPDATE inbox SET status = 'done', done_at = ?, payload = '{}' WHERE turn_id = ? AND status = 'claimed'"
-    tx.run(sql, (now, turn))
+    sql = """UPDATE inbox SET status = 'done', done_at = ?, payload = '{}' WHERE turn_id = ? AND status = 'claimed'
+             RETURNING source"""
+    if any(row["source"] == "api" for row in tx.all(sql, (now, turn))):
+        message_files.forget_of_programs(tx, turn)
 
 
 def set_aside(tx: Tx, rows: list[InRow], why: str, now: datetime) -> None:

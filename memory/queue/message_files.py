@@ -34,7 +34,7 @@ def forget_of_programs(tx: Tx, turn: TurnId) -> None:
     """Delete files that programs sent with a turn's messages: they have them, and only the dashboard shows ours."""
     sql = """DELETE FROM message_files WHERE message_id IN (
                SELECT i.message_id FROM inbox i JOIN places p ON p.id = i.place_id
-               WHERE i.turn_id = ? AND i.status = 'claimed' AND p.kind = 'api')"""
+               WHERE i.turn_id = ? AND p.kind = 'api')"""
     tx.run(sql, (turn,))
 
 

@@ -225,12 +225,16 @@ def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
     )
 
 
-def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[Message]:
-    """The newest `limit` messages of a place, oldest first.
+def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finished: bool = False) -> list[Message]:
+    """The newest `limit` messages of a place, oldest first; if `finished`, without those that a turn is to answer.
 
     Archived ones are left out. Deleted ones are included, empty, since a tool call needs the row of its result.
     """
     condition, parameters = scope.sql("audience")
+    if finished:
+        parameters += (place,)
+        condition += """ AND id NOT IN (SELECT message_id FROM inbox WHERE place_id = ?
+                         AND status IN ('received', 'claimed') AND message_id IS NOT NULL)"""
     found = many(
         rows,
         COLUMNS.replace("source_metadata ->> 'delivery' AS ", ""),

@@ -359,16 +359,18 @@ def stuck_since(row: OutRow, now: datetime) -> timedelta:
     return now - (row.sending_at or now)
 
 
+_FORGET = """WITH gone (id) AS (SELECT value FROM json_each(?))
+UPDATE outbox SET content = '', detail = '{}' WHERE status NOT IN ('pending', 'sending')
+AND turn_id IN (SELECT batch_id FROM messages WHERE id IN gone AND agent_id IS NOT NULL)
+AND (message_id IN gone OR (message_id IS NULL AND kind = 'text' AND key GLOB 'tool/[0-9]*'))"""
+
+
 def forget(tx: Tx, messages: Iterable[MessageId]) -> int:
     """Erase sent and given-up rows of these messages of ours; unsent ones stay.
 
     Rows that tools of their turns sent elsewhere, or as files, are erased too.
     """
-    sql = """WITH gone (id) AS (SELECT value FROM json_each(?))
-             UPDATE outbox SET content = '', detail = '{}' WHERE status NOT IN ('pending', 'sending')
-             AND (message_id IN gone OR (message_id IS NULL AND kind = 'text' AND key GLOB 'tool/[0-9]*'
-               AND turn_id IN (SELECT batch_id FROM messages WHERE id IN gone AND agent_id IS NOT NULL)))"""
-    return tx.run(sql, (json.dumps(list(messages)),))
+    return tx.run(_FORGET, (json.dumps(list(messages)),))
 
 
 def count_open(rows: Rows) -> int:

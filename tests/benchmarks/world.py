@@ -162,7 +162,7 @@ async def open_world(making: Making) -> AsyncIterator[World]:
         around = surroundings(constellations)
         opened = OpenConstellations(make, around.workers)
         router = Router(constellations, opened, home, around)
-        async with opened.use(home) as runtime, running(router):
+        async with running(router), opened.use(home) as runtime:
             agent = (await runtime.database.read(agents.agents))[0]
             yield World(constellations, runtime, routing.default, agent, router, endpoint)
 
@@ -211,7 +211,7 @@ async def _untold(_name: str, _error: Exception) -> None:
 
 @asynccontextmanager
 async def running(router: Router) -> AsyncIterator[None]:
-    """The router at work until the block ends."""
+    """The router at work until the block ends, when what it opened is closed."""
     async with asyncio.TaskGroup() as tasks:
         await router.start(Supervisor(tasks, _untold))
         try:
@@ -219,6 +219,7 @@ async def running(router: Router) -> AsyncIterator[None]:
         finally:
             await router.drain(30)
             router.stop()
+    await router.opened.close()  # or the loop closes all their generators at once, each within the others
 
 
 def place(number: int) -> Place:

@@ -273,8 +273,7 @@ def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str
 
 def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compaction | None) -> Iterable[messages.Message]:
     """The place's messages before this turn: finished batches in order, without waiting or compacted ones."""
-    waiting = inbox.waiting_messages(rows, turn.place)
-    newest = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS)
+    newest = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS, finished=True)
     if compacted is not None:
         older = compacted.kept - {message.id for message in newest}
         newest = [each for each in newest if not compacted.hides(each)]
@@ -283,7 +282,7 @@ def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compactio
         newest = newest[beginning(newest) :]
     unseen, everywhere = unshown.people(rows) - {turn.person}, turn.scope.audience == PUBLIC
     newest = [each for each in newest if each.person not in unseen or not (everywhere or each.batch is None)]
-    found = [message for message in newest if message.id not in asked and message.id not in waiting]
+    found = [message for message in newest if message.id not in asked]
     before = [message for message in found if summaries.position(message) < turn.id]  # the same in all its steps
     return sorted(before, key=lambda message: (summaries.position(message), message.id))
 

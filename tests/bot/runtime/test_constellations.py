@@ -32,6 +32,7 @@ from scheduler.jobs import Done, Firing, Queueing
 from scheduler.triggers import At
 from sources.base import Notification, Place
 from sources.terminal import PERSON
+from tests.benchmarks.world import Making, open_world
 from tests.bot.parts import (
     MovableClock,
     Platform,
@@ -309,3 +310,9 @@ async def test_a_place_that_a_person_assigned_stays_there_whatever_the_file_says
     assert [each.place for each in constellations.assigned(side.home.runtime.id)] == ["discord:guild:3"]
     await constellations.configure([], side.home.runtime.id)
     assert [each.place for each in constellations.assigned()] == ["discord:guild:2"]
+
+
+async def test_benchmarks_close_the_constellations_that_they_opened(tmp_path: Path) -> None:
+    async with open_world(Making(tmp_path)) as world:
+        assert [*world.router.opened]
+    assert not [*world.router.opened]

@@ -246,3 +246,9 @@ def test_a_row_that_cannot_be_read_keeps_nobody_from_the_others(tx: Tx, stored: 
     first, second = outbox.for_delivery(tx, HALL.id)[0]
     assert isinstance(first.detail, Unreadable)
     assert second == sound
+
+
+def test_what_was_sent_is_forgotten_without_looking_through_everything(tx: Tx) -> None:
+    plan = " ".join(row["detail"] for row in tx.all(f"EXPLAIN QUERY PLAN {outbox._FORGET}", ("[]",)))
+    assert "SEARCH outbox USING INDEX outbox_turn" in plan
+    assert "SCAN outbox" not in plan
