@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from bot.agents.additions import TypingPeople
 from bot.agents.budgets import Budgets
 from bot.agents.deps import Understood
-from bot.agents.mcp import NoServers, Servers
+from bot.agents.mcp import Servers
 from bot.agents.permissions.policy import Approver, People
 from bot.agents.tools.search_results import Where
 from bot.config.tables import Dreams as DreamSettings
@@ -146,7 +146,7 @@ class Ground:
     embedder: Embedder | None = None
     linked: bool = False
     parted: Literal["", "before", "after"] = ""
-    mcp: Callable[[Path], AbstractAsyncContextManager[tuple[str, Servers]]] = lambda _: nullcontext((TOML, NoServers()))
+    mcp: Callable[[Path], AbstractAsyncContextManager[tuple[str, Servers]]] = lambda _: nullcontext((TOML, Servers()))
 
 
 USUAL = Ground()

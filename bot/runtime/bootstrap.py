@@ -1,7 +1,7 @@
 """Creates or finds the configured constellation with its agents, blocks, groups and routing."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -176,26 +176,24 @@ def _seed_hooks(tx: Tx, config: Config, now: datetime) -> None:
 
 def _common(rows: Rows, block: CommonBlock) -> Common:
     """A block of the constellation in stored form, with agents by id. Raises ConfigError."""
+    known = _require_agents(rows, block.permissions, f'constellation.blocks["{block.label}"].permissions')
+    return Common(_block(block), {known[name]: permission for name, permission in block.permissions.items()})
+
+
+def _require_agents(rows: Rows, names: Iterable[str], key: str) -> dict[str, AgentId]:
+    """The ids of all agents, by name. Raises ConfigError if one of these is missing."""
     known = {agent.name: agent.id for agent in agents.every_agent(rows)}
-    if missing := [name for name in block.permissions if name not in known]:
-        there, key = ", ".join(known), f'constellation.blocks["{block.label}"].permissions'
+    if missing := [name for name in names if name not in known]:
+        there = ", ".join(known)
         raise ConfigError(
             '{key}: found "{agent}", which is not an agent; known: {known}', key=key, agent=missing[0], known=there
         )
-    return Common(_block(block), {known[name]: permission for name, permission in block.permissions.items()})
+    return known
 
 
 def make_group(tx: Tx, settings: GroupSettings, now: datetime) -> GroupId:
     """Create a group from its table in the configuration, or update the one of that name. Raises ConfigError."""
-    known = {agent.name: agent.id for agent in agents.every_agent(tx)}
-    if missing := [name for name in settings.names if name not in known]:
-        there = ", ".join(known)
-        raise ConfigError(
-            'groups["{name}"].members: found "{agent}", which is not an agent; known: {known}',
-            name=settings.name,
-            agent=missing[0],
-            known=there,
-        )
+    known = _require_agents(tx, settings.names, f'groups["{settings.name}"].members')
     wanted = _group(settings, known)
     group = agents.seed_group(tx, wanted, now)
     if replace(wanted, id=group.id) != group:

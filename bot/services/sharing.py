@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
-from bot.agents.mcp import NoServers, open_servers
+from bot.agents.mcp import Servers, open_servers
 from bot.agents.permissions.broker import Broker
 from bot.config import Config
 from bot.errors import ConfigError, UserError
@@ -84,7 +84,7 @@ async def open_shared(
                 endpoints=endpoints,
                 models=models,
                 embedders=embedders,
-                mcp=NoServers() if at_rest else await open_servers(config, redact),
+                mcp=Servers() if at_rest else await open_servers(config, redact),
                 halt=halt,
                 broker=Broker(terms, accounts.spoken),
                 choices=choices,

@@ -180,7 +180,7 @@ class Compactor:
 
         def work(tx: Tx) -> bool:
             newest = summaries.newest(tx, found.agent.id, found.turn.place, found.audience)
-            if newest != found.previous or not _unchanged(tx, planned.leaving, found):
+            if newest != found.previous or not summaries.unchanged(tx, planned.leaving):
                 return False
             summaries.add(tx, made)
             logged = Logged(found.agent.id, found.audience, found.turn.id, self._deps.checkpoints)
@@ -286,12 +286,3 @@ def _line(message: Message) -> Quoted:
         return say("- {who} used {tool}", who=display_name(message.speaker), tool=message.tool_name)
     text, who = line(message.text, _SHOWN), display_name(message.speaker) or "somebody"
     return say("- {who} ({when:%Y-%m-%d %H:%M}): {text}", who=who, when=message.created_at, text=text) if text else text
-
-
-def _unchanged(rows: Rows, leaving: Sequence[Message], found: Conversation) -> bool:
-    known = {message.id: message for message in leaving}
-    now = messages.by_ids(rows, list(known), found.turn.scope)
-    return len(now) == len(known) and all(
-        (message.revision, message.audience) == (known[message.id].revision, known[message.id].audience)
-        for message in now
-    )

@@ -14,7 +14,7 @@ from bot.agents.additions import TypingPeople
 from bot.agents.answers import package
 from bot.agents.budgets import Budgets
 from bot.agents.deps import Limits, OwnersSide, TurnDeps
-from bot.agents.mcp import NoServers
+from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker, Terms
 from bot.agents.permissions.policy import People
@@ -194,7 +194,7 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwa
         checkpoints=CheckpointPolicy(),
         watch=watch,
         typing=TypingPeople(),
-        ready=NoServers().ready,
+        ready=Servers().ready,
     )
 
 

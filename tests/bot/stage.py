@@ -19,7 +19,7 @@ from bot.agents.budgets import Budgets
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.deps import Limits, OwnersSide, TurnDeps
 from bot.agents.events import TurnEvent
-from bot.agents.mcp import NoServers, Servers
+from bot.agents.mcp import Servers
 from bot.agents.notices import Notices
 from bot.agents.patrols import quiet_hours
 from bot.agents.permissions.broker import Broker, Terms
@@ -102,7 +102,7 @@ class Setting:
     limits: Limits = LIMITS
     tools: Sequence[Tool] = ()
     """Beside the real ones."""
-    mcp: Servers = field(default_factory=NoServers)
+    mcp: Servers = field(default_factory=Servers)
     """Whose tools are offered too."""
     redact: Callable[[str], str] = Redactor().text
     toml: str = ""

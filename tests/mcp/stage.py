@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bot.agents.mcp.servers import Servers, connecting
+from bot.agents.mcp import Servers
+from bot.agents.mcp.servers import connecting
 from bot.config import load_config
 from bot.models.base import Call, ToolSpec
 from bot.secrets import Redactor

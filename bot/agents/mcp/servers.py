@@ -18,6 +18,7 @@ from pydantic import ConfigDict
 from pydantic import model_validator as validate_model
 
 from bot.agents.context.quotes import quotation, say
+from bot.agents.mcp import Servers
 from bot.agents.mcp.connection import Address, Given, MCPError, Session, open_session, why_failed
 from bot.agents.mcp.offers import Listed, Offer, offers
 from bot.agents.mcp.stdio import CLOSING, Command
@@ -253,7 +254,7 @@ class Server:
             raise ToolError(f"What the MCP server {self.name} answered is no result of a call. {unknown}") from error
 
 
-class Servers:
+class ConnectedServers(Servers):
     def __init__(self, servers: Iterable[Server]) -> None:
         self._servers = {server.name: server for server in servers}
 
@@ -261,10 +262,6 @@ class Servers:
         return tuple(tool for server in self._of(agent) for tool in server.tools if _may_have(agent, server, tool))
 
     async def ready(self, agent: Agent, call: str) -> None:
-        """Wait for the first attempt at each of an agent's servers; reload the tools of a call's server.
-
-        Raises ToolError when that server is not available.
-        """
         if not call:
             await asyncio.gather(*(server.known() for server in self._of(agent)))
             return
@@ -276,7 +273,6 @@ class Servers:
         return {server.name: server.words for server in self._servers.values()}
 
     async def run(self) -> None:
-        """Keep them connected until it is cancelled."""
         async with asyncio.TaskGroup() as tasks:
             for server in self._servers.values():
                 tasks.create_task(server.run(), name=f"MCP server {server.name}")
@@ -290,8 +286,8 @@ def _may_have(agent: Agent, server: Server, tool: McpTool) -> bool:
     return not {f"{PREFIX}{server.name}", f"{PREFIX}{server.name}/{tool.offer.tool}"}.isdisjoint(agent.tools)
 
 
-def connecting(config: Config, redact: Callable[[str], str]) -> Servers:
-    return Servers(Server(name, each, _where(name, each, config), redact) for name, each in config.mcp.items())
+def connecting(config: Config, redact: Callable[[str], str]) -> ConnectedServers:
+    return ConnectedServers(Server(name, each, _where(name, each, config), redact) for name, each in config.mcp.items())
 
 
 def _where(name: str, settings: McpServer, config: Config) -> Command | Address:

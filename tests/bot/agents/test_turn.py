@@ -9,7 +9,7 @@ import pytest
 
 from bot.agents.context.quotes import say
 from bot.agents.deps import Limits
-from bot.agents.mcp import NoServers
+from bot.agents.mcp import Servers
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
 from bot.config.values import OFFLINE
@@ -306,7 +306,7 @@ async def test_the_owner_alone_reads_the_answer_itself_and_no_notice_of_it(tmp_p
         assert service.platform.texts(direct(OLGA).id) == [REFUSED.text]
 
 
-class LateServers(NoServers):
+class LateServers(Servers):
     """Servers whose tools are known only when `go` is set."""
 
     def __init__(self) -> None:
