@@ -4,7 +4,6 @@ Pure functions of a turn's stored steps, so that a restart in between changes no
 advance; a violation gets an error, then a reminder, then the demanded call is forced.
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic import model_validator as validate_model
 
-from bot.models.base import Call
+from bot.models.base import Call, parsed
 from memory.agents import Agent
 from memory.queue.steps import Answered, CallEnded, CallFailed, CallWaits, MissingCalls, Step
 from memory.store.plurals import many
@@ -244,7 +243,7 @@ class Rules:
 
     def _operation(self, call: Call) -> Refusal | None:
         allowed = self.operations().get(call.name)
-        wanted = _argument(call, "operation")
+        wanted = str(parsed(call.arguments).get("operation", ""))
         if allowed is None or wanted in allowed:
             return None
         return Refusal("allowed_operations", f"Of {_name(call.name)} you may use {', '.join(allowed)}, not {wanted!r}.")
@@ -295,14 +294,6 @@ def _results(steps: Sequence[Step]) -> list[_Result]:
             rule = body.rule if isinstance(body, CallFailed) else ""
             found.append(_Result(body.name, step.seq, body.ok, body.ok or isinstance(body, CallWaits), rule, step.at))
     return found
-
-
-def _argument(call: Call, name: str) -> str:
-    try:
-        given = json.loads(call.arguments or "{}")
-    except ValueError:
-        return ""
-    return str(given.get(name, "")) if isinstance(given, dict) else ""
 
 
 def _older(moment: datetime | None, now: datetime, seconds: float) -> bool:

@@ -3,7 +3,6 @@
 Only names and outcomes: arguments and results are people's words, which the transcript keeps and erases.
 """
 
-import json
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +11,7 @@ from typing import Any
 from bot.agents import learning
 from bot.agents.context.prompt import PromptInputs
 from bot.agents.rules import MORE_TOOLS
-from bot.models.base import Call
+from bot.models.base import Call, parsed
 from memory import activity
 from memory.blocks.logs import EVENTS, TOOLS, Logged, append_log
 from memory.blocks.store import CheckpointPolicy
@@ -108,8 +107,7 @@ def _used(material: PromptInputs, tools: Collection[str]) -> Iterator[dict[str, 
 
 
 def _operation(arguments: str) -> str | None:
-    given = json.loads(arguments or "{}")
-    return given.get("operation") if isinstance(given, dict) else None
+    return parsed(arguments).get("operation")
 
 
 def _met(material: PromptInputs) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ The types are ours because they are stored (turn steps) and must outlive any pro
 `Request` and streams `Event`s that end with exactly one `Answer`.
 """
 
+import json
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +18,15 @@ class Call(NamedTuple):
     id: str
     name: str
     arguments: str
+
+
+def parsed(arguments: str) -> dict[str, Any]:
+    """Arguments as values; empty if they are no JSON object."""
+    try:
+        found = json.loads(arguments or "{}")
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class UserMessage(NamedTuple):

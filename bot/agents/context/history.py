@@ -1,7 +1,6 @@
 """The part of a conversation that a model sees, and how its messages are rendered."""
 
 import functools
-import json
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -19,7 +18,7 @@ from bot.agents.context.quotes import (
     stored_result,
 )
 from bot.agents.context.working_memory import past
-from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage
+from bot.models.base import AssistantMessage, Call, Message, ToolMessage, UserMessage, parsed
 from memory.agents import Agent
 from memory.knowledge.summaries import Compaction
 from memory.people.audience import Trust
@@ -231,10 +230,7 @@ def foreign_words(
 
 
 def _source(tool: str, arguments: str) -> str:
-    try:
-        given = json.loads(arguments or "{}")
-    except ValueError:
-        given = {}
-    found = next((given[each] for each in _NAMED if isinstance(given, dict) and given.get(each)), "")
+    given = parsed(arguments)
+    found = next((given[each] for each in _NAMED if given.get(each)), "")
     named = one_line(str(found), _CHARACTERS).replace("“", "'").replace("”", "'")  # the model chose these words
     return f"“{named}”" if named else tool or "an earlier message"

@@ -4,12 +4,12 @@ A resumed turn continues with its own steps; once, above the newest message, it 
 steps are lost (given up, canceled), the agent's next turn in that place is told.
 """
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from bot.agents.context.quotes import estimate_tokens
+from bot.models.base import parsed
 from memory import groups
 from memory.knowledge import sessions, work
 from memory.knowledge.facts import actions
@@ -79,8 +79,7 @@ def state_of(asked: str, steps: Sequence[Step], status: CutOff, at: datetime) ->
 
 def _used(result: CallEnded, arguments: str) -> str:
     """A used tool with its operation, and whether it failed."""
-    given = json.loads(arguments or "{}")
-    operation = given.get("operation") if isinstance(given, dict) else None
+    operation = parsed(arguments).get("operation")
     words = f"{result.name}{f' ({operation})' if operation else ''}"
     return words if result.ok else f"{words}, which failed"
 

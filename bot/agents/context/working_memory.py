@@ -102,20 +102,16 @@ def fitted(tx: Tx, by: By, tool: str, text: str, *, readable: bool) -> str:
     """
     if len(text) <= LONGEST or tool == TOOL:  # that tool's results are limited and stored anyway
         return text
+    left = f"({len(text) - LONGEST:,} of {len(text):,} characters are left out below"
     if not readable:
-        rest = len(text) - LONGEST
-        left = f"({rest:,} of {len(text):,} characters are left out below: ask for less at once)"
-        return f"{left}\n{quotation(tool, text[:LONGEST])}"
+        return f"{left}: ask for less at once)\n{quotation(tool, text[:LONGEST])}"
     parts = list(cut(text))
     while (free := working.room(tx, by.namespace, by)) < len(parts) + 1 and working.drop_oldest_result(tx, by):
         pass
     kept = parts[: max(free - 1, 0)]
     if not kept:
         full = f"{by.namespace} is full: delete entries that you no longer need and call {tool} again"
-        return (
-            f"({len(text) - LONGEST:,} of {len(text):,} characters are left out below, since {full})\n"
-            f"{quotation(tool, text[:LONGEST])}"
-        )
+        return f"{left}, since {full})\n{quotation(tool, text[:LONGEST])}"
     name = _keep(tx, by, tool, kept)
     rest = sum(map(len, parts[len(kept) :]))
     lost = f" The last {rest:,} characters found no room and are not kept." if rest else ""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from bot.models.base import Call
+from bot.models.base import Call, parsed
 from memory.people.audience import PUBLIC
 from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
@@ -230,15 +230,6 @@ def given(arguments: str, bound: tuple[str, ...] | None) -> Given:
     """The arguments of a call, and those that a lasting approval fixes: the tool's choice, or all."""
     every = parsed(arguments)
     return Given(every, every if bound is None else {name: every[name] for name in bound if name in every})
-
-
-def parsed(arguments: str) -> dict[str, Any]:
-    """Arguments as values; empty if they are not a JSON object."""
-    try:
-        found = json.loads(arguments or "{}")
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _plain(text: str) -> str:

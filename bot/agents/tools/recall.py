@@ -11,7 +11,8 @@ from pydantic import Field, model_validator
 from bot.agents.context.quotes import display_name, joined, say
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, StoreTool, ToolContext
-from bot.agents.tools.search_results import entry_data, lines_of, place_data, uses_of
+from bot.agents.tools.search import search_outcome
+from bot.agents.tools.search_results import entry_data, lines_of
 from bot.errors import ToolError
 from memory import agents
 from memory.agents import Agent
@@ -19,11 +20,8 @@ from memory.erasure.retraction import forget_entry
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry, NewEntry, Origin
 from memory.people.audience import Trust
-from memory.queue import inbox
 from memory.requests import Kind, Need, require
-from memory.search.hybrid import search, searchable
 from memory.search.query import Domain, Query
-from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
 from memory.store.plurals import many
 from texts import gettext_lazy
@@ -32,7 +30,6 @@ _LISTED = 20  # entries that a read without a label lists, and rows that a query
 OBSERVATIONS = "observations"
 """What a lasting permission for that is called."""
 _LATELY, _OBSERVED = timedelta(hours=24), 50
-_SHOWN = 600  # characters of one row that was found
 
 
 class RecallArguments(Arguments):
@@ -220,20 +217,4 @@ def _query(rows: Rows, context: ToolContext, arguments: RecallArguments) -> Outc
         meaning=context.meaning,
         guesses=True,
     )
-    asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
-    hits = [hit for hit in search(rows, query, turn.scope).hits if hit.id not in asking]
-    data = [
-        {
-            "id": hit.id,
-            "at": to_text(hit.when),
-            "speaker": hit.speaker or "",
-            **place_data(rows, hit.place),
-            "text": hit.text[:_SHOWN],
-            "perhaps": hit.perhaps,
-        }
-        for hit in hits
-    ]
-    counted = searchable(rows, query, turn.scope)
-    nothing = ", ".join(f"{count} {domain}" for domain, count in counted.items())
-    text = lines_of(data) or say("Nothing was found. Searched: {nothing}.", nothing=nothing)
-    return Outcome(text, {"hits": data}, uses_of(hits))
+    return search_outcome(rows, context, query)

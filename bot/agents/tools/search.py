@@ -82,27 +82,32 @@ class SearchTool(ReadTool[SearchArguments]):
     )
 
     def read(self, rows: Rows, context: ToolContext, arguments: SearchArguments) -> Outcome:
-        turn, query = context.turn, _query(rows, context, arguments)
-        results = search(rows, query, turn.scope)
-        asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
-        hits = [hit for hit in results.hits if not (hit.kind == "message" and hit.id in asking)]
-        known = asking | {hit.id for hit in hits if hit.kind == "message"}
-        found = [_hit_data(rows, context, hit) | _explained(hit, known) for hit in hits]
-        counted = searchable(rows, query, turn.scope)
-        searched = [{"domain": domain, "rows": count} for domain, count in counted.items()]
-        listed = say(NEWEST if results.newest and found else "")
-        text = joined([listed, lines_of(found)]) or nothing_searched(results.unmet) or _nothing(searched)
-        beside: list[tuple[UseKind, str]] = [
-            ("message", each["id"]) for one in found for each in (one["before"], one["after"]) if each
-        ]
-        files = dict.fromkeys((hit.label or "").partition("/")[0] for hit in hits if hit.kind == "passage")
-        return Outcome(
-            quotation("your folders", text) if files else text,
-            {"hits": found, "searched": searched},
-            (*uses_of(hits), *beside),
-            trust=min((hit.trust for hit in hits if hit.kind == "passage"), default=Trust.SYSTEM),
-            folders=tuple(files),
-        )
+        return search_outcome(rows, context, _query(rows, context, arguments))
+
+
+def search_outcome(rows: Rows, context: ToolContext, query: Query) -> Outcome:
+    """What a query finds, without the messages that the turn answers."""
+    turn = context.turn
+    results = search(rows, query, turn.scope)
+    asking = {str(row.message) for row in inbox.of_turn(rows, turn.id)}
+    hits = [hit for hit in results.hits if not (hit.kind == "message" and hit.id in asking)]
+    known = asking | {hit.id for hit in hits if hit.kind == "message"}
+    found = [_hit_data(rows, context, hit) | _explained(hit, known) for hit in hits]
+    counted = searchable(rows, query, turn.scope)
+    searched = [{"domain": domain, "rows": count} for domain, count in counted.items()]
+    listed = say(NEWEST if results.newest and found else "")
+    text = joined([listed, lines_of(found)]) or nothing_searched(results.unmet) or _nothing(searched)
+    beside: list[tuple[UseKind, str]] = [
+        ("message", each["id"]) for one in found for each in (one["before"], one["after"]) if each
+    ]
+    files = dict.fromkeys((hit.label or "").partition("/")[0] for hit in hits if hit.kind == "passage")
+    return Outcome(
+        quotation("your folders", text) if files else text,
+        {"hits": found, "searched": searched},
+        (*uses_of(hits), *beside),
+        trust=min((hit.trust for hit in hits if hit.kind == "passage"), default=Trust.SYSTEM),
+        folders=tuple(files),
+    )
 
 
 def _query(rows: Rows, context: ToolContext, arguments: SearchArguments) -> Query:
