@@ -3,13 +3,11 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import TypeAlias
 
 import regex
 
 from memory.store.patterns import Pattern, UnicodePattern
-from texts import Times, moment_text
 
 MAX_NAME = 64
 MAX_LINE = 300
@@ -64,21 +62,6 @@ _SPOKEN_OF = Pattern(
 )
 """Words before a name that is part of the sentence."""
 _CLUSTER = UnicodePattern(r"\X")
-
-
-def times_of(source: str) -> Times:
-    """How times are written for readers of a source; Discord renders its own timestamps in each reader's zone."""
-    return _discord_time if source == "discord" else moment_text
-
-
-def _discord_time(moment: datetime) -> str:
-    stamp = int(moment.timestamp())
-    return f"<t:{stamp}:f>, <t:{stamp}:R>"
-
-
-def units(text: str) -> int:
-    """Length in UTF-16 units: what Discord's clients count, and never less than what its servers count."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def visible(text: str) -> bool:
@@ -171,8 +154,8 @@ Measure: TypeAlias = Callable[[str], float]
 """The length of a text; that of two together is at most the sum."""
 
 
-def split_text(text: str, limit: int = 2000, measure: Measure = units) -> list[str]:
-    """Cut a text into pieces of at most `limit` units.
+def split_text(text: str, limit: int, measure: Measure) -> list[str]:
+    """Cut a text into pieces of at most `limit`, as measured.
 
     Cuts fall between paragraphs, lines, sentences, words, or at worst graphemes. A code block that is cut is
     closed and opened again with its language. Nothing that can be seen is lost; no piece is empty.

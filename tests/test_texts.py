@@ -30,8 +30,8 @@ from bot.services.registry import operations_of
 from docs import text_catalog
 from sources.base import DeliveryFailed
 from sources.discord.client import CatalogTranslator, mark
+from sources.discord.markup import times_of
 from sources.discord.settings import DiscordSettings
-from sources.text import times_of
 from tests.bot.services.calling import registry
 from texts import _, gettext_lazy, language_of, ngettext, showing_times, speaking
 

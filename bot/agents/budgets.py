@@ -23,7 +23,7 @@ from memory.queue import outbox
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import place_source
-from sources.text import times_of
+from sources.discord.markup import times_of
 from texts import _, gettext_noop
 
 OFFLINE = "offline"

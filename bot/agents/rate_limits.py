@@ -17,7 +17,7 @@ from memory.queue.agent_messages import SOURCE as WRITTEN
 from memory.queue.inbox import InRow
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, place_source
-from sources.text import times_of
+from sources.discord.markup import times_of
 from texts import _
 
 WINDOW = timedelta(hours=1)

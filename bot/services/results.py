@@ -12,7 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 from memory.store.clock import to_text
 from memory.store.ids import PersonId, code
 from scheduler.zones import zone_of
-from sources.text import times_of, without_unseen
+from sources.discord.markup import times_of
+from sources.text import without_unseen
 from texts import _, ngettext, ngettext_noop, number_text
 
 _MARKS = re.compile(r"(https?://\S+|<t:\d+:[fR]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")

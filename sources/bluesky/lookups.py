@@ -64,11 +64,7 @@ class BlueskyReader:
     def __init__(self, settings: BlueskySettings, session: BlueskySession, us: Callable[[], Us]) -> None:
         self._settings = settings
         self._session = session
-        self._now = us
-
-    @property
-    def _us(self) -> Us:
-        return self._now()
+        self._us = us
 
     async def search(self, query: str, limit: int) -> Found:
         """Posts with these words, newest first."""
@@ -106,7 +102,7 @@ class BlueskyReader:
         if seen is None:
             raise Refused(404, "NotFound", gettext_lazy("the post was deleted, or the bot cannot see it"))
         self._require(seen.post.author)
-        if vacates(seen, self._us):
+        if vacates(seen, self._us()):
             raise Refused(
                 403, "Excluded", gettext_lazy("somebody or something in that thread is excluded by the configuration")
             )
@@ -117,9 +113,9 @@ class BlueskyReader:
 
     def _require(self, who: Account) -> None:
         """Raise Refused for a person who must not be read, by their choice or by ours."""
-        if who.did == self._us.did:
+        if who.did == self._us().did:
             return
-        if who.shy or self._us.shut_out(who) is not None:
+        if who.shy or self._us().shut_out(who) is not None:
             raise Refused(
                 403,
                 "Excluded",
@@ -130,12 +126,12 @@ class BlueskyReader:
             )
 
     def _shown(self, found: list[Post]) -> Found:
-        hidden, shown = hidden_from(self._us), as_shown(self._us)
+        hidden, shown = hidden_from(self._us()), as_shown(self._us())
         left = [shown(each) for each in found if not hidden(each)]
         return Found(tuple(self._line(each) for each in left), len(found) - len(left))
 
     def _line(self, each: Post) -> str:
-        who = "you" if each.author.did == self._us.did else each.author.shown
+        who = "you" if each.author.did == self._us().did else each.author.shown
         handle = flatten(each.author.handle)
         return f"{who} (@{handle}, {each.author.did}), {each.at:%Y-%m-%d %H:%M} UTC, {each.uri}\n  " + (
             one_line(each.words, _WORDS) or "(nothing)"

@@ -164,12 +164,12 @@ class Subscription:
         async for frame in stream:
             if frame.type is not aiohttp.WSMsgType.TEXT:
                 continue
-            told = mapping(_json(frame.data))
-            if told.get("$type") == "error":
-                await self._refused(str(told.get("error", "")))
-                return
-            self._failures = 0
             try:
+                told = mapping(json.loads(frame.data))
+                if told.get("$type") == "error":
+                    await self._refused(str(told.get("error", "")))
+                    return
+                self._failures = 0
                 self._event(mapping(told.get("payload")))
             except Exception:  # skipped: it would fail again
                 log.exception("bluesky_event_failed")
@@ -244,10 +244,3 @@ class Subscription:
             return False
         self._taken.append(now)
         return True
-
-
-def _json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return None

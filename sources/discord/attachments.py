@@ -1,7 +1,6 @@
 """The files of a message on Discord, downloaded from its servers alone."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 from urllib.parse import urlsplit
 
@@ -17,46 +16,32 @@ class FetchFailed(Exception):
     """The file could not be downloaded; the text says why, for the model."""
 
 
-class Fetcher:
-    """One HTTP session, closed at the end; follows no redirect and sends no cookie or credential."""
+async def download(url: str, limit: int) -> bytes:
+    """The body; follows no redirect and sends no cookie or credential. Raises FetchFailed.
 
-    def __init__(self) -> None:
-        self._session = aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
-
-    async def close(self) -> None:
-        await self._session.close()
-
-    async def get(self, url: str, limit: int) -> bytes:
-        """The body; raises if it is longer than `limit` bytes, whatever length was announced."""
-        try:
-            async with self._session.get(url, allow_redirects=False) as answer:
-                if answer.status != 200:
-                    raise FetchFailed(f"the file server answered {answer.status}")
-                body = bytearray()
-                async for chunk in answer.content.iter_chunked(8192):
-                    body += chunk
-                    if len(body) > limit:
-                        raise FetchFailed(f"larger than {limit // 1024} KB")
-                return bytes(body)
-        except (aiohttp.ClientError, OSError) as why:
-            raise FetchFailed("the download failed") from why
+    Also if the body is longer than `limit` bytes, whatever length was announced.
+    """
+    try:
+        async with (
+            aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as http,
+            http.get(url, allow_redirects=False) as answer,
+        ):
+            if answer.status != 200:
+                raise FetchFailed(f"the file server answered {answer.status}")
+            body = bytearray()
+            async for chunk in answer.content.iter_chunked(8192):
+                body += chunk
+                if len(body) > limit:
+                    raise FetchFailed(f"larger than {limit // 1024} KB")
+            return bytes(body)
+    except (aiohttp.ClientError, OSError) as why:
+        raise FetchFailed("the download failed") from why
 
 
 ATTACHMENT = call_point("discord.attachment")
 
 SECONDS = 8.0
 _HOSTS = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
-
-
-def plan(offered: list[Offered], trusted: Callable[[str], bool]) -> list[Attachment]:
-    """Decide what to do with every file; this downloads nothing."""
-    return [_trusted(consider(one, number), trusted) for number, one in enumerate(offered)]
-
-
-def _trusted(file: Attachment, trusted: Callable[[str], bool]) -> Attachment:
-    if file.skipped or trusted(file.url):
-        return file
-    return replace(file, url="", skipped="its address is not one of Discord's")
 
 
 def from_discord(url: str) -> bool:
@@ -67,17 +52,19 @@ def from_discord(url: str) -> bool:
     return parts.scheme == "https" and parts.hostname in _HOSTS and parts.port in (None, 443)
 
 
-async def fetched(plan: list[Attachment], fetcher: Fetcher) -> tuple[Attachment, ...]:
+async def fetched(offered: list[Offered]) -> tuple[Attachment, ...]:
     """The attachments with their texts; one that cannot be downloaded says so."""
-    return tuple(await asyncio.gather(*(_read(one, fetcher) for one in plan)))
+    return tuple(await asyncio.gather(*(_read(consider(one, number)) for number, one in enumerate(offered))))
 
 
-async def _read(one: Attachment, fetcher: Fetcher) -> Attachment:
+async def _read(one: Attachment) -> Attachment:
+    if not one.skipped and not from_discord(one.url):
+        return replace(one, url="", skipped="its address is not one of Discord's")
     if not may_be_text(one):
         return one
     url, one = one.url, replace(one, url="")  # only pictures that models can see keep theirs
     try:
-        body = await outside(ATTACHMENT, fetcher.get(url, MAX_TEXT), SECONDS)
+        body = await outside(ATTACHMENT, download(url, MAX_TEXT), SECONDS)
     except TimeoutError:
         return replace(one, skipped="the download took too long")
     except FetchFailed as why:

@@ -13,9 +13,9 @@ from discord import app_commands
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
+from sources.discord.markup import times_of
 from sources.discord.outcomes import REFUSED
 from sources.discord.settings import DiscordSettings
-from sources.text import times_of
 from texts import _, gettext_noop, language_of, show_times, speak, speaking
 
 log = Log(__name__)

@@ -18,13 +18,14 @@ from memory.store.recent import Pace, Recent
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
 from sources.discord import outcomes
 from sources.discord.cards import card, words_of
+from sources.discord.markup import units
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import channel_number, history_readable, user_number
 from sources.discord.shared_state import Link
 from sources.discord.tables import tables_as_code
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
 from sources.outgoing import outgoing, seen
-from sources.text import flatten, split_text, units, visible
+from sources.text import flatten, split_text, visible
 from texts import gettext_lazy
 
 CLOCK_MARGIN = timedelta(seconds=5)
@@ -136,7 +137,7 @@ class DiscordEndpoint(Endpoint):
 
     def split(self, text: str) -> list[str]:
         room = PREFIX_ROOM if self._link.settings.show_names else 0
-        return split_text(outgoing(tables_as_code(text)), self.max_length - room)
+        return split_text(outgoing(tables_as_code(text)), self.max_length - room, units)
 
     async def send(self, delivery: Delivery) -> str:
         if (already := self._done.get(delivery.id)) is not None:
@@ -146,7 +147,7 @@ class DiscordEndpoint(Endpoint):
         client = await self._client()
         with outcomes.repeatable():
             channel = await self._channel(client, delivery.place)
-        said = await self._say_by_webhook(client, channel, delivery) if delivery.speaker else None
+        said = await self._say_by_webhook(channel, delivery) if delivery.speaker else None
         return said or await self._say(channel, delivery)
 
     async def _say(self, channel: Any, delivery: Delivery) -> str:
@@ -175,8 +176,8 @@ class DiscordEndpoint(Endpoint):
             raise outcomes.verdict(why, time.monotonic() - began) from why
         return self._sent(delivery, channel.id, str(message.id))
 
-    async def _say_by_webhook(self, client: discord.Client, channel: Any, delivery: Delivery) -> str | None:
-        await self._ready(client)
+    async def _say_by_webhook(self, channel: Any, delivery: Delivery) -> str | None:
+        client = await self._client(ready=True)
         hook = await self._hooks.hook(client.get_channel(channel.id))
         name = shown_name(delivery.speaker)
         if hook is None or not name:
@@ -210,8 +211,7 @@ class DiscordEndpoint(Endpoint):
         if not unknown:
             return known
         try:
-            client = await self._client()
-            await self._ready(client)
+            client = await self._client(ready=True)
             with outcomes.repeatable():
                 channel = await self._whole_channel(client, unknown[0].place)
                 if any(one.speaker for one in unknown):
@@ -297,23 +297,18 @@ class DiscordEndpoint(Endpoint):
         except Exception:  # a border: Discord's answers must not end the connection
             log.exception("typing_failed", place=place)
 
-    async def _client(self) -> discord.Client:
+    async def _client(self, *, ready: bool = False) -> discord.Client:
+        """The connected client; if it must be `ready`, guilds and their permissions are known."""
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
                 await self._link.usable.wait()
+                if ready and self._link.client is not None:
+                    await self._link.client.wait_until_ready()
         except TimeoutError as why:
             raise outcomes.Unreachable(gettext_lazy("not connected to Discord")) from why
         if self._link.client is None or self._link.client.is_closed():
             raise outcomes.Unreachable(gettext_lazy("the connection to Discord is being closed"))
         return self._link.client
-
-    async def _ready(self, client: discord.Client) -> None:
-        """Wait until guilds and their permissions are known."""
-        try:
-            async with asyncio.timeout(CONNECT_SECONDS):
-                await client.wait_until_ready()
-        except TimeoutError as why:
-            raise outcomes.Unreachable(gettext_lazy("the connection to Discord is not ready")) from why
 
     async def _channel(self, client: discord.Client, place: PlaceId) -> Any:
         """The channel to send to; a person's direct messages are opened."""

@@ -18,7 +18,6 @@ from memory.store.logs import Log
 from memory.store.recent import Recent
 from sources.base import Deliver, Knock, Notification, PlaceKind, deletion
 from sources.discord import attachments, notifications
-from sources.discord.attachments import Fetcher
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup
 from sources.discord.notifications import Author, Heard, Reaction, Surroundings
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
@@ -116,12 +115,9 @@ KEEP_PEOPLE = 10
 class GatewayListener:
     """Takes the gateway's events and returns notifications, in order."""
 
-    def __init__(
-        self, link: Link, queues: ChannelQueues, lookup: ChannelLookup, fetcher: Fetcher, deliver: Deliver
-    ) -> None:
+    def __init__(self, link: Link, queues: ChannelQueues, lookup: ChannelLookup, deliver: Deliver) -> None:
         self._link, self._settings, self._clock = link, link.settings, link.wiring.clock
-        self._fetcher, self._deliver = fetcher, deliver
-        self.queues, self.lookup = queues, lookup
+        self.queues, self.lookup, self._deliver = queues, lookup, deliver
         self._given: Recent[str, None] = Recent(10_000)
         self._after: Recent[int, int] = Recent(5_000)
         """The message per channel up to which everything allowed was heard; missing if unknown."""
@@ -216,9 +212,7 @@ class GatewayListener:
         for line in earlier or ():
             await self._overhear(line, spot, where)
         notification = notifications.to_notification(heard, around, answer=answer)
-        files = attachments.plan(offered, attachments.from_discord)
-        fetched = await attachments.fetched(files, self._fetcher)
-        self._give(replace(notification, background=lines, attachments=fetched))
+        self._give(replace(notification, background=lines, attachments=await attachments.fetched(offered)))
 
     def _pass_over(self, message: int, spot: Spot, shared: tuple[int, ...]) -> None:
         """Skip a message: it is read later if the bot is addressed. In a channel that is off, never."""

@@ -18,7 +18,6 @@ from discord.gateway import ReconnectWebSocket
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from sources.base import Deliver, Notification, Readiness, SourceRefused, raise_if_cancelled
-from sources.discord.attachments import Fetcher
 from sources.discord.catch_up import Readback
 from sources.discord.channel_lookup import ChannelLookup
 from sources.discord.client import Hear, OwnTree, PlainClient, make_client, sync
@@ -146,7 +145,6 @@ class DiscordSource:
     async def _session(self, deliver: Deliver) -> Ending:
         """One client, from login until its successor; while it waits, messages can be sent through it."""
         tasks: set[asyncio.Task[None]] = set()
-        fetcher = Fetcher()
         async with asyncio.TaskGroup() as group:
 
             def spawn(work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
@@ -155,7 +153,7 @@ class DiscordSource:
                 task.add_done_callback(tasks.discard)
                 return task
 
-            client = self._assemble(spawn, fetcher, deliver)
+            client = self._assemble(spawn, deliver)
             try:
                 ending = await self._connected(client, spawn)
                 if ending.reason:
@@ -167,7 +165,7 @@ class DiscordSource:
                 self._link.shut()
                 for task in tasks:
                     task.cancel()
-                await _close(client, fetcher, 0.0 if self._finished else ANSWER_SECONDS)
+                await _close(client, 0.0 if self._finished else ANSWER_SECONDS)
 
     async def _pause(self, ending: Ending) -> None:
         """Wait before the next try: longer each time, starting again after a session that lasted."""
@@ -179,7 +177,7 @@ class DiscordSource:
         await asyncio.sleep(seconds)
 
     def _assemble(
-        self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]], fetcher: Fetcher, deliver: Deliver
+        self, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]], deliver: Deliver
     ) -> PlainClient:
         queues = ChannelQueues(spawn, self._wiring.gave_up)
         handlers = self._handlers = list[Hear]()
@@ -192,7 +190,7 @@ class DiscordSource:
         self._tree = client.tree
         lookup = ChannelLookup(client, self._link)
         client.tree.shared = lookup.shared_with
-        listener = GatewayListener(self._link, queues, lookup, fetcher, deliver)
+        listener = GatewayListener(self._link, queues, lookup, deliver)
         wiring, begun = self._wiring, self._begun
         readback = Readback(client, self._link, begun, lambda: self._paused or wiring.deaf(), listener)
         reading: list[asyncio.Task[None]] = []
@@ -292,9 +290,9 @@ class DiscordSource:
         except discord.LoginFailure:
             return _wrong_token()
         except discord.PrivilegedIntentsRequired:
-            return await self._leave_out(client)
+            return self._leave_out(client)
         except discord.ConnectionClosed as why:
-            return await self._closed(client, why.code)
+            return self._closed(client, why.code)
         except (*REFUSED, discord.GatewayNotFound) as why:
             return Ending(reason=reason_of(why, client))
 
@@ -315,20 +313,16 @@ class DiscordSource:
             self._deadline, self._why_lost = None, ""
         return Ending(reason=gettext_lazy("the connection was closed"))
 
-    async def _closed(self, client: discord.Client, code: int) -> Ending:
+    def _closed(self, client: discord.Client, code: int) -> Ending:
         if code == WRONG_TOKEN:
             return _wrong_token()
         if code == INTENT_REFUSED:
-            return await self._leave_out(client)
+            return self._leave_out(client)
         return Ending(SourceRefused(_("Discord closed the gateway permanently (close code {code}).", code=code)))
 
-    async def _leave_out(self, client: discord.Client) -> Ending:
+    def _leave_out(self, client: discord.Client) -> Ending:
         """Continue without the privileged intents that are not granted: mentions and direct messages still work."""
-        try:
-            flags = (await outside(LOGIN, client.application_info(), LOGIN_SECONDS)).flags
-        except REFUSED:
-            flags = client.application_flags  # as of the login
-        missing = ungranted(flags) - self.missing_intents or PRIVILEGED - self.missing_intents
+        missing = ungranted(client.application_flags) - self.missing_intents or PRIVILEGED - self.missing_intents
         if not missing:
             refused = _("Discord refused the gateway intents. Check the bot's settings in the developer portal.")
             return Ending(SourceRefused(refused))
@@ -359,12 +353,10 @@ def ungranted(flags: discord.ApplicationFlags) -> frozenset[str]:
     return PRIVILEGED - granted
 
 
-async def _close(client: PlainClient, fetcher: Fetcher, answering: float) -> None:
+async def _close(client: PlainClient, answering: float) -> None:
     await client.tree.answered(answering)
     try:
         async with asyncio.timeout(CLOSE_SECONDS):
             await client.close()
     except TimeoutError:
         log.warning("discord_close_timed_out")
-    finally:
-        await fetcher.close()

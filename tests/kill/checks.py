@@ -9,6 +9,7 @@ from typing import Any
 from memory.store.database import Row, as_dict
 from memory.store.sqlite import connect
 from sources.discord.endpoint import PREFIX_ROOM
+from sources.discord.markup import units
 from sources.text import sendable, split_text
 from tests.kill.ground import Case
 from tests.kill.scenarios import Question, Scenario
@@ -106,7 +107,7 @@ def _said(scenario: Scenario) -> list[str]:
 
 def _pieces(scenario: Scenario, text: str) -> list[str]:
     room = PREFIX_ROOM if scenario.speaker else 0
-    pieces = split_text(sendable(text), 2000 - room) if text else []
+    pieces = split_text(sendable(text), 2000 - room, units) if text else []
     assert "".join("".join(pieces).split()) == "".join(text.split())
     return pieces
 

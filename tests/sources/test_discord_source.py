@@ -13,7 +13,7 @@ from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source, SourceRefused
 from sources.discord.client import Commands, Tree, intents
-from sources.discord.links import application_of, invite_url
+from sources.discord.markup import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
 from tests.sources.running import Ear, as_given, connected, home, no_choice, nobody_barred
 from tests.wire.discord.server import DiscordServer

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sources.discord.markup import units
 from sources.outgoing import outgoing, seen, without_markup
-from sources.text import units
 
 EVIL = "https://evil.example/x"
 

@@ -13,7 +13,8 @@ from memory.queue.outbox import CardButtons, CardDetail, File, NewRow
 from memory.queue.turns import Turn
 from memory.requests import Given, Permit, Request, Status, Verdict
 from memory.store.ids import BlockId, PersonId, PlaceId, code
-from sources.text import one_line, times_of
+from sources.discord.markup import times_of
+from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 
 _INLINE = 1_000  # longer arguments are also attached as a file

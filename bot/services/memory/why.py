@@ -32,7 +32,7 @@ from memory.store.digests import text_mark
 from memory.store.errors import Refused
 from memory.store.ids import PersonId, TurnId, place_source
 from memory.why import Kind, Memory
-from sources.discord.links import message_link
+from sources.discord.markup import message_link
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext
 

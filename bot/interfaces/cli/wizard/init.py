@@ -19,7 +19,7 @@ from bot.errors import CallError, ConfigError, UserError
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Arguments, Param, operation
 from bot.services.results import Ink, Result
-from sources.discord.links import invite_url
+from sources.discord.markup import invite_url
 from texts import _
 
 _PRIVATE, _USUAL = 0o600, 0o644

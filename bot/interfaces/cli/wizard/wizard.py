@@ -24,7 +24,7 @@ from bot.interfaces.diagnostics.model_checks import examine_models
 from bot.services.status_results import finding_text
 from memory.store.clock import utc_now
 from sources.diagnostics import Finding, State
-from sources.discord.links import application_of, invite_url
+from sources.discord.markup import application_of, invite_url
 from sources.terminal import local_name
 from texts import _, error_text, ngettext
 

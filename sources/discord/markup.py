@@ -1,4 +1,4 @@
-"""URLs on Discord: of a message, and the invitation of the bot with the least necessary permissions.
+"""Discord's own forms: timestamps, lengths, URLs of messages, and the invitation with the least necessary permissions.
 
 Imports no library.
 """
@@ -6,10 +6,12 @@ Imports no library.
 import base64
 import binascii
 from collections.abc import Iterable
+from datetime import datetime
 from urllib.parse import urlencode
 
 from memory.people.audience import Audience
 from memory.store.ids import PlaceId
+from texts import Times, moment_text
 
 _ADD_REACTIONS = 1 << 6
 _VIEW_CHANNEL = 1 << 10
@@ -24,6 +26,21 @@ _SEND_MESSAGES_IN_THREADS = 1 << 38
 PERMISSIONS = _VIEW_CHANNEL | _READ_MESSAGE_HISTORY | _SEND_MESSAGES | _SEND_MESSAGES_IN_THREADS
 PERMISSIONS |= _ATTACH_FILES | _ADD_REACTIONS
 PERMISSIONS |= _MANAGE_WEBHOOKS | _CREATE_PUBLIC_THREADS  # for agents' own names, and to open threads
+
+
+def times_of(source: str) -> Times:
+    """How times are written for readers of a source; Discord renders its own timestamps in each reader's zone."""
+    return _discord_time if source == "discord" else moment_text
+
+
+def _discord_time(moment: datetime) -> str:
+    stamp = int(moment.timestamp())
+    return f"<t:{stamp}:f>, <t:{stamp}:R>"
+
+
+def units(text: str) -> int:
+    """Length in UTF-16 units: what Discord's clients count, and never less than what its servers count."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def invite_url(application_id: int) -> str:
