@@ -106,16 +106,9 @@ class Past:
         if version in (self.start, self.version):
             return
         made = self._until(version)
-        if not made or made[-1].change.seq != version:
-            raise Refused(
-                "version {version} was lost when the block was repaired; there are {range}",
-                version=version,
-                range=self.range,
-            )
-        if any(step.change.note.deed is Deed.KEPT and step.change.seq > version for step in self.steps):
-            raise Refused(
-                "version {version} contained words that were erased since, and was deleted with them", version=version
-            )
+        erased = any(step.change.note.deed is Deed.KEPT and step.change.seq > version for step in self.steps)
+        if erased or not made or made[-1].change.seq != version:
+            raise Refused("version {version} is no longer stored; there are {range}", version=version, range=self.range)
 
     def read_as(self, version: int) -> int:
         """The version with the text that somebody saw at `version`: itself or, if it was lost, the repair after it.

@@ -373,15 +373,14 @@ SHARED_AT = (Permission.READ_ONLY, Permission.APPEND, Permission.READ_WRITE)
 
 @dataclass(frozen=True)
 class Share:
-    """An agent that a block is shared with: the permission given, the effective one, and why that is less."""
+    """An agent that a block is shared with: the permission given, and the effective one, which may be less."""
 
     agent: str
     given: Permission
     access: Permission
-    why: str = ""
 
     def __str__(self) -> str:
-        return f"{self.agent} ({self.given}{f', in effect {self.access}: {self.why}' if self.why else ''})"
+        return f"{self.agent} ({self.given}{'' if self.access is self.given else f', in effect {self.access}'})"
 
 
 def share_block(tx: Tx, block: Block, name: str, permission: Permission, now: datetime) -> None:
@@ -433,16 +432,9 @@ def shares_of(rows: Rows, block: Block) -> list[Share]:
     """The agents that a block is shared with, and what they may do to it."""
     sql = """SELECT a.name, s.permission FROM shared_block_agents s JOIN agents a ON a.id = s.agent_id
              WHERE s.block_id = ? ORDER BY a.name"""
-    return [_share(block, row["name"], Permission(row["permission"])) for row in rows.all(sql, (block.id,))]
-
-
-def _share(block: Block, agent: str, given: Permission) -> Share:
-    access = access_at(block.type, block.permission, given, shared=block.owner != CONSTELLATION_OWNER)
-    if access is given:
-        return Share(agent, given, access)
-    if block.type is BlockType.LOG:
-        return Share(agent, given, access, "entries of a log stay as they are")
-    return Share(agent, given, access, f"the block is {block.permission} to its own agent, who can give no more")
+    shared = block.owner != CONSTELLATION_OWNER
+    given = [(row["name"], Permission(row["permission"])) for row in rows.all(sql, (block.id,))]
+    return [Share(name, level, access_at(block.type, block.permission, level, shared=shared)) for name, level in given]
 
 
 def _shared_with(rows: Rows, block: Block) -> str:

@@ -9,7 +9,7 @@ from memory.blocks.document import BlockDocument
 from memory.blocks.edits import KnownVersion, set_seen
 from memory.blocks.revert import Edit
 from memory.blocks.rows import load_block
-from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema
+from memory.blocks.schemas import Field, FieldType, ListSchema, LogSchema, TextSchema, named
 from memory.blocks.targets import Target, every_target, target_of
 from memory.store.database import Rows
 from memory.store.digests import text_mark
@@ -145,30 +145,11 @@ def _record(path: str, fields: tuple[Field, ...], line: str) -> Any:
         return json.loads(line)
     except ValueError:
         raise Refused(
-            "each line of {path} is an item as JSON, such as {example}, not {line!r}",
+            "each line of {path} is an item as JSON with the fields {fields}, not {line!r}",
             path=path or "this list",
-            example=_example(fields),
+            fields=named(fields),
             line=line[:60],
         ) from None
-
-
-_MOST_NAMED = 3  # fields in an example, besides the required ones
-_VALUES: dict[FieldType, Any] = {
-    FieldType.TEXT: "...",
-    FieldType.NUMBER: 1,
-    FieldType.BOOLEAN: True,
-    FieldType.LIST: ["..."],
-    FieldType.TIMESTAMP: "2026-11-22T12:00:00Z",
-    FieldType.COUNTER: 1,
-}
-
-
-def _example(fields: tuple[Field, ...]) -> str:
-    """An example item that a list with these fields accepts."""
-    ours = [field for field in fields if not field.read_only] or list(fields)
-    named = [field for number, field in enumerate(ours) if field.required or number < _MOST_NAMED]
-    values = {field.name: _VALUES[field.type] if field.default is None else field.default for field in named}
-    return json.dumps(values, ensure_ascii=False)
 
 
 _WORDS = {"yes": True, "true": True, "no": False, "false": False}

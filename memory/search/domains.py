@@ -5,14 +5,14 @@ and search_text, and an FTS5 index over the last.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 from memory.people.audience import Scope
 from memory.people.unshown import shown
-from memory.search.query import COLORED, Among, Domain, Embedded, Kind, Nearness, Query
+from memory.search.query import Among, Domain, Embedded, Kind, Nearness, Query
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.ids import AgentId
@@ -371,16 +371,6 @@ class Lookup:
             f"SELECT {self._columns()} FROM {self.table.name} t WHERE {condition} "
             f"ORDER BY {self.table.moment} DESC, t.{self.table.number} DESC LIMIT ?",
             (*parameters, limit),
-        )
-
-    def newest_with(self, symbols: Sequence[str], limit: int) -> list[Row]:
-        """The newest rows whose text contains all the symbols literally; scans every row."""
-        condition, parameters = where((*self.conditions, Condition("t.search_text <> ''")))
-        having = " AND ".join("instr(replace(text, ?, ''), ?)" for _ in symbols)
-        return self.rows.all(
-            f"SELECT * FROM (SELECT {self._columns()} FROM {self.table.name} t WHERE {condition}) WHERE {having} "
-            "ORDER BY moment DESC, number DESC LIMIT ?",
-            (*parameters, *(each for symbol in symbols for each in (COLORED, symbol)), limit),
         )
 
     def hits(self, numbers: list[int]) -> list[Row]:

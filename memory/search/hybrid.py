@@ -9,7 +9,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import COLUMNS, Message, to_message
 from memory.search.candidates import GUESSES, Scored, ranked
 from memory.search.domains import Lookup, apart, asked, unmet
-from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, symbols, understood
+from memory.search.query import MAX_HITS, Domain, Hit, Query, Results, understood
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows
 
@@ -72,9 +72,7 @@ def _listed(find: Lookup, limit: int) -> list[_Found]:
 def _ranked(find: Lookup, query: Query, limit: int) -> list[_Found]:
     question = understood(query.text)
     if question is None:
-        signs = symbols(query.text)
-        rows = find.newest_with(signs, limit) if signs else []
-        return [_found(find, row, Scored(row["number"], 0.0, matched=signs)) for row in rows]
+        return []
     best = ranked(find, question, find.meaning, limit, query.asker)
     scored = {one.number: one for one in best if query.guesses or not one.perhaps}
     return [_found(find, row, scored[row["number"]]) for row in find.hits(list(scored))]

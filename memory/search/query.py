@@ -14,8 +14,6 @@ from memory.store.fulltext import Term, all_words, match_query, terms
 from memory.store.ids import AgentId, PersonId, PlaceId
 from memory.store.patterns import UnicodePattern
 
-COLORED = "\ufe0f"
-"""The variation selector for a colored emoji; some keyboards write it and some do not."""
 _WHEN = frozenset(("when", "wann", "date", "datum"))
 _WHEN_PHRASE = UnicodePattern(
     r"\b(?:how (?:long|old|recently)|(?:what|which) (?:day|month|season|time|week|year)|"
@@ -23,9 +21,6 @@ _WHEN_PHRASE = UnicodePattern(
     r"いつ|何(?:時|日|曜日|月|年|歳)|どのくらい前",
     regex.IGNORECASE,
 )
-_SIGN = UnicodePattern(r"\X")
-_SYMBOL = UnicodePattern(r"\p{S}")
-_LOOKED_AT, _MOST_SYMBOLS = 200, 8  # characters
 _NAME = frozenset(("where", "who", "whom", "whose", "which", "name", "names", "called", "wo", "wer", "wem", "wen"))
 
 
@@ -50,15 +45,6 @@ class Asked:
     when: bool
     name: bool
     first_person: bool = False
-
-
-def symbols(text: str) -> tuple[str, ...]:
-    """The emoji and other symbols of a text, each once and without color; no punctuation.
-
-    The index has only words, so a query of symbols alone is matched literally.
-    """
-    found = (sign.replace(COLORED, "") for sign in _SIGN.findall(text[:_LOOKED_AT]) if _SYMBOL.search(sign))
-    return tuple(dict.fromkeys(found))[:_MOST_SYMBOLS]
 
 
 def understood(text: str) -> Asked | None:
@@ -162,7 +148,7 @@ class Nearness(Protocol):
 @dataclass(frozen=True)
 class Query:
     """What to look for, and whom "I" and "my" mean in it (`asker`). Without text the newest rows that meet the
-    conditions are listed; with symbols alone (emoji) the newest that have them all.
+    conditions are listed.
 
     `agent` is who asks: its own entries, and the blocks it can see; None when a person does, who may find those of all
     agents. With `talking` only messages of conversations of that agent are found: what it said, what was said in turns

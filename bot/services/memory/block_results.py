@@ -266,11 +266,10 @@ class ShareRow(Row):
     agent: str
     permission: str
     effective: str
-    why: str
 
     @classmethod
     def of(cls, share: Share) -> "ShareRow":
-        return cls(agent=share.agent, permission=str(share.given), effective=str(share.access), why=share.why)
+        return cls(agent=share.agent, permission=str(share.given), effective=str(share.access))
 
     phrase = "{agent} ({permission})"
 
@@ -285,8 +284,8 @@ class Shares(Result):
             return [self.told(ink, gettext_noop("Block {block} is not shared with anyone."))]
         text = gettext_noop("{agent}'s block {block} is shared with {others}, as far as its readers allow.")
         line = self.told(ink, text, others=", ".join(each.line(ink) for each in self.shares))
-        less = gettext_noop("In effect, {agent} has {effective}: {why}.")
-        return [line, *(each.told(ink, less) for each in self.shares if each.why)]
+        less = gettext_noop("In effect, {agent} has {effective}.")
+        return [line, *(each.told(ink, less) for each in self.shares if each.effective != each.permission)]
 
 
 class Widened(Result):

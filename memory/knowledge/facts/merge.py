@@ -43,34 +43,21 @@ def victims(held: Sequence[Fact], newest: FactId, room: Room) -> list[FactId]:
     First the limit of the newest fact's person is enforced, then the total. Superseded facts go first, then the least
     repeated, of those the oldest.
     """
-    left = list(held)
-    mine = next(each for each in left if each.id == newest)
-    gone: list[FactId] = []
+    order = sorted(held, key=lambda each: (not each.superseded, each.shared, each.worth, each.created_at, each.id))
+    mine = next(each for each in held if each.id == newest)
+    theirs = [each for each in order if each.whose == mine.whose]
     share = room.partner if mine.of_partner else room.other
-    while sum(each.whose == mine.whose for each in left) > share:
-        gone.append(_take(left, [each for each in left if each.whose == mine.whose], newest))
-    while len(left) > room.all:
-        gone.append(_take(left, _weakest(left, mine), newest))
+    gone = [each.id for each in theirs if each.id != newest][: max(0, len(theirs) - share)]
+    while len(left := [each for each in order if each.id not in gone]) > room.all:
+        gone.append(next(each.id for each in _weakest(left, mine) if each.id != newest))
     return gone
 
 
 def _weakest(left: Sequence[Fact], mine: Fact) -> list[Fact]:
     """The facts of which one must go: those of the person (not the partner) with most; else of the newest's person."""
-    others = [each for each in left if not each.of_partner and each.id != mine.id]
-    if not others:
-        return [each for each in left if each.whose == mine.whose]
-    counted = Counter(each.whose for each in others)
-    most = max(counted.values())
-    return [each for each in others if counted[each.whose] == most]
-
-
-def _take(left: list[Fact], among: Sequence[Fact], newest: FactId) -> FactId:
-    found = min(
-        (each for each in among if each.id != newest),
-        key=lambda each: (not each.superseded, each.shared, each.worth, each.created_at, each.id),
-    )
-    left.remove(found)
-    return found.id
+    counted = Counter(each.whose for each in left if not each.of_partner and each.id != mine.id)
+    most = max(counted.values(), default=0)
+    return [each for each in left if (counted[each.whose] == most if most else each.whose == mine.whose)]
 
 
 KNOWN = Room(all=50, partner=40, other=10)

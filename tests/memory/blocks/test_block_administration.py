@@ -315,4 +315,4 @@ def test_what_is_said_of_a_share_is_what_its_agent_may_do(tx: Tx, own: Permissio
         share_block(tx, block, BEA, level, NOW)
         (share,) = shares_of(tx, block)
         assert share.access is find_block(tx, BEA, "notes", IN_GUILD).access
-        assert (share.given, bool(share.why)) == (level, share.access is not level)
+        assert share.given is level

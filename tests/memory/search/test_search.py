@@ -276,27 +276,6 @@ def test_no_text_breaks_a_search_or_finds_what_is_not_meant(world: World, text: 
     assert look(world, "hamster", person=PersonId(f"x{name}"), place=PlaceId(name)).hits == []
 
 
-@pytest.mark.parametrize("text", ["🦄", " 🦄🦄 !", "❤", "❤️ 🦄", "👩‍🚀", "€"])
-def test_symbols_alone_are_looked_for_as_they_stand(world: World, text: str) -> None:
-    expected = world.one_of_each("see 🦄 ❤️ and 👩‍🚀 for 5 €")
-    world.one_of_each("a horse 🐴 ❣ 👩 🚀 for $ 5")
-    world.hear("🦄 ❤ 👩‍🚀 €", audience=Audience("guild:2"))
-    found = look(world, text)
-    assert sorted(ids(found)) == sorted(expected)
-    assert all(hit.matched for hit in found.hits)
-    assert ids(look(world, text, limit=1, domains=frozenset({"messages"}))) == [expected[1]]
-
-
-def test_an_entry_of_nothing_but_emoji_is_found_once_and_nothing_is_made_up(world: World) -> None:
-    kept = world.keep("🦄🦄")
-    world.keep("\n\n".join(f"{word} 🦊. " * 200 for word in ("harbour", "lantern", "tortoise")))
-    assert ids(look(world, "🦄")) == [kept]
-    assert all("." in hit.id for hit in look(world, "🦊").hits), "passages, not the whole beside them"
-    assert look(world, "🐙").seen == {"archival": look(world, "octopus").seen["archival"], "messages": 0, "blocks": 0}
-    assert ids(look(world, "?!")) == []
-    assert ids(look(world, "tortoise 🐙"))
-
-
 def test_what_was_searched_is_counted_as_a_person_would(world: World) -> None:
     world.keep("short")
     world.keep("\n\n".join(f"The {word} stood there. " * 200 for word in ("harbour", "lantern")), tags=("long",))
