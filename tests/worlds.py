@@ -248,8 +248,8 @@ class Run:
         )
         if self.ground.linked:
             first = await self.accounts.start(somebody(ANN.id))
-            second = await self.accounts.say(somebody(ANNA.id), code=_code(first.text))
-            await self.accounts.say(somebody(ANN.id), code=_code(second.text))
+            second = await self.accounts.say(somebody(ANNA.id), code=_code(first))
+            await self.accounts.say(somebody(ANN.id), code=_code(str(second.data()["text"])))
 
     async def part(self) -> None:
         await self.accounts.remove(somebody(ANN.id))

@@ -190,7 +190,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 Suggested: TypeAlias = Iterable[tuple[str, str]]
 """Suggestions: pairs of a value and its display text."""
 Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
-"""The same as services return it: a value may stand for itself."""
+"""The same as services return it: a value may stand for itself. An operation can also return a list of rows."""
 
 _SECONDS = 25.0  # less than a command waits for its answer
 _REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
@@ -310,8 +310,9 @@ def _taken(method: Callable[..., Any], hints: Mapping[str, Any]) -> type[Argumen
 
 
 def suggestions(source: str, within: str = "") -> Callable[[F], F]:
-    """Declare an async method of a service as a source of suggestions; it takes the caller.
+    """Declare an async method of a service, perhaps an operation that lists, as a source of suggestions.
 
+    It takes the caller.
     With `within`, it also takes the value of the argument of that name, as far as it was typed.
     """
 
@@ -368,12 +369,12 @@ class Registry:
         kinds = [type(service) for service in services]
         self.operations: Mapping[str, Operation] = operations_of(kinds)
         self._run: dict[str, Callable[..., Any]] = {}
-        self._suggest: dict[str, tuple[Callable[..., Awaitable[Suggestions]], str]] = {}
+        self._suggest: dict[str, tuple[Callable[..., Awaitable[Suggestions | Listing[Any]]], str]] = {}
         for service in services:
             for method in _methods(type(service)):
                 if method in _declared:
                     self._run[_declared[method].name] = method.__get__(service)
-                elif method in _suggesting:
+                if method in _suggesting:
                     source, within = _suggesting[method]
                     self._suggest[source] = method.__get__(service), within
 
@@ -419,6 +420,8 @@ class Registry:
         source = next(each.suggests for each in declared.parameters if each.name == argument)
         suggest, within = self._suggest[source]
         found = await suggest(caller, *([str(given.get(within) or "")] if within else []))
+        if isinstance(found, Listing):
+            return [row.choice for row in found.rows]
         return [(each, each) if isinstance(each, str) else each for each in found]
 
     async def permitted(self, operations: Sequence[Operation], caller: Caller) -> list[Operation]:

@@ -35,6 +35,8 @@ _UNITS = (
         ngettext_noop("{count} minute ago", "{count} minutes ago"),
     ),
 )
+_PEOPLE = ("who", "person", "other")
+"""Values that are people, roles or servers, by id."""
 COUNTED = {
     "calls": ngettext_noop("{count} call", "{count} calls"),
     "files": ngettext_noop("{count} file", "{count} files"),
@@ -213,8 +215,9 @@ class Result(_Data):
         return [self.told(ink)]
 
     def data(self) -> Any:
-        """For a program."""
-        return self.model_dump(mode="json")
+        """For a program; with a row, its values and the others."""
+        found = self.model_dump(mode="json")
+        return {**found.pop("row", {}), **found}
 
     def terminal(self, ink: Ink) -> str:
         return "\n".join(self.lines(ink))
@@ -243,38 +246,24 @@ class Sentence(Result):
         return [ink.text(line) for line in self.text.split("\n")]
 
 
-class Notice(Result):
-    """A fixed text; people and places stand in it by names in braces, and commands as code."""
-
-    text: str
-    people: Mapping[str, str] = Field(default={}, exclude=True)
-    places: Mapping[str, str] = Field(default={}, exclude=True)
-    words: Mapping[str, str] = Field(default={}, exclude=True)
-    """What people wrote."""
-
-    def lines(self, ink: Ink) -> list[str]:
-        people = {name: ink.person(each) for name, each in self.people.items()}
-        places = {name: ink.place(each) for name, each in self.places.items()}
-        words = {name: ink.text(each) for name, each in self.words.items()}
-        return self.text.format_map(people | places | words).split("\n")
-
-    def data(self) -> Any:
-        return {"text": self.text.format_map({**self.people, **self.places, **self.words})}
-
-
 class Did(Result):
-    """What was done: a text of the catalog, and the values that stand in it, which are all that programs get."""
+    """What was done: a text of the catalog, the values that stand in it by names, and for programs both."""
 
     model_config = ConfigDict(extra="allow")
 
     sentence: str = Field(exclude=True)
 
     def lines(self, ink: Ink) -> list[str]:
-        return [self.told(ink, self.sentence).rstrip()]
+        people = {name: ink.person(each) for name, each in self._values.items() if name in _PEOPLE}
+        return self.told(ink, self.sentence, **people).rstrip().split("\n")
 
     def data(self) -> Any:
-        times = {name: to_text(each) for name, each in (self.model_extra or {}).items() if isinstance(each, datetime)}
-        return {**super().data(), **times}
+        told = {name: to_text(each) if isinstance(each, datetime) else each for name, each in self._values.items()}
+        return {"text": _(self.sentence).format_map(told).rstrip(), **super().data(), **told}
+
+    @property
+    def _values(self) -> dict[str, Any]:
+        return self.model_extra or {}
 
 
 def did(sentence: str, /, **values: Any) -> Did:
@@ -282,7 +271,16 @@ def did(sentence: str, /, **values: Any) -> Did:
 
 
 class Row(_Data):
-    """One of several things of a kind."""
+    """One of several things of a kind; its first value names it."""
+
+    suggested: ClassVar[str] = ""
+    """The value by which it is suggested, if not by its name."""
+
+    @property
+    def choice(self) -> tuple[str, str]:
+        """Its name and its display text, as a suggestion."""
+        name = str(next(iter(self))[1])
+        return name, str(getattr(self, self.suggested, "") or name)
 
     def line(self, ink: Ink) -> str:
         """On one line, for a list."""
@@ -300,9 +298,6 @@ class Entry(Result, Generic[R]):
 
     def lines(self, ink: Ink) -> list[str]:
         return [f"{self.done}: {self.row.line(ink)}"]
-
-    def data(self) -> Any:
-        return self.row.model_dump(mode="json")
 
 
 class Listing(Result, Generic[R]):

@@ -13,7 +13,7 @@ from bot.agents.agenda.calendar import EventTimes
 from bot.agents.agenda.reminders import DayPart
 from bot.agents.permissions.policy import Action
 from bot.services.caller import DISCORD_ONLY, Caller
-from bot.services.registry import CHANGES, KEEPS, Arguments, Param, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES, KEEPS, Arguments, Param, operation, suggestions
 from bot.services.results import Did, Ink, Listing, Result, Row, did
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.agenda import calendar as appointments
@@ -28,8 +28,6 @@ from memory.store.ids import ReminderId
 from memory.store.row_mapper import ending
 from scheduler.zones import zone_of
 from texts import _, gettext_noop, moment_text
-
-_YEAR = 366  # days ahead from which events are suggested
 
 _When = Annotated[str, Field(min_length=1, max_length=200)]
 _Named = Annotated[str, Field(min_length=1, max_length=300)]
@@ -91,6 +89,7 @@ class ReminderSet(Result):
 
 
 class ReminderRow(Row):
+    suggested = "text"
     id: str
     text: str
     state: str
@@ -107,6 +106,7 @@ class ReminderRow(Row):
 
 
 class EventRow(Row):
+    suggested = "text"
     id: str
     at: datetime
     ends: datetime | None
@@ -155,6 +155,7 @@ class Agenda(MemoryService, Announcing):
         return ReminderSet(id=str(kept.id), text=kept.text, when=planned.when, note=planned.note, once=once)
 
     @operation("remind.list", "List your open reminders", Action.AGENDA)
+    @suggestions("reminders")
     @reads
     def reminders(self, rows: Rows, caller: Caller) -> Listing[ReminderRow]:
         zone = self._zone(rows, caller)
@@ -203,12 +204,6 @@ class Agenda(MemoryService, Announcing):
         reminding.cancel(tx, found, self.clock())
         return _("Canceled: {text}", text=found.text)
 
-    @suggestions("reminders")
-    @reads
-    def suggest_reminders(self, rows: Rows, caller: Caller) -> Suggestions:
-        found = self._reminders(rows, caller)
-        return [(str(each.reminder.id), each.reminder.text) for each in found]
-
     # ------------------------------------------------------------------ events
 
     @operation("events.add", "Add an event", Action.AGENDA, KEEPS)
@@ -221,6 +216,7 @@ class Agenda(MemoryService, Announcing):
         return did(_("Added: {event}"), event=_event(kept.starts_at, kept, kept.zone))
 
     @operation("events.list", "List upcoming events", Action.AGENDA)
+    @suggestions("events")
     @reads
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
         coming = calendar.coming(self._events(rows, caller), self.clock(), days)
@@ -235,12 +231,6 @@ class Agenda(MemoryService, Announcing):
         found = calendar.meant(self._events(tx, caller), event)
         appointments.cancel(tx, found, self.clock())
         return _("Canceled: {title}", title=found.title)
-
-    @suggestions("events")
-    @reads
-    def suggest_events(self, rows: Rows, caller: Caller) -> Suggestions:
-        found = calendar.coming(self._events(rows, caller), self.clock(), _YEAR)
-        return [(str(each.id), each.title) for _at, each in found]
 
     # ------------------------------------------------------------------ clocks
 

@@ -18,7 +18,7 @@ from bot.runtime.bootstrap import seeded_routing
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_CONSTELLATION, find, named_place
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Notice, Result, Row
+from bot.services.results import Ink, Listing, Result, Row
 from memory import agents
 from memory.queue import inbox
 from memory.store.clock import Clock
@@ -90,6 +90,7 @@ class ConstellationCommands:
     shut: Callable[[ConstellationId], Awaitable[bool]]
 
     @operation("constellation.list", "List the constellations and their places", Action.CONSTELLATIONS, AT_TERMINAL)
+    @suggestions("constellations")
     async def list_all(self, _caller: Caller) -> Listing[ConstellationRow]:
         return Listing(rows=tuple(ConstellationRow(**self._about(each)) for each in self.registry.all()), empty="")
 
@@ -164,12 +165,11 @@ class ConstellationCommands:
         return " ".join(said)
 
     @operation("constellation.assign", "Assign a place to a constellation", Action.CONSTELLATIONS, CHANGES_AT_TERMINAL)
-    async def assign(self, caller: Caller, place: _Place, name: _Name) -> Notice:
+    async def assign(self, caller: Caller, place: _Place, name: _Name) -> str:
         found, place = self._find(name), named_place(place)
         await self.registry.bind(place, found.id, caller.person, before=self.configured)
         _log.info("place_assigned", place=place, constellation=found.name, by=caller.person)
-        text = _("{place} now belongs to {name}. Earlier messages stay where they are.")
-        return Notice(text=text, words={"place": place, "name": found.name})
+        return _("{place} now belongs to {name}. Earlier messages stay where they are.", place=place, name=found.name)
 
     @operation(
         "constellation.unassign",
@@ -177,16 +177,12 @@ class ConstellationCommands:
         Action.CONSTELLATIONS,
         CHANGES_AT_TERMINAL,
     )
-    async def unassign(self, caller: Caller, place: _Place) -> Notice:
+    async def unassign(self, caller: Caller, place: _Place) -> str:
         place = named_place(place)
         if not await self.registry.unbind(place, self.configured):
             raise UserError("{place} is assigned to no constellation.", place=place)
         _log.info("place_unassigned", place=place, by=caller.person)
-        return Notice(text=_("{place} belongs to {name} again."), words={"place": place, "name": self._name()})
-
-    @suggestions("constellations")
-    async def suggest(self, _caller: Caller) -> Suggestions:
-        return [each.name for each in self.registry.all()]
+        return _("{place} belongs to {name} again.", place=place, name=self._name())
 
     @suggestions("assigned")
     async def suggest_places(self, _caller: Caller) -> Suggestions:

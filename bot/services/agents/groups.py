@@ -35,7 +35,7 @@ from bot.services.caller import Caller
 from bot.services.names import find_group
 from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.people.places import Places
-from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES_AT_TERMINAL, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from bot.services.transactions import reads, tried, writes
 from memory import agents, groups
@@ -176,6 +176,7 @@ class Groups(UsesApprovals):
     resume: Callable[[], None]
 
     @operation("group.list", "List groups and their members", Action.HELP)
+    @suggestions("groups")
     async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
         rows = [
@@ -262,11 +263,6 @@ class Groups(UsesApprovals):
                 "{agent} is the only member of {group}, and a group needs one.", agent=agent, group=section["name"]
             )
         return await self.save([read_group({**section, "members": left})])
-
-    @suggestions("groups")
-    @reads
-    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
-        return [group.name for group in agents.groups(rows)]
 
     async def differences(self, tables: Sequence[Section]) -> list[Difference]:
         """How the groups of these tables differ from the stored ones; a single group is the default."""

@@ -240,6 +240,7 @@ class TaskLists(MemoryService):
         return Tasks(rows=tuple(TaskRow.of(each, self._zone(tx, caller)) for each in made), empty="")
 
     @operation("tasks.template.list", "List your task templates", Action.AGENDA)
+    @suggestions("task templates")
     @reads
     def list_templates(self, rows: Rows, caller: Caller) -> Listing[TemplateRow]:
         found = self._templates(rows, caller)
@@ -252,12 +253,6 @@ class TaskLists(MemoryService):
         template = self._template(tx, caller, name)
         task_templates.remove(tx, template)
         return _("Removed the template {name}.", name=template.name)
-
-    @suggestions("task templates")
-    @reads
-    def suggest_templates(self, rows: Rows, caller: Caller) -> Suggestions:
-        found = self._templates(rows, caller)
-        return [each.name for each in found]
 
     @operation("tasks.done", "Complete a task", Action.AGENDA, Options(changes=True, formerly=("coord.complete",)))
     async def complete_task(self, caller: Caller, task: _Task) -> str:

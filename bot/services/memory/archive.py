@@ -16,7 +16,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import Widened
 from bot.services.names import find_agent, named_audience, where
-from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, forgotten
 from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import agents, blocks
@@ -61,6 +61,7 @@ class AddEntry(Arguments):
 
 
 class EntryRow(Row):
+    suggested = "brief"
     id: str
     agent: str
     label: str
@@ -89,9 +90,13 @@ class EntryRow(Row):
         """Its label, if it has one that can be shown."""
         return archival.shown_name(self.label, "")
 
-    def line(self, ink: Ink) -> str:
+    @property
+    def brief(self) -> str:
         text = one_line(self.text, _SHOWN)
-        return f"{ink.text(f'{self.name}: {text}' if self.name else text)}{ink.number(self.id)}"
+        return f"{self.name}: {text}" if self.name else text
+
+    def line(self, ink: Ink) -> str:
+        return f"{ink.text(self.brief)}{ink.number(self.id)}"
 
 
 class Entries(Listing[EntryRow]):
@@ -105,9 +110,6 @@ class WholeEntry(Result):
         row = self.row
         named, plain = gettext_noop("{name}, stored {stored}"), gettext_noop("Stored {stored}")
         return [row.told(ink, named if row.name else plain), ink.text(row.whole)]
-
-    def data(self) -> Any:
-        return self.row.model_dump(mode="json")
 
 
 class Added(Result):
@@ -125,9 +127,6 @@ class Added(Result):
         if self.not_taken:
             said.append(_("Not carried over: {parts}.", parts="; ".join(map(ink.text, self.not_taken))))
         return [" ".join(said)]
-
-    def data(self) -> Any:
-        return {**self.row.model_dump(mode="json"), "already": self.already, "not_taken": list(self.not_taken)}
 
 
 class WidenedEntry(Widened):
@@ -272,9 +271,8 @@ class Archive(MemoryService):
         )
 
     @suggestions("entries")
-    async def suggest(self, caller: Caller) -> Suggestions:
-        found = await self.list_entries(caller, limit=_SUGGESTED)
-        return [(row.id, ": ".join(filter(None, (row.name, one_line(row.text, _SHOWN))))) for row in found.rows]
+    async def suggest(self, caller: Caller) -> Entries:
+        return await self.list_entries(caller, limit=_SUGGESTED)
 
 
 def whole_text(entry: Entry) -> str:

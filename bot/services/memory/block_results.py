@@ -65,15 +65,11 @@ class ShownBlock(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         row = self.row
-        more = {"length": number_text(len(self.text)), "version": str(self.version)}
-        size = row.told(ink, gettext_noop("{length} of {limit} characters, version {version}"), **more)
+        text = gettext_noop("{length} of {limit} characters, version {version}")
+        size = row.told(ink, text, length=number_text(row.size), version=str(self.version))
         head = f"**{ink.text(row.block)}** ({ink.text(row.agent)}, {size})"
         content = "\n".join(part for part in (self.profile, self.text) if part) or _("(empty)")
         return [head, ink.text(row.description), "", content]
-
-    def data(self) -> Any:
-        more = {"version": self.version, "newest": self.newest, "text": self.text, "size": len(self.text)}
-        return {**self.row.model_dump(mode="json"), **more, "profile": self.profile}
 
     def terminal(self, _ink: Ink) -> str:
         """The text alone, so that it can go into a file and come back."""

@@ -133,6 +133,7 @@ class Blocks(MemoryService):
     # ------------------------------------------------------------------ looking
 
     @operation("memory.list", "List the memory blocks you can see here", Action.READ_MEMORY)
+    @suggestions("blocks")
     @reads
     def list_blocks(self, rows: Rows, caller: Caller) -> BlockList:
         return _listed(rows, caller)
@@ -148,7 +149,7 @@ class Blocks(MemoryService):
         block, now = named.block, version_of(rows, named.block.id)
         version = now if version is None else version
         text = block.content if version == now else past_of_block(rows, block.id).text_at(version)
-        row = _row(rows, named, caller)
+        row = _row(rows, named, caller).model_copy(update={"size": len(text)})
         return ShownBlock(row=row, version=version, newest=now, text=text, profile=block.profile)
 
     @operation("memory.history", "Show who changed a block, when and how", Action.READ_MEMORY)
@@ -295,11 +296,6 @@ class Blocks(MemoryService):
             return ()
 
     # ------------------------------------------------------------------ suggestions
-
-    @suggestions("blocks")
-    @reads
-    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
-        return [each.name for each in named_blocks(rows, caller.scope)]
 
     @suggestions("writable blocks")
     @reads

@@ -16,7 +16,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.search import why_words
 from bot.services.names import find_living, find_named
-from bot.services.registry import AT_TERMINAL, Arguments, Param, Suggestions, operation, suggestions
+from bot.services.registry import AT_TERMINAL, Arguments, Param, operation
 from bot.services.results import Ink, Result, Row
 from bot.services.transactions import reads
 from memory.agents import Agent
@@ -43,7 +43,7 @@ class Previewed(Arguments):
     place: Annotated[
         str,
         Field(min_length=1, max_length=120),
-        Param("ID of the place, such as discord:1234", suggests="places heard", positional=True),
+        Param("ID of the place, such as discord:1234", suggests="places", positional=True),
     ]
     agent: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
     person: Annotated[
@@ -139,12 +139,6 @@ class ContextPreview:
         return Preview(
             agent=answering.name, place=name, said=newest.text, sections=sized, reasons=reasons, text=written
         )
-
-    @suggestions("places heard")
-    @reads
-    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
-        found = inbox.known_places(rows, caller.scope)
-        return [(each.id, f"{each.name or each.id}") for each in found]
 
     def _material(self, rows: Rows, agent: Agent, scope: Scope, newest: Message) -> PromptInputs:
         now = self.clock()

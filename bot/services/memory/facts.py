@@ -66,6 +66,7 @@ def _learned(each: Item) -> str:
 
 
 class FactRow(Row):
+    suggested = "written"
     id: str
     category: str
     text: str
@@ -96,6 +97,7 @@ class Facts(MemoryService):
     titles: ClassVar = {"facts": "Manage facts that agents learned in conversations"}
 
     @operation("facts.list", "List the facts you can see here", Action.READ_MEMORY)
+    @suggestions("facts")
     @reads
     def list_facts(self, rows: Rows, caller: Caller, agent: _Agent = "", mine: _Mine = False) -> Listing[FactRow]:
         selves = self.people.selves(caller.person) if mine else ()
@@ -144,12 +146,6 @@ class Facts(MemoryService):
         facts.forget(tx, found.id)
         gone = found.text
         return _("Forgotten: {gone}. The message it was learned from stays.", gone=gone)
-
-    @suggestions("facts")
-    @reads
-    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
-        found = facts.listing(rows, caller.scope, None, ())
-        return [(str(fact.id), _written(fact)) for fact in found]
 
     @suggestions("agents")
     @reads
@@ -208,6 +204,7 @@ class Ratings(Arguments):
 
 
 class LearningRow(Row):
+    suggested = "text"
     id: str
     kind: str
     what: str
@@ -254,6 +251,7 @@ class Projects(MemoryService):
     titles: ClassVar = {"project": "Manage what agents learn from projects"}
 
     @operation("project.list", "List what was learned from projects", Action.READ_MEMORY)
+    @suggestions("projects")
     @reads
     def list_learned(self, rows: Rows, caller: Caller) -> Listing[LearningRow]:
         found = projects.listing(rows, caller.scope)
@@ -286,12 +284,6 @@ class Projects(MemoryService):
         self.require_change(caller, Change.FORGET, held)
         items.remove(tx, [found.id])
         return _("Forgotten: {text}", text=found.text)
-
-    @suggestions("projects")
-    @reads
-    def suggest(self, rows: Rows, caller: Caller) -> Suggestions:
-        found = projects.listing(rows, caller.scope)
-        return [(str(each.id), _learned(each)) for each in found]
 
     @writes
     def _keep(self, tx: Tx, caller: Caller, keep: Callable[[Tx, By], list[Item]]) -> Kept:

@@ -16,7 +16,7 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
-from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, operation, suggestions
 from bot.services.results import Did, Entry, Ink, Listing, Result, Row, did
 from bot.services.transactions import reads, writes
 from memory import agents, folders
@@ -155,6 +155,7 @@ class Folders:
         return Entry(done=_("Created"), row=FolderRow.of(tx, folders.create(tx, new, self.clock())))
 
     @operation("folder.list", "List folders and the agents that can use them", Action.FOLDERS, AT_TERMINAL)
+    @suggestions("folders")
     @reads
     def list_folders(self, rows: Rows, _caller: Caller) -> Listing[FolderRow]:
         return Listing(
@@ -269,11 +270,6 @@ class Folders:
             _("Remove the file {file} of {name}? This cannot be undone.", file=file, name=name)
         )  # else undone
         return did(_("Removed a file of {folder}."), folder=name, files=1, whole=False)
-
-    @suggestions("folders")
-    @reads
-    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
-        return [each.name for each in folders.folders(rows, _SCOPE)]
 
 
 def _audience(text: str) -> Audience:

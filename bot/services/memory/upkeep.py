@@ -17,7 +17,7 @@ from bot.models.selection import ModelSelection
 from bot.secrets import Redactor
 from bot.services.caller import Caller
 from bot.services.people.approvals import Approvals
-from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import CHANGES, Options, Param, operation, suggestions
 from bot.services.results import Did, Ink, Listing, Row, did
 from bot.services.system.jobs import Schedule
 from bot.services.transactions import Announcing, MemoryService, reads, writes
@@ -81,6 +81,7 @@ class GuessRow(Row):
     text: str
     since: datetime
     phrase = "{text}{id}"
+    suggested = "text"
 
 
 @dataclass(frozen=True)
@@ -141,6 +142,7 @@ class Upkeep(MemoryService, Announcing):
         )
 
     @operation("dream.waiting", "List inferences about you that await your approval", Action.READ_MEMORY)
+    @suggestions("guesses")
     @reads
     def list_waiting(self, rows: Rows, caller: Caller) -> Listing[GuessRow]:
         own = self.people.selves(caller.person)
@@ -157,10 +159,6 @@ class Upkeep(MemoryService, Announcing):
     async def refuse(self, caller: Caller, entry: _Entry) -> str:
         await self._answered(caller, entry, yes=False)
         return _("Forgotten. It was never used.")
-
-    @suggestions("guesses")
-    async def suggest(self, caller: Caller) -> Suggestions:
-        return [(row.id, row.text) for row in (await self.list_waiting(caller)).rows]
 
     @writes
     def _answered(self, tx: Tx, caller: Caller, identifier: str, *, yes: bool) -> Entry:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
@@ -189,9 +189,6 @@ class OneExplained(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         return [self.row.quoted(ink, _FULL)]
-
-    def data(self) -> Any:
-        return self.row.model_dump(mode="json")
 
 
 class Correctable(Result):

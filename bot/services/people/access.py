@@ -23,7 +23,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.registry import CHANGES, Arguments, Options, Param, Role, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Markdown, Notice, Row
+from bot.services.results import Did, Ink, Listing, Markdown, Row, did
 from bot.services.transactions import commit, reads
 from memory.people import access
 from memory.people.access import PairingRequest, Rule
@@ -233,7 +233,7 @@ class Access:
         return Waiting(rows=rows, empty=_("There are no pairing requests."))
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
-    async def approve(self, caller: Caller, code: _Code) -> Notice:
+    async def approve(self, caller: Caller, code: _Code) -> Did:
         now, wanted = self._clock(), read_code(code)
 
         def work(tx: Tx) -> PairingRequest | None:
@@ -255,25 +255,25 @@ class Access:
         self._hold(found.person, Rule.ALLOW, caller.approver)
         self._resume()
         text = _("{name} ({person}) is now allowed and has been told.")
-        return Notice(text=text, people={"person": found.person}, words={"name": found.name})
+        return did(text, person=found.person, name=found.name)
 
     @operation("pair.let-in", "Allow somebody who asked", Action.PEOPLE, _BUTTON)
-    async def let_in(self, caller: Caller, person: _Person) -> Notice:
+    async def let_in(self, caller: Caller, person: _Person) -> Did:
         await self._decide(caller, person, Rule.ALLOW, _LET_IN, _("✅ {person} may talk to me."))
-        return Notice(text=_("{person} is now allowed and has been told."), people={"person": person})
+        return did(_("{person} is now allowed and has been told."), person=person)
 
     @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
-    async def block(self, caller: Caller, person: _Person) -> Notice:
+    async def block(self, caller: Caller, person: _Person) -> Did:
         await self._decide(caller, person, Rule.DENY, _NOT_LET_IN, _("⛔ {person} is blocked."))
         undo = caller.command("people forget")
         text = _("{person} is blocked and has been told. {command} undoes this.", person="{person}", command=undo)
-        return Notice(text=text, people={"person": person})
+        return did(text, person=person)
 
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
-    async def ignore(self, caller: Caller, person: _Person) -> Notice:
+    async def ignore(self, caller: Caller, person: _Person) -> Did:
         await self._decide(caller, person, None, "", _("The request of {person} is ignored."))
         text = _("I will not answer {person}. They can ask again tomorrow.")
-        return Notice(text=text, people={"person": person})
+        return did(text, person=person)
 
     async def _decide(self, caller: Caller, person: PersonId, rule: Rule | None, told: str, shown: str) -> None:
         """Store a decision; the first answer counts. Raises Refused."""
@@ -308,7 +308,7 @@ class Access:
         return Listing(rows=(*ruled, *given), empty=_("Nobody has been allowed or blocked by name."))
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
-    async def allow(self, caller: Caller, arguments: Whom) -> Notice:
+    async def allow(self, caller: Caller, arguments: Whom) -> Did:
         subject = arguments.subject
         if self.configured.get(subject) is Rule.DENY:
             raise UserError(
@@ -318,14 +318,14 @@ class Access:
         return await self._rule(caller, subject, Rule.ALLOW, _("{who} is allowed"))
 
     @operation("people.deny", "Block a person, role or server", Action.PEOPLE, CHANGES)
-    async def deny(self, caller: Caller, arguments: Whom) -> Notice:
+    async def deny(self, caller: Caller, arguments: Whom) -> Did:
         if arguments.subject in self._people.owner:
             raise UserError("That is the owner, who cannot be blocked.")
         done = _("{who} is blocked: I neither read nor answer what they say")
         return await self._rule(caller, arguments.subject, Rule.DENY, done)
 
     @operation("people.forget", "Undo an allow or block, or cancel a pairing request", Action.PEOPLE, _FORGETS)
-    async def forget(self, caller: Caller, who: _Who) -> Notice:
+    async def forget(self, caller: Caller, who: _Who) -> Did:
         _require(who)
         now = self._clock()
 
@@ -346,7 +346,7 @@ class Access:
             raise UserError(words)
         _log.info("admission_forgotten", subject=who, by=caller.person, door=caller.approver.door)
         text = _("The decision about {who} is undone.") if ruled else _("The code of {who} is canceled.")
-        return Notice(text=text, people={"who": who})
+        return did(text, who=who)
 
     @suggestions("decided")
     async def suggest(self, _caller: Caller) -> Suggestions:
@@ -358,7 +358,7 @@ class Access:
         now = self._clock()
         return access.waiting(rows, now)
 
-    async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> Notice:
+    async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> Did:
         now = self._clock()
         shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
 
@@ -370,7 +370,7 @@ class Access:
         self._hold(subject, rule, caller.approver)
         self._resume()
         text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))
-        return Notice(text=text, people={"who": subject})
+        return did(text, who=subject)
 
     def _hold(self, subject: str, rule: Rule, who: Approver) -> None:
         self.rules[subject] = rule

@@ -9,8 +9,8 @@ from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.people.places import Places
-from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Param, Suggestions, operation, suggestions
-from bot.services.results import Listing, Notice, Row
+from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Param, operation, suggestions
+from bot.services.results import Listing, Row
 from bot.services.transactions import reads
 from memory.people.identities import place_called
 from memory.queue import inbox
@@ -38,6 +38,7 @@ class ModeRow(Row):
     decided: bool
     """By command, and not in the configuration."""
     phrase = gettext_noop("{place} {name}: {mode}")
+    suggested = "name"
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,7 @@ class ChannelModes:
     places: Places
 
     @operation("mode.list", "Show which messages I respond to in each channel", Action.STEER, AT_TERMINAL)
+    @suggestions("places with modes")
     @reads
     def list_modes(self, rows: Rows, caller: Caller) -> Listing[ModeRow]:
         """Of channels that were heard, of their servers, and wherever else it was decided.
@@ -56,18 +58,13 @@ class ChannelModes:
         return Listing(rows=tuple(self._modes(rows, caller).values()), empty=empty)
 
     @operation("mode.set", "Set which messages I respond to in a channel or server", Action.STEER, CHANGES_AT_TERMINAL)
-    async def set_mode(self, caller: Caller, place: _Heard, mode: _Mode) -> Notice:
+    async def set_mode(self, caller: Caller, place: _Heard, mode: _Mode) -> str:
         if place not in await self.database.read(lambda rows: self._modes(rows, caller)):
             command = caller.command("mode list")
             raise UserError(
                 "There is no channel or server {place}. {command} shows them.", place=place, command=command
             )
-        return Notice(text=await self.places.set_mode(place, mode, caller.approver))
-
-    @suggestions("places with modes")
-    @reads
-    def suggest_modes(self, rows: Rows, caller: Caller) -> Suggestions:
-        return [(each.place, each.name or each.place) for each in self._modes(rows, caller).values()]
+        return await self.places.set_mode(place, mode, caller.approver)
 
     def _modes(self, rows: Rows, caller: Caller) -> dict[str, ModeRow]:
         chains = dict[str, tuple[str, ...]]()

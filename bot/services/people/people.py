@@ -20,7 +20,7 @@ from bot.runtime.intake import AudienceResolver
 from bot.services.caller import Caller
 from bot.services.people.access import new_code, read_code, shown_code
 from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Notice, Result, Row, relative
+from bot.services.results import Did, Ink, Listing, Result, Row, did, relative
 from bot.services.transactions import MemoryService, commit, reads
 from memory import agents
 from memory.erasure.person import is_to_part, part
@@ -90,7 +90,7 @@ class Accounts:
     # ------------------------------------------------------------------ linking
 
     @operation("link.start", "Get a code to enter with your other account", Action.LINK, CHANGES)
-    async def start(self, caller: Caller) -> Notice:
+    async def start(self, caller: Caller) -> str:
         now, code = self.clock(), new_code()
 
         def work(tx: Tx) -> bool:
@@ -98,17 +98,15 @@ class Accounts:
 
         if not await commit(self.constellations.registry, work):
             raise UserError("Too many people are linking accounts at the moment. Try again in ten minutes.")
-        return Notice(
-            text=_(
-                "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link "
-                "say` on Discord, or `carina link say` at a terminal. You will get a second code to "
-                "enter here.",
-                shown_code=shown_code(code),
-            )
+        return _(
+            "Enter this code with your other account within ten minutes: `{shown_code}`\nUse `/my link "
+            "say` on Discord, or `carina link say` at a terminal. You will get a second code to "
+            "enter here.",
+            shown_code=shown_code(code),
         )
 
     @operation("link.say", "Enter the code that your other account received", Action.LINK, CHANGES)
-    async def say(self, caller: Caller, code: _Code) -> Notice:
+    async def say(self, caller: Caller, code: _Code) -> Did:
         now = self.clock()
         self._require_patience(caller.person, now)
 
@@ -118,8 +116,8 @@ class Accounts:
         done = await commit(self.constellations.registry, work)
         match done:
             case Half(other, code):
-                return Notice(
-                    text=_(
+                return did(
+                    _(
                         "This code was given to {{other}}. If that is you, enter this one there within ten "
                         "minutes: `{shown_code}`\nThen I treat both accounts as one person: I may use what either "
                         "told me privately when I talk to the other privately, and `/privacy` covers both. If "
@@ -127,14 +125,14 @@ class Accounts:
                         "you.",
                         shown_code=shown_code(code),
                     ),
-                    people={"other": other},
+                    other=other,
                 )
             case Linked(other):
                 await self.load()
                 _log.info("linked", person=caller.person, other=other, door=caller.approver.door)
                 end = caller.command("link remove")
                 text = _("Done. I now treat {{person}} and {{other}} as one person. {end} ends that.", end=end)
-                return Notice(text=text, people={"person": caller.person, "other": other})
+                return did(text, person=caller.person, other=other)
             case _:
                 self._wrong[caller.person].append(now)
                 raise UserError(
@@ -148,7 +146,7 @@ class Accounts:
         return AccountList(rows=tuple(AccountRow(account=each) for each in self.people.selves(caller.person)), empty="")
 
     @operation("link.remove", "Unlink this account", Action.LINK, CHANGES)
-    async def remove(self, caller: Caller) -> Notice:
+    async def remove(self, caller: Caller) -> Did:
         person = caller.person
         others = [each for each in self.people.links.get(person, ()) if each != person]
         if not others:
@@ -160,7 +158,7 @@ class Accounts:
         await self.narrow()
         _log.info("unlinked", person=person, others=others, door=caller.approver.door)
         text = _("{person} is unlinked. What was said while the accounts were linked stays where it was said.")
-        return Notice(text=text, people={"person": person})
+        return did(text, person=person)
 
     async def narrow(self) -> None:
         """After an unlink, stop running and waiting work from combining accounts of different people."""

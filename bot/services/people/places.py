@@ -23,7 +23,7 @@ from bot.services.names import NO_GROUP, find, named_place
 from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings
 from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Notice, Result, Row
+from bot.services.results import Ink, Listing, Result, Row
 from bot.services.transactions import commit, reads, writes
 from memory import agents, data_sources, jobs
 from memory.agents import Group
@@ -277,11 +277,9 @@ class Places:
         return Listing(rows=listed, empty="")
 
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
-    async def pause(self, caller: Caller, source: _Source) -> Notice:
+    async def pause(self, caller: Caller, source: _Source) -> str:
         if await self._enabled(source, False):
-            return Notice(
-                text=_("Paused. Anything new is reported when you resume it; what is sent to a webhook is refused.")
-            )
+            return _("Paused. Anything new is reported when you resume it; what is sent to a webhook is refused.")
         source = self._known(source)
         if source in self.accounts.paused:
             raise UserError("{source} is already paused.", source=source)
@@ -292,19 +290,18 @@ class Places:
             else gettext_noop("I will not read what is said in the meantime.")
         )
         end = caller.command(f"source resume {source}" if caller.via is Via.TERMINAL else "source resume")
-        text = _(
+        return _(
             "{source} is paused: I read, keep and answer nothing there until {end}, even after a "
             "restart. {later} Commands still work, and finished answers are still sent.",
             source=source,
             end=end,
             later=_(later),
         )
-        return Notice(text=text)
 
     @operation("source.resume", "Resume a paused source", Action.SOURCES, CHANGES)
-    async def resume_source(self, caller: Caller, source: _Source) -> Notice:
+    async def resume_source(self, caller: Caller, source: _Source) -> str:
         if await self._enabled(source, True):
-            return Notice(text=_("Resumed. It will be read within a minute."))
+            return _("Resumed. It will be read within a minute.")
         source = self._known(source)
         if source not in self.accounts.paused:
             raise UserError("{source} is not paused.", source=source)
@@ -318,7 +315,7 @@ class Places:
             if read_back is not None
             else gettext_noop("I have not read what was said in the meantime; please repeat what needs an answer.")
         )
-        return Notice(text=_("I read and answer {source} again. {meanwhile}", source=source, meanwhile=_(meanwhile)))
+        return _("I read and answer {source} again. {meanwhile}", source=source, meanwhile=_(meanwhile))
 
     @suggestions("sources")
     @reads

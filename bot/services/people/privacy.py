@@ -19,7 +19,7 @@ from bot.services.people.erasure import Eraser
 from bot.services.people.people import Accounts
 from bot.services.people.privacy_results import Export, Receipt, Seen
 from bot.services.registry import CHANGES, Options, Param, operation
-from bot.services.results import Notice, Plain
+from bot.services.results import Plain
 from bot.services.transactions import commit
 from memory.erasure import stores as persons
 from memory.people import privacy, unshown
@@ -160,12 +160,12 @@ class Privacy:
         return Export(everything={**about, "constellations": found, "accounts": await self._identities(whose)})
 
     @operation("privacy.pause", "Stop keeping and answering what you say until you resume", Action.PRIVACY, CHANGES)
-    async def pause(self, caller: Caller, person: _Person = "") -> Notice:
+    async def pause(self, caller: Caller, person: _Person = "") -> str:
         text = _("Paused: from now on, nothing {who} is kept or answered. {end} ends that.")
         return await self._choose(caller, person, Choice.PAUSED, text)
 
     @operation("privacy.optout", "Opt out: never keep or answer what you say", Action.PRIVACY, CHANGES)
-    async def opt_out(self, caller: Caller, person: _Person = "") -> Notice:
+    async def opt_out(self, caller: Caller, person: _Person = "") -> str:
         text = _(
             "Opted out: from now on, nothing {who} is kept or answered anywhere. {end} ends that. "
             "What was kept before stays until it is erased with {erase}."
@@ -173,7 +173,7 @@ class Privacy:
         return await self._choose(caller, person, Choice.OPTED_OUT, text)
 
     @operation("privacy.resume", "Resume keeping and answering what you say", Action.PRIVACY, CHANGES)
-    async def resume(self, caller: Caller, person: _Person = "") -> Notice:
+    async def resume(self, caller: Caller, person: _Person = "") -> str:
         held = self.choices.of(_meant(caller, person)) is not None
         text = (
             _("Resumed: what {who} is kept and answered again.")
@@ -198,18 +198,17 @@ class Privacy:
             return ""
         return _(WITHHELD, command="`carina privacy resume`")
 
-    async def _choose(self, caller: Caller, person: str, choice: Choice | None, text: str) -> Notice:
+    async def _choose(self, caller: Caller, person: str, choice: Choice | None, text: str) -> str:
         whose = _meant(caller, person)
         await self.choices.choose(whose, choice)
         by = caller.approver
         _log.info("privacy_chosen", person=whose, choice=choice or "resumed", by=by.person, door=by.door)
         of = f" {person}" if person else ""
-        words = {
-            "who": _("{person} says", person=person) if of else _("you say"),
-            "end": caller.command(f"privacy resume{of}"),
-            "erase": caller.command(f"privacy erase{of}"),
-        }
-        return Notice(text=text, words=words)
+        return text.format(
+            who=_("{person} says", person=person) if of else _("you say"),
+            end=caller.command(f"privacy resume{of}"),
+            erase=caller.command(f"privacy erase{of}"),
+        )
 
     async def _seen(self, person: PersonId, *, yours: bool) -> Seen:
         def read(rows: Rows) -> dict[str, int]:

@@ -114,9 +114,6 @@ class WholeRow(Result):
     def lines(self, ink: Ink) -> list[str]:
         return [self.row.line(ink), ink.text(self.text)]
 
-    def data(self) -> dict[str, object]:
-        return {**self.row.model_dump(mode="json"), "text": self.text, "turn": self.turn}
-
 
 @dataclass(frozen=True)
 class Inbox:

@@ -10,8 +10,8 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
-from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.registry import CHANGES, Options, Param, operation, suggestions
+from bot.services.results import Entry, Ink, Listing, Row
 from bot.services.system.inbox import shown_error
 from bot.services.transactions import Announcing, reads, writes
 from memory.people.audience import OWNER, Scope
@@ -24,7 +24,6 @@ from memory.store.row_mapper import ending
 from texts import _, gettext_noop, ngettext
 
 _MOST = 1_000
-_SUGGESTED = 100
 _SHOWN = 200  # characters of a row's text
 _KINDS = {"turn": "answer", "tool": "message", "notice": "notice"}
 """The kind of a row, by the beginning of its key; all others are notices of the service to a person."""
@@ -58,22 +57,17 @@ class UndeliveredRow(Row):
     pieces: int
     reason: str
     text: str
+    suggested = "brief"
+
+    @property
+    def brief(self) -> str:
+        return _("{what} in {place}: {text}", what=_(_NAMES[self.what]), place=self.place, text=self.text)
 
     def line(self, ink: Ink) -> str:
         more = ", " + ngettext("{count} piece", "{count} pieces", self.pieces) if self.pieces > 1 else ""
         told = {"what": _(_NAMES[self.what]), "more": more, "status": _(_STATES.get(self.status, self.status))}
         head = self.told(ink, gettext_noop("{what} in {place}{more}, {status}: {reason}"), **told)
         return f"{head}{ink.number(self.id)}\n> {ink.text(self.text)}"
-
-
-class Changed(Result):
-    row: UndeliveredRow
-    words: str = Field(exclude=True)
-
-    phrase = gettext_noop("Message {id} {words}")
-
-    def told(self, ink: Ink, text: str = "", **more: str) -> str:
-        return super().told(ink, text, id=self.row.id, **more)
 
 
 @dataclass(frozen=True)
@@ -89,40 +83,30 @@ class Outbox(Announcing):
         self.deliver()
 
     @operation("outbox.list", "List undelivered messages and why", Action.OUTBOX)
+    @suggestions("undelivered")
     @reads
     def list_rows(self, rows: Rows, _caller: Caller, limit: _Limit = 20) -> Listing[UndeliveredRow]:
-        found = _rows(rows, limit)
+        found = (_line(rows, each) for each in outbox.list_undelivered(rows, limit))
         return Listing(rows=tuple(found), empty=_("Everything was delivered."))
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, Options(changes=True, asks=True))
     @writes
-    def retry(self, tx: Tx, caller: Caller, row: _Row) -> Changed:
+    def retry(self, tx: Tx, caller: Caller, row: _Row) -> Entry[UndeliveredRow]:
         """With the later pieces of the same answer; what may have been delivered only where the caller is sure."""
         found = _found(tx, row, caller)
         if found.row.status is Status.UNKNOWN:
             caller.confirm(_(MAY_REPEAT))
         shown = _line(tx, found)
         outbox.retry(tx, found)
-        return Changed(row=shown, words=_("will be sent again by the running service or at its next start."))
+        return Entry(done=_("To be sent again by the running service or at its next start"), row=shown)
 
     @operation("outbox.drop", "Discard an undelivered message", Action.OUTBOX, CHANGES)
     @writes
-    def drop(self, tx: Tx, caller: Caller, row: _Row) -> Changed:
+    def drop(self, tx: Tx, caller: Caller, row: _Row) -> Entry[UndeliveredRow]:
         found = _found(tx, row, caller)
         shown = _line(tx, found)
         outbox.drop(tx, found)
-        return Changed(row=shown, words=_("is discarded."))
-
-    @suggestions("undelivered")
-    @reads
-    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
-        found = _rows(rows, _SUGGESTED)
-        said = gettext_noop("{what} in {place}: {text}")
-        return [(row.id, _(said, what=_(_NAMES[row.what]), place=row.place, text=row.text)) for row in found]
-
-
-def _rows(rows: Rows, limit: int) -> list[UndeliveredRow]:
-    return [_line(rows, each) for each in outbox.list_undelivered(rows, limit)]
+        return Entry(done=_("Discarded"), row=shown)
 
 
 def _found(rows: Rows, which: str, caller: Caller) -> Undelivered:

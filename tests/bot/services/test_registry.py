@@ -18,7 +18,7 @@ from bot.interfaces.discord.steps import one_taken, steps_of
 from bot.services import services, titles
 from bot.services.caller import Caller, Unconfirmed, Via, owner_at_terminal
 from bot.services.registry import Arguments, Options, Param, operation, operations_of, parameters, sources_of
-from bot.services.results import Listing, Markdown, Notice, Plain, Row, Sentence
+from bot.services.results import Listing, Markdown, Plain, Row, Sentence, did
 from bot.services.slash_names import BUTTONS, HEADINGS
 from memory.store.errors import Refused
 from memory.store.ids import PersonId
@@ -49,8 +49,8 @@ def test_headings_and_buttons_are_of_operations_on_discord_and_a_button_needs_no
 def test_a_model_of_arguments_is_made_when_somebody_asks_for_it() -> None:
     class Greeter:
         @operation("greet", "Greet", Action.STATUS)
-        async def greet(self, _caller: Caller, name: Annotated[str, Param("Who is greeted")]) -> Notice:
-            return Notice(text=name)
+        async def greet(self, _caller: Caller, name: Annotated[str, Param("Who is greeted")]) -> Sentence:
+            return Sentence(text=name)
 
     declared = operations_of([Greeter])["greet"]
     assert "arguments" not in vars(declared)
@@ -315,16 +315,11 @@ def test_a_list_reads_on_each_interface_as_is_usual_there() -> None:
     assert found.data() == [{"id": row.id, "text": row.text, "at": "2026-03-02T14:00:00.000Z"}]
 
 
-def test_people_and_places_read_as_each_interface_shows_them() -> None:
-    told = Notice(
-        text="{who} may use `/help` in {where}: {said}",
-        people={"who": "discord:7"},
-        places={"where": "discord:9"},
-        words={"said": "*stars* {who}"},
-    )
-    assert told.lines(Markdown()) == ["<@7> may use `/help` in <#9>: \\*stars\\* {who}"]
-    assert told.lines(Plain("UTC", NOW)) == ["discord:7 may use `/help` in discord:9: *stars* {who}"]
-    assert told.data() == {"text": "discord:7 may use `/help` in discord:9: *stars* {who}"}
+def test_people_read_as_each_interface_shows_them() -> None:
+    told = did("{who} may use `/help`: {said}", who="discord:7", said="*stars* {who}")
+    assert told.lines(Markdown()) == ["<@7> may use `/help`: \\*stars\\* {who}"]
+    assert told.lines(Plain("UTC", NOW)) == ["discord:7 may use `/help`: *stars* {who}"]
+    assert told.data()["text"] == "discord:7 may use `/help`: *stars* {who}"
     named = {"discord:role:3": "<@&3>", "discord:guild:4": "the server `4`", "bluesky:did:plc:x": "`bluesky:did:plc:x`"}
     assert {subject: Markdown().person(subject) for subject in named} == named
 
