@@ -17,7 +17,7 @@ from types import UnionType
 from typing import Any, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import annotated_types
-from pydantic import BaseModel, ConfigDict, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from bot.agents.permissions import policy
@@ -54,9 +54,12 @@ _KINDS: Mapping[Any, Kind] = {
 
 
 class Arguments(BaseModel):
-    """What an operation takes, where that is more than stands in its method's signature, or is used by several."""
+    """What an operation takes, where that is more than stands in its method's signature, or is used by several.
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    A text has at most 4,000 characters, unless its field has another limit. One without a default is not empty.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, str_max_length=4_000)
 
 
 @dataclass(frozen=True)
@@ -131,6 +134,7 @@ def _parameter(name: str, given: FieldInfo) -> Parameter:
     kind, choices = _kind(given.annotation, name)
     default = None if given.is_required() else given.get_default(call_default_factory=False)
     positional = told.positional or given.is_required()
+    least = 1 if given.is_required() and kind == "text" and not choices else None
     flag = told.flag or f"--{name.replace('_', '-')}"
     return Parameter(
         name=name,
@@ -142,7 +146,7 @@ def _parameter(name: str, given: FieldInfo) -> Parameter:
         labels=tuple(told.labels.get(each, re.sub("[_-]", " ", each).capitalize()) for each in choices),
         low=_limit(given, annotated_types.Ge, "ge"),
         high=_limit(given, annotated_types.Le, "le"),
-        shortest=_limit(given, annotated_types.MinLen, "min_length"),
+        shortest=least or _limit(given, annotated_types.MinLen, "min_length"),
         longest=_limit(given, annotated_types.MaxLen, "max_length"),
         positional=positional,
         metavar=told.metavar or name.upper(),
@@ -175,10 +179,12 @@ def _limit(given: FieldInfo, kind: type, attribute: str) -> Any:
 
 def validated(model: type[Arguments], given: Mapping[str, Any], via: Via) -> Arguments:
     """The arguments of a call. Raises CallError, naming each invalid one with the reason."""
+    shown = {each.name: each.called(via) for each in parameters(model)}
+    if empty := [shown[each.name] for each in parameters(model) if each.shortest == 1 and given.get(each.name) == ""]:
+        raise CallError("{names}: must not be empty", names=", ".join(empty))
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        shown = {each.name: each.called(via) for each in parameters(model)}
         names = [
             (shown.get(str(each["loc"][0]), str(each["loc"][0])), each["msg"].removeprefix("Value error, "))
             for each in error.errors()
@@ -192,6 +198,8 @@ Suggested: TypeAlias = Iterable[tuple[str, str]]
 Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
 """The same as services return it: a value may stand for itself. An operation can also return a list of rows."""
 
+LONG = Field(max_length=1_000_000)
+"""For texts of people and files, which the store limits."""
 _SECONDS = 25.0  # less than a command waits for its answer
 _REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
 """Errors of memory whose text is for the caller; other store errors are about the store."""

@@ -66,12 +66,10 @@ class AddEvent(Arguments):
 
 class SetClocks(Arguments):
     begin: Annotated[
-        str | None,
-        Field(max_length=5),
-        Param('Start of quiet hours, such as 22:30; "off" to turn them off', flag="--from"),
+        str | None, Param('Start of quiet hours, such as 22:30; "off" to turn them off', flag="--from")
     ] = None
-    end: Annotated[str | None, Field(max_length=5), Param("End of quiet hours, such as 7:00", flag="--until")] = None
-    zone: Annotated[str | None, Field(max_length=60), Param("Your time zone, such as Europe/Vienna")] = None
+    end: Annotated[str | None, Param("End of quiet hours, such as 7:00", flag="--until")] = None
+    zone: Annotated[str | None, Param("Your time zone, such as Europe/Vienna")] = None
     reminders: Annotated[Literal["here", "privately"] | None, Param("Where reminders arrive", labels=_REMINDERS)] = None
 
 

@@ -7,18 +7,15 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field
-
 from bot.config.agent_files import read_exchange
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY
-from bot.services.registry import Arguments, Param
+from bot.services.registry import LONG, Arguments, Param
 from bot.services.results import Ink, Lines, Result, Row
 from texts import _, gettext_noop
 
 _SHOWN = 60  # characters of a value; `--json` shows all of it
 
-Name = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
 Settings = Annotated[
     tuple[str, ...],
     Param("Setting to change, named as in carina.toml", flag="--set", metavar="KEY=VALUE", via=TERMINAL_ONLY),
@@ -26,7 +23,7 @@ Settings = Annotated[
 
 
 class ImportTables(Arguments):
-    file: Annotated[str, Param("TOML file; use - for standard input", content=True, metavar="FILE")]
+    file: Annotated[str, LONG, Param("TOML file; use - for standard input", content=True, metavar="FILE")]
     replace: Annotated[bool, Param("Replace those that already exist")] = False
     dry_run: Annotated[bool, Param("Only show what would change")] = False
 

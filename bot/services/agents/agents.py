@@ -41,7 +41,16 @@ from bot.services.agents.agent_tables import (
 from bot.services.caller import Caller
 from bot.services.names import find_agent
 from bot.services.people.approvals import Approvals, UsesApprovals
-from bot.services.registry import CHANGES, CHANGES_AT_TERMINAL, Options, Param, Suggestions, operation, suggestions
+from bot.services.registry import (
+    CHANGES,
+    CHANGES_AT_TERMINAL,
+    LONG,
+    Options,
+    Param,
+    Suggestions,
+    operation,
+    suggestions,
+)
 from bot.services.results import Ink, Lines, Listing, Result, Row
 from bot.services.transactions import commit, reads, tried, writes
 from memory import agents, requests
@@ -64,15 +73,15 @@ _HOW = {
 MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
 """Makes running turns of this constellation look again."""
 
-_NAME = Field(min_length=1, max_length=64)
 _Prompt = Annotated[
     str | None,
+    LONG,
     Param("File with its system prompt; use - for standard input", content=True, flag="--prompt-file", metavar="FILE"),
 ]
-_Agent = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
-_Active = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="active agents")]
-_Hibernated = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="hibernated agents")]
-_Name = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="AGENT", positional=True)]
+_Agent = Annotated[str, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
+_Active = Annotated[str, Param("Name of the agent", metavar="AGENT", suggests="active agents")]
+_Hibernated = Annotated[str, Param("Name of the agent", metavar="AGENT", suggests="hibernated agents")]
+_Name = Annotated[str, Param("Name of the agent", metavar="AGENT", positional=True)]
 _Unset = Annotated[tuple[str, ...], Param("Setting to reset to its default", metavar="KEY")]
 
 

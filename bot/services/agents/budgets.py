@@ -33,11 +33,7 @@ _THIS = {
 }
 
 _Period = Annotated[Literal["day", "month"], Param("Per day or per month (UTC)")]
-_Of = Annotated[
-    str,
-    Field(min_length=1, max_length=100),
-    Param("What it limits, as the list shows it", suggests="budgets set by command"),
-]
+_Of = Annotated[str, Param("What it limits, as the list shows it", suggests="budgets set by command")]
 _Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days to look back")]
 _By = Annotated[By, Param("Group the costs by")]
 
@@ -45,7 +41,6 @@ _By = Annotated[By, Param("Group the costs by")]
 class SetBudget(Arguments):
     of: Annotated[
         str,
-        Field(min_length=1, max_length=100),
         Param(
             "constellation, agent:NAME, person, guild, person:discord:1234 or guild:discord:1234", suggests="spending"
         ),

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import structlog
-from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.config import Config
@@ -32,19 +31,11 @@ from texts import _, error_text, ngettext, ngettext_noop
 _SHAPE = re.compile(r"[^\W_][\w .'-]*")
 _log = structlog.get_logger("bot.services.agents.constellations")
 
-_Name = Annotated[
-    str, Field(min_length=1, max_length=100), Param("Name of the constellation", suggests="constellations")
-]
-_Place = Annotated[
-    str,
-    Field(min_length=1, max_length=320),
-    Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned"),
-]
-_NewName = Annotated[str, Field(max_length=100), Param("Name of the constellation")]
+_Name = Annotated[str, Param("Name of the constellation", suggests="constellations")]
+_Place = Annotated[str, Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned")]
+_NewName = Annotated[str, Param("Name of the constellation")]
 _Which = Annotated[
-    str,
-    Field(max_length=100),
-    Param("Name of the constellation (default: the configured one)", positional=True, suggests="constellations"),
+    str, Param("Name of the constellation (default: the configured one)", positional=True, suggests="constellations")
 ]
 
 

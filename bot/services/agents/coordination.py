@@ -44,30 +44,27 @@ _IMPORTANCES: dict[Importance, str] = {
     "critical": gettext_noop("critical"),
 }
 
-_Agent = Annotated[str, Field(max_length=64)]
 _Words = Annotated[str, Field(min_length=1, max_length=2_000)]
 _Importance = Annotated[Importance, Param("Importance; from medium up, absent agents are notified on return")]
 _Audience = Annotated[
-    str,
-    Field(max_length=100),
-    Param("Who can see it: owner, public, guild:discord:1234 or channel:discord:1234", via=TERMINAL_ONLY),
+    str, Param("Who can see it: owner, public, guild:discord:1234 or channel:discord:1234", via=TERMINAL_ONLY)
 ]
 _Note = Annotated[_Words, Param("What the agent needs to know")]
-_Reader = Annotated[_Agent, Param("Agent to read it (default: the next one)", metavar="NAME", suggests="agents")]
+_Reader = Annotated[str, Param("Agent to read it (default: the next one)", metavar="NAME", suggests="agents")]
 _Decision = Annotated[_Words, Param("What was decided or is important")]
 
 
 class ListActivity(Arguments):
     hours: Annotated[float, Field(ge=0.1, le=24 * 366), Param("How many hours to look back")] = 24.0
-    agent: Annotated[_Agent, Param("Show only this agent", metavar="NAME", suggests="agents")] = ""
+    agent: Annotated[str, Param("Show only this agent", metavar="NAME", suggests="agents")] = ""
     kind: Annotated[Kind | None, Param("Show only events of this kind")] = None
-    text: Annotated[str, Field(max_length=200), Param("Show only events with these words", metavar="WORDS")] = ""
+    text: Annotated[str, Param("Show only events with these words", metavar="WORDS")] = ""
     limit: Annotated[int, Field(ge=1, le=200), Param("Maximum number to show, newest first", metavar="ROWS")] = 50
 
 
 class AssignTask(Arguments):
     task: Annotated[_Words, Param("What to do")]
-    agent: Annotated[_Agent, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")] = ""
+    agent: Annotated[str, Param("Agent to do it (default: any)", metavar="NAME", suggests="agents")] = ""
     importance: Annotated[Importance, Param("How urgent it is")] = "medium"
     audience: _Audience = "owner"
 

@@ -47,10 +47,9 @@ from texts import _, gettext_noop
 
 _OWNER = Approver(PERSON, door="command line")
 
-_NAME = Field(min_length=1, max_length=64)
-_Group = Annotated[str, _NAME, Param("Name of the group", metavar="GROUP", suggests="groups")]
-_Agent = Annotated[str, _NAME, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
-_Name = Annotated[str, Field(max_length=64), Param("Name of the group", metavar="GROUP", positional=True)]
+_Group = Annotated[str, Param("Name of the group", metavar="GROUP", suggests="groups")]
+_Agent = Annotated[str, Param("Name of the agent", metavar="AGENT", suggests="every agent")]
+_Name = Annotated[str, Param("Name of the group", metavar="GROUP", positional=True)]
 _Member = Annotated[tuple[str, ...], Param("Agent to include", metavar="AGENT")]
 
 

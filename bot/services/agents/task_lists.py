@@ -64,10 +64,8 @@ _Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=ki
 _Done = Annotated[bool, Param("Include completed and canceled tasks")]
 _Task = Annotated[_Named, Param("Number or words from it", suggests="tasks")]
 _SharedTask = Annotated[_Named, Param("Number or words from it", suggests="shared tasks")]
-_Agent = Annotated[
-    str, Field(max_length=64), Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")
-]
-_Name = Annotated[str, Field(min_length=1, max_length=60), Param("Template", suggests="task templates")]
+_Agent = Annotated[str, Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")]
+_Name = Annotated[str, Param("Template", suggests="task templates")]
 _NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template")]
 _Saved = Annotated[_Named, Param("Number or words from the task", suggests="tasks")]
 _Title = Annotated[str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")]
@@ -85,7 +83,7 @@ class AddTask(Arguments):
 class ChangeTask(Arguments):
     task: _Task
     title: Annotated[_Words, Param("What to do instead", metavar="TEXT")] = ""
-    notes: Annotated[str, Field(max_length=4_000), Param("Notes about the task", metavar="TEXT")] = ""
+    notes: Annotated[str, Param("Notes about the task", metavar="TEXT")] = ""
     state: Annotated[Status | None, Param("Status of the task", labels={"cancelled": "Canceled"})] = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
     due: Annotated[str, Field(max_length=200), Param('Due date, such as "Friday at 18:00", or "none"')] = ""

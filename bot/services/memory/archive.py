@@ -16,7 +16,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import Widened
 from bot.services.names import find_agent, named_audience, where
-from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, operation, suggestions
+from bot.services.registry import CHANGES, KEEPS, LONG, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, forgotten
 from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import agents, blocks
@@ -38,25 +38,19 @@ from texts import _, gettext_noop, number_text
 _MOST, _SUGGESTED = 1_000, 100
 _SHOWN = 200  # characters of an entry in a list
 
-_Agent = Annotated[
-    str, Field(max_length=64), Param("Limit to this agent (default: all agents)", metavar="NAME", suggests="agents")
-]
-_Which = Annotated[str, Field(min_length=1, max_length=200), Param("Label or ID of the entry", suggests="entries")]
+_Agent = Annotated[str, Param("Limit to this agent (default: all agents)", metavar="NAME", suggests="agents")]
+_Which = Annotated[str, Param("Label or ID of the entry", suggests="entries")]
 _Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
-_Audience = Annotated[
-    str, Field(min_length=1, max_length=100), Param("Who can see it: public, guild:<id> or channel:<id>")
-]
+_Audience = Annotated[str, Param("Who can see it: public, guild:<id> or channel:<id>")]
 
 
 class AddEntry(Arguments):
-    text: Annotated[str, Field(min_length=1), Param("What to keep, in full sentences")]
+    text: Annotated[str, LONG, Param("What to keep, in full sentences")]
     label: Annotated[str, Field(max_length=100), Param("Short name for the entry", metavar="NAME")] = ""
     category: Annotated[str, Field(max_length=200), Param("Category, such as health/teeth", metavar="PATH")] = ""
     tag: Annotated[tuple[str, ...], Param("Tag to find it by", metavar="WORD")] = ()
     agent: Annotated[
-        str,
-        Field(max_length=64),
-        Param("Agent that keeps it (default: the one that last answered you)", metavar="NAME", suggests="agents"),
+        str, Param("Agent that keeps it (default: the one that last answered you)", metavar="NAME", suggests="agents")
     ] = ""
 
 

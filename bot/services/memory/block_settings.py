@@ -37,25 +37,15 @@ from memory.store.ids import BlockId
 from memory.wider_audience import require_widening, widen_block
 from texts import _, gettext_lazy, gettext_noop
 
-BlockName = Annotated[
-    str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks")
-]
-WritableBlock = Annotated[
-    str, Field(min_length=1, max_length=100), Param("Name of the block", metavar="BLOCK", suggests="writable blocks")
-]
+BlockName = Annotated[str, Param("Name of the block", metavar="BLOCK", suggests="blocks")]
+WritableBlock = Annotated[str, Param("Name of the block", metavar="BLOCK", suggests="writable blocks")]
 
 _SharedWith = Annotated[
-    str,
-    Field(max_length=64),
-    Param("Agent to share with (default: show who has it)", suggests="agents", positional=True),
+    str, Param("Agent to share with (default: show who has it)", suggests="agents", positional=True)
 ]
 _At = Annotated[Literal["read_only", "append", "read_write"], Param("What the agent may do")]
-_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="sharers")]
-_To = Annotated[
-    str,
-    Field(min_length=1, max_length=100),
-    Param("Who can see it: public, guild:<id> or channel:<id>", metavar="AUDIENCE", positional=True),
-]
+_Agent = Annotated[str, Param("Name of the agent", suggests="sharers")]
+_To = Annotated[str, Param("Who can see it: public, guild:<id> or channel:<id>", metavar="AUDIENCE", positional=True)]
 
 
 def hand_of(people: People, caller: Caller, now: datetime, checkpoints: CheckpointPolicy) -> Hand:
@@ -102,9 +92,7 @@ class CreateBlock(Arguments):
     description: Annotated[
         str, Field(min_length=1, max_length=500), Param("What belongs in the block, for the agent", positional=True)
     ]
-    agent: Annotated[str, Field(max_length=64), Param("Agent that gets it (default: the first)", suggests="agents")] = (
-        ""
-    )
+    agent: Annotated[str, Param("Agent that gets it (default: the first)", suggests="agents")] = ""
     type: _Type = None
     limit: _Limit = None
     permission: Annotated[Permission, Param("What the agent may do with it")] = Permission.READ_WRITE
@@ -117,10 +105,9 @@ class ChangeBlock(Arguments):
     limit: _Limit = None
     type: _Type = None
     content: Annotated[
-        PlainContent | None,
-        Param("What an empty block is to consist of: a text, a list, a log or fields"),
+        PlainContent | None, Param("What an empty block is to consist of: a text, a list, a log or fields")
     ] = None
-    fields: Annotated[str, Field(max_length=1_000), Param("Names of the fields, separated by commas")] = ""
+    fields: Annotated[str, Param("Names of the fields, separated by commas")] = ""
 
 
 @dataclass(frozen=True)

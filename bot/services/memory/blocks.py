@@ -45,6 +45,7 @@ from bot.services.registry import (
     CHANGES,
     CHANGES_AT_TERMINAL,
     KEEPS,
+    LONG,
     Arguments,
     Options,
     Param,
@@ -71,22 +72,16 @@ from texts import _, error_text, ngettext
 _FORM = Options(changes=True, keeps=True, offered=False)
 
 _Version = Annotated[int, Param("Version number, as the history shows it")]
-_FieldName = Annotated[str, Field(max_length=140), Param("Edit only this field", suggests="fields")]
-_Label = Annotated[
-    str, Field(max_length=100), Param("Name of the block", metavar="BLOCK", suggests="blocks", positional=True)
-]
+_FieldName = Annotated[str, Param("Edit only this field", suggests="fields")]
+_Label = Annotated[str, Param("Name of the block", metavar="BLOCK", suggests="blocks", positional=True)]
 _Shown = Annotated[int | None, Param("Version to show (default: the newest)")]
 _Before = Annotated[int | None, Param("Show only changes before this one")]
 _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", via=TERMINAL_ONLY)]
 _Newer = Annotated[int | None, Param("Version to compare with (default: the newest)", positional=True)]
-_Text = Annotated[str, Field(min_length=1, max_length=4_000), Param("The text to add")]
+_Text = Annotated[str, Param("The text to add")]
 _Redo = Annotated[bool, Param("Redo your latest undone change")]
-_Writer = Annotated[
-    str, Field(min_length=1, max_length=100), Param("Agent, person or job whose changes to undo", suggests="writers")
-]
-_Since = Annotated[
-    str, Field(max_length=40), Param("Start from a change (12), a turn ('turn 7'), a time, or an age (8h, 2d)")
-]
+_Writer = Annotated[str, Param("Agent, person or job whose changes to undo", suggests="writers")]
+_Since = Annotated[str, Param("Start from a change (12), a turn ('turn 7'), a time, or an age (8h, 2d)")]
 _Only = Annotated[int | None, Field(ge=1), Param("Undo only this change, not later ones", via=TERMINAL_ONLY)]
 _Repair = Annotated[bool, Param("Repair damaged blocks")]
 
@@ -94,21 +89,16 @@ _Repair = Annotated[bool, Param("Repair damaged blocks")]
 class EditBlock(Arguments):
     label: WritableBlock
     field: _FieldName = ""
-    text: Annotated[str | None, Param("The new text", piped=True, via=TERMINAL_ONLY)] = None
-    seen: Annotated[
-        int | None,
-        Param("Version you edited; later changes by others are kept", via=TERMINAL_ONLY),
-    ] = None
+    text: Annotated[str | None, LONG, Param("The new text", piped=True, via=TERMINAL_ONLY)] = None
+    seen: Annotated[int | None, Param("Version you edited; later changes by others are kept", via=TERMINAL_ONLY)] = None
     only_at: Annotated[
-        str,
-        Field(max_length=60),
-        Param("Edit only if this is still its state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY),
+        str, Param("Edit only if this is still its state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY)
     ] = ""
 
 
 class WriteBlock(Arguments):
     label: WritableBlock
-    text: Annotated[str, Param("The new text")]
+    text: Annotated[str, LONG, Param("The new text")] = ""
     seen: Annotated[int | None, Param("The version that the form showed")] = None
     field: Annotated[str, Param("The mark of the field's name")] = ""
     mark: Annotated[str, Param("The mark of what the form showed")] = ""

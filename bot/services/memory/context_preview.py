@@ -40,16 +40,10 @@ _LOOKED = 200  # newest messages of a place that are searched for one by a perso
 class Previewed(Arguments):
     """Place, writer and a changed block; without one, the block stays as it is."""
 
-    place: Annotated[
-        str,
-        Field(min_length=1, max_length=120),
-        Param("ID of the place, such as discord:1234", suggests="places", positional=True),
-    ]
-    agent: Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
-    person: Annotated[
-        str, Field(max_length=120), Param("ID of the person who writes there (default: whoever wrote last)")
-    ] = ""
-    block: Annotated[str, Field(max_length=100), Param("Block to try with another text", suggests="blocks")] = ""
+    place: Annotated[str, Param("ID of the place, such as discord:1234", suggests="places", positional=True)]
+    agent: Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")] = ""
+    person: Annotated[str, Param("ID of the person who writes there (default: whoever wrote last)")] = ""
+    block: Annotated[str, Param("Block to try with another text", suggests="blocks")] = ""
     text: Annotated[str, Field(max_length=100_000), Param("Text to try in the block; it is not saved")] = ""
 
 

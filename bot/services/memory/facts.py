@@ -27,8 +27,8 @@ from memory.store.row_mapper import ending
 from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop
 
-_Which = Annotated[str, Field(min_length=1, max_length=20), Param("Number of the fact, as listed", suggests="facts")]
-_Agent = Annotated[str, Field(max_length=64), Param("Name of the agent", metavar="NAME", suggests="agents")]
+_Which = Annotated[str, Param("Number of the fact, as listed", suggests="facts")]
+_Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
 _Words = Annotated[str, Field(min_length=1, max_length=facts.LONGEST)]
 _Mine = Annotated[bool, Param("Show only facts learned from you")]
 _Fact = Annotated[_Words, Param("One statement about you or your work", metavar="TEXT")]
@@ -39,9 +39,7 @@ _Preference = Annotated[str, Field(min_length=1, max_length=LONGEST_TECH), Param
 _Project = Annotated[str, Field(min_length=1, max_length=LONGEST), Param("Short description of the project")]
 _Tech = Annotated[str, Field(max_length=LONGEST_TECH), Param("Technology used")]
 _Points = Annotated[int | None, Field(ge=1, le=5), Param("1 to 5 points")]
-_Learning = Annotated[
-    str, Field(min_length=1, max_length=30), Param("Number in the list", metavar="NUMBER", suggests="projects")
-]
+_Learning = Annotated[str, Param("Number in the list", metavar="NUMBER", suggests="projects")]
 
 
 def _written(fact: Fact) -> str:

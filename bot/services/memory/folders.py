@@ -36,8 +36,8 @@ _ALL = -1
 _STEP_SECONDS = 2.0  # of indexing; each step is stored
 _INDEX_SECONDS = 3_600.0
 
-_Name = Annotated[str, Field(max_length=64), Param("Name of the folder", metavar="FOLDER", suggests="folders")]
-_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="agents")]
+_Name = Annotated[str, Param("Name of the folder", metavar="FOLDER", suggests="folders")]
+_Agent = Annotated[str, Param("Name of the agent", suggests="agents")]
 _NewName = Annotated[str, Field(min_length=1, max_length=64), Param("Name in lowercase letters, digits, - and _")]
 _Path = Annotated[
     Path | None,
@@ -47,10 +47,9 @@ _Description = Annotated[str, Field(max_length=1_000), Param("Description for ag
 _Write = Annotated[bool, Param("Also let it write")]
 _File = Annotated[Path, Param("File on this machine", via=TERMINAL_ONLY)]
 _KeptAs = Annotated[str, Param("Path in the folder (default: its own name)", flag="--as", metavar="PATH")]
-_OneOfThem = Annotated[str, Field(max_length=1_000), Param("Remove only this file", positional=True)]
+_OneOfThem = Annotated[str, Param("Remove only this file", positional=True)]
 _Embedder = Annotated[
     str,
-    Field(min_length=1, max_length=200),
     Param(
         "Embedding model: default, packaged, none or one of a server, such as ollama:nomic-embed-text", metavar="MODEL"
     ),
@@ -58,7 +57,7 @@ _Embedder = Annotated[
 _READERS = "Who may see its content: owner, public, guild:discord:1234 or channel:discord:1234"
 
 
-_Audience = Annotated[str, Field(max_length=100), Param(_READERS)]
+_Audience = Annotated[str, Param(_READERS)]
 
 
 class FolderRow(Row):

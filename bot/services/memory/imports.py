@@ -55,13 +55,9 @@ class OneImport(Arguments):
         str,
         Param("Who can see what is imported: owner, public, guild:<id>, channel:<id> or person:<id>", metavar="WHO"),
     ] = ""
-    agent: Annotated[
-        str, Field(max_length=64), Param("Agent that keeps notes (default: the first)", metavar="NAME")
-    ] = ""
+    agent: Annotated[str, Param("Agent that keeps notes (default: the first)", metavar="NAME")] = ""
     dry_run: Annotated[bool, Param("Only show what would be imported")] = False
-    as_owner: Annotated[
-        str, Field(max_length=64), Param("Author in the file whose messages are your own", metavar="NAME")
-    ] = ""
+    as_owner: Annotated[str, Param("Author in the file whose messages are your own", metavar="NAME")] = ""
 
 
 _Origin = Annotated[str, Field(min_length=6), Param("Name of the import, as listed")]

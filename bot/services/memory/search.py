@@ -50,12 +50,9 @@ _SHOWN, _BESIDE = 300, 120  # characters of one hit, and of the messages before 
 _LONGEST_NAME = 100  # of Discord's suggestions
 
 _Text = Annotated[str, Param("Words to search for (default: show the newest)", positional=True)]
-_Short = Annotated[str, Field(max_length=100)]
 _Limit = Annotated[int, Field(ge=1, le=100), Param("Maximum number to show", metavar="ROWS")]
-_Agent = Annotated[str, Field(max_length=64), Param("Only this agent's memory", metavar="NAME", suggests="agents")]
-_Category = Annotated[
-    str, Field(max_length=100), Param("Only this category and those below it", metavar="PATH", suggests="categories")
-]
+_Agent = Annotated[str, Param("Only this agent's memory", metavar="NAME", suggests="agents")]
+_Category = Annotated[str, Param("Only this category and those below it", metavar="PATH", suggests="categories")]
 _Tags = Annotated[
     tuple[str, ...], Param("Only entries with this tag, or with all of several", metavar="WORD", suggests="tags")
 ]
@@ -77,14 +74,13 @@ class Wanted(SearchEntries):
     """
 
     domain: Annotated[Where | None, Param("Where to search (default: entries, messages and blocks)")] = None
-    author: Annotated[_Short, Param('Only from this author; "me" for yourself', suggests="authors")] = ""
+    author: Annotated[str, Param('Only from this author; "me" for yourself', suggests="authors")] = ""
     role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
-    place: Annotated[_Short, Param("Only from this channel, by name or ID", suggests="places")] = ""
+    place: Annotated[str, Param("Only from this channel, by name or ID", suggests="places")] = ""
     since: Annotated[
-        _Short,
-        Param("Only since then: 2026-11-01, 2026-11-01 08:00, or an age such as 8h or 2d", metavar="WHEN"),
+        str, Param("Only since then: 2026-11-01, 2026-11-01 08:00, or an age such as 8h or 2d", metavar="WHEN")
     ] = ""
-    until: Annotated[_Short, Param("Only until then, in the same formats; the whole day counts", metavar="WHEN")] = ""
+    until: Annotated[str, Param("Only until then, in the same formats; the whole day counts", metavar="WHEN")] = ""
 
 
 _SEARCHED = {

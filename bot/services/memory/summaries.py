@@ -45,9 +45,7 @@ _SESSIONS = 5  # recent ones, shown with what agents did
 _SPANS = {"day": gettext_noop("day"), "week": gettext_noop("week")}
 
 
-_Agent = Annotated[
-    str, Field(max_length=64), Param("Only this agent", metavar="AGENT", suggests="agents", positional=True)
-]
+_Agent = Annotated[str, Param("Only this agent", metavar="AGENT", suggests="agents", positional=True)]
 _Of = Annotated[
     Literal["day", "week"] | None, Param("Only days or only weeks", labels={"day": "Days", "week": "Weeks"})
 ]
@@ -60,17 +58,14 @@ _LASTING = gettext_noop(
 _log = structlog.get_logger("bot.services.memory.summaries")
 _Night = Annotated[
     str,
-    Field(max_length=100),
     Param(
         "Date the night began, such as 2026-11-22 (default: last night)", metavar="DATE", suggests="nights",
-        positional=True,
-    ),
+        positional=True
+    )
 ]  # fmt: skip
-_Only = Annotated[str, Field(max_length=64), Param("Only what this agent wrote", suggests="agents")]
+_Only = Annotated[str, Param("Only what this agent wrote", suggests="agents")]
 _OneTurn = Annotated[int | None, Field(ge=1), Param("Only what was written in this turn", via=TERMINAL_ONLY)]
-_Part = Annotated[
-    str, Field(max_length=200), Param("Only this block or entry, such as 'block notes'", via=TERMINAL_ONLY)
-]
+_Part = Annotated[str, Param("Only this block or entry, such as 'block notes'", via=TERMINAL_ONLY)]
 _ENDED = {"cancelled": gettext_noop("canceled"), "failed": gettext_noop("failed"), "running": gettext_noop("running")}
 _DEEDS = {
     "insert": gettext_noop("wrote the new entry {entry}"),

@@ -44,9 +44,7 @@ _GIVEN = {
 }
 
 
-_Entry = Annotated[
-    str, Field(min_length=1, max_length=100), Param("ID of the inference, as listed", suggests="guesses")
-]
+_Entry = Annotated[str, Param("ID of the inference, as listed", suggests="guesses")]
 
 
 class ReportRow(Row):

@@ -18,7 +18,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights, Standing
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.registry import LONG, Arguments, Options, Param, operation
 from bot.services.results import Ink, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
 from memory import why
@@ -68,24 +68,22 @@ _CHANGES = Options(changes=True, offered=False)
 
 
 _Message = Annotated[
-    str,
-    Field(max_length=120),
-    Param("Link or ID of one of my answers here (default: the newest)", via=frozenset({Via.DISCORD, Via.WEB})),
+    str, Param("Link or ID of one of my answers here (default: the newest)", via=frozenset({Via.DISCORD, Via.WEB}))
 ]
 
 
 class OneMemory(Arguments):
     kind: Annotated[Kind, Param("What it is")]
-    id: Annotated[str, Field(max_length=40), Param("ID of the memory")]
+    id: Annotated[str, Param("ID of the memory")]
 
 
 class OpenEntry(Arguments):
-    id: Annotated[str, Field(max_length=40), Param("The id of an entry")]
+    id: Annotated[str, Param("The id of an entry")]
 
 
 class CorrectEntry(OpenEntry):
     seen: Annotated[str, Param("The mark of what the form showed")]
-    text: Annotated[str, Param("What it should say")]
+    text: Annotated[str, LONG, Param("What it should say")]
 
 
 class MemoryRow(Row):

@@ -14,7 +14,6 @@ from datetime import datetime
 from typing import Annotated, ClassVar
 
 import structlog
-from pydantic import Field
 
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Terms
@@ -81,17 +80,17 @@ def configured_rules(config: Config) -> dict[str, Rule]:
     return found
 
 
-_Code = Annotated[str, Field(min_length=1, max_length=40), Param("Pairing code, such as ABCD-2345")]
-_Person = Annotated[PersonId, Field(max_length=300), Param("Person, such as discord:1234")]
-_Who = Annotated[str, Field(min_length=1, max_length=300), Param("Person, role or server", suggests="decided")]
+_Code = Annotated[str, Param("Pairing code, such as ABCD-2345")]
+_Person = Annotated[PersonId, Param("Person, such as discord:1234")]
+_Who = Annotated[str, Param("Person, role or server", suggests="decided")]
 _WHO = "discord:1234, bluesky:did:…, discord:role:1234 or discord:guild:1234"
 
 
 class Whom(Arguments):
-    who: Annotated[str, Field(max_length=300), Param(_WHO, positional=True, via=TERMINAL_ONLY)] = ""
+    who: Annotated[str, Param(_WHO, positional=True, via=TERMINAL_ONLY)] = ""
     person: Annotated[PersonId | None, Param("A person", via=DISCORD_ONLY)] = None
     role: Annotated[Role | None, Param("A role on its server", via=DISCORD_ONLY)] = None
-    server: Annotated[str, Field(max_length=20), Param("A server, by its ID", via=DISCORD_ONLY)] = ""
+    server: Annotated[str, Param("A server, by its ID", via=DISCORD_ONLY)] = ""
 
     @property
     def subject(self) -> str:

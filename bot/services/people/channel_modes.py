@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from pydantic import Field
-
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
@@ -18,11 +16,7 @@ from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId
 from texts import _, gettext_noop
 
-_Heard = Annotated[
-    str,
-    Field(min_length=1, max_length=60),
-    Param("Channel or server, such as discord:1234", suggests="places with modes"),
-]
+_Heard = Annotated[str, Param("Channel or server, such as discord:1234", suggests="places with modes")]
 _Mode = Annotated[Literal["open", "mention", "listen", "off", "configured"], Param("Mode to set")]
 _CHANNELS = ("guild", "thread")
 

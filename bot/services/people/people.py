@@ -46,7 +46,7 @@ _REMEMBERED = 1_000
 _log = structlog.get_logger("bot.services.people.people")
 
 
-_Code = Annotated[str, Field(min_length=1, max_length=40), Param("The code, such as ABCD-2345")]
+_Code = Annotated[str, Param("The code, such as ABCD-2345")]
 
 
 class AccountRow(Row):
@@ -188,9 +188,7 @@ class Accounts:
 _MOST = 500
 
 
-_About = Annotated[
-    str, Field(max_length=100), Param("Show only what is related to this name", metavar="NAME", positional=True)
-]
+_About = Annotated[str, Param("Show only what is related to this name", metavar="NAME", positional=True)]
 _Limit = Annotated[int, Field(ge=1, le=5_000), Param("Maximum number to show, newest first")]
 
 
@@ -284,13 +282,7 @@ NOTHING = "none"
 
 
 _State = Annotated[
-    str | None,
-    Field(max_length=60),
-    Param(
-        f'A few words; "{NOTHING}" clears it (default: show it)',
-        positional=True,
-        suggests="states",
-    ),
+    str | None, Param(f'A few words; "{NOTHING}" clears it (default: show it)', positional=True, suggests="states")
 ]
 
 

@@ -37,27 +37,25 @@ _OWNERS = Scope(OWNER)
 _BLOCK = "block:"
 
 
-_Request = Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="requests")]
+_Request = Annotated[str, Param("Number, as listed", suggests="requests")]
 _Length = Annotated[Literal["once", "hour", "always"], Param("How long to allow the same request", via=DISCORD_ONLY)]
 _Hour = Annotated[bool, Param("Allow the same for an hour", via=TERMINAL_ONLY)]
 _Always = Annotated[bool, Param("Allow the same until you revoke it", via=TERMINAL_ONLY)]
-_Permit = Annotated[str, Field(min_length=1, max_length=20), Param("Number, as listed", suggests="permits")]
+_Permit = Annotated[str, Param("Number, as listed", suggests="permits")]
 _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, newest first", metavar="LINES")]
 
 
 class GrantPermit(Arguments):
-    agent: Annotated[str, Field(min_length=1, max_length=64), Param("Name of the agent", suggests="agents")]
+    agent: Annotated[str, Param("Name of the agent", suggests="agents")]
     what: Annotated[
-        str, Field(min_length=1, max_length=100),
-        Param("One of its tools, or block:LABEL to let it write that block", suggests="permitted"),
+        str,
+        Param("One of its tools, or block:LABEL to let it write that block", suggests="permitted")
     ]  # fmt: skip
     audience: Annotated[
-        str, Field(max_length=100),
-        Param("Where it applies: public, owner, guild:… or channel:… (default: here)", positional=True),
+        str,
+        Param("Where it applies: public, owner, guild:… or channel:… (default: here)", positional=True)
     ] = ""  # fmt: skip
-    arguments: Annotated[
-        str, Field(max_length=1_000), Param("Arguments the call must have, as JSON", metavar="JSON")
-    ] = ""
+    arguments: Annotated[str, Param("Arguments the call must have, as JSON", metavar="JSON")] = ""
     hours: Annotated[float | None, Param("For how many hours (default: until you revoke it)", metavar="HOURS")] = None
 
 

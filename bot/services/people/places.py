@@ -61,26 +61,23 @@ MODES = {
 }
 _REACHES = {"category": "Its category", "channel": "This channel", "server": "The server"}
 _Channel = Annotated[Location | None, Param("Channel (default: this one)")]
-_Source = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as discord", suggests="sources")]
+_Source = Annotated[str, Param("Source, such as discord", suggests="sources")]
 _Mode = Annotated[
     Literal["open", "mention", "listen", "off", "configured"] | None,
     Param("Mode to set (default: show the current one)", needs=Action.STEER),
 ]
 _Reach = Annotated[Reach, Param("Where it applies", labels=_REACHES)]
 _Group = Annotated[
-    str | None,
-    Field(min_length=1, max_length=64),
-    Param("Group to answer (default: show the current one)", suggests="routes", needs=Action.STEER),
+    str | None, Param("Group to answer (default: show the current one)", suggests="routes", needs=Action.STEER)
 ]
 _Level = Annotated[Literal["channel", "server"], Param("Where it applies", labels=_REACHES)]
 
 
 _Model = Annotated[
     str | None,
-    Field(min_length=1, max_length=100),
     Param("Model to answer (default: show the current one)", positional=True, suggests="models", needs=Action.STEER),
 ]
-_Place = Annotated[str, Field(max_length=200), Param("Place, such as discord:1234", via=TERMINAL_ONLY)]
+_Place = Annotated[str, Param("Place, such as discord:1234", via=TERMINAL_ONLY)]
 _LANGUAGES = {"en": "English", "de": "Deutsch", "ja": "日本語", "auto": gettext_noop("As in your app")}
 _Language = Annotated[
     Literal["en", "de", "ja", "auto"] | None,

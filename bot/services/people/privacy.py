@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 import structlog
-from pydantic import Field
 
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
@@ -44,7 +43,6 @@ _ERASES = Options(changes=True, asks=True, seconds=None)
 _log = structlog.get_logger("bot.services.people.privacy")
 _Person = Annotated[
     str,
-    Field(max_length=300),
     Param(
         "Person, such as discord:1234 (default: you)",
         metavar="PERSON",

@@ -35,16 +35,12 @@ _Name = Annotated[
     str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("Name for the token, such as the program's")
 ]
 _Scope = Annotated[Literal["chat", "read", "admin"], Param("What it may do")]
-_Agent = Annotated[
-    str, Field(max_length=64), Param("Only agent that it can talk to", metavar="NAME", suggests="agents")
-]
+_Agent = Annotated[str, Param("Only agent that it can talk to", metavar="NAME", suggests="agents")]
 _Person = Annotated[
-    str,
-    Field(max_length=300),
-    Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234"),
+    str, Param("Make the link for somebody else, to their own page: a name or an ID such as discord:1234")
 ]
-_Token = Annotated[str, Field(min_length=1, max_length=40), Param("Name of the token", suggests="tokens")]
-_Session = Annotated[str, Field(min_length=1, max_length=40), Param("Session number, or `all`", suggests="sessions")]
+_Token = Annotated[str, Param("Name of the token", suggests="tokens")]
+_Session = Annotated[str, Param("Session number, or `all`", suggests="sessions")]
 
 
 def sign_in_words() -> str:

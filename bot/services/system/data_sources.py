@@ -33,9 +33,9 @@ from texts import _, error_text, gettext_noop, ngettext
 
 _EVERY = 30
 
-_Name = Annotated[str, Field(min_length=1, max_length=40), Param("Source, such as news", suggests="sources")]
-_Agent = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to tell", suggests="agents")]
-_Unsubscribed = Annotated[str, Field(min_length=1, max_length=64), Param("Agent to stop notifying", suggests="agents")]
+_Name = Annotated[str, Param("Source, such as news", suggests="sources")]
+_Agent = Annotated[str, Param("Agent to tell", suggests="agents")]
+_Unsubscribed = Annotated[str, Param("Agent to stop notifying", suggests="agents")]
 
 
 def _known_fields(template: str) -> str:
@@ -55,15 +55,11 @@ _Template = Annotated[
 
 class AddSource(Arguments):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$"), Param("Name for the source, such as news")]
-    feed: Annotated[str, Field(max_length=2_000), Param("URL of an RSS or Atom feed", metavar="URL")] = ""
-    calendar: Annotated[str, Field(max_length=2_000), Param("URL of a calendar in iCalendar format", metavar="URL")] = (
-        ""
-    )
+    feed: Annotated[str, Param("URL of an RSS or Atom feed", metavar="URL")] = ""
+    calendar: Annotated[str, Param("URL of a calendar in iCalendar format", metavar="URL")] = ""
     folder: Annotated[Path | None, Param("Folder of this computer to watch", via=TERMINAL_ONLY)] = None
     webhook: Annotated[bool, Param("Take signed deliveries of another program", via=TERMINAL_ONLY)] = False
-    agent: Annotated[
-        str, Field(max_length=64), Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")
-    ] = ""
+    agent: Annotated[str, Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")] = ""
     every: Annotated[
         int | None, Field(ge=5, le=10_080), Param("Minutes between checks (default: 30)", metavar="MINUTES")
     ] = None

@@ -54,7 +54,7 @@ class Standing:
 
 
 _Done = Annotated[bool, Param("Include finished jobs")]
-_Job = Annotated[str, Field(min_length=1, max_length=100), Param("Name of the job, as listed", suggests="jobs")]
+_Job = Annotated[str, Param("Name of the job, as listed", suggests="jobs")]
 
 
 _TITLES = {

@@ -43,7 +43,7 @@ MAY_REPEAT = gettext_noop(
 
 
 _Limit = Annotated[int, Field(ge=1, le=_MOST), Param("Maximum number to show, newest first", metavar="ROWS")]
-_Row = Annotated[str, Field(min_length=1, max_length=30), Param("Number in the list", suggests="undelivered")]
+_Row = Annotated[str, Param("Number in the list", suggests="undelivered")]
 
 
 class UndeliveredRow(Row):
