@@ -66,7 +66,7 @@ def test_the_line_editor_is_loaded_where_somebody_types_and_nowhere_else() -> No
 @pytest.mark.parametrize("by", ["service", "status", "portability", "wizard.init"])
 def test_what_needs_no_service_loads_none(by: str) -> None:
     found = loaded(f"bot.interfaces.cli.here, bot.interfaces.cli.{by}")
-    services = {"bot.services.composition", "bot.services.build", "bot.agents.turn", "bot.runtime.constellation"}
+    services = {"bot.services.composition", "bot.agents.turn", "bot.runtime.constellation"}
     assert not found & {*services, "discord", "atproto", "numpy"}
 
 

@@ -5,17 +5,21 @@ passed in as `Shared`.
 """
 
 import functools
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections import ChainMap
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from bot.agents import patrols
 from bot.agents.additions import TypingPeople
+from bot.agents.agenda.calendar import EventJob
+from bot.agents.agenda.reminders import ReminderJob
 from bot.agents.answers import package, too_long
+from bot.agents.data_sources import DataSources
 from bot.agents.deps import Limits, OwnersSide, TurnDeps
 from bot.agents.mcp import Servers
 from bot.agents.notices import owner_notices
-from bot.agents.patrols import quiet_hours
 from bot.agents.permissions.broker import Broker
 from bot.agents.rate_limits import Rates
 from bot.agents.tools import make_tools, web_tools
@@ -33,52 +37,70 @@ from bot.runtime.router import Router
 from bot.runtime.supervision import Work
 from bot.runtime.watchers import Broadcast, Previews, Progress, Typing
 from bot.secrets import Redactor
+from bot.services.agents.agenda import Agenda
 from bot.services.agents.agents import Agents
-from bot.services.agents.budgets import configured_budgets, open_spending
+from bot.services.agents.budgets import Spending, configured_budgets
 from bot.services.agents.constellations import ConstellationCommands
+from bot.services.agents.coordination import Coordination
 from bot.services.agents.groups import Groups
-from bot.services.build import build_registry, open_backups, open_patrols, open_reminders, open_schedule
+from bot.services.agents.task_lists import TaskLists
+from bot.services.memory.archive import Archive
+from bot.services.memory.block_settings import BlockSettings
+from bot.services.memory.blocks import Blocks
+from bot.services.memory.context_preview import ContextPreview
+from bot.services.memory.facts import Facts, Projects
 from bot.services.memory.folders import Folders
 from bot.services.memory.imports import Imports
 from bot.services.memory.search import Search
-from bot.services.memory.upkeep import open_upkeep
+from bot.services.memory.summaries import ChangeReport, Summaries
+from bot.services.memory.upkeep import Upkeep
+from bot.services.memory.why import Why
 from bot.services.people.access import Access, configured_rules
 from bot.services.people.account_settings import AccountSettings
 from bot.services.people.approvals import Approvals
 from bot.services.people.channel_modes import ChannelModes
 from bot.services.people.erasure import Eraser
-from bot.services.people.people import Accounts
+from bot.services.people.people import Accounts, KnownPeople, States
 from bot.services.people.permits import Permits
 from bot.services.people.places import Places, open_places
 from bot.services.people.privacy import Choices, Community, Privacy
 from bot.services.people.web_access import WebAccess
-from bot.services.registry import Registry
+from bot.services.registry import Clocks, Guard, Registry
 from bot.services.status import Doctor, Status, StatusSources
-from bot.services.system.backups import Databases
-from bot.services.system.configuration import ConfigurationFile
-from bot.services.system.data_sources import SourceSettings, open_data_sources
+from bot.services.system.backups import Backups, Databases
+from bot.services.system.configuration import ConfigurationFile, Settings
+from bot.services.system.data_sources import SourceSettings
 from bot.services.system.front_ends import FrontEnds, FrontEndStates, Gaps, Talking
 from bot.services.system.halt import Halt, Restart
-from bot.services.system.inbox import Inbox
+from bot.services.system.inbox import Inbox, Traces, Unanswered
 from bot.services.system.jobs import Schedule
 from bot.services.system.outbox import Outbox
+from bot.services.system.upkeep_jobs import Upkeep as UpkeepJobs
+from bot.services.system.upkeep_jobs import standing
 from bot.upkeep import expansion
-from bot.upkeep.background_calls import Background
+from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.compaction import Compactor
+from bot.upkeep.consent import ConsentRequests
 from bot.upkeep.embedding import Embedders, Embedding
+from bot.upkeep.evaluations import EvaluationJob
+from bot.upkeep.expansion import ExpansionJob
 from bot.upkeep.idle import IdleMonitor, IntegrityMonitor
+from bot.upkeep.prompts import FOLDER
+from bot.upkeep.runs import UpkeepRun
 from bot.upkeep.summaries import SummaryJob
 from memory import jobs
+from memory.people import quiet_hours
 from memory.queue import inbox
 from memory.store.clock import Clock
 from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows
 from memory.store.folder import DataFolder
-from memory.store.ids import ConstellationId
+from memory.store.ids import ConstellationId, PersonId
 from scheduler.jobs import Opened
 from scheduler.runner import Runner
 from sources.base import Endpoint
 from sources.terminal import SOURCE, Journal, TerminalEndpoint, TerminalSource
+from sources.web.fetch import Reader
 
 SETTLE_SECONDS = 5.0  # for earlier messages to be stored
 _MEANING_SECONDS = 3.0  # for a command's question: it may have to load the model, which a service did long ago
@@ -96,7 +118,7 @@ class Shared:
     """The configured one's database, which also has the settings of accounts: it is always open."""
     accounts: AccountSettings
     surroundings: SharedParts
-    endpoints: Mapping[str, Endpoint]
+    endpoints: dict[str, Endpoint]
     """By source, without the terminal, which each constellation has for itself; front ends are added later."""
     models: ModelSelection
     embedders: Embedders
@@ -238,38 +260,20 @@ class _Maker:
         shared, config, clock = self.shared, self.shared.config, self.shared.clock
         answers = await self._answers()
         runtime, deps, places = answers.runtime, answers.turn_deps, answers.places
-        approvals, access = answers.approvals, self.served.access
-        spending = await open_spending(approvals, deps.budgets, at_start=not shared.at_rest)
+        approvals, at_rest = answers.approvals, shared.at_rest
         await self.served.people.follow(self.constellation.id, self.database)
-        schedule = self._schedule(approvals, deps)
-        seconds = _MEANING_SECONDS if shared.at_rest else None
-        understood = functools.partial(answers.embedding.searched, seconds=seconds)
-        of_folders = functools.partial(answers.embedding.of_folders, seconds=seconds)
+        spending = Spending(self.database, clock, deps.budgets)
+        await spending.load(at_start=not at_rest)
+        jobs = self._jobs(approvals, deps)
         front_ends = FrontEnds(
             self.constellation.id, self.database, shared.constellations, clock, shared.typing, shared.fronts
         )
-        agents = Agents(config, approvals, answers.routing, runtime.moved, runtime.resume)
-        groups = Groups(config, approvals, places, runtime.resume)
-        data_sources = open_data_sources(config, approvals, schedule, deps.owner)
-        ready = (
-            *(access, *self.served.people.services, places, spending, Outbox(self.database, runtime.resume)),
-            ChannelModes(self.database, places),
-            *(
-                Search(self.database, approvals.people, clock, self._zone, understood, of_folders),
-                Doctor(self.shared.config.file.parent),
-            ),
-            Folders(self.database, shared.folder.path, clock, shared.embedders.require),
-            Inbox(self.database, runtime.answer, clock),
-            open_upkeep(config, approvals, schedule, (deps.budgets, shared.models), self._busy),
-            *(Databases(shared.constellations, shared.replication.paused), open_backups(config, approvals, schedule)),
-            *(Halt(shared.halt, self.served.release), shared.restart, Permits(approvals, deps.tools)),
-            Imports(self.database, approvals.people, clock, shared.constellations),
-            *(agents, groups, ConfigurationFile(config.file, agents, groups), data_sources),
-            *(self._status(front_ends, answers.embedding), shared.web_access, self.served.commands),
-        )
-        if not shared.at_rest:
-            await schedule.prepare()
-            self._keep_up(answers, schedule)
+        hooks = {name: config.mcp_secrets[hook.secret] for name, hook in config.web.server.hooks.items()}
+        data_sources = SourceSettings(self.database, clock, jobs.schedule, jobs.looking, hooks, runtime.resume)
+        status = self._status(front_ends, answers.embedding)
+        if not at_rest:
+            await jobs.schedule.prepare()
+            self._keep_up(answers, jobs.schedule)
         settle = functools.partial(self.served.router.taken_in, SETTLE_SECONDS)
         receive = functools.partial(self.served.router.receive, constellation=self.constellation.id)
         return Services(
@@ -277,26 +281,60 @@ class _Maker:
             events=self.events,
             terminal=answers.terminal,
             approvals=approvals,
-            access=access,
+            access=self.served.access,
             places=places,
-            schedule=schedule,
+            schedule=jobs.schedule,
             front_ends=front_ends,
             embedding=answers.embedding,
             talking=Talking(approvals, places, receive),
             data_sources=data_sources,
             gaps=Gaps("discord", self.database, clock, settle),
-            registry=build_registry(
-                config, approvals, schedule, self.served.people.privacy.choices, shared.accounts.language, ready
-            ),
+            registry=self._registry(answers, jobs, (spending, data_sources, status)),
             community=self.served.people,
             halt=shared.halt,
         )
+
+    def _registry(self, answers: "_Answers", jobs: "_Jobs", more: tuple[object, ...]) -> Registry:
+        """All services; `more` are those that were created before."""
+        shared, config, clock, database = self.shared, self.shared.config, self.shared.clock, self.database
+        runtime, deps, places, schedule = answers.runtime, answers.turn_deps, answers.places, jobs.schedule
+        approvals, people, zone = answers.approvals, answers.approvals.people, self._zone
+        base, checkpoints = (database, people, clock), config.memory.checkpoints()
+        seconds = _MEANING_SECONDS if shared.at_rest else None
+        understood = functools.partial(answers.embedding.searched, seconds=seconds)
+        of_folders = functools.partial(answers.embedding.of_folders, seconds=seconds)
+        agents = Agents(config, approvals, answers.routing, runtime.moved, runtime.resume)
+        groups = Groups(config, approvals, places, runtime.resume)
+        services = (
+            *(self.served.access, *self.served.people.services, places, schedule, jobs.backups, *more),
+            *(shared.restart, shared.web_access, self.served.commands, Halt(shared.halt, self.served.release)),
+            *(agents, groups, ConfigurationFile(config.file, agents, groups), Permits(approvals, deps.tools)),
+            *(
+                Settings(config),
+                Doctor(config.file.parent),
+                Databases(shared.constellations, shared.replication.paused),
+            ),
+            *(Inbox(database, runtime.answer, clock), Traces(database, clock), Unanswered(*base, runtime.resume)),
+            *(Outbox(database, runtime.resume), ChannelModes(database, places)),
+            *(Folders(database, shared.folder.path, clock, shared.embedders.require), Summaries(database)),
+            *(Search(*base, zone, understood, of_folders), Imports(*base, shared.constellations)),
+            *(Archive(*base), Facts(*base), Projects(*base), Why(*base), States(*base), TaskLists(*base, zone)),
+            *(Agenda(*base, zone, schedule.changed, runtime.resume), Upkeep(*base, jobs.upkeep, runtime.resume)),
+            *(Blocks(*base, checkpoints), BlockSettings(*base, checkpoints), ChangeReport(*base, zone, checkpoints)),
+            *(ContextPreview(database, clock), Coordination(database, clock), KnownPeople(database, clock)),
+        )
+
+        async def zone_of(person: PersonId) -> str:
+            return await database.read(lambda rows: quiet_hours.zone_for(rows, people.selves(person), zone))
+
+        guard = Guard(people, shared.choices.withheld, Redactor(config.secrets()).clean)
+        return Registry(services, guard, Clocks(clock, zone_of, shared.accounts.language))
 
     async def _answers(self) -> "_Answers":
         shared, config = self.shared, self.shared.config
         routing, embedding = await self._routing(), shared.embedders.of(self.database)
         terminal = TerminalSource(config.constellation.owner, shared.clock), TerminalEndpoint(shared.journal)
-        endpoints = _Endpoints(terminal[1], shared.endpoints)
+        endpoints = ChainMap[str, Endpoint]({SOURCE: terminal[1]}, shared.endpoints)
         turn_deps = _turn_deps(shared, self.events, embedding, endpoints)
         compactor = Compactor(self.database, turn_deps)
         turn_deps = replace(turn_deps, shrink=compactor.shrink)
@@ -317,15 +355,35 @@ class _Maker:
             return known
         return await seeded_routing(shared.config, self.database, shared.clock)
 
-    def _schedule(self, approvals: Approvals, turn_deps: TurnDeps) -> Schedule:
-        config, changed = self.shared.config, functools.partial(self.served.runner.changed, self.constellation.id)
-        schedule = open_schedule(config, approvals, changed, backups=not self._origin)
-        choices = self.served.people.privacy.choices
-        open_reminders(config, approvals, schedule, choices, self.shared.accounts.language, owner_notices(config))
-        open_patrols(config, approvals, schedule, turn_deps.owner)
-        summaries = SummaryJob(Background.of(turn_deps), self._zone, config.model.upkeep, self._busy)
-        replace(summaries, enabled=config.schedule.summaries).add(schedule.kinds)
-        return schedule
+    def _jobs(self, approvals: Approvals, deps: TurnDeps) -> "_Jobs":
+        """The schedule, with all kinds of jobs. Only the configured constellation backs up the data folder."""
+        shared, config, clock, zone = self.shared, self.shared.config, self.shared.clock, self._zone
+        owners, private = approvals.people.owner, approvals.broker.terms.private
+        owner = next((each for each in owners if private(each) == deps.owner.place), owners[0])
+        background, language = Background.of(deps), shared.accounts.language
+        means = Means(background, config.dreams, config.home / FOLDER)
+        upkeep = UpkeepRun(self.database, means, self._busy)
+        backups = Backups(config.home, clock, config.schedule.backups_kept)
+        looking = DataSources(Reader(private_hosts=config.web.private_hosts), owner)
+        opted_out, selves = shared.choices.opted_out, approvals.people.selves
+        reminding = ReminderJob(owner_notices(config), zone, opted_out, selves, language)
+        summaries = SummaryJob(background, zone, config.model.upkeep, self._busy)
+        schedule = Schedule(
+            self.database,
+            clock,
+            functools.partial(self.served.runner.changed, self.constellation.id),
+            approvals.resume,
+            standing=standing(zone, summaries=config.schedule.summaries, backups=not self._origin),
+            plan=lambda tx, now: patrols.plan(tx, zone, now),
+        )
+        for each in (
+            *(UpkeepJobs(clock, zone), backups, looking, patrols.Patrols(config.home, owner, deps.owner.quiet)),
+            *(reminding, EventJob(reminding), ConsentRequests(reminding)),
+            *(replace(summaries, enabled=config.schedule.summaries), upkeep),
+            *(EvaluationJob(means), ExpansionJob(means, self._busy)),
+        ):
+            each.add(schedule.kinds)
+        return _Jobs(schedule, upkeep, backups, looking)
 
     def _keep_up(self, answers: "_Answers", schedule: Schedule) -> None:
         """Start the constellation's background work, and watch its turns."""
@@ -375,20 +433,12 @@ class _Maker:
         return self.shared.config.schedule.zone_name()
 
 
-class _Endpoints(Mapping[str, Endpoint]):
-    """The endpoints of a constellation: its own terminal, and the shared ones."""
-
-    def __init__(self, terminal: Endpoint, others: Mapping[str, Endpoint]) -> None:
-        self._terminal, self._others = terminal, others
-
-    def __getitem__(self, source: str) -> Endpoint:
-        return self._terminal if source == SOURCE else self._others[source]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({SOURCE: None, **dict.fromkeys(self._others)})
-
-    def __len__(self) -> int:
-        return len({SOURCE, *self._others})
+@dataclass(frozen=True)
+class _Jobs:
+    schedule: Schedule
+    upkeep: UpkeepRun
+    backups: Backups
+    looking: DataSources
 
 
 @dataclass(frozen=True)
@@ -426,7 +476,7 @@ def _turn_deps(shared: Shared, events: Broadcast, embedding: Embedding, endpoint
         limits=Limits(config.model.max_steps, limits.turn_seconds, limits.tool_seconds),
         broker=broker,
         budgets=budgets,
-        owner=OwnersSide(owner_notices(config).place, quiet_hours(people, zone)),
+        owner=OwnersSide(owner_notices(config).place, patrols.quiet_hours(people, zone)),
         apology=config.model.apology,
         rates=_rates(config),
         watch=events,

@@ -216,8 +216,8 @@ class Result(_Data):
 
     def data(self) -> Any:
         """For a program; with a row, its values and the others."""
-        found = self.model_dump(mode="json")
-        return {**found.pop("row", {}), **found}
+        row = getattr(self, "row", None)
+        return {**(row.model_dump(mode="json") if row else {}), **self.model_dump(mode="json", exclude={"row"})}
 
     def terminal(self, ink: Ink) -> str:
         return "\n".join(self.lines(ink))

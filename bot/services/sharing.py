@@ -46,7 +46,7 @@ _CAREFUL_SECONDS = 60.0
 async def open_shared(
     config: Config,
     clock: Clock,
-    endpoints: Mapping[str, Endpoint],
+    endpoints: dict[str, Endpoint],
     restart: Restart,
     web_address: Callable[[], str],
     *,

@@ -14,7 +14,6 @@ from bot.config.tables import Budget, check_subject
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.names import find_agent
-from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
 from bot.services.transactions import commit, reads
@@ -222,12 +221,6 @@ class Spending:
         found = tuple(map(BudgetRow.from_state, await self._states()))
         none = _("There are no budgets. {command} sets one.", command=caller.command("budget set"))
         return Listing(rows=found, empty=none)
-
-
-async def open_spending(approvals: Approvals, kept: Budgets, *, at_start: bool) -> Spending:
-    made = Spending(approvals.database, approvals.clock, kept)
-    await made.load(at_start=at_start)
-    return made
 
 
 def _whole(limit: Limit) -> str:

@@ -8,24 +8,15 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from bot.agents.budgets import Budgets
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Standing
-from bot.config import Config
 from bot.errors import UserError
-from bot.models.selection import ModelSelection
-from bot.secrets import Redactor
 from bot.services.caller import Caller
-from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Options, Param, operation, suggestions
 from bot.services.results import Did, Ink, Listing, Row, did
-from bot.services.system.jobs import Schedule
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from bot.upkeep import consent
-from bot.upkeep.background_calls import Background, Means
-from bot.upkeep.evaluations import RATED, EvaluationJob
-from bot.upkeep.expansion import ExpansionJob
-from bot.upkeep.prompts import FOLDER
+from bot.upkeep.evaluations import RATED
 from bot.upkeep.runs import UpkeepRun, counts_words
 from memory import agents
 from memory.knowledge import consolidation, evaluations, feedback
@@ -170,26 +161,6 @@ class Upkeep(MemoryService, Announcing):
         )
         consent.show(tx, found, words, self.clock())
         return found
-
-
-def open_upkeep(
-    config: Config,
-    approvals: Approvals,
-    schedule: Schedule,
-    thought_with: tuple[Budgets, ModelSelection],
-    busy: Callable[[], bool],
-) -> Upkeep:
-    """The upkeep of one constellation; registers its job with the schedule."""
-    budgets, thinking = thought_with
-    redact = Redactor(config.secrets()).text
-    folder = config.home / FOLDER
-    background = Background(thinking.choose, budgets, approvals.clock, redact, config.limits.turn_seconds)
-    means = Means(background, config.dreams, folder)
-    upkeep = UpkeepRun(approvals.database, means, busy)
-    upkeep.add(schedule.kinds)
-    EvaluationJob(means).add(schedule.kinds)
-    ExpansionJob(means, busy).add(schedule.kinds)
-    return Upkeep(approvals.database, approvals.people, approvals.clock, upkeep, approvals.resume)
 
 
 def _head(run: Run) -> ReportRow:

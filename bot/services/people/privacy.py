@@ -89,6 +89,9 @@ class Choices:
         found = [self._held[each] for each in self.selves(person) if each in self._held]
         return next((each for each in found if each[0] is Choice.OPTED_OUT), found[0] if found else None)
 
+    def opted_out(self, person: PersonId) -> bool:
+        return (chosen := self.of(person)) is not None and chosen[0] is Choice.OPTED_OUT
+
     async def choose(self, person: PersonId, choice: Choice | None) -> None:
         """Store a choice durably for all accounts of a person; None ends it. An account that is unlinked keeps it."""
         now, people = self._clock(), self.selves(person)

@@ -11,13 +11,10 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field, SecretStr
 
 from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
-from bot.agents.deps import OwnersSide
 from bot.agents.permissions.policy import Action
-from bot.config import Config
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_FEED, find, find_agent, find_living
-from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Arguments, Options, Param, operation
 from bot.services.results import Entry, Ink, Row
 from bot.services.system.jobs import Schedule
@@ -27,8 +24,7 @@ from memory.data_sources import DataSource, SourceType, Subscription
 from memory.people.audience import OWNER
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
-from memory.store.ids import PersonId
-from sources.web.fetch import Reader, WebRefused, checked_url
+from sources.web.fetch import WebRefused, checked_url
 from texts import _, error_text, gettext_noop, ngettext
 
 _EVERY = 30
@@ -209,17 +205,6 @@ class SourceSettings(Announcing):
             return ("feed" if arguments.feed else "calendar"), checked_url(url).geturl()
         except WebRefused as error:
             raise UserError(error_text(error)) from error
-
-
-def open_data_sources(config: Config, approvals: Approvals, schedule: Schedule, side: OwnersSide) -> SourceSettings:
-    """Let the schedule check sources, and report failures to the owner."""
-    terms = approvals.broker.terms
-    owners = terms.people.owner
-    owner: PersonId = next((each for each in owners if terms.private(each) == side.place), owners[0])
-    looking = DataSources(Reader(private_hosts=config.web.private_hosts), owner)
-    looking.add(schedule.kinds)
-    hooks = {name: config.mcp_secrets[hook.secret] for name, hook in config.web.server.hooks.items()}
-    return SourceSettings(approvals.database, approvals.clock, schedule, looking, hooks, approvals.resume)
 
 
 def _named(rows: Rows, name: str) -> DataSource:

@@ -29,12 +29,12 @@ SWEEP = "upkeep.working"
 _SWEPT = 500  # rows in one transaction
 
 
-def standing(zone: str, *, summaries: bool = True) -> tuple[Standing, ...]:
-    """The built-in jobs; those at night use the zone; `summaries` adds the jobs that write summaries."""
+def standing(zone: str, *, summaries: bool = True, backups: bool = True) -> tuple[Standing, ...]:
+    """The built-in jobs; those at night use the zone; `summaries` and `backups` add the jobs for these."""
     told = (Standing(OF_AGENTS, Cron("5 * * * *", zone)), Standing(OF_DAYS, Cron("0 4 * * *", zone)))
     return (
         *(told if summaries else ()),
-        Standing(BACKUP, Cron("20 4 * * *", zone)),
+        *((Standing(BACKUP, Cron("20 4 * * *", zone)),) if backups else ()),
         Standing(OPTIMIZE, Cron("20 3 * * *", zone)),
         Standing(TIDY, Cron("40 3 * * 0", zone)),
         Standing(SWEEP, Cron("50 * * * *", zone)),  # expired entries are not read before that either

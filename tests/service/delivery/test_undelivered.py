@@ -70,7 +70,7 @@ async def test_by_discord_for_the_owner_alone(t: Live) -> None:
     assert "#closing in Home" in shown
     assert "3 pieces" in shown
     done = await t.olga.command("owner outbox retry", {"row": row})
-    assert (done.ephemeral, "will be sent again" in done.text) == (True, True)
+    assert (done.ephemeral, "To be sent again by" in done.text) == (True, True)
     await said_once(t, channel)
     assert (await t.olga.command("owner outbox list")).text == "Everything was delivered."
     refused(await t.olga.command("owner outbox retry", {"row": row}), "There is no undelivered message")
@@ -92,7 +92,7 @@ async def test_killed_at_its_write_it_is_sent_once_or_can_be_asked_for_again(t: 
     if side == "before":
         code, out, error = await t.service.run("outbox", "retry", row)
         assert (code, error) == (0, "")
-        assert "by the running service or at its next start." in out
+        assert "by the running service or at its next start: " in out
     code, _out, error = await t.service.run("outbox", "retry", row)
     assert (code, f"There is no undelivered message {row}." in error) == (1, True)
     await t.service.start()
