@@ -131,7 +131,7 @@ async def test_privacy_is_about_all_accounts_of_a_person(tmp_path: Path) -> None
         await linked(t.ana, anna)
         seen = await anna.command("privacy see")
         assert f"<@{t.ana.id}>" in seen.text
-        assert "- 2 archival entries: things to remember" in seen.text
+        assert "- archival entries: 2 (things to remember)" in seen.text
         exported = (await anna.command("privacy export")).message
         assert exported is not None
         data = t.server.world.files[exported.attachments[0].id].data.decode()

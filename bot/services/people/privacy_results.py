@@ -10,93 +10,48 @@ from pydantic import Field
 from bot.services.results import Ink, Result
 from memory.people.privacy import Choice, Erasure
 from memory.store.clock import from_text
-from texts import _, gettext_noop, ngettext, ngettext_noop
+from texts import _, gettext_noop, ngettext
 
 WORDS = {
-    "messages": (
-        ngettext_noop("{count} message", "{count} messages"),
-        gettext_noop("including direct messages and private answers"),
-    ),
+    "messages": (gettext_noop("messages"), gettext_noop("including direct messages and private answers")),
     "follow_ups": (
-        ngettext_noop("{count} pending removal", "{count} pending removals"),
+        gettext_noop("pending removals"),
         gettext_noop("traces of edits and deletions that are still being removed"),
     ),
-    "gaps": (
-        ngettext_noop("{count} unread period", "{count} unread periods"),
-        gettext_noop("when direct messages could not be read"),
-    ),
-    "inbox": (
-        ngettext_noop("{count} arrival", "{count} arrivals"),
-        gettext_noop("records of received messages, without their words"),
-    ),
-    "outbox": (ngettext_noop("{count} delivery", "{count} deliveries"), gettext_noop("messages that were sent")),
-    "turns": (ngettext_noop("{count} work step", "{count} work steps"), gettext_noop("of answering messages")),
-    "groups": (
-        ngettext_noop("{count} part of group work", "{count} parts of group work"),
-        gettext_noop("what agents of a group did together"),
-    ),
-    "budgets": (
-        ngettext_noop("{count} budget", "{count} budgets"),
-        gettext_noop("limits on spending for language models"),
-    ),
-    "folders": (
-        ngettext_noop("{count} file", "{count} files"),
-        gettext_noop("in folders, with words from conversations"),
-    ),
-    "files": (ngettext_noop("{count} file", "{count} files"), gettext_noop("sent with messages in the dashboard")),
-    "usage": (ngettext_noop("{count} model call", "{count} model calls"), gettext_noop("numbers only")),
-    "grants": (
-        ngettext_noop("{count} permission", "{count} permissions"),
-        gettext_noop("including lines in the audit log"),
-    ),
-    "requests": (ngettext_noop("{count} request", "{count} requests"), gettext_noop("for approval, with the answers")),
-    "archival": (
-        ngettext_noop("{count} archival entry", "{count} archival entries"),
-        gettext_noop("things to remember"),
-    ),
-    "dreams": (
-        ngettext_noop("{count} cleanup note", "{count} cleanup notes"),
-        gettext_noop("how entries were cleaned up"),
-    ),
-    "graph": (
-        ngettext_noop("{count} link", "{count} links"),
-        gettext_noop("people and things in entries, and how they are related"),
-    ),
+    "gaps": (gettext_noop("unread periods"), gettext_noop("when direct messages could not be read")),
+    "inbox": (gettext_noop("arrivals"), gettext_noop("records of received messages, without their words")),
+    "outbox": (gettext_noop("deliveries"), gettext_noop("messages that were sent")),
+    "turns": (gettext_noop("work steps"), gettext_noop("of answering messages")),
+    "groups": (gettext_noop("parts of group work"), gettext_noop("what agents of a group did together")),
+    "budgets": (gettext_noop("budgets"), gettext_noop("limits on spending for language models")),
+    "folders": (gettext_noop("files"), gettext_noop("in folders, with words from conversations")),
+    "files": (gettext_noop("files"), gettext_noop("sent with messages in the dashboard")),
+    "usage": (gettext_noop("model calls"), gettext_noop("numbers only")),
+    "grants": (gettext_noop("permissions"), gettext_noop("including lines in the audit log")),
+    "requests": (gettext_noop("requests"), gettext_noop("for approval, with the answers")),
+    "archival": (gettext_noop("archival entries"), gettext_noop("things to remember")),
+    "dreams": (gettext_noop("cleanup notes"), gettext_noop("how entries were cleaned up")),
+    "graph": (gettext_noop("links"), gettext_noop("people and things in entries, and how they are related")),
     "knowledge": (
-        ngettext_noop("{count} learned item", "{count} learned items"),
+        gettext_noop("learned items"),
         gettext_noop(
             "corrections, reactions, project lessons, summaries of private conversations, interrupted work and "
             "short-lived notes of agents"
         ),
     ),
-    "blocks": (
-        ngettext_noop("{count} part of memory blocks", "{count} parts of memory blocks"),
-        gettext_noop("notes, with their history"),
-    ),
-    "labels": (ngettext_noop("{count} label", "{count} labels"), gettext_noop("that ask not to be shown to everyone")),
-    "steering": (ngettext_noop("{count} decision", "{count} decisions"), gettext_noop("about channels and sources")),
-    "reminders": (ngettext_noop("{count} reminder", "{count} reminders"), gettext_noop("open and done")),
-    "tasks": (ngettext_noop("{count} task", "{count} tasks"), gettext_noop("things to do, also of agents")),
-    "events": (ngettext_noop("{count} event", "{count} events"), gettext_noop("in the calendar")),
-    "times": (
-        ngettext_noop("{count} clock setting", "{count} clock settings"),
-        gettext_noop("time zone and quiet hours"),
-    ),
-    "states": (ngettext_noop("{count} state", "{count} states"), gettext_noop("a few words on how somebody is")),
-    "jobs": (ngettext_noop("{count} job", "{count} jobs"), gettext_noop("scheduled messages and work")),
-    "activity": (
-        ngettext_noop("{count} activity note", "{count} activity notes"),
-        gettext_noop("what agents did in conversations"),
-    ),
-    "facts": (ngettext_noop("{count} fact", "{count} facts"), gettext_noop("what agents learned")),
-    "admission": (
-        ngettext_noop("{count} admission", "{count} admissions"),
-        gettext_noop("pairing requests and approvals"),
-    ),
-    "identities": (
-        ngettext_noop("{count} account or place", "{count} accounts and places"),
-        gettext_noop("by which somebody is known"),
-    ),
+    "blocks": (gettext_noop("parts of memory blocks"), gettext_noop("notes, with their history")),
+    "labels": (gettext_noop("labels"), gettext_noop("that ask not to be shown to everyone")),
+    "steering": (gettext_noop("decisions"), gettext_noop("about channels and sources")),
+    "reminders": (gettext_noop("reminders"), gettext_noop("open and done")),
+    "tasks": (gettext_noop("tasks"), gettext_noop("things to do, also of agents")),
+    "events": (gettext_noop("events"), gettext_noop("in the calendar")),
+    "times": (gettext_noop("clock settings"), gettext_noop("time zone and quiet hours")),
+    "states": (gettext_noop("states"), gettext_noop("a few words on how somebody is")),
+    "jobs": (gettext_noop("jobs"), gettext_noop("scheduled messages and work")),
+    "activity": (gettext_noop("activity notes"), gettext_noop("what agents did in conversations")),
+    "facts": (gettext_noop("facts"), gettext_noop("what agents learned")),
+    "admission": (gettext_noop("admissions"), gettext_noop("pairing requests and approvals")),
+    "identities": (gettext_noop("accounts and places"), gettext_noop("by which somebody is known")),
 }
 """What each store holds, for who asks."""
 
@@ -264,8 +219,8 @@ class Seen(Result):
         return _("you") if self.yours else ink.person(self.person)
 
     def _held(self, store: str, count: int) -> str:
-        counted, what = WORDS[store]
-        return f"- {ngettext(*counted, count)}: {_(what)}"
+        what, more = WORDS[store]
+        return f"- {_(what)}: {count} ({_(more)})"
 
 
 class Export(Result):
@@ -287,11 +242,7 @@ class Export(Result):
 
 def _counted(stores: Mapping[str, int]) -> list[str]:
     """How many of what; a receipt may be older than a store's name."""
-    return [
-        ngettext(*WORDS[store][0], count) if store in WORDS else f"{count} {store}"
-        for store, count in stores.items()
-        if count
-    ]
+    return [f"{_(WORDS.get(store, (store,))[0])}: {count}" for store, count in stores.items() if count]
 
 
 def _left(stores: Mapping[str, int]) -> str:

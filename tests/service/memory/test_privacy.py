@@ -45,7 +45,7 @@ async def test_a_person_sees_exports_and_erases_and_an_opt_out_holds(tmp_path: P
         await lived(t)
         seen = await t.ana.command("privacy see", None, t.general)
         assert seen.ephemeral
-        assert "3 messages: including direct messages" in seen.text
+        assert "messages: 3 (including direct messages" in seen.text
         assert WORD not in seen.text
         exported = await t.ana.command("privacy export", None, t.general)
         assert exported.message is not None
