@@ -249,7 +249,7 @@ class Run:
         if self.ground.linked:
             first = await self.accounts.start(somebody(ANN.id))
             second = await self.accounts.say(somebody(ANNA.id), code=_code(first))
-            await self.accounts.say(somebody(ANN.id), code=_code(str(second.data()["text"])))
+            await self.accounts.say(somebody(ANN.id), code=second.data()["code"])
 
     async def part(self) -> None:
         await self.accounts.remove(somebody(ANN.id))

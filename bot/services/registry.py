@@ -17,7 +17,7 @@ from types import UnionType
 from typing import Any, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import annotated_types
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 from pydantic.fields import FieldInfo
 
 from bot.agents.permissions import policy
@@ -56,10 +56,10 @@ _KINDS: Mapping[Any, Kind] = {
 class Arguments(BaseModel):
     """What an operation takes, where that is more than stands in its method's signature, or is used by several.
 
-    A text has at most 4,000 characters, unless its field has another limit. One without a default is not empty.
+    A text without a default must not be empty.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True, str_max_length=4_000)
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,6 @@ Suggested: TypeAlias = Iterable[tuple[str, str]]
 Suggestions: TypeAlias = Iterable[tuple[str, str] | str]
 """The same as services return it: a value may stand for itself. An operation can also return a list of rows."""
 
-LONG = Field(max_length=1_000_000)
-"""For texts of people and files, which the store limits."""
 _SECONDS = 25.0  # less than a command waits for its answer
 _REFUSALS = (Refused, BlockExists, BlockNotFound, BlockRefused, BlockTooLong, EntryNotFound)
 """Errors of memory whose text is for the caller; other store errors are about the store."""

@@ -247,7 +247,7 @@ class Sentence(Result):
 
 
 class Did(Result):
-    """What was done: a text of the catalog, the values that stand in it by names, and for programs both."""
+    """What was done: a text of the catalog, and the values that stand in it, which are all that programs get."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -258,8 +258,8 @@ class Did(Result):
         return self.told(ink, self.sentence, **people).rstrip().split("\n")
 
     def data(self) -> Any:
-        told = {name: to_text(each) if isinstance(each, datetime) else each for name, each in self._values.items()}
-        return {"text": _(self.sentence).format_map(told).rstrip(), **super().data(), **told}
+        times = {name: to_text(each) for name, each in self._values.items() if isinstance(each, datetime)}
+        return {**super().data(), **times}
 
     @property
     def _values(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ async def settled(s: Site, person: str, mark: str) -> dict[str, str]:
     reminder = await s.call_as(person, "remind.me", text=f"Water {mark} plants", when="tomorrow at 9")
     task = await s.call_as(person, "tasks.add", title=f"Paint {mark} walls")
     added = await s.call_as(person, "events.add", title=f"Meet {mark} friends", when="tomorrow at 18:00")
-    found = {"fact": fact, "entry": entry, "reminder": reminder, "task": task, "event": added["event"]}
+    found = {"fact": fact, "entry": entry, "reminder": reminder, "task": task, "event": added}
     return {name: str(each["id"]) for name, each in found.items()}
 
 

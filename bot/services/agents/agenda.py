@@ -14,7 +14,7 @@ from bot.agents.agenda.reminders import DayPart
 from bot.agents.permissions.policy import Action
 from bot.services.caller import DISCORD_ONLY, Caller
 from bot.services.registry import CHANGES, KEEPS, Arguments, Param, operation, suggestions
-from bot.services.results import Did, Ink, Listing, Result, Row, did
+from bot.services.results import Entry, Ink, Listing, Result, Row
 from bot.services.transactions import Announcing, MemoryService, reads, writes
 from memory.agenda import calendar as appointments
 from memory.agenda import reminders
@@ -206,12 +206,12 @@ class Agenda(MemoryService, Announcing):
 
     @operation("events.add", "Add an event", Action.AGENDA, KEEPS)
     @writes
-    def add_event(self, tx: Tx, caller: Caller, arguments: AddEvent) -> Did:
+    def add_event(self, tx: Tx, caller: Caller, arguments: AddEvent) -> Entry[EventRow]:
         alone, selves = caller.alone, self.people.selves(caller.person)
         new = NewEvent(arguments.title, caller.person, alone.place, alone.scope.audience, caller.trust)
         times = EventTimes(arguments.when, arguments.ends, arguments.minutes)
         kept = calendar.plan(tx, new, times, selves, self.zone, self.clock())
-        return did(_("Added: {event}"), event=_event(kept.starts_at, kept, kept.zone))
+        return Entry(done=_("Added"), row=_event(kept.starts_at, kept, kept.zone))
 
     @operation("events.list", "List upcoming events", Action.AGENDA)
     @suggestions("events")

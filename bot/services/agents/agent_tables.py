@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 from bot.config.agent_files import read_exchange
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY
-from bot.services.registry import LONG, Arguments, Param
+from bot.services.registry import Arguments, Param
 from bot.services.results import Ink, Lines, Result, Row
 from texts import _, gettext_noop
 
@@ -23,7 +23,7 @@ Settings = Annotated[
 
 
 class ImportTables(Arguments):
-    file: Annotated[str, LONG, Param("TOML file; use - for standard input", content=True, metavar="FILE")]
+    file: Annotated[str, Param("TOML file; use - for standard input", content=True, metavar="FILE")]
     replace: Annotated[bool, Param("Replace those that already exist")] = False
     dry_run: Annotated[bool, Param("Only show what would change")] = False
 

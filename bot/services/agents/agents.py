@@ -44,7 +44,6 @@ from bot.services.people.approvals import Approvals, UsesApprovals
 from bot.services.registry import (
     CHANGES,
     CHANGES_AT_TERMINAL,
-    LONG,
     Options,
     Param,
     Suggestions,
@@ -75,7 +74,6 @@ MovedHere: TypeAlias = Callable[[Sequence[TurnId]], None]
 
 _Prompt = Annotated[
     str | None,
-    LONG,
     Param("File with its system prompt; use - for standard input", content=True, flag="--prompt-file", metavar="FILE"),
 ]
 _Agent = Annotated[str, Param("Name of the agent", metavar="AGENT", suggests="every agent")]

@@ -40,6 +40,7 @@ _By = Annotated[By, Param("Group the costs by")]
 class SetBudget(Arguments):
     of: Annotated[
         str,
+        Field(max_length=100),
         Param(
             "constellation, agent:NAME, person, guild, person:discord:1234 or guild:discord:1234", suggests="spending"
         ),

@@ -33,7 +33,7 @@ _log = structlog.get_logger("bot.services.agents.constellations")
 
 _Name = Annotated[str, Param("Name of the constellation", suggests="constellations")]
 _Place = Annotated[str, Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned")]
-_NewName = Annotated[str, Param("Name of the constellation")]
+_NewName = Annotated[str, Param("Name of the constellation", positional=True)]
 _Which = Annotated[
     str, Param("Name of the constellation (default: the configured one)", positional=True, suggests="constellations")
 ]
@@ -86,7 +86,7 @@ class ConstellationCommands:
         return Listing(rows=tuple(ConstellationRow(**self._about(each)) for each in self.registry.all()), empty="")
 
     @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, CHANGES_AT_TERMINAL)
-    async def create(self, _caller: Caller, name: _NewName) -> str:
+    async def create(self, _caller: Caller, name: _NewName = "") -> str:
         if wrong := problem_with(Section, name=name):
             raise UserError("This name cannot be used: {why}.", why=wrong)
         if not _SHAPE.fullmatch(name) or name.casefold().startswith("con_"):

@@ -83,7 +83,7 @@ class AddTask(Arguments):
 class ChangeTask(Arguments):
     task: _Task
     title: Annotated[_Words, Param("What to do instead", metavar="TEXT")] = ""
-    notes: Annotated[str, Param("Notes about the task", metavar="TEXT")] = ""
+    notes: Annotated[str, Field(max_length=4_000), Param("Notes about the task", metavar="TEXT")] = ""
     state: Annotated[Status | None, Param("Status of the task", labels={"cancelled": "Canceled"})] = None
     priority: Annotated[Priority | None, Param("How urgent it is")] = None
     due: Annotated[str, Field(max_length=200), Param('Due date, such as "Friday at 18:00", or "none"')] = ""

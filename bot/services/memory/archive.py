@@ -16,7 +16,7 @@ from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.memory.block_results import Widened
 from bot.services.names import find_agent, named_audience, where
-from bot.services.registry import CHANGES, KEEPS, LONG, Arguments, Options, Param, operation, suggestions
+from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, forgotten
 from bot.services.transactions import MemoryService, commit, reads, writes
 from memory import agents, blocks
@@ -45,7 +45,7 @@ _Audience = Annotated[str, Param("Who can see it: public, guild:<id> or channel:
 
 
 class AddEntry(Arguments):
-    text: Annotated[str, LONG, Param("What to keep, in full sentences")]
+    text: Annotated[str, Param("What to keep, in full sentences")]
     label: Annotated[str, Field(max_length=100), Param("Short name for the entry", metavar="NAME")] = ""
     category: Annotated[str, Field(max_length=200), Param("Category, such as health/teeth", metavar="PATH")] = ""
     tag: Annotated[tuple[str, ...], Param("Tag to find it by", metavar="WORD")] = ()

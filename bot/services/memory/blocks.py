@@ -45,7 +45,6 @@ from bot.services.registry import (
     CHANGES,
     CHANGES_AT_TERMINAL,
     KEEPS,
-    LONG,
     Arguments,
     Options,
     Param,
@@ -89,7 +88,7 @@ _Repair = Annotated[bool, Param("Repair damaged blocks")]
 class EditBlock(Arguments):
     label: WritableBlock
     field: _FieldName = ""
-    text: Annotated[str | None, LONG, Param("The new text", piped=True, via=TERMINAL_ONLY)] = None
+    text: Annotated[str | None, Param("The new text", piped=True, via=TERMINAL_ONLY)] = None
     seen: Annotated[int | None, Param("Version you edited; later changes by others are kept", via=TERMINAL_ONLY)] = None
     only_at: Annotated[
         str, Param("Edit only if this is still its state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY)
@@ -98,7 +97,7 @@ class EditBlock(Arguments):
 
 class WriteBlock(Arguments):
     label: WritableBlock
-    text: Annotated[str, LONG, Param("The new text")] = ""
+    text: Annotated[str, Param("The new text")] = ""
     seen: Annotated[int | None, Param("The version that the form showed")] = None
     field: Annotated[str, Param("The mark of the field's name")] = ""
     mark: Annotated[str, Param("The mark of what the form showed")] = ""

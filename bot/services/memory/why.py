@@ -18,7 +18,7 @@ from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights, Standing
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
-from bot.services.registry import LONG, Arguments, Options, Param, operation
+from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Ink, Result, Row, forgotten
 from bot.services.transactions import MemoryService, reads, writes
 from memory import why
@@ -83,7 +83,7 @@ class OpenEntry(Arguments):
 
 class CorrectEntry(OpenEntry):
     seen: Annotated[str, Param("The mark of what the form showed")]
-    text: Annotated[str, LONG, Param("What it should say")]
+    text: Annotated[str, Param("What it should say")] = ""
 
 
 class MemoryRow(Row):

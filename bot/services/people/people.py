@@ -126,6 +126,7 @@ class Accounts:
                         shown_code=shown_code(code),
                     ),
                     other=other,
+                    code=shown_code(code),
                 )
             case Linked(other):
                 await self.load()

@@ -48,14 +48,16 @@ _Limit = Annotated[int, Field(ge=1, le=100_000), Param("Maximum number to show, 
 class GrantPermit(Arguments):
     agent: Annotated[str, Param("Name of the agent", suggests="agents")]
     what: Annotated[
-        str,
+        str, Field(max_length=100),
         Param("One of its tools, or block:LABEL to let it write that block", suggests="permitted")
     ]  # fmt: skip
     audience: Annotated[
         str,
         Param("Where it applies: public, owner, guild:… or channel:… (default: here)", positional=True)
     ] = ""  # fmt: skip
-    arguments: Annotated[str, Param("Arguments the call must have, as JSON", metavar="JSON")] = ""
+    arguments: Annotated[
+        str, Field(max_length=1_000), Param("Arguments the call must have, as JSON", metavar="JSON")
+    ] = ""
     hours: Annotated[float | None, Param("For how many hours (default: until you revoke it)", metavar="HOURS")] = None
 
 

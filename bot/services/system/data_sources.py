@@ -51,8 +51,10 @@ _Template = Annotated[
 
 class AddSource(Arguments):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$"), Param("Name for the source, such as news")]
-    feed: Annotated[str, Param("URL of an RSS or Atom feed", metavar="URL")] = ""
-    calendar: Annotated[str, Param("URL of a calendar in iCalendar format", metavar="URL")] = ""
+    feed: Annotated[str, Field(max_length=2_000), Param("URL of an RSS or Atom feed", metavar="URL")] = ""
+    calendar: Annotated[str, Field(max_length=2_000), Param("URL of a calendar in iCalendar format", metavar="URL")] = (
+        ""
+    )
     folder: Annotated[Path | None, Param("Folder of this computer to watch", via=TERMINAL_ONLY)] = None
     webhook: Annotated[bool, Param("Take signed deliveries of another program", via=TERMINAL_ONLY)] = False
     agent: Annotated[str, Param("Agent to tell (default: the first)", metavar="NAME", suggests="agents")] = ""

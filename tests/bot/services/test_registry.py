@@ -319,7 +319,7 @@ def test_people_read_as_each_interface_shows_them() -> None:
     told = did("{who} may use `/help`: {said}", who="discord:7", said="*stars* {who}")
     assert told.lines(Markdown()) == ["<@7> may use `/help`: \\*stars\\* {who}"]
     assert told.lines(Plain("UTC", NOW)) == ["discord:7 may use `/help`: *stars* {who}"]
-    assert told.data()["text"] == "discord:7 may use `/help`: *stars* {who}"
+    assert told.data() == {"who": "discord:7", "said": "*stars* {who}"}
     named = {"discord:role:3": "<@&3>", "discord:guild:4": "the server `4`", "bluesky:did:plc:x": "`bluesky:did:plc:x`"}
     assert {subject: Markdown().person(subject) for subject in named} == named
 
