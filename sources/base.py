@@ -71,11 +71,11 @@ class Speaker:
 
 
 @dataclass(frozen=True)
-class Knock:
+class UnknownPerson:
     """An unknown person wrote directly: who, where to answer them, and which servers they share with us. Nothing of
     what they wrote."""
 
-    stranger: Speaker
+    speaker: Speaker
     place: PlaceId
     servers: tuple[str, ...] = ()
 

@@ -24,9 +24,9 @@ from sources.discord.listener import GatewayListener, Job
 from sources.discord.notifications import readable, text_mark
 from sources.discord.outcomes import REFUSED, WORDS
 from sources.discord.payloads import heard_of, said_by_a_person
-from sources.discord.places import channel_number, direct_place, history_readable, place_id, spot_of, user_number
+from sources.discord.places import channel_info, channel_number, direct_place, history_readable, place_id, user_number
 from sources.discord.settings import Mode
-from sources.discord.shared_state import Link
+from sources.discord.shared_state import SharedState
 from sources.discord.wiring import Known
 from texts import gettext_lazy
 
@@ -60,21 +60,21 @@ class Unreadable(Exception):
         self.for_good = for_good
 
 
-class Readback:
+class CatchUp:
     """Reads missed messages place by place, each in its queue before newer ones."""
 
     def __init__(
         self,
         client: discord.Client,
-        link: Link,
-        begun: int | None,
-        deaf: Callable[[], bool],
+        state: SharedState,
+        listens_from: int | None,
+        paused: Callable[[], bool],
         listener: GatewayListener,
     ) -> None:
         self._client = client
-        self._link, self._wiring, self._settings = link, link.wiring, link.settings
-        self._begun = begun
-        self._deaf = deaf
+        self._state, self._wiring, self._settings = state, state.wiring, state.settings
+        self._listens_from = listens_from
+        self._paused = paused
         self._listener, self._queues, self._lookup = listener, listener.queues, listener.lookup
         self._gate = asyncio.Semaphore(AT_ONCE)
         self._noted = asyncio.Event()
@@ -118,8 +118,8 @@ class Readback:
         until = str(discord.utils.time_snowflake(now + CLOCK_MARGIN))
         seen = _numbers(await wiring.cursors())
         self._found = True
-        self._listener.heard_up_to(seen, self._begun)
-        newest = max(seen.values(), default=self._begun)
+        self._listener.heard_up_to(seen, self._listens_from)
+        newest = max(seen.values(), default=self._listens_from)
         if newest is None:
             return
         places = self._worth(seen, newest, floor)
@@ -153,7 +153,7 @@ class Readback:
 
     async def _read_due(self) -> float:
         """Read due gaps; returns the seconds until the next."""
-        if self._deaf():
+        if self._paused():
             return AGAIN_SECONDS
         for gap in await self._wiring.gaps.due():
             await self._read_gap(gap.span)
@@ -174,7 +174,7 @@ class Readback:
         for guild in self._client.guilds:
             channels: list[Any] = [*guild.text_channels, *guild.voice_channels, *guild.threads]
             for found in channels:
-                on = self._settings.mode(spot_of(found).chain) is not Mode.OFF
+                on = self._settings.mode(channel_info(found).chain) is not Mode.OFF
                 if on and found.id not in seen and (found.last_message_id or 0) > max(newest, floor):
                     places.append((found.id, newest))
         return sorted(places, key=lambda one: -max(one[1], self._latest(one[0])))
@@ -218,7 +218,7 @@ class Readback:
 
         self._queues.put(channel, hear)
         await heard.wait()
-        if not self._deaf():  # else it was not accepted, and is read again
+        if not self._paused():  # else it was not accepted, and is read again
             await gaps.fill(span)
 
     async def _open(self, person: int | None) -> int:
@@ -254,7 +254,7 @@ class Readback:
         limit = self._settings.read_back_messages
         messages = found[-limit:]
         if messages:
-            self._link.saw(channel, messages[-1].id)
+            self._state.saw(channel, messages[-1].id)
         await self._compare(channel, messages, known)
         for message in messages:
             if message.id > int(span.after) and said_by_a_person(message):
@@ -276,7 +276,7 @@ class Readback:
             if message is None:
                 if one >= since:
                     await self._listener.hear_deletion(one, channel, None)
-            elif message.edited_at and text_mark(readable(heard_of(message, self._link), self._link.me)) != mark:
+            elif message.edited_at and text_mark(readable(heard_of(message, self._state), self._state.me)) != mark:
                 author = await self._lookup.author(message)
                 if author is not None:
                     await self._listener.hear_edit(message, author)

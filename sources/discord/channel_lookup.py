@@ -13,8 +13,8 @@ from sources.base import PlaceKind
 from sources.discord.notifications import Author, admitted
 from sources.discord.outcomes import REFUSED
 from sources.discord.payloads import author_of, said_by_a_person
-from sources.discord.places import Spot, person_id, spot_of
-from sources.discord.shared_state import Link
+from sources.discord.places import ChannelInfo, channel_info, person_id
+from sources.discord.shared_state import SharedState
 from sources.text import flatten
 
 log = Log(__name__)
@@ -38,25 +38,25 @@ UNREAD_LINES = "(what was said here before could not be read)"
 class ChannelLookup:
     """Answers from the cache at once; misses are fetched, and then cached for a minute."""
 
-    def __init__(self, client: discord.Client, link: Link) -> None:
+    def __init__(self, client: discord.Client, state: SharedState) -> None:
         self._client = client
-        self._link = link
-        self._settings = link.settings
+        self._state = state
+        self._settings = state.settings
         self._channels: Recent[int, tuple[float, Any]] = Recent(500)
         self._members: Recent[tuple[int, int], tuple[float, discord.Member | None]] = Recent(5_000)
 
     def partial(self, channel: int, guild: int | None) -> Any:
         return self._client.get_channel(channel) or self._client.get_partial_messageable(channel, guild_id=guild)
 
-    async def locate(self, channel: Any, person: int | None) -> tuple[Spot, tuple[int, ...]]:
+    async def locate(self, channel: Any, person: int | None) -> tuple[ChannelInfo, tuple[int, ...]]:
         """The channel in its current form, and the guilds shared with the person."""
         try:
             channel = await self.resolve(channel)
         except (*REFUSED, discord.InvalidData):
             log.warning("channel_not_found", channel=channel.id)
             self._channels.put(channel.id, (self._now(), channel))
-        spot = self._spot(channel, person)
-        return spot, await self._shared(spot)
+        info = self._spot(channel, person)
+        return info, await self._shared(info)
 
     async def resolve(self, channel: Any) -> Any:
         """A channel from the cache, else from Discord. Raises the errors of a request to Discord."""
@@ -72,30 +72,30 @@ class ChannelLookup:
 
     async def shared_with(self, channel: Any, user: discord.abc.User) -> tuple[int, ...]:
         """The guilds shared with a direct messages' person; empty if those messages are not heard."""
-        spot = self._spot(channel, user.id)
-        if not spot.direct or spot.person != user.id or self._link.wiring.withheld(person_id(user.id)):
+        info = self._spot(channel, user.id)
+        if not info.direct or info.person != user.id or self._state.wiring.withheld(person_id(user.id)):
             return ()
-        shared = await self._shared(spot)
-        return shared if admitted(author_of(user), spot, self._settings, shares_guild=bool(shared)) else ()
+        shared = await self._shared(info)
+        return shared if admitted(author_of(user), info, self._settings, shares_guild=bool(shared)) else ()
 
-    def _spot(self, channel: Any, person: int | None) -> Spot:
+    def _spot(self, channel: Any, person: int | None) -> ChannelInfo:
         """The channel as plain values; a thread has the id of its first message, which may be ours."""
-        spot = spot_of(channel, person)
-        return replace(spot, ours=True) if spot.kind is PlaceKind.THREAD and spot.id in self._link.sent else spot
+        info = channel_info(channel, person)
+        return replace(info, ours=True) if info.kind is PlaceKind.THREAD and info.id in self._state.sent else info
 
-    async def _shared(self, spot: Spot) -> tuple[int, ...]:
+    async def _shared(self, info: ChannelInfo) -> tuple[int, ...]:
         """The guilds that a direct messages' person is in."""
-        if not spot.direct or spot.person is None or spot.person == self._settings.owner_id:
+        if not info.direct or info.person is None or info.person == self._settings.owner_id:
             return ()
         counted = [guild for guild in self._client.guilds if self._settings.takes_guild(guild.id)]
         if self._client.intents.members:
-            seen = tuple(guild.id for guild in counted if guild.get_member(spot.person) is not None)
+            seen = tuple(guild.id for guild in counted if guild.get_member(info.person) is not None)
             if seen or all(guild.chunked for guild in counted):
                 return seen
         if len(counted) > MAX_GUILDS:
             hint = "grant the intent Server Members, and all are known; or let people in by name"
             log.warning("memberships_incomplete", servers=len(counted), asked=MAX_GUILDS, hint=hint)
-        members = await asyncio.gather(*(self.member(guild, spot.person) for guild in counted[:MAX_GUILDS]))
+        members = await asyncio.gather(*(self.member(guild, info.person) for guild in counted[:MAX_GUILDS]))
         return tuple(guild.id for guild, member in zip(counted, members, strict=False) if member is not None)
 
     async def member(self, guild: discord.Guild, person: int) -> discord.Member | None:

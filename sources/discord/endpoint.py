@@ -21,7 +21,7 @@ from sources.discord.cards import card, words_of
 from sources.discord.markup import units
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import channel_number, history_readable, user_number
-from sources.discord.shared_state import Link
+from sources.discord.shared_state import SharedState
 from sources.discord.tables import tables_as_code
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
 from sources.outgoing import outgoing, seen
@@ -125,9 +125,9 @@ class DiscordEndpoint(Endpoint):
     has_previews = True
     nonce_seconds = 60.0
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
-        self._hooks = Webhooks(link)
+    def __init__(self, state: SharedState) -> None:
+        self._state = state
+        self._hooks = Webhooks(state)
         self._done: Recent[OutboxId, str] = Recent(5_000)
         self._edits: Pace[str] = Pace(EDIT_EVERY, 5_000)
         self._typing: dict[PlaceId, asyncio.Task[None]] = {}
@@ -136,7 +136,7 @@ class DiscordEndpoint(Endpoint):
         await self._hooks.close()
 
     def split(self, text: str) -> list[str]:
-        room = PREFIX_ROOM if self._link.settings.show_names else 0
+        room = PREFIX_ROOM if self._state.settings.show_names else 0
         return split_text(outgoing(tables_as_code(text)), self.max_length - room, units)
 
     async def send(self, delivery: Delivery) -> str:
@@ -195,13 +195,13 @@ class DiscordEndpoint(Endpoint):
 
     def _sent(self, delivery: Delivery, channel: int, message: str) -> str:
         if message != GONE:
-            self._link.sent.put(int(message), channel)
+            self._state.sent.put(int(message), channel)
         return self._done.put(delivery.id, message)
 
     def _reference(self, channel: int, delivery: Delivery) -> discord.MessageReference | None:
         """A reference only if the channel has moved on since the message that is answered."""
         answered = int(delivery.reply_to) if delivery.reply_to.isdecimal() else channel
-        if answered == channel or (self._link.newest.get(channel) or 0) <= answered:
+        if answered == channel or (self._state.newest.get(channel) or 0) <= answered:
             return None
         return discord.MessageReference(message_id=answered, channel_id=channel, fail_if_not_exists=False)
 
@@ -235,7 +235,7 @@ class DiscordEndpoint(Endpoint):
     async def _said(self, channel: Any, deliveries: tuple[Delivery, ...]) -> list[Said]:
         since = min(one.created_at for one in deliveries) - CLOCK_MARGIN
         lines = channel.history(limit=MAX_FOUND, after=since, oldest_first=True)
-        return [_said(message) async for message in lines if self._link.ours(message)]
+        return [_said(message) async for message in lines if self._state.ours(message)]
 
     async def edit(self, place: PlaceId, external_id: str, text: str, buttons: Buttons | None = None) -> None:
         client = await self._client()
@@ -266,7 +266,7 @@ class DiscordEndpoint(Endpoint):
         with outcomes.repeatable(), suppress(discord.NotFound):
             channel = await self._channel(client, place)
             message = _message(channel, external_id)
-            self._link.withdrawn.put(message.id, None)
+            self._state.withdrawn.put(message.id, None)
             try:
                 await outside(WITHDRAW, message.delete(), SECONDS)
             except discord.Forbidden:
@@ -281,8 +281,8 @@ class DiscordEndpoint(Endpoint):
             if running is not None:
                 running.cancel()
                 del self._typing[activity.place]
-        elif (running is None or running.done()) and self._link.spawn is not None:
-            self._typing[activity.place] = self._link.spawn(self._keep_typing(activity.place))
+        elif (running is None or running.done()) and self._state.spawn is not None:
+            self._typing[activity.place] = self._state.spawn(self._keep_typing(activity.place))
 
     async def _keep_typing(self, place: PlaceId) -> None:
         try:
@@ -301,14 +301,14 @@ class DiscordEndpoint(Endpoint):
         """The connected client; if it must be `ready`, guilds and their permissions are known."""
         try:
             async with asyncio.timeout(CONNECT_SECONDS):
-                await self._link.usable.wait()
-                if ready and self._link.client is not None:
-                    await self._link.client.wait_until_ready()
+                await self._state.usable.wait()
+                if ready and self._state.client is not None:
+                    await self._state.client.wait_until_ready()
         except TimeoutError as why:
             raise outcomes.Unreachable(gettext_lazy("not connected to Discord")) from why
-        if self._link.client is None or self._link.client.is_closed():
+        if self._state.client is None or self._state.client.is_closed():
             raise outcomes.Unreachable(gettext_lazy("the connection to Discord is being closed"))
-        return self._link.client
+        return self._state.client
 
     async def _channel(self, client: discord.Client, place: PlaceId) -> Any:
         """The channel to send to; a person's direct messages are opened."""

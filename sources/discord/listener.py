@@ -16,14 +16,14 @@ import discord
 
 from memory.store.logs import Log
 from memory.store.recent import Recent
-from sources.base import Deliver, Knock, Notification, PlaceKind, deletion
+from sources.base import Deliver, Notification, PlaceKind, UnknownPerson, deletion
 from sources.discord import attachments, notifications
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup
-from sources.discord.notifications import Author, Heard, Reaction, Surroundings
+from sources.discord.notifications import Author, Heard, MessageContext, Reaction
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
-from sources.discord.places import NAME, Spot, direct_place, person_id, place_of, spot_of
+from sources.discord.places import NAME, ChannelInfo, channel_info, direct_place, person_id, place_of
 from sources.discord.settings import Mode
-from sources.discord.shared_state import Link
+from sources.discord.shared_state import SharedState
 from sources.text import flatten
 
 Job: TypeAlias = Callable[[], Awaitable[None]]
@@ -115,13 +115,13 @@ KEEP_PEOPLE = 10
 class GatewayListener:
     """Takes the gateway's events and returns notifications, in order."""
 
-    def __init__(self, link: Link, queues: ChannelQueues, lookup: ChannelLookup, deliver: Deliver) -> None:
-        self._link, self._settings, self._clock = link, link.settings, link.wiring.clock
+    def __init__(self, state: SharedState, queues: ChannelQueues, lookup: ChannelLookup, deliver: Deliver) -> None:
+        self._state, self._settings, self._clock = state, state.settings, state.wiring.clock
         self.queues, self.lookup, self._deliver = queues, lookup, deliver
         self._given: Recent[str, None] = Recent(10_000)
         self._after: Recent[int, int] = Recent(5_000)
         """The message per channel up to which everything allowed was heard; missing if unknown."""
-        self._began = 0
+        self._listens_from = 0
         self._off: Recent[int, int] = Recent(5_000)
         """The newest message per channel while it was off: nothing up to there is read."""
         self._all_heard: Recent[int, bool] = Recent(5_000)
@@ -148,9 +148,9 @@ class GatewayListener:
                 pass
 
     def _message(self, message: discord.Message) -> None:
-        if self._link.ours(message):
+        if self._state.ours(message):
             return
-        self._link.saw(message.channel.id, message.id)
+        self._state.saw(message.channel.id, message.id)
         if said_by_a_person(message):
             self.queues.put(message.channel.id, partial(self.hear, message))
 
@@ -161,19 +161,19 @@ class GatewayListener:
 
     def _deleted(self, channel: int, guild: int | None, messages: list[int]) -> None:
         for message in messages:
-            if message in self._link.withdrawn:
+            if message in self._state.withdrawn:
                 continue
             self.queues.put(channel, partial(self.hear_deletion, message, channel, guild))
 
     def _reacted(self, event: discord.RawReactionActionEvent) -> None:
-        ours = event.message_author_id == self._link.me or event.message_id in self._link.sent
-        if not ours or event.user_id == self._link.me or (event.member is not None and event.member.bot):
+        ours = event.message_author_id == self._state.me or event.message_id in self._state.sent
+        if not ours or event.user_id == self._state.me or (event.member is not None and event.member.bot):
             return
         self.queues.put(event.channel_id, partial(self._hear_reaction, event))
 
-    def heard_up_to(self, seen: Mapping[int, int], began: int | None) -> None:
+    def heard_up_to(self, seen: Mapping[int, int], listens_from: int | None) -> None:
         """Set how far each channel was read before the start, and the message from which the bot listens at all."""
-        self._began = began or 0
+        self._listens_from = listens_from or 0
         for channel, message in seen.items():
             self._after.put(channel, max(message, self._after.get(channel) or 0))
             self._off.put(channel, message)  # it may have been off until then
@@ -184,130 +184,132 @@ class GatewayListener:
 
     async def hear(self, message: discord.Message, author: Author | None = None) -> None:
         """A person's message, live or read back; `author` if more is known of them than it says."""
-        if self._link.wiring.deaf():
+        if self._state.wiring.paused():
             return
-        heard = heard_of(message, self._link, author)
-        spot, shared = await self.lookup.locate(message.channel, message.author.id)
-        if not notifications.admitted(heard.author, spot, self._settings, shares_guild=bool(shared)):
-            self._knock(heard.author, spot, shared)
+        heard = heard_of(message, self._state, author)
+        info, shared = await self.lookup.locate(message.channel, message.author.id)
+        if not notifications.admitted(heard.author, info, self._settings, shares_guild=bool(shared)):
+            self._note_unknown(heard.author, info, shared)
             return
-        answer = notifications.hearing(heard, spot, self._settings)
+        answer = notifications.is_answered(heard, info, self._settings)
         offered = offered_of(message)
         if answer is None:
-            self._pass_over(message.id, spot, shared)
+            self._pass_over(message.id, info, shared)
             return
-        if not (heard.addressed or spot.direct or heard.content or heard.extras or offered):
+        if not (heard.addressed or info.direct or heard.content or heard.extras or offered):
             return
-        around = self._around(spot, shared, heard.author)
-        earlier = await self._earlier(message, heard, spot) if answer and not spot.direct else ()
+        around = self._around(info, shared, heard.author)
+        earlier = await self._earlier(message, heard, info) if answer and not info.direct else ()
         lines = (UNREAD_LINES,) if earlier is None else ()
-        where = spot
-        if self._wants_thread(message, heard, spot):
+        where = info
+        if self._wants_thread(message, heard, info):
             thread = await self.lookup.open_thread(message, heard.author.shown)
             if thread is None:
                 lines = (*lines, "(a thread was wanted for this answer, but could not be opened)")
             else:
-                where = spot_of(thread)
+                where = channel_info(thread)
                 around = self._around(where, (), heard.author)
         for line in earlier or ():
-            await self._overhear(line, spot, where)
+            await self._overhear(line, info, where)
         notification = notifications.to_notification(heard, around, answer=answer)
         self._give(replace(notification, background=lines, attachments=await attachments.fetched(offered)))
 
-    def _pass_over(self, message: int, spot: Spot, shared: tuple[int, ...]) -> None:
+    def _pass_over(self, message: int, info: ChannelInfo, shared: tuple[int, ...]) -> None:
         """Skip a message: it is read later if the bot is addressed. In a channel that is off, never."""
-        if self._settings.mode(spot.chain or (spot.id,)) is Mode.OFF:
-            self._off.put(spot.id, message)
-            place = place_of(spot, self._settings, shared)
+        if self._settings.mode(info.chain or (info.id,)) is Mode.OFF:
+            self._off.put(info.id, message)
+            place = place_of(info, self._settings, shared)
             self._give(notifications.to_passed(message, place, self._clock()))  # it stays skipped after a restart
         else:
-            self._all_heard.put(spot.id, False)
+            self._all_heard.put(info.id, False)
 
-    async def _earlier(self, message: discord.Message, heard: Heard, spot: Spot) -> Sequence[discord.Message] | None:
+    async def _earlier(
+        self, message: discord.Message, heard: Heard, info: ChannelInfo
+    ) -> Sequence[discord.Message] | None:
         """Messages skipped since the bot was last addressed, and those around the one that this replies to, in order.
 
         None if they cannot be read quickly.
         """
         if self._settings.earlier_lines == 0:
             return ()
-        off = self._off.get(spot.id) or 0
+        off = self._off.get(info.id) or 0
         answered = heard.quoted if heard.quoted and not heard.quoted.by_us else None
-        since = None if self._all_heard.get(spot.id) else max(self._after.get(spot.id) or 0, off)
+        since = None if self._all_heard.get(info.id) else max(self._after.get(info.id) or 0, off)
         around = None if answered is None or answered.external_id in self._given else int(answered.external_id)
         found = await self.lookup.earlier(message, since, around)
         if found is None:
             return None
-        self._after.put(spot.id, message.id)
-        self._all_heard.put(spot.id, True)
+        self._after.put(info.id, message.id)
+        self._all_heard.put(info.id, True)
         return [line for line in found if line.id > off]
 
-    async def _overhear(self, message: discord.Message, spot: Spot, where: Spot) -> None:
+    async def _overhear(self, message: discord.Message, info: ChannelInfo, where: ChannelInfo) -> None:
         """Deliver a message to others as part of the conversation `where`, unless its author must not be heard."""
         author = await self.lookup.author(message, always=False)
-        if author is None or self._link.wiring.withheld(person_id(author.id)):
+        if author is None or self._state.wiring.withheld(person_id(author.id)):
             return
-        if not notifications.admitted(author, spot, self._settings, shares_guild=False):
+        if not notifications.admitted(author, info, self._settings, shares_guild=False):
             return
-        heard = heard_of(message, self._link, author)
-        if message.id > self._began and notifications.hearing(heard, spot, self._settings):
+        heard = heard_of(message, self._state, author)
+        if message.id > self._listens_from and notifications.is_answered(heard, info, self._settings):
             return  # it may be in an unread gap, and is then answered itself
         line = notifications.to_notification(heard, self._around(where, (), author), answer=False)
         if line.text:
             self._give(line)
 
-    def _knock(self, author: Author, spot: Spot, shared: Sequence[int]) -> None:
+    def _note_unknown(self, author: Author, info: ChannelInfo, shared: Sequence[int]) -> None:
         """A person who is not let in wrote: pass on only that fact."""
-        if notifications.may_ask_in(author, spot, self._settings) and not self._link.wiring.withheld(
+        if notifications.may_ask_in(author, info, self._settings) and not self._state.wiring.withheld(
             person_id(author.id)
         ):
-            guilds = [self._link.client.get_guild(one) for one in shared] if self._link.client else []
+            guilds = [self._state.client.get_guild(one) for one in shared] if self._state.client else []
             servers = tuple(flatten(guild.name) for guild in guilds if guild is not None)
             stranger = notifications.speaker_of(author, self._settings)
-            self._link.wiring.knocks(Knock(stranger, direct_place(author.id), servers))
+            self._state.wiring.unknown_wrote(UnknownPerson(stranger, direct_place(author.id), servers))
 
-    def _wants_thread(self, message: discord.Message, heard: Heard, spot: Spot) -> bool:
-        public = spot.kind is PlaceKind.GUILD and isinstance(message.channel, discord.TextChannel)
-        withheld = self._link.wiring.withheld(person_id(heard.author.id))
+    def _wants_thread(self, message: discord.Message, heard: Heard, info: ChannelInfo) -> bool:
+        public = info.kind is PlaceKind.GUILD and isinstance(message.channel, discord.TextChannel)
+        withheld = self._state.wiring.withheld(person_id(heard.author.id))
         return self._settings.auto_thread and heard.calls_us and public and not withheld
 
     async def hear_edit(self, message: discord.Message, author: Author | None = None) -> None:
         """The new text of a person's message. Edits count in every mode, since the old text may be stored."""
-        heard = heard_of(message, self._link, author)
-        spot, shared = await self.lookup.locate(message.channel, message.author.id)
+        heard = heard_of(message, self._state, author)
+        info, shared = await self.lookup.locate(message.channel, message.author.id)
         if heard.edited_at is None or not notifications.admitted(
-            heard.author, spot, self._settings, shares_guild=bool(shared)
+            heard.author, info, self._settings, shares_guild=bool(shared)
         ):
             return
-        answer = bool(notifications.hearing(heard, spot, self._settings))
-        around = self._around(spot, shared, heard.author)
+        answer = bool(notifications.is_answered(heard, info, self._settings))
+        around = self._around(info, shared, heard.author)
         self._give(notifications.to_edit(heard, heard.edited_at, around, answer=answer))
 
     async def hear_deletion(self, message: int, channel: int, guild: int | None) -> None:
-        spot, shared = await self.lookup.locate(self.lookup.partial(channel, guild), None)
-        place = place_of(spot, self._settings, shared)
+        info, shared = await self.lookup.locate(self.lookup.partial(channel, guild), None)
+        place = place_of(info, self._settings, shared)
         self._give(deletion(NAME, str(message), place, self._clock()))
 
     async def _hear_reaction(self, event: discord.RawReactionActionEvent) -> None:
-        if self._link.wiring.deaf():
+        if self._state.wiring.paused():
             return
-        user = event.member or (self._link.client.get_user(event.user_id) if self._link.client else None)
+        user = event.member or (self._state.client.get_user(event.user_id) if self._state.client else None)
         author = author_of(user) if user else Author(event.user_id, "")
         channel = self.lookup.partial(event.channel_id, event.guild_id)
-        spot, shared = await self.lookup.locate(channel, event.user_id)
-        off = not spot.direct and self._settings.mode(spot.chain) is Mode.OFF
-        if off or not notifications.admitted(author, spot, self._settings, shares_guild=bool(shared)):
+        info, shared = await self.lookup.locate(channel, event.user_id)
+        off = not info.direct and self._settings.mode(info.chain) is Mode.OFF
+        if off or not notifications.admitted(author, info, self._settings, shares_guild=bool(shared)):
             return
         key = (event.message_id, event.user_id, str(event.emoji))
         count = self._reactions.put(key, (self._reactions.get(key) or 0) + 1)
         reaction = Reaction(event.message_id, author, str(event.emoji), count, self._clock())
-        self._give(notifications.to_reaction(reaction, self._around(spot, shared, author)))
+        self._give(notifications.to_reaction(reaction, self._around(info, shared, author)))
 
-    def _around(self, spot: Spot, shared: tuple[int, ...], author: Author) -> Surroundings:
-        people = self._people.get(spot.id) or self._people.put(spot.id, Recent(KEEP_PEOPLE))
+    def _around(self, info: ChannelInfo, shared: tuple[int, ...], author: Author) -> MessageContext:
+        people = self._people.get(info.id) or self._people.put(info.id, Recent(KEEP_PEOPLE))
         people.put(author.id, author.shown)
-        names = tuple(name for one, name in people.items() if not self._link.wiring.withheld(person_id(one)))
-        place = place_of(spot, self._settings, shared)
-        return Surroundings(self._link.me, spot, place, self._settings, names)
+        names = tuple(name for one, name in people.items() if not self._state.wiring.withheld(person_id(one)))
+        place = place_of(info, self._settings, shared)
+        return MessageContext(self._state.me, info, place, self._settings, names)
 
     def _give(self, notification: Notification) -> None:
         if notification.external_id not in self._given:

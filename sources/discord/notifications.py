@@ -10,7 +10,7 @@ from memory.people.access import Rule
 from memory.people.audience import Trust
 from memory.store.ids import PersonId
 from sources.base import BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker, deletion
-from sources.discord.places import NAME, Spot, person_id
+from sources.discord.places import NAME, ChannelInfo, person_id
 from sources.discord.settings import Direct, DiscordSettings, Mode
 from sources.text import flatten, one_line, without_call_behind
 
@@ -54,14 +54,14 @@ class Heard:
         return self.calls_us or (self.quoted is not None and self.quoted.by_us)
 
 
-def admitted(author: Author, spot: Spot, settings: DiscordSettings, *, shares_guild: bool) -> bool:
+def admitted(author: Author, info: ChannelInfo, settings: DiscordSettings, *, shares_guild: bool) -> bool:
     """Whether this person may talk here at all. The owner always may."""
     if author.id == settings.owner_id:
         return True
-    if shut_out(author, spot, settings):
+    if shut_out(author, info, settings):
         return False
     allow = settings.allow
-    if spot.direct:
+    if info.direct:
         let_in = author.id in allow.persons or settings.decided.says(Rule.ALLOW, author.id)
         match settings.direct:
             case Direct.OFF:
@@ -75,14 +75,14 @@ def admitted(author: Author, spot: Spot, settings: DiscordSettings, *, shares_gu
     return not (allow.persons or allow.roles) or _approved(author, settings)
 
 
-def shut_out(author: Author, spot: Spot, settings: DiscordSettings) -> bool:
+def shut_out(author: Author, info: ChannelInfo, settings: DiscordSettings) -> bool:
     """Whether nothing that this person writes there is heard."""
-    return settings.shuts_out(author.id, author.roles, spot.guild)
+    return settings.shuts_out(author.id, author.roles, info.guild)
 
 
-def may_ask_in(author: Author, spot: Spot, settings: DiscordSettings) -> bool:
+def may_ask_in(author: Author, info: ChannelInfo, settings: DiscordSettings) -> bool:
     """Whether a person who is not admitted here is told how to be let in."""
-    return spot.direct and settings.direct is Direct.PAIR and not shut_out(author, spot, settings)
+    return info.direct and settings.direct is Direct.PAIR and not shut_out(author, info, settings)
 
 
 def _approved(author: Author, settings: DiscordSettings) -> bool:
@@ -99,20 +99,20 @@ def trust_of(author: Author, settings: DiscordSettings) -> Trust:
     return Trust.APPROVED if _approved(author, settings) else Trust.STRANGER
 
 
-def hearing(message: Heard, spot: Spot, settings: DiscordSettings) -> bool | None:
+def is_answered(message: Heard, info: ChannelInfo, settings: DiscordSettings) -> bool | None:
     """Whether a message is answered; None if agents do not get it.
 
     Applies the mode of the place: channel before category before guild before default; threads inherit.
     """
-    if spot.direct:
+    if info.direct:
         return True
-    match settings.mode(spot.chain or (spot.id,)):
+    match settings.mode(info.chain or (info.id,)):
         case Mode.OFF:
             return None
         case Mode.OPEN:
             return True
         case Mode.MENTION:
-            return True if message.addressed or spot.ours else None
+            return True if message.addressed or info.ours else None
         case Mode.LISTEN:
             return message.addressed
 
@@ -156,17 +156,17 @@ def text_mark(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class MessageContext:
     """Known data about a message's place and people."""
 
     me: int
-    spot: Spot
+    info: ChannelInfo
     place: Place
     settings: DiscordSettings
     participants: tuple[str, ...] = ()
 
 
-def to_notification(message: Heard, around: Surroundings, *, answer: bool) -> Notification:
+def to_notification(message: Heard, around: MessageContext, *, answer: bool) -> Notification:
     """A message as a notification, with the fetched attachments and background."""
     names = {person_id(one): flatten(name) for one, name in message.mentions.items() if one != around.me}
     return Notification(
@@ -186,7 +186,7 @@ def to_notification(message: Heard, around: Surroundings, *, answer: bool) -> No
     )
 
 
-def to_edit(message: Heard, edited_at: datetime, around: Surroundings, *, answer: bool) -> Notification:
+def to_edit(message: Heard, edited_at: datetime, around: MessageContext, *, answer: bool) -> Notification:
     same = to_notification(message, around, answer=answer)
     return replace(same, kind=Kind.EDIT, external_id=f"{message.id}@{edited_at.isoformat()}", at=edited_at, position="")
 
@@ -208,7 +208,7 @@ class Reaction:
     at: datetime
 
 
-def to_reaction(reaction: Reaction, around: Surroundings) -> Notification:
+def to_reaction(reaction: Reaction, around: MessageContext) -> Notification:
     return Notification(
         source=NAME,
         external_id=f"{reaction.message}/{reaction.author.id}/{reaction.emoji}/{reaction.count}",
@@ -242,14 +242,14 @@ def _more(author: Author) -> str:
     return f" and {left} more" if left > 0 else ""
 
 
-def blocks(author: Author, around: Surroundings) -> tuple[BlockSpec, ...]:
+def blocks(author: Author, around: MessageContext) -> tuple[BlockSpec, ...]:
     """The ephemeral blocks of the place and of the person, by id, so that they survive a rename."""
-    spot = around.spot
-    thread = spot.kind is PlaceKind.THREAD
+    info = around.info
+    thread = info.kind is PlaceKind.THREAD
     lines = [
-        ("Thread" if thread else "Channel", spot.name),
-        ("Server", spot.guild_name),
-        ("Topic", spot.topic),
+        ("Thread" if thread else "Channel", info.name),
+        ("Server", info.guild_name),
+        ("Topic", info.topic),
         ("Recently here", ", ".join(around.participants)),
     ]
     user = [
@@ -261,7 +261,7 @@ def blocks(author: Author, around: Surroundings) -> tuple[BlockSpec, ...]:
     about: PersonId = person_id(author.id)
     return (
         BlockSpec(
-            label=f"discord_{'thread' if thread else 'channel'}:{spot.id}",
+            label=f"discord_{'thread' if thread else 'channel'}:{info.id}",
             description="Notes on this Discord thread." if thread else "Notes on this Discord channel.",
             profile=_profile(lines),
         ),

@@ -7,7 +7,7 @@ from sources.base import Quoted
 from sources.discord.cards import words_of
 from sources.discord.notifications import Author, Heard
 from sources.discord.places import person_id, shortened
-from sources.discord.shared_state import Link
+from sources.discord.shared_state import SharedState
 from sources.text import flatten, one_line
 
 MOST_FORWARDED, MOST_EMBED = 4_000, 1_000
@@ -27,9 +27,9 @@ def author_of(user: discord.abc.User) -> Author:
     return Author(user.id, user.display_name, user.name, roles, user.joined_at)
 
 
-def heard_of(message: discord.Message, link: Link, author: Author | None = None) -> Heard:
+def heard_of(message: discord.Message, state: SharedState, author: Author | None = None) -> Heard:
     """A person's message; `author` if more is known of them than the message says."""
-    own_roles = [role for role in message.role_mentions if role.tags and role.tags.bot_id == link.me]
+    own_roles = [role for role in message.role_mentions if role.tags and role.tags.bot_id == state.me]
     return Heard(
         id=message.id,
         author=author or author_of(message.author),
@@ -40,8 +40,8 @@ def heard_of(message: discord.Message, link: Link, author: Author | None = None)
         mentioned_roles={role.id: role.name for role in message.role_mentions},
         mentioned_channels={channel.id: channel.name for channel in message.channel_mentions},
         extras=_extras(message),
-        quoted=_quoted(message, link),
-        calls_us=any(user.id == link.me for user in message.mentions) or bool(own_roles),
+        quoted=_quoted(message, state),
+        calls_us=any(user.id == state.me for user in message.mentions) or bool(own_roles),
         own_roles=frozenset(role.id for role in own_roles),
     )
 
@@ -67,14 +67,14 @@ def forwarded_lines(part: discord.MessageSnapshot) -> list[str]:
     return lines or ([] if part.attachments else ["[forwarded: a message without words]"])
 
 
-def _quoted(message: discord.Message, link: Link) -> Quoted | None:
+def _quoted(message: discord.Message, state: SharedState) -> Quoted | None:
     if message.type is not discord.MessageType.reply or message.reference is None:
         return None
     answered = message.reference.resolved
-    if not isinstance(answered, discord.Message) or link.wiring.withheld(person_id(answered.author.id)):
+    if not isinstance(answered, discord.Message) or state.wiring.withheld(person_id(answered.author.id)):
         return None
     name = flatten(answered.author.display_name) or str(answered.author.id)
-    return Quoted(str(answered.id), name, shortened(words_of(answered)), by_us=link.ours(answered))
+    return Quoted(str(answered.id), name, shortened(words_of(answered)), by_us=state.ours(answered))
 
 
 def offered_of(message: discord.Message) -> list[Offered]:

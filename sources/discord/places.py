@@ -50,7 +50,7 @@ def shortened(text: str, limit: int = MAX_LINE) -> str:
 
 
 @dataclass(frozen=True)
-class Spot:
+class ChannelInfo:
     """A channel as plain values, as it is at this moment.
 
     `chain` are the ids by which configuration names it, narrowest first: itself, parent, category, guild.
@@ -77,52 +77,54 @@ class Spot:
         return self.kind is PlaceKind.DIRECT
 
 
-def place_of(spot: Spot, settings: DiscordSettings, shared: tuple[int, ...] = ()) -> Place:
+def place_of(info: ChannelInfo, settings: DiscordSettings, shared: tuple[int, ...] = ()) -> Place:
     """The place, with its audience; `shared` are guilds in which a direct messages' person was just seen."""
-    audience, within = _audience(spot, settings, shared)
+    audience, within = _audience(info, settings, shared)
     return Place(
-        id=place_id(spot.id),
-        kind=spot.kind,
+        id=place_id(info.id),
+        kind=info.kind,
         audience=audience,
-        name=_title(spot),
+        name=_title(info),
         within=within,
-        bindings=bindings_of(spot),
+        bindings=bindings_of(info),
     )
 
 
-def bindings_of(spot: Spot) -> tuple[str, ...]:
+def bindings_of(info: ChannelInfo) -> tuple[str, ...]:
     """The names by which a place is assigned to a group or constellation, narrowest first."""
-    kinds = {spot.guild: "guild:", spot.person if spot.direct else None: "user:"}
-    return tuple(f"{NAME}:{kinds.get(one, '')}{one}" for one in (spot.chain or (spot.id,)))
+    kinds = {info.guild: "guild:", info.person if info.direct else None: "user:"}
+    return tuple(f"{NAME}:{kinds.get(one, '')}{one}" for one in (info.chain or (info.id,)))
 
 
-def _audience(spot: Spot, settings: DiscordSettings, shared: tuple[int, ...]) -> tuple[Audience, tuple[Audience, ...]]:
-    if settings.owner_places & {spot.id, spot.parent}:
+def _audience(
+    info: ChannelInfo, settings: DiscordSettings, shared: tuple[int, ...]
+) -> tuple[Audience, tuple[Audience, ...]]:
+    if settings.owner_places & {info.id, info.parent}:
         return OWNER, ()
-    own = channel_audience(place_id(spot.id))
-    if spot.direct:
-        if spot.person is None:
+    own = channel_audience(place_id(info.id))
+    if info.direct:
+        if info.person is None:
             return own, ()
-        if spot.person == settings.owner_id:
+        if info.person == settings.owner_id:
             return OWNER, ()
-        return person_audience(person_id(spot.person)), tuple(guild_audience(guild_id(one)) for one in shared)
-    if spot.guild is None:
+        return person_audience(person_id(info.person)), tuple(guild_audience(guild_id(one)) for one in shared)
+    if info.guild is None:
         return own, ()
-    guild = guild_audience(guild_id(spot.guild))
-    if spot.everyone and not spot.private:
+    guild = guild_audience(guild_id(info.guild))
+    if info.everyone and not info.private:
         return guild, ()
-    if spot.parent is not None and not spot.everyone:
-        return own, (channel_audience(place_id(spot.parent)), guild)
+    if info.parent is not None and not info.everyone:
+        return own, (channel_audience(place_id(info.parent)), guild)
     return own, (guild,)
 
 
-def _title(spot: Spot) -> str:
-    if spot.direct or spot.kind is PlaceKind.GROUP:
-        return spot.name
-    return f"#{spot.name} in {spot.guild_name}" if spot.guild_name else f"#{spot.name}"
+def _title(info: ChannelInfo) -> str:
+    if info.direct or info.kind is PlaceKind.GROUP:
+        return info.name
+    return f"#{info.name} in {info.guild_name}" if info.guild_name else f"#{info.name}"
 
 
-def spot_of(channel: Any, person: int | None = None) -> Spot:
+def channel_info(channel: Any, person: int | None = None) -> ChannelInfo:
     """Read a discord.py channel; one that is not cached gets the narrowest audience.
 
     `person` is the author, for direct messages whose channel object does not know its recipient.
@@ -133,7 +135,7 @@ def spot_of(channel: Any, person: int | None = None) -> Spot:
         case discord.DMChannel():
             recipient = channel.recipient.id if channel.recipient else person
             name = flatten(channel.recipient.display_name) if channel.recipient else ""
-            return Spot(
+            return ChannelInfo(
                 channel.id,
                 PlaceKind.DIRECT,
                 name=f"direct messages with {name}" if name else "direct messages",
@@ -142,9 +144,9 @@ def spot_of(channel: Any, person: int | None = None) -> Spot:
             )
         case discord.GroupChannel():
             name = flatten(channel.name or "")
-            return Spot(channel.id, PlaceKind.GROUP, name=name or "group conversation", chain=(channel.id,))
+            return ChannelInfo(channel.id, PlaceKind.GROUP, name=name or "group conversation", chain=(channel.id,))
         case discord.abc.GuildChannel():
-            return Spot(
+            return ChannelInfo(
                 channel.id,
                 PlaceKind.GUILD,
                 name=flatten(channel.name),
@@ -157,13 +159,13 @@ def spot_of(channel: Any, person: int | None = None) -> Spot:
         case _:
             guild = getattr(channel, "guild_id", None)
             kind = PlaceKind.GUILD if guild else PlaceKind.GROUP
-            return Spot(channel.id, kind, name=str(channel.id), chain=_chain(channel.id, guild), guild=guild)
+            return ChannelInfo(channel.id, kind, name=str(channel.id), chain=_chain(channel.id, guild), guild=guild)
 
 
-def _thread(thread: discord.Thread) -> Spot:
+def _thread(thread: discord.Thread) -> ChannelInfo:
     parent, me = thread.parent, thread.guild.me
     topic = (getattr(parent, "topic", None) or "") if parent else ""
-    return Spot(
+    return ChannelInfo(
         thread.id,
         PlaceKind.THREAD,
         name=flatten(thread.name),

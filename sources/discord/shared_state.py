@@ -11,7 +11,7 @@ from sources.discord.settings import DiscordSettings
 from sources.discord.wiring import Wiring
 
 
-class Link:
+class SharedState:
     """The current client, and what was seen through it.
 
     `newest` is the last message of others per channel, `sent` the channel of each message of ours by its id,

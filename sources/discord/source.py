@@ -18,7 +18,7 @@ from discord.gateway import ReconnectWebSocket
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from sources.base import Deliver, Notification, Readiness, SourceRefused, raise_if_cancelled
-from sources.discord.catch_up import Readback
+from sources.discord.catch_up import CatchUp
 from sources.discord.channel_lookup import ChannelLookup
 from sources.discord.client import Hear, OwnTree, PlainClient, make_client, sync
 from sources.discord.connection import (
@@ -33,7 +33,7 @@ from sources.discord.listener import ChannelQueues, GatewayListener
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
-from sources.discord.shared_state import Link
+from sources.discord.shared_state import SharedState
 from sources.discord.wiring import Wiring
 from texts import _, gettext_lazy
 
@@ -59,11 +59,11 @@ class DiscordSource:
     def __init__(self, settings: DiscordSettings, wiring: Wiring) -> None:
         self._settings = settings
         self._wiring = wiring
-        self._link = Link(settings, wiring)
+        self._state = SharedState(settings, wiring)
         self._connection = Connection(wiring.clock)
         self._pauses = waits()
         self._announced = False
-        self._begun: int | None = None
+        self._listens_from: int | None = None
         self._deadline: asyncio.Timeout | None = None
         """When the current run of the library is given up, unless it is connected by then."""
         self._connected_since = math.inf
@@ -77,17 +77,17 @@ class DiscordSource:
         self._tree: OwnTree | None = None
         self._handlers: list[Hear] = []
         self._read_back: Callable[[], None] | None = None
-        self.endpoint = DiscordEndpoint(self._link)
+        self.endpoint = DiscordEndpoint(self._state)
 
     @property
     def client(self) -> discord.Client | None:
         """The current client, for those who answer interactions."""
-        return self._link.client
+        return self._state.client
 
     @property
     def words(self) -> str:
         """The state of the connection, for the operator."""
-        client = self._link.client
+        client = self._state.client
         if not self._connection.up or client is None:
             return self._connection.words
         names = ", ".join(sorted(self.missing_intents))
@@ -126,7 +126,7 @@ class DiscordSource:
             if not self._paused:
                 deliver(notification)
 
-        self._begun = await self._wiring.begun()
+        self._listens_from = await self._wiring.listens_from()
         try:
             while True:
                 try:
@@ -162,7 +162,7 @@ class DiscordSource:
             finally:
                 self._connection.ended()
                 self._handlers.clear()  # the library still dispatches for a moment
-                self._link.shut()
+                self._state.shut()
                 for task in tasks:
                     task.cancel()
                 await _close(client, 0.0 if self._finished else ANSWER_SECONDS)
@@ -188,19 +188,19 @@ class DiscordSource:
 
         client = make_client(self._settings, hear, self._wiring.commands, self.missing_intents)
         self._tree = client.tree
-        lookup = ChannelLookup(client, self._link)
+        lookup = ChannelLookup(client, self._state)
         client.tree.shared = lookup.shared_with
-        listener = GatewayListener(self._link, queues, lookup, deliver)
-        wiring, begun = self._wiring, self._begun
-        readback = Readback(client, self._link, begun, lambda: self._paused or wiring.deaf(), listener)
+        listener = GatewayListener(self._state, queues, lookup, deliver)
+        wiring, first = self._wiring, self._listens_from
+        catch_up = CatchUp(client, self._state, first, lambda: self._paused or wiring.paused(), listener)
         reading: list[asyncio.Task[None]] = []
         self._read_hold = 0
 
         def read() -> None:
             self._read_hold = queues.held
-            spawn(readback.run())
+            spawn(catch_up.run())
             if not reading:
-                reading.append(spawn(readback.keep_reading()))
+                reading.append(spawn(catch_up.keep_reading()))
                 spawn(sync(client.tree, wiring.commands))
 
         def read_again() -> None:
@@ -285,7 +285,7 @@ class DiscordSource:
         self._connection.connecting()
         try:
             await outside(LOGIN, client.login(self._settings.token.get_secret_value()), LOGIN_SECONDS)
-            self._link.open(client, spawn)
+            self._state.open(client, spawn)
             return await starts_used_up(client) or await self._run(client)
         except discord.LoginFailure:
             return _wrong_token()

@@ -21,7 +21,7 @@ from memory.store.recent import Recent
 from sources.base import DeliveryFailed, DeliveryUnclear, OutFile
 from sources.discord import outcomes
 from sources.discord.outcomes import REFUSED
-from sources.discord.shared_state import Link
+from sources.discord.shared_state import SharedState
 from sources.outgoing import seen
 from sources.text import flatten
 from texts import gettext_lazy
@@ -59,8 +59,8 @@ def shown_name(speaker: str) -> str:
 class Webhooks:
     """The webhooks of channels, found or created on first use."""
 
-    def __init__(self, link: Link) -> None:
-        self._link = link
+    def __init__(self, state: SharedState) -> None:
+        self._state = state
         self._hooks: Recent[int, tuple[float, Hook | None]] = Recent(1_000)
         self._session: aiohttp.ClientSession | None = None
 
@@ -93,7 +93,7 @@ class Webhooks:
         except REFUSED as why:
             log.info("webhook_unavailable", channel=channel.id, reason=str(why))
             return None
-        self._link.hooks.put(hook.id, None)
+        self._state.hooks.put(hook.id, None)
         return Hook(hook.id, hook.token, channel.id) if hook.token else None
 
     async def say(self, hook: Hook, payload: Mapping[str, Any], files: Sequence[OutFile]) -> int | None:
@@ -127,7 +127,7 @@ class Webhooks:
         await outside(CHANGE, self._partial(hook).delete_message(message, thread=_thread(hook)), SECONDS)
 
     def _partial(self, hook: Hook) -> discord.Webhook:
-        return discord.Webhook.partial(hook.id, hook.token, client=self._link.client or discord.utils.MISSING)
+        return discord.Webhook.partial(hook.id, hook.token, client=self._state.client or discord.utils.MISSING)
 
     async def _post(
         self, hook: Hook, payload: Mapping[str, Any], files: Sequence[OutFile]

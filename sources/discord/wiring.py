@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias
 from memory.queue.gaps import Gap, Span
 from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
-from sources.base import Knock
+from sources.base import UnknownPerson
 from sources.discord.client import Commands
 
 
@@ -58,26 +58,27 @@ class Wiring:
     """What composition passes to the source.
 
     `cursors` and `recent` return what was seen and stored, `gaps` stores what could not be read, `never_wrote` returns
-    whose direct messages must be looked for, `begun` the message id from which the bot listens at all (called before
-    the first connection, so that no message comes before it); `on_ready` gets the bot's name on the first connection.
+    whose direct messages must be looked for, `listens_from` the message id from which the bot listens at all (called
+    before the first connection, so that no message comes before it); `on_ready` gets the bot's name on the first
+    connection.
     """
 
     cursors: Cursors
     recent: RecentlyStored
     never_wrote: NeverWrote
     gaps: GapStore
-    begun: Callable[[], Awaitable[int | None]]
+    listens_from: Callable[[], Awaitable[int | None]]
     commands: Commands
     on_ready: Callable[[str], None] = lambda _: None
     gave_up: Callable[[int], Awaitable[None]] = field(kw_only=True)
     """Tell the owner that something in a channel could not be handled, despite retries."""
     withheld: Callable[[PersonId], bool] = field(kw_only=True)
     """Whether nothing that a person writes may be stored or answered."""
-    knocks: Callable[[Knock], None] = lambda _knock: None
+    unknown_wrote: Callable[[UnknownPerson], None] = lambda _unknown: None
     """Gets people who wrote directly without being let in, and where."""
     types: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
     """Called when somebody types; `spoke` when they have sent it."""
     spoke: Callable[[PlaceId, PersonId], None] = lambda _place, _person: None
     clock: Clock = utc_now
-    deaf: Callable[[], bool] = field(kw_only=True)
+    paused: Callable[[], bool] = field(kw_only=True)
     """Whether receiving is paused; `read_back` is called when the pause ends."""

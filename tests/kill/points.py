@@ -41,7 +41,7 @@ EXEMPT = {
     "gaps.try": "a place could not be read once more",
     "gaps.fill": "it was read; after a death it is read again, and the inbox knows what it has",
     "gaps.close": "a place cannot be read for good",
-    "admission.knock": "somebody writes who is not let in",
+    "admission.pairing": "somebody writes who is not let in",
     # Nothing of a message waits for its vectors; `service/memory/test_embedding.py` kills the service at the write.
     "embedding.request": "asks a server for vectors",
     "embedding.choose": "the first thing that embedding does with a file",

@@ -236,7 +236,7 @@ async def test_who_opted_out_is_told_no_code_and_erasing_ends_being_let_in(tmp_p
         await told(t, t.ana)
 
 
-@pytest.mark.parametrize("fault", ["admission.knock:before", "admission.knock:after"])
+@pytest.mark.parametrize("fault", ["admission.pairing:before", "admission.pairing:after"])
 async def test_a_stranger_is_told_one_code_whatever_dies(tmp_path: Path, fault: str) -> None:
     async with live_service(tmp_path, scripted=True) as t:
         t.configure(PAIR)

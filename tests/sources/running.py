@@ -93,8 +93,8 @@ class Ear:
     gaps: KeptGaps = field(default_factory=KeptGaps)
     let_in: list[PersonId] = field(default_factory=list)
     """People of whom no direct message was heard yet."""
-    begun: int | None = None
-    deaf: bool = False
+    listens_from: int | None = None
+    paused: bool = False
     """Whether nothing of what is heard is taken."""
     lost: list[int] = field(default_factory=list)
     """Channels in which something could not be handled."""
@@ -115,8 +115,8 @@ class Ear:
     async def never_wrote(self) -> Mapping[PersonId, datetime | None]:
         return dict.fromkeys(self.let_in)
 
-    async def began(self) -> int | None:
-        return self.begun
+    async def starts_from(self) -> int | None:
+        return self.listens_from
 
     async def recently_stored(self, place: PlaceId) -> Sequence[Known]:
         return self.stored.get(place, [])
@@ -179,12 +179,12 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
         ear.recently_stored,
         ear.never_wrote,
         ear.gaps,
-        ear.began,
+        ear.starts_from,
         ear.commands,
         on_ready=lambda _: ear.ready.set(),
         gave_up=ear.gave_up,
         withheld=lambda person: person in ear.withheld,
-        deaf=lambda: ear.deaf,
+        paused=lambda: ear.paused,
     )
     source = DiscordSource(settings_for(server, **changes), wiring)
     with server.patched():

@@ -56,8 +56,8 @@ async def test_the_audience_follows_the_table(server: DiscordServer) -> None:
     here = guild_audience(guild_id(guild.id))
     async with connected(server, owner_id=oz.id, modes={guild.id: Mode.OPEN}) as running:
         post, _ = await ana.post(forum, "An idea", "what about it?")
-        for spot in (general, cellar, public, secret, hidden):
-            await ana.say(spot, "hello")
+        for info in (general, cellar, public, secret, hidden):
+            await ana.say(info, "hello")
         await ana.dm("psst")
         await oz.dm("psst, owner")
         heard = await running.ear.wait(8)

@@ -187,7 +187,7 @@ async def test_the_first_direct_messages_of_those_who_were_let_in_are_looked_for
     stranger = server.person("stranger")
     await ana.dm("are you there?")
     await stranger.dm("let me in")
-    ear = Ear(let_in=[person_id(ana.id)], begun=begun)
+    ear = Ear(let_in=[person_id(ana.id)], listens_from=begun)
     async with connected(server, ear):
         heard = await ear.next()
         await until(lambda: not ear.gaps.open)
@@ -202,7 +202,7 @@ async def test_somebody_who_does_not_exist_is_not_looked_for_again(
 ) -> None:
     monkeypatch.setattr("sources.discord.catch_up.DIRECT_EVERY", 0.01)
     server.guild("Home")
-    ear = Ear(let_in=[person_id(77)], begun=next(server.world.ids))
+    ear = Ear(let_in=[person_id(77)], listens_from=next(server.world.ids))
     async with connected(server, ear):
         await until(lambda: ear.gaps.closed)
     assert [(span.place, why) for span, why in ear.gaps.closed.items()] == [
@@ -220,11 +220,11 @@ async def test_what_is_read_while_nothing_is_taken_is_read_again(
     span = Span(place_id(general.id), ear.cursors[place_id(general.id)], str(missed.id + 1))
     ear.cursors[place_id(general.id)] = str(missed.id)
     ear.gaps = KeptGaps(open={span: "503"}, pause=0.1)
-    ear.deaf = True
+    ear.paused = True
     async with connected(server, ear):
         assert await ear.gaps.due(), "it stays open"
         assert ear.heard == []
-        ear.deaf = False
+        ear.paused = False
         await ear.next(lambda heard: heard.text == "missed")
         await until(lambda: not ear.gaps.open)
 

@@ -21,10 +21,10 @@ from sources.discord.endpoint import Said, allowed_mentions, matched, prefixed
 from sources.discord.notifications import (
     Author,
     Heard,
-    Surroundings,
+    MessageContext,
     admitted,
     blocks,
-    hearing,
+    is_answered,
     readable,
     text_mark,
     to_edit,
@@ -32,7 +32,16 @@ from sources.discord.notifications import (
     trust_of,
 )
 from sources.discord.payloads import forwarded_lines
-from sources.discord.places import Spot, channel_number, guild_id, person_id, place_id, place_of, shortened, user_number
+from sources.discord.places import (
+    ChannelInfo,
+    channel_number,
+    guild_id,
+    person_id,
+    place_id,
+    place_of,
+    shortened,
+    user_number,
+)
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -46,43 +55,45 @@ def settings(**changes: Any) -> DiscordSettings:
     return replace(DiscordSettings(SecretStr("secret"), owner_id=OZ), **changes)
 
 
-def spot(**changes: Any) -> Spot:
-    plain = Spot(CHANNEL, PlaceKind.GUILD, "general", chain=(CHANNEL, CATEGORY, GUILD), guild=GUILD, everyone=True)
+def info(**changes: Any) -> ChannelInfo:
+    plain = ChannelInfo(
+        CHANNEL, PlaceKind.GUILD, "general", chain=(CHANNEL, CATEGORY, GUILD), guild=GUILD, everyone=True
+    )
     return replace(plain, **changes)
 
 
-def thread(**changes: Any) -> Spot:
+def thread(**changes: Any) -> ChannelInfo:
     chain = (THREAD, CHANNEL, CATEGORY, GUILD)
-    return spot(**({"id": THREAD, "kind": PlaceKind.THREAD, "parent": CHANNEL, "chain": chain} | changes))
+    return info(**({"id": THREAD, "kind": PlaceKind.THREAD, "parent": CHANNEL, "chain": chain} | changes))
 
 
-def direct(person: int | None) -> Spot:
-    return Spot(99, PlaceKind.DIRECT, chain=(99,), person=person)
+def direct(person: int | None) -> ChannelInfo:
+    return ChannelInfo(99, PlaceKind.DIRECT, chain=(99,), person=person)
 
 
 BOUND = {GUILD: f"discord:guild:{GUILD}"}
 """What the configuration names otherwise than by the bare id."""
 
-AUDIENCES: list[tuple[Spot, tuple[int, ...], Audience, tuple[Audience, ...]]] = [
-    (spot(), (), HERE, ()),
-    (spot(id=THREAD, everyone=False), (), OWN, (HERE,)),
+AUDIENCES: list[tuple[ChannelInfo, tuple[int, ...], Audience, tuple[Audience, ...]]] = [
+    (info(), (), HERE, ()),
+    (info(id=THREAD, everyone=False), (), OWN, (HERE,)),
     (thread(), (), HERE, ()),
     (thread(private=True), (), OWN, (HERE,)),
     (thread(everyone=False), (), OWN, (PARENT, HERE)),
     (thread(everyone=False, private=True), (), OWN, (PARENT, HERE)),
-    (spot(id=50), (), OWNER, ()),
+    (info(id=50), (), OWNER, ()),
     (thread(parent=50, everyone=False), (), OWNER, ()),
     (direct(ANA), (), person_audience(person_id(ANA)), ()),
     (direct(ANA), (GUILD,), person_audience(person_id(ANA)), (HERE,)),
     (direct(OZ), (GUILD,), OWNER, ()),
     (direct(None), (), channel_audience(place_id(99)), ()),
-    (Spot(99, PlaceKind.GROUP, chain=(99,)), (), channel_audience(place_id(99)), ()),
+    (ChannelInfo(99, PlaceKind.GROUP, chain=(99,)), (), channel_audience(place_id(99)), ()),
 ]
 
 
 @pytest.mark.parametrize(("where", "shared", "audience", "within"), AUDIENCES)
 def test_who_hears_what_is_said(
-    where: Spot, shared: tuple[int, ...], audience: Audience, within: tuple[Audience, ...]
+    where: ChannelInfo, shared: tuple[int, ...], audience: Audience, within: tuple[Audience, ...]
 ) -> None:
     place = place_of(where, settings(owner_places=frozenset({50})), shared)
     assert (place.audience, place.within) == (audience, within)
@@ -103,22 +114,22 @@ OTHER_REPLY = message(quoted=Quoted("7", "Bo", "before"))
 @pytest.mark.parametrize(
     ("mode", "heard", "where", "outcome"),
     [
-        (Mode.OPEN, message(), spot(), True),
-        (Mode.MENTION, message(), spot(), None),
-        (Mode.MENTION, CALLED, spot(), True),
-        (Mode.MENTION, REPLIED, spot(), True),
-        (Mode.MENTION, OTHER_REPLY, spot(), None),
+        (Mode.OPEN, message(), info(), True),
+        (Mode.MENTION, message(), info(), None),
+        (Mode.MENTION, CALLED, info(), True),
+        (Mode.MENTION, REPLIED, info(), True),
+        (Mode.MENTION, OTHER_REPLY, info(), None),
         (Mode.MENTION, message(), thread(ours=True), True),
         (Mode.MENTION, message(), thread(), None),
-        (Mode.LISTEN, message(), spot(), False),
+        (Mode.LISTEN, message(), info(), False),
         (Mode.LISTEN, message(), thread(ours=True), False),
-        (Mode.LISTEN, CALLED, spot(), True),
-        (Mode.OFF, CALLED, spot(), None),
+        (Mode.LISTEN, CALLED, info(), True),
+        (Mode.OFF, CALLED, info(), None),
         (Mode.OFF, message(), direct(ANA), True),
     ],
 )
-def test_what_becomes_of_a_message(mode: Mode, heard: Heard, where: Spot, outcome: bool | None) -> None:
-    assert hearing(heard, where, settings(default_mode=mode)) is outcome
+def test_what_becomes_of_a_message(mode: Mode, heard: Heard, where: ChannelInfo, outcome: bool | None) -> None:
+    assert is_answered(heard, where, settings(default_mode=mode)) is outcome
 
 
 def test_the_narrowest_mode_wins_and_threads_inherit() -> None:
@@ -144,7 +155,7 @@ LET_IN, SHUT_OUT = decided(person_id(ANA)), decided(person_id(ANA), Rule.DENY)
 @pytest.mark.parametrize(
     ("author", "where", "changes", "shares", "may"),
     [
-        (PLAIN, spot(), {}, False, True),
+        (PLAIN, info(), {}, False, True),
         (PLAIN, direct(ANA), {}, True, True),
         (PLAIN, direct(ANA), {}, False, False),
         (PLAIN, direct(ANA), {"direct": Direct.EVERYONE}, False, True),
@@ -158,30 +169,30 @@ LET_IN, SHUT_OUT = decided(person_id(ANA)), decided(person_id(ANA), Rule.DENY)
         (PLAIN, direct(ANA), {"direct": Direct.EVERYONE, "decided": SHUT_OUT}, True, False),
         (PLAIN, direct(ANA), {"decided": LET_IN, "deny": People(frozenset({ANA}))}, True, False),
         (PLAIN, direct(4), {"decided": LET_IN}, True, True),
-        (Author(4, "Di"), spot(), {"decided": LET_IN}, False, True),
-        (PLAIN, spot(), {"decided": SHUT_OUT}, False, False),
-        (PLAIN, spot(), {"decided": LET_IN, "allow": People(frozenset({4}))}, False, True),
-        (COOK, spot(), {"decided": decided("discord:role:77", Rule.DENY)}, False, False),
-        (PLAIN, spot(), {"decided": decided("discord:role:77", Rule.DENY)}, False, True),
-        (COOK, spot(), {"decided": decided("discord:role:77"), "allow": People(frozenset({4}))}, False, True),
-        (PLAIN, spot(), {"decided": decided("discord:guild:10", Rule.DENY)}, False, False),
-        (PLAIN, spot(), {"decided": decided("discord:guild:10"), "allow": People(guilds=frozenset({9}))}, False, True),
-        (Author(OZ, "Oz"), spot(), {"decided": decided("discord:3", Rule.DENY)}, False, True),
+        (Author(4, "Di"), info(), {"decided": LET_IN}, False, True),
+        (PLAIN, info(), {"decided": SHUT_OUT}, False, False),
+        (PLAIN, info(), {"decided": LET_IN, "allow": People(frozenset({4}))}, False, True),
+        (COOK, info(), {"decided": decided("discord:role:77", Rule.DENY)}, False, False),
+        (PLAIN, info(), {"decided": decided("discord:role:77", Rule.DENY)}, False, True),
+        (COOK, info(), {"decided": decided("discord:role:77"), "allow": People(frozenset({4}))}, False, True),
+        (PLAIN, info(), {"decided": decided("discord:guild:10", Rule.DENY)}, False, False),
+        (PLAIN, info(), {"decided": decided("discord:guild:10"), "allow": People(guilds=frozenset({9}))}, False, True),
+        (Author(OZ, "Oz"), info(), {"decided": decided("discord:3", Rule.DENY)}, False, True),
         (PLAIN, direct(ANA), {"direct": Direct.OFF, "allow": People(frozenset({ANA}))}, True, False),
-        (PLAIN, spot(), {"allow": People(frozenset({8}))}, True, False),
-        (PLAIN, spot(), {"allow": People(frozenset({ANA}))}, True, True),
-        (COOK, spot(), {"allow": People(roles=frozenset({77}))}, True, True),
+        (PLAIN, info(), {"allow": People(frozenset({8}))}, True, False),
+        (PLAIN, info(), {"allow": People(frozenset({ANA}))}, True, True),
+        (COOK, info(), {"allow": People(roles=frozenset({77}))}, True, True),
         (COOK, direct(ANA), {"allow": People(roles=frozenset({77}))}, True, False),
-        (PLAIN, spot(), {"allow": People(guilds=frozenset({9}))}, True, False),
-        (PLAIN, spot(), {"allow": People(guilds=frozenset({GUILD}))}, True, True),
-        (PLAIN, spot(), {"deny": People(frozenset({ANA})), "allow": People(frozenset({ANA}))}, True, False),
-        (COOK, spot(), {"deny": People(roles=frozenset({77}))}, True, False),
-        (PLAIN, spot(), {"deny": People(guilds=frozenset({GUILD}))}, True, False),
-        (Author(OZ, "Oz"), spot(), {"deny": People(frozenset({OZ}), guilds=frozenset({GUILD}))}, False, True),
+        (PLAIN, info(), {"allow": People(guilds=frozenset({9}))}, True, False),
+        (PLAIN, info(), {"allow": People(guilds=frozenset({GUILD}))}, True, True),
+        (PLAIN, info(), {"deny": People(frozenset({ANA})), "allow": People(frozenset({ANA}))}, True, False),
+        (COOK, info(), {"deny": People(roles=frozenset({77}))}, True, False),
+        (PLAIN, info(), {"deny": People(guilds=frozenset({GUILD}))}, True, False),
+        (Author(OZ, "Oz"), info(), {"deny": People(frozenset({OZ}), guilds=frozenset({GUILD}))}, False, True),
         (Author(OZ, "Oz"), direct(OZ), {"direct": Direct.OFF}, False, True),
     ],
 )
-def test_who_may_talk(author: Author, where: Spot, changes: dict[str, object], shares: bool, may: bool) -> None:
+def test_who_may_talk(author: Author, where: ChannelInfo, changes: dict[str, object], shares: bool, may: bool) -> None:
     assert admitted(author, where, settings(**changes), shares_guild=shares) is may
 
 
@@ -258,8 +269,8 @@ def test_what_is_cut_says_how_long_it_was() -> None:
 @pytest.mark.parametrize(("count", "end"), [(20, "r19"), (23, "r19 and 3 more")])
 def test_roles_that_are_not_named_are_counted(count: int, end: str) -> None:
     author = Author(ANA, "Ana", roles={number: f"r{number}" for number in range(count)})
-    where = spot()
-    user = blocks(author, Surroundings(ME, where, place_of(where, settings()), settings()))[1]
+    where = info()
+    user = blocks(author, MessageContext(ME, where, place_of(where, settings()), settings()))[1]
     assert f"Roles here: {', '.join(f'r{n}' for n in range(19))}, {end}" in user.profile.splitlines()
 
 
@@ -269,8 +280,8 @@ NAMES = st.text(max_size=40)
 @given(NAMES, NAMES, NAMES, st.text(max_size=60))
 def test_no_name_or_topic_adds_a_line(name: str, role: str, channel: str, text: str) -> None:
     author = Author(ANA, name, name, {77: role})
-    where = spot(name=channel.strip() and "general", topic="topic")
-    around = Surroundings(ME, where, place_of(where, settings()), settings(), (name,) if name.isprintable() else ())
+    where = info(name=channel.strip() and "general", topic="topic")
+    around = MessageContext(ME, where, place_of(where, settings()), settings(), (name,) if name.isprintable() else ())
     made = to_notification(message(text, author=author), around, answer=True)
     assert made.speaker is not None
     assert len(made.speaker.name.splitlines()) == 1
@@ -280,7 +291,7 @@ def test_no_name_or_topic_adds_a_line(name: str, role: str, channel: str, text: 
 
 
 def test_an_edit_is_its_own_happening() -> None:
-    around = Surroundings(ME, spot(), place_of(spot(), settings()), settings())
+    around = MessageContext(ME, info(), place_of(info(), settings()), settings())
     later = NOW + timedelta(seconds=9)
     made = to_edit(message("new", edited_at=later), later, around, answer=False)
     assert (made.kind, made.subject, made.text, made.position) == (Kind.EDIT, "100", "new", "")

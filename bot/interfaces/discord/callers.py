@@ -15,7 +15,7 @@ from sources.base import PlaceKind
 from sources.discord import notifications
 from sources.discord.notifications import trust_of
 from sources.discord.payloads import author_of
-from sources.discord.places import NAME, Spot, guild_id, person_id, place_id, place_of, spot_of
+from sources.discord.places import NAME, ChannelInfo, channel_info, guild_id, person_id, place_id, place_of
 from sources.discord.settings import DiscordSettings
 from sources.text import flatten
 from texts import _, gettext_noop
@@ -57,11 +57,11 @@ async def scope_here(interaction: discord.Interaction[Any], settings: DiscordSet
         return Scope(channel_audience(place_id(interaction.channel_id or 0)))
     if interaction.channel is None:
         return Scope(person_audience(person))
-    spot = spot_of(interaction.channel, interaction.user.id)
-    place = place_of(spot, settings, await _shared(interaction))
+    info = channel_info(interaction.channel, interaction.user.id)
+    place = place_of(info, settings, await _shared(interaction))
     if place.audience == OWNER and interaction.user.id != settings.owner_id:
         return Scope(person_audience(person))  # somebody else can read a place that is configured as the owner's
-    own = settings.decided.alone(person) if spot.direct else ()
+    own = settings.decided.alone(person) if info.direct else ()
     return Scope(place.audience, frozenset({*place.within, *own}))
 
 
@@ -70,7 +70,7 @@ async def _known_here(interaction: discord.Interaction[Any], settings: DiscordSe
         return frozenset()
     if interaction.guild_id is None:
         return frozenset(guild_audience(guild_id(one)) for one in await _shared(interaction))
-    place = place_of(spot_of(interaction.channel, interaction.user.id), settings)
+    place = place_of(channel_info(interaction.channel, interaction.user.id), settings)
     if place.audience == OWNER:  # somebody else can read a place that is configured as the owner's
         return frozenset()
     return frozenset({place.audience, *place.within})
@@ -129,10 +129,10 @@ def _heard(interaction: discord.Interaction[Any], settings: DiscordSettings) -> 
     """Whether what this person says by message is heard there; where the bot is no member: in direct messages."""
     author = author_of(interaction.user)
     if interaction.guild is None:
-        spot = Spot(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
+        info = ChannelInfo(interaction.channel_id or 0, PlaceKind.DIRECT, person=author.id)
         shared = bool(getattr(interaction.user, "mutual_guilds", ()))
-        return notifications.admitted(author, spot, settings, shares_guild=shared)
-    return notifications.admitted(author, spot_of(interaction.channel, author.id), settings, shares_guild=True)
+        return notifications.admitted(author, info, settings, shares_guild=shared)
+    return notifications.admitted(author, channel_info(interaction.channel, author.id), settings, shares_guild=True)
 
 
 def approver_of(interaction: discord.Interaction[Any], door: str) -> Approver:
@@ -166,14 +166,14 @@ async def caller_of(interaction: Interaction, settings: DiscordSettings, door: s
 def location_of(channel: Any, settings: DiscordSettings, person: int) -> Location | None:
     if channel is None:
         return None
-    spot = spot_of(channel, person)
-    place = place_of(spot, settings)
+    info = channel_info(channel, person)
+    place = place_of(info, settings)
     return Location(
         place.id,
         place.audience,
-        tuple(f"{NAME}:{one}" for one in spot.chain),
+        tuple(f"{NAME}:{one}" for one in info.chain),
         place.bindings,
-        parent="" if spot.parent is None else f"{NAME}:{spot.parent}",
-        guild="" if spot.guild is None else f"{NAME}:{spot.guild}",
-        direct=spot.direct,
+        parent="" if info.parent is None else f"{NAME}:{info.parent}",
+        guild="" if info.guild is None else f"{NAME}:{info.guild}",
+        direct=info.direct,
     )

@@ -19,10 +19,10 @@ from memory.store.clock import Clock
 from sources.base import Kind, Notification
 from sources.discord import notifications
 from sources.discord.cards import Looks, container
-from sources.discord.notifications import Surroundings
+from sources.discord.notifications import MessageContext
 from sources.discord.outcomes import REFUSED
 from sources.discord.payloads import author_of
-from sources.discord.places import NAME, bindings_of, place_of, spot_of
+from sources.discord.places import NAME, bindings_of, channel_info, place_of
 from sources.discord.settings import DiscordSettings, Mode
 from texts import _, error_sentence, gettext_noop
 
@@ -116,7 +116,7 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
         interaction: Interaction, name: app_commands.Range[str, 1, 64], text: app_commands.Range[str, 1, 4000]
     ) -> None:
         try:
-            around = _surroundings(interaction, settings)
+            around = _context(interaction, settings)
             async with served.at(around.place.bindings) as services:
                 talking = services.talking
                 found = talking.agent(name, around.place) if kind == "agent" else talking.group(name)
@@ -130,7 +130,7 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
     async def called(interaction: Interaction) -> list[tuple[str, str]]:
         if interaction.channel is None:
             return []
-        async with served.at(bindings_of(spot_of(interaction.channel, interaction.user.id))) as services:
+        async with served.at(bindings_of(channel_info(interaction.channel, interaction.user.id))) as services:
             agents, groups = services.front_ends.agent_names, services.places.groups
             found = await agents() if kind == "agent" else [each.name for each in await groups()]
         return [(name, name) for name in dict.fromkeys(found)]
@@ -139,18 +139,18 @@ def _chat(kind: str, served: ServedConstellations, settings: DiscordSettings) ->
     return command
 
 
-def _surroundings(interaction: Interaction, settings: DiscordSettings) -> Surroundings:
+def _context(interaction: Interaction, settings: DiscordSettings) -> MessageContext:
     """The place of a command, where its giver may talk. Raises UserError where nothing that is said is answered."""
     if interaction.channel is None or (interaction.guild_id is not None and interaction.guild is None):
         raise UserError("I am not a member of this server, so I cannot answer here.")
-    author, spot = author_of(interaction.user), spot_of(interaction.channel, interaction.user.id)
-    shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if spot.direct else ()
-    if not notifications.admitted(author, spot, settings, shares_guild=bool(shared)):
+    author, info = author_of(interaction.user), channel_info(interaction.channel, interaction.user.id)
+    shared = tuple(guild.id for guild in interaction.user.mutual_guilds) if info.direct else ()
+    if not notifications.admitted(author, info, settings, shares_guild=bool(shared)):
         raise UserError("You are not allowed to talk to me here. The person who runs me can change that.")
-    if not spot.direct and settings.mode(spot.chain or (spot.id,)) is Mode.OFF:
+    if not info.direct and settings.mode(info.chain or (info.id,)) is Mode.OFF:
         raise UserError("I do not read or answer anything in this channel.")
     me = interaction.client.user.id if interaction.client.user is not None else 0
-    return Surroundings(me, spot, place_of(spot, settings, shared), settings, (author.shown,))
+    return MessageContext(me, info, place_of(info, settings, shared), settings, (author.shown,))
 
 
 async def _repeat(interaction: Interaction, to: Addressee, text: str) -> int | None:
@@ -164,7 +164,7 @@ async def _repeat(interaction: Interaction, to: Addressee, text: str) -> int | N
     return done.message_id
 
 
-def _said(interaction: Interaction, shown: int, text: str, around: Surroundings, clock: Clock) -> Notification:
+def _said(interaction: Interaction, shown: int, text: str, around: MessageContext, clock: Clock) -> Notification:
     """What was said, as a message of who gave the command. The same interaction is the same message."""
     author = author_of(interaction.user)
     return Notification(

@@ -51,7 +51,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         found = await front_ends.recent(place, _COMPARED)
         return [Known(row.external_id or "", text_mark(row.text)) for row in found]
 
-    async def begun() -> int:
+    async def listens_from() -> int:
         """When the bot first set out to connect, as Discord writes times."""
         stored = await front_ends.mark(_BEGUN)
         if stored is None:
@@ -73,7 +73,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         recent=recent,
         never_wrote=never_wrote,
         gaps=services.gaps,
-        begun=begun,
+        listens_from=listens_from,
         on_ready=lambda name: logs.ready("discord", name=name),
         commands=Offered(
             install=lambda tree: _install(tree, served, services.registry.operations, settings),
@@ -85,9 +85,9 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         ),
         gave_up=functools.partial(_gave_up, config, services, clock),
         withheld=withheld,
-        knocks=lambda knock: None if places.deaf("discord") else access.knocks(knock),
+        unknown_wrote=lambda unknown: None if places.is_paused("discord") else access.unknown_wrote(unknown),
         clock=clock,
-        deaf=functools.partial(places.deaf, "discord"),
+        paused=functools.partial(places.is_paused, "discord"),
         types=front_ends.typing.types,
         spoke=front_ends.typing.spoke,
     )

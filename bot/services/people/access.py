@@ -34,10 +34,10 @@ from memory.store.errors import Refused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from memory.store.recent import Recent
-from sources.base import Knock
+from sources.base import UnknownPerson
 from texts import _, gettext_noop
 
-_KNOCK = commit_point("admission.knock")
+_PAIRING = commit_point("admission.pairing")
 
 _SIGNS = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 """The characters of codes: digits and capital letters that cannot be confused."""
@@ -161,7 +161,7 @@ class Access:
         self._clock = clock
         self._resume = resume
         self._notices = notices
-        self._knocks: asyncio.Queue[Knock] = asyncio.Queue(_QUEUE)
+        self._unknown: asyncio.Queue[UnknownPerson] = asyncio.Queue(_QUEUE)
         self._told: Recent[PersonId, datetime] = Recent(_REMEMBERED)
         self.configured = configured
         """The configured rules by subject, shown beside later decisions."""
@@ -176,43 +176,43 @@ class Access:
 
     # ------------------------------------------------------------------ strangers
 
-    def knocks(self, knock: Knock) -> None:
+    def unknown_wrote(self, unknown: UnknownPerson) -> None:
         """An unknown person wrote: send them a code, unless they got one already."""
-        if self._told.get(knock.stranger.id, self._clock()) > self._clock() or self._knocks.full():
+        if self._told.get(unknown.speaker.id, self._clock()) > self._clock() or self._unknown.full():
             return
-        self._knocks.put_nowait(knock)
+        self._unknown.put_nowait(unknown)
 
     async def run(self) -> None:
         """Send strangers their codes until canceled."""
         while True:
-            knock = await self._knocks.get()
+            unknown = await self._unknown.get()
             try:
-                await self._tell_code(knock)
+                await self._tell_code(unknown)
             except StoreError as error:
-                _log.error("pairing_answer_not_sent", person=knock.stranger.id, reason=str(error))
+                _log.error("pairing_answer_not_sent", person=unknown.speaker.id, reason=str(error))
 
-    async def _tell_code(self, knocking: Knock) -> None:
-        now, stranger = self._clock(), knocking.stranger
+    async def _tell_code(self, unknown: UnknownPerson) -> None:
+        now, stranger = self._clock(), unknown.speaker
 
         def work(tx: Tx) -> PairingRequest | None:
             found = access.request_pairing(tx, stranger.id, stranger.name, new_code(), now)
             if found is not None:
-                _say(tx, f"pair/{found.person}/{to_text(now)}", knocking.place, found.person, _asked_in(found), now)
-                self._show_owner(tx, knocking, now)
+                _say(tx, f"pair/{found.person}/{to_text(now)}", unknown.place, found.person, _asked_in(found), now)
+                self._show_owner(tx, unknown, now)
             return found
 
-        knock = await self.database.write(_KNOCK, work)
+        request = await self.database.write(_PAIRING, work)
         self._told.put(stranger.id, now + access.CODE_LIFE)
-        if knock is not None:
-            _log.info("pairing_requested", person=stranger.id, until=to_text(knock.expires_at))
+        if request is not None:
+            _log.info("pairing_requested", person=stranger.id, until=to_text(request.expires_at))
             self._resume()
 
-    def _show_owner(self, tx: Tx, knocking: Knock, now: datetime) -> None:
+    def _show_owner(self, tx: Tx, unknown: UnknownPerson, now: datetime) -> None:
         """A card for each stranger, once a day."""
-        stranger, place = knocking.stranger, self._notices.place
+        stranger, place = unknown.speaker, self._notices.place
         key = f"{PAIRING}/{stranger.id}/{now:%Y-%m-%d}"
         press = outbox.PressButtons(PAIRING, stranger.id, _OFFERS)
-        text, detail = _card(knocking, self._notices.source), outbox.TextDetail(press=press)
+        text, detail = _card(unknown, self._notices.source), outbox.TextDetail(press=press)
         outbox.add(tx, outbox.NewRow(key, place, text, OWNER, person=stranger.id, detail=detail), now)
 
     def _close_card(self, tx: Tx, person: str, words: str, now: datetime) -> None:
@@ -386,23 +386,23 @@ def _require(subject: str) -> None:
         )
 
 
-def _asked_in(knock: PairingRequest) -> str:
+def _asked_in(request: PairingRequest) -> str:
     return _(
         "I do not know you yet, so I have not read your message. I asked the person who runs me whether you may "
         "talk to me, and I will let you know. If you know them, send them this code within an hour, so that they "
         "know it is you: `{shown_code}`\nThey can enter it with `/owner pair approve`. I did not keep your "
         "message, so please send it again then.",
-        shown_code=shown_code(knock.code),
+        shown_code=shown_code(request.code),
     )
 
 
-def _card(knocking: Knock, source: str) -> str:
+def _card(unknown: UnknownPerson, source: str) -> str:
     """Who asks, and from where. Names are foreign text: on one line, without markup."""
-    stranger, ink = knocking.stranger, Markdown()
+    stranger, ink = unknown.speaker, Markdown()
     wants = _("**{who}** wants to talk to me.", who=ink.text(stranger.name))
     account = _("Account: {account}", account=_called(stranger.id, source))
     account += f" (`{stranger.username.replace('`', '')}`)" if stranger.username else ""
-    shared = ", ".join(map(ink.text, knocking.servers[:_SERVERS])) or _("no server with me")
+    shared = ", ".join(map(ink.text, unknown.servers[:_SERVERS])) or _("no server with me")
     where = _("Where: a direct message; shares {servers}", servers=shared)
     note = _("-# I neither read nor kept what they wrote. A name proves nothing; their code does.")
     return "\n".join((wants, account, where, note))

@@ -163,7 +163,7 @@ class Places:
             if setting.kind in OF_CONSTELLATION:
                 self._hold(setting)
 
-    def deaf(self, source: str) -> bool:
+    def is_paused(self, source: str) -> bool:
         """Whether a source is paused: nothing is stored or answered."""
         return source in self.accounts.paused
 
