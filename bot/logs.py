@@ -17,7 +17,7 @@ from bot.secrets import Redactor
 
 _NAME = "carina"
 _QUIET = (
-    *("httpx", "httpx2", "httpcore", "httpcore2", "discord", "openai", "anthropic", "aiosqlite", "asyncio"),
+    *("httpx", "httpx2", "httpcore", "httpcore2", "discord", "openai", "anthropic", "asyncio"),
     "apscheduler",
 )
 """Libraries whose information lines (requests with their URLs, gateway chatter) are left out; warnings stay."""

@@ -6,20 +6,19 @@ transaction of its own: a unit may run twice, and must change nothing but the da
 commit: a canceled caller would leave a transaction that the next task joins. Units run in the order of the `write`
 calls, which keeps the events of one place in order.
 
-This is the only module that imports aiosqlite; `memory.store.sqlite` opens the connections.
+`memory.store.sqlite` opens the connections.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
-
-import aiosqlite
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, faults
@@ -99,27 +98,35 @@ class _Unit(Generic[T]):
     done: "asyncio.Future[T]"
 
 
-class _Thread(aiosqlite.Connection):
-    """aiosqlite's thread, given whole functions: one hop per unit instead of one per statement."""
+@dataclass(frozen=True)
+class _Thread:
+    """A connection and its own thread. Whole functions run there: one hop per unit instead of one per statement."""
+
+    raw: Connection
+    pool: ThreadPoolExecutor
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
-        execute: Any = self._execute
-        return cast("T", await execute(_without_stop, function, self._conn, *arguments))
+        return await _within(self.pool, _without_stop, function, self.raw, *arguments)
 
-    async def __aenter__(self) -> "_Thread":
-        """Open the connection. A canceled caller waits for it: the thread would report to a closed loop."""
-        opening = asyncio.ensure_future(super().__aenter__())
-        try:
-            await _ended(opening)
-        except BaseException:
-            await self.close()
-            raise
-        try:
-            opening.result()
-        except driver.OperationalError as error:  # the system has no file handles left, or the disk is gone
-            await asyncio.to_thread(self._thread.join)  # it is ending, and reports that to this loop
-            raise _translate(error) from error
-        return self
+    @classmethod
+    @asynccontextmanager
+    async def open(cls, path: Path, *, read_only: bool) -> AsyncIterator["_Thread"]:
+        with ThreadPoolExecutor(1, path.name) as pool:
+            opening = _within(pool, partial(connect, path, read_only=read_only))
+            try:
+                await _ended(opening)  # a canceled caller waits for it
+                try:
+                    raw = opening.result()
+                except driver.OperationalError as error:  # the system has no file handles left, or the disk is gone
+                    raise _translate(error) from error
+                yield cls(raw, pool)
+            finally:
+                if opening.exception() is None:
+                    await _ended(_within(pool, opening.result().close))
+
+
+def _within(pool: ThreadPoolExecutor, function: Callable[..., T], *arguments: Any) -> "asyncio.Future[T]":
+    return asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
 
 
 def _without_stop(function: Callable[..., T], *arguments: Any) -> T:
@@ -128,10 +135,6 @@ def _without_stop(function: Callable[..., T], *arguments: Any) -> T:
         return function(*arguments)
     except StopIteration as error:
         raise RuntimeError("a unit of work or a read raised StopIteration") from error
-
-
-def _open_thread(path: Path, *, read_only: bool) -> _Thread:
-    return _Thread(lambda: cast("Any", connect(path, read_only=read_only)), iter_chunk_size=64)
 
 
 def _translate(error: BaseException) -> BaseException:
@@ -203,8 +206,8 @@ class Database:
     async def open(cls, path: Path) -> AsyncIterator["Database"]:
         """Open an existing, migrated file; on exit, waiting units are committed first."""
         async with AsyncExitStack() as stack:
-            writer = await stack.enter_async_context(_open_thread(path, read_only=False))
-            readers = [await stack.enter_async_context(_open_thread(path, read_only=True)) for _ in range(_READERS)]
+            writer = await stack.enter_async_context(_Thread.open(path, read_only=False))
+            readers = [await stack.enter_async_context(_Thread.open(path, read_only=True)) for _ in range(_READERS)]
             database = cls(path, writer, readers)
             flusher = asyncio.create_task(database._flush(), name=f"writer of {path.name}")
             try:
@@ -291,7 +294,7 @@ class Database:
                 unit.done.set_result(result)
 
 
-async def _ended(task: asyncio.Task[Any]) -> None:
+async def _ended(task: asyncio.Future[Any]) -> None:
     """Wait for a task to end, even if the waiting task is canceled meanwhile."""
     interrupted: BaseException | None = None
     while not task.done():
