@@ -12,6 +12,7 @@ import mimetypes
 import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from starlette.responses import JSONResponse, Response
@@ -19,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from bot.errors import UserError
 from bot.interfaces.web.context import Context
 from bot.interfaces.web.security import Refusal
-from bot.interfaces.web.talk import Answer, Conversation, Limits, Writing
+from bot.interfaces.web.talk import Answer, Conversation, Writing
 from memory.people.web_keys import WebKey
 from sources.attachments import Offered, received
 from sources.base import Attachment
@@ -88,7 +89,7 @@ async def _begun(ctx: Context, asked: dict[str, Any]) -> tuple[Conversation, str
     identifier = _identifier(ctx, key, asked["user"], files)
     if identifier and await ctx.web.talk.said_otherwise(to, text, identifier):
         raise Unusable("This Idempotency-Key was used for another request.", status=422)
-    return to, await ctx.web.talk.say(to, text, identifier, files, asked["limits"])
+    return to, await ctx.web.talk.say(replace(to, **asked["limits"]), text, identifier, files)
 
 
 async def _whole(ctx: Context, to: Conversation, said: str) -> str:
@@ -179,14 +180,14 @@ def _asked(given: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _limits(given: Mapping[str, Any]) -> Limits:
+def _limits(given: Mapping[str, Any]) -> dict[str, Any]:
     """What a request sets for its answer. Raises Unusable."""
     heat, most = given.get("temperature"), next((given[name] for name in _TOKENS if given.get(name) is not None), None)
     if heat is not None and (isinstance(heat, bool) or not isinstance(heat, int | float) or not 0 <= heat <= 2):
         raise Unusable("temperature is a number from 0 to 2.", "temperature")
     if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 0 < most < 2**31):
         raise Unusable("max_tokens is a whole number of at least 1.", "max_tokens")
-    return Limits(heat, most)
+    return {"temperature": heat, "max_tokens": most}
 
 
 def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:

@@ -5,7 +5,6 @@ import re
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
 
 from bot.agents.events import AgentStarted, Complete, Failed, OfMember, TextChunk, ToolCallStarted, TurnEvent
 from bot.errors import UserError
@@ -46,16 +45,9 @@ class Conversation:
     """Whether one of several agents is spoken to, so that its name is said first."""
     user: PersonId | None = None
     """For whom a program speaks; None: for the owner."""
-
-
-class Limits(NamedTuple):
-    """What a program sets for one answer, instead of the agent's own."""
-
     temperature: float | None = None
     max_tokens: int | None = None
-
-
-_OWN = Limits()
+    """These two if a program sets them for an answer."""
 
 
 @dataclass(frozen=True)
@@ -139,19 +131,11 @@ class Talk:
         there = place_of(who, to.group, to.name, user)
         return Conversation(to, there, several, user_of(who, user) if user else None)
 
-    async def say(
-        self,
-        to: Conversation,
-        text: str,
-        external_id: str = "",
-        files: Sequence[Attachment] = (),
-        limits: Limits = _OWN,
-    ) -> str:
+    async def say(self, to: Conversation, text: str, external_id: str = "", files: Sequence[Attachment] = ()) -> str:
         """Say something; its id, durably stored. The same id again is the same message. Raises UserError."""
         require_taken(self.services, text, to.user or PERSON, files=bool(files))
         said = external_id or f"{SOURCE}-{snowflakes.next()}"
-        heard = replace(self._heard(to, text, said), attachments=tuple(files))
-        self._receive(replace(heard, temperature=limits.temperature, max_tokens=limits.max_tokens))
+        self._receive(replace(self._heard(to, text, said), attachments=tuple(files)))
         await self.router.taken_in(_STORED_SECONDS)
         if refused := self.router.workers.unstored.words():
             raise UserError("I will answer this later. {refused}", refused=refused)
@@ -171,6 +155,7 @@ class Talk:
 
     def _heard(self, to: Conversation, text: str, external_id: str) -> Notification:
         heard = self.source.hear(text, external_id, to.place, to.to.group, to.user)
+        heard = replace(heard, temperature=to.temperature, max_tokens=to.max_tokens)
         return replace(heard, text=f"{to.to.name}: {heard.text}") if to.named else heard
 
     async def take_back(self, to: Conversation, external_id: str) -> None:
