@@ -3,7 +3,7 @@
 import functools
 import tomllib
 from collections.abc import Mapping
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ _DAYS = ("MO", "TU", "WE", "TH", "FR", "SA", "SU")
 _WORKDAYS = "MO,TU,WE,TH,FR"
 _SAID = {"FREQ", "INTERVAL", "BYDAY", "BYMONTHDAY", "BYMONTH", "COUNT", "UNTIL", "WKST", "BYHOUR", "BYMINUTE"}
 _MOST_TIMES = 6  # times of day that are listed individually
-_SHORT = {"de": 2, "ja": 1}  # letters of a weekday's short form; three in English
 _SOON = timedelta(hours=1)
 _NEAR = timedelta(days=300)  # times further away include the year
 
@@ -32,22 +31,25 @@ def moment_words(moment: datetime, now: datetime, zone: str, code: str) -> str:
     minutes, days = round((moment - now).total_seconds() / 60), (there.date() - here.date()).days
     shape = "today" if timedelta() <= moment - now < _SOON else {0: "later_today", 1: "tomorrow"}.get(days, "other")
     shape = "far" if abs(moment - now) >= _NEAR else shape
-    return str(words[shape]).format(
-        time=f"{there:%H:%M}",
-        soon=words["soon"][minutes != 1].format(n=minutes) if minutes else words["at_once"],
-        weekday=words["days"].split()[there.weekday()],
-        day=there.day,
-        month=words["months"].split()[there.month - 1],
-        number=there.month,
-        year=there.year,
-    )
+    soon = words["soon"][minutes != 1].format(n=minutes) if minutes else words["at_once"]
+    return _dated(words, shape, there, time=f"{there:%H:%M}", soon=soon)
 
 
 def clock_words(moment: datetime, zone: str) -> str:
-    """A time in a zone with its weekday: "Thu 2026-11-26 09:00"."""
-    there, code = moment.astimezone(zone_of(zone)), language()
-    weekday = _words(code)["days"].split()[there.weekday()][: _SHORT.get(code, 3)]
-    return f"{weekday} {there:%Y-%m-%d %H:%M}"
+    """A time in a zone with its date: "Thu, 26 Nov 2026, 09:00", "Do., 26.11.2026, 09:00"."""
+    there, words = moment.astimezone(zone_of(zone)), _words(language())
+    return _dated(words, "clock", there, date=_dated(words, "date", there), time=f"{there:%H:%M}")
+
+
+def _dated(words: Mapping[str, Any], shape: str, day: date, **more: str) -> str:
+    return str(words[shape]).format(
+        weekday=words["days"].split()[day.weekday()],
+        day=day.day,
+        month=words["months"].split()[day.month - 1],
+        number=day.month,
+        year=day.year,
+        **more,
+    )
 
 
 def rule_words(rule: str, code: str = "") -> str:
@@ -77,8 +79,8 @@ def rule_words(rule: str, code: str = "") -> str:
     if "COUNT" in parts:
         said += words["count"][parts["COUNT"] != "1"].format(n=parts["COUNT"])
     if "UNTIL" in parts:
-        until = parts["UNTIL"]
-        said += words["until"].format(date=f"{until[:4]}-{until[4:6]}-{until[6:8]}")
+        until = date.fromisoformat(parts["UNTIL"][:8])
+        said += words["until"].format(date=_dated(words, "date", until))
     return said
 
 

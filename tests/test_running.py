@@ -165,7 +165,9 @@ def test_the_files_of_other_systems_can_be_read_by_them() -> None:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the system's program has another name elsewhere")
 def test_a_service_that_the_system_does_not_start_leaves_no_file(tmp_path: Path) -> None:
     program = tmp_path / "systemctl"
-    own = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    own = {"HOME": str(tmp_path), "PATH": f"{tmp_path}:{os.environ['PATH']}", "XDG_RUNTIME_DIR": str(tmp_path)}
+    assert "systemd does not run here" in carina(tmp_path, "service", "install", "--yes", **own).stderr
+    (tmp_path / "systemd").mkdir()
     for code in (1, 0):
         program.write_text(f"#!/bin/sh\necho no bus\nexit {code}\n", "utf-8")
         program.chmod(0o755)

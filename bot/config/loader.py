@@ -51,7 +51,7 @@ from bot.config.values import (
 from bot.errors import ConfigError
 from bot.secrets import Redactor
 from memory.search.embedding import Choice
-from texts import _, gettext_noop
+from texts import _, gettext_lazy, gettext_noop
 
 
 def approval_problems(file: str, approvals: Approvals, admins: Admins, owner: str) -> Iterator[str]:
@@ -89,16 +89,11 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
     return {name: value for name, value in found.items() if value}
 
 
-def misspelled(given: Collection[str], known: Collection[str], used: Collection[str]) -> list[str]:
-    """Problems of names that resemble a setting's. `used` are those of MCP servers; CARINA_… is also checked in the
-    environment."""
-    others = sorted(name for name in {*given} - {*known} - {*used} if not name.startswith("CARINA_"))
-    near = [(name, difflib.get_close_matches(name, known, n=1, cutoff=_LIKE)) for name in others]
-    return [
-        _("{key}: unknown setting; {hint}", key=f"{name} (.env)", hint=nearest(name, meant))
-        for name, meant in near
-        if meant
-    ]
+def misspelled(given: Collection[str], used: Collection[str]) -> dict[str, str]:
+    """Names that resemble a setting's, by that setting. `used` are those of MCP servers; CARINA_… is always ours."""
+    others = sorted(name for name in {*given} - {*_NAMES} - {*used} if not name.startswith("CARINA_"))
+    near = {name: difflib.get_close_matches(name, _NAMES, n=1, cutoff=_LIKE) for name in others}
+    return {meant[0]: name for name, meant in near.items() if meant}
 
 
 @contextmanager
@@ -175,6 +170,8 @@ class Config(FileSettings, Environment):
     """The TOML file; it need not exist unless it was named."""
     mcp_secrets: Mapping[str, SecretStr]
     """Secrets of MCP servers and hooks, by the name of the variable."""
+    misspelled: Mapping[str, str]
+    """Variables of the environment that resemble a setting, by that setting. No error: other programs use it, too."""
 
     @property
     def keys(self) -> Mapping[str, SecretStr]:
@@ -217,9 +214,9 @@ class Config(FileSettings, Environment):
         if all(self.model_of(agent) == OFFLINE for agent in self.agents):
             found[gettext_noop("language model")] = "CARINA_MODEL"
         if self.discord_token is None:
-            found["discord"] = "DISCORD_TOKEN"
+            found["discord"] = self._setting("DISCORD_TOKEN")
         elif not self.discord_owner:
-            found[gettext_noop("owner on Discord")] = "DISCORD_OWNER_ID"
+            found[gettext_noop("owner on Discord")] = self._setting("DISCORD_OWNER_ID")
         if not self.serves_bluesky:
             found["bluesky"] = gettext_noop("BLUESKY_HANDLE and BLUESKY_APP_PASSWORD")
         if not self.web.fetch:
@@ -227,6 +224,10 @@ class Config(FileSettings, Environment):
         if not self.web.search:
             found[gettext_noop("searching the web")] = "[web] search"
         return found
+
+    def _setting(self, name: str) -> str:
+        written = self.misspelled.get(name)
+        return gettext_lazy("{setting}, not {written}", setting=name, written=written) if written else name
 
     def secrets(self) -> tuple[str, ...]:
         alone = self.discord_token, self.discord_client_secret, self.bluesky_password, self.embedding_key
@@ -254,19 +255,26 @@ def load_config(environ: Mapping[str, str], cwd: Path, *, beginning: bool = Fals
     `beginning`: the file that CARINA_CONFIG names need not be there yet.
     """
     problems: list[str] = []
-    dotenv = read_dotenv(cwd / ".env", problems)
-    given = {**dotenv, **{name: value for name, value in environ.items() if value}}
+    dotenv, set_here = read_dotenv(cwd / ".env", problems), {name: value for name, value in environ.items() if value}
+    named = (dotenv | set_here).get("CARINA_CONFIG", "")
+    path = _path("CARINA_CONFIG", named or "carina.toml", cwd, problems)
+    if path.parent.absolute() != cwd.absolute():
+        dotenv = read_dotenv(path.with_name(".env"), problems) | dotenv
+    given = dotenv | set_here
     environment = _read_environment(given, environ, problems)
-    path = _path("CARINA_CONFIG", given.get("CARINA_CONFIG", "carina.toml"), cwd, problems)
-    settings = _read_file(path, "CARINA_CONFIG" in given and not beginning, problems)
-    problems += misspelled(dotenv, _NAMES, variables(settings.mcp)) if settings else []
+    settings = _read_file(path, bool(named) and not beginning, problems)
+    if settings:
+        problems += [
+            _("{key}: unknown setting; {hint}", key=f"{name} (.env)", hint=nearest(name, [meant]))
+            for meant, name in misspelled(dotenv, variables(settings.mcp)).items()
+        ]
     home = _path("CARINA_HOME", given.get("CARINA_HOME", "data"), cwd, problems)
     if why := folder_problem(home):
         problems.append(
             unmet("CARINA_HOME", str(home), _("a folder that you can write to or create, but {why}", why=why))
         )
     if environment and settings:
-        config = _compose(environment, settings, (home, path), given)
+        config = _compose(environment, settings, (home, path), given, environ)
         problems += [
             *problems_of(config),
             *_check_pairs(config),
@@ -336,7 +344,11 @@ def _read_file(path: Path, required: bool, problems: list[str]) -> FileSettings 
 
 
 def _compose(
-    environment: Environment, settings: FileSettings, paths: tuple[Path, Path], given: Mapping[str, str]
+    environment: Environment,
+    settings: FileSettings,
+    paths: tuple[Path, Path],
+    given: Mapping[str, str],
+    environ: Mapping[str, str],
 ) -> Config:
     """Combine the parts; `paths` are the data folder and the file."""
     named = {"default": environment.default_model, "fallback": environment.fallback_models}
@@ -349,6 +361,7 @@ def _compose(
             "home": paths[0],
             "file": paths[1],
             "mcp_secrets": {name: SecretStr(given[name]) for name in _named(settings) if name in given},
+            "misspelled": misspelled(environ, variables(settings.mcp)),
             "model": settings.model.model_copy(update=chosen),
             "groups": _complete(settings),
             "embedding_model": settings.constellation.embedding_model or environment.embedding_model,

@@ -1,14 +1,21 @@
-"""Notifications for systemd from a service that it started."""
+"""Whether systemd is there, and notifications for it from a service that it started."""
 
 import os
 import socket
 from contextlib import closing
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Self
 
 from memory.store.logs import Log
 
 log = Log(__name__)
+
+
+def runs_for_account() -> bool:
+    """Whether systemd runs for this account: it has a folder of its own then."""
+    session = os.environ.get("XDG_RUNTIME_DIR", "")
+    return bool(session) and Path(session, "systemd").is_dir()
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 
 from memory.store.clock import to_text
 from memory.store.ids import PersonId, code
-from scheduler.zones import zone_of
+from scheduler.descriptions import clock_words
 from sources.discord.markup import times_of
 from sources.text import without_unseen
 from texts import _, ngettext, ngettext_noop, number_text
@@ -85,7 +85,7 @@ class Plain:
         return without_unseen(words)
 
     def time(self, moment: datetime) -> str:
-        return f"{moment.astimezone(zone_of(self.zone)):%Y-%m-%d %H:%M} ({relative(moment, self.now)})"
+        return f"{clock_words(moment, self.zone)} ({relative(moment, self.now)})"
 
     def number(self, identifier: str) -> str:
         return f" #{code(identifier) if identifier.isdecimal() else identifier}"

@@ -132,7 +132,7 @@ class ServiceStatus(Result):
 
     @property
     def heading(self) -> str:
-        return _("{constellation}: running", constellation=self.constellation)
+        return _("Carina is running (constellation {constellation})", constellation=self.constellation)
 
     def parts(self, ink: Ink) -> list[str]:
         since = "" if self.halted is None else _(" since {halted}", halted=ink.time(self.halted))
@@ -150,7 +150,7 @@ class ServiceStatus(Result):
             ),
         )
         after = (
-            *([_("embedding: {embedding}", embedding=self.embedding)] if self.embedding else []),
+            *([_("search by meaning: {how}", how=self.embedding)] if self.embedding else []),
             *(_("MCP server {name}: {words}", name=name, words=words) for name, words in self.mcp.items()),
             *(_agent(name, model) for name, model in self.agents.items()),
             *(_("memory: {words}", words=words) for words in self.damage),

@@ -1,6 +1,7 @@
 """Configuration through its front door: real files in a real folder, an environment handed in."""
 
 import logging
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ from bot.config.loader import Config, Environment, load_config
 from bot.config.mcp import missing_programs
 from bot.config.tables import FileSettings
 from bot.errors import ConfigError
+from bot.interfaces.cli.home import data_folder
 from texts import speaking
 
 ROOT = Path(__file__).parents[2]
@@ -433,7 +435,28 @@ def test_a_name_in_dotenv_that_is_nearly_a_setting_is_named(tmp_path: Path, name
 def test_other_names_in_dotenv_and_those_of_mcp_servers_are_none_of_ours(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text("COMPOSE_PROJECT_NAME=x\nDISCORD_TOKEN_2=y\n", "utf-8")
     assert loaded(tmp_path, '[mcp.chat]\ncommand = "chat"\nenv = { TOKEN = "DISCORD_TOKEN_2" }\n')
-    assert load_config({"DISCORD_TOKN": "in the environment, which others use too"}, tmp_path)
+
+
+def test_a_name_in_the_environment_that_is_nearly_a_setting_is_said_where_that_is_missing(tmp_path: Path) -> None:
+    """As compose passes `.env`. It is no error: other programs have names there as well."""
+    config = load_config({"DISCORD_TOKN": "abc", "DISCORD_TOKEN_2": "abc"}, tmp_path)
+    assert config.unset()["discord"] == "DISCORD_TOKEN, not DISCORD_TOKN"
+
+
+def test_a_dotenv_beside_the_named_file_counts_and_the_one_here_overrides_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "settings").mkdir()
+    (tmp_path / "settings" / "mine.toml").write_text("", "utf-8")
+    (tmp_path / "settings" / ".env").write_text("DISCORD_TOKEN=there\nDISCORD_OWNER_ID=1\nCARINA_HOME=kept\n", "utf-8")
+    monkeypatch.setattr(os, "environ", {"CARINA_CONFIG": "settings/mine.toml"})
+    config = load_config(os.environ, tmp_path)
+    assert (config.discord_owner, config.home) == ("1", data_folder(tmp_path)) == ("1", tmp_path / "kept")
+    (tmp_path / ".env").write_text("DISCORD_OWNER_ID=2\nCARINA_CONFIG=settings/mine.toml\n", "utf-8")
+    monkeypatch.setattr(os, "environ", {})
+    config = load_config({}, tmp_path)
+    assert (config.discord_owner, config.discord_token and config.discord_token.get_secret_value()) == ("2", "there")
+    assert data_folder(tmp_path) == tmp_path / "kept"
 
 
 @pytest.mark.parametrize("given", ["localhost:11434", "127.0.0.1:11434/v1"])

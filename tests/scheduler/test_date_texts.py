@@ -21,7 +21,7 @@ from texts import speaking
         ("FREQ=MONTHLY;BYDAY=+1MO;COUNT=5", "every month on the first Monday, 5 times"),
         ("FREQ=MONTHLY;BYMONTHDAY=15,-1", "every month on day 15 and the last day"),
         ("FREQ=YEARLY;BYMONTH=12;BYMONTHDAY=24", "every year on day 24 in December"),
-        ("FREQ=DAILY;UNTIL=20261231T230000Z", "every day, until 2026-12-31"),
+        ("FREQ=DAILY;UNTIL=20261231T230000Z", "every day, until 31 Dec 2026"),
         ("FREQ=DAILY;BYHOUR=8;BYMINUTE=30", "every day"),
         ("FREQ=DAILY;BYHOUR=8,20", "FREQ=DAILY;BYHOUR=8,20"),
         ("FREQ=MONTHLY;BYDAY=MO;BYSETPOS=1", "FREQ=MONTHLY;BYDAY=MO;BYSETPOS=1"),

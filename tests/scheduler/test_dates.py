@@ -209,9 +209,9 @@ def test_what_repeats_does_so_as_it_was_said(text: str, rule: str, utc: str) -> 
 
 
 def test_what_was_understood_is_said_back() -> None:
-    assert shown(read_when("tomorrow at 9", NOW, VIENNA), NOW, VIENNA) == "Tue 2026-03-03 09:00 (Europe/Vienna)"
+    assert shown(read_when("tomorrow at 9", NOW, VIENNA), NOW, VIENNA) == "Tue, 3 Mar 2026, 09:00 (Europe/Vienna)"
     weekly = read_when("jeden Montag um 8", NOW, VIENNA)
     assert isinstance(weekly, Recurring)
-    assert shown(weekly, NOW, VIENNA) == "Mon 2026-03-09 08:00 (Europe/Vienna, every Monday)"
+    assert shown(weekly, NOW, VIENNA) == "Mon, 9 Mar 2026, 08:00 (Europe/Vienna, every Monday)"
     with speaking("de"):
-        assert shown(weekly, NOW, VIENNA) == "Mo 2026-03-09 08:00 (Europe/Vienna, jeden Montag)"
+        assert shown(weekly, NOW, VIENNA) == "Mo., 9.3.2026, 08:00 (Europe/Vienna, jeden Montag)"

@@ -132,7 +132,7 @@ def end_of(at: datetime, event: Event) -> datetime | None:
 
 def on_clocks(at: datetime, event: Event, zone: str) -> str:
     """When it happens in a time zone, with the zone's name, and how it repeats."""
-    span = f"{at.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}{_until(at, event, zone)} {zone}"
+    span = f"{clock_words(at, zone)}{_until(at, event, zone)} {zone}"
     return ", ".join(filter(None, (span, repetition(event.trigger))))
 
 

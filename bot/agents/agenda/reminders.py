@@ -29,7 +29,7 @@ from memory.store.errors import Refused
 from memory.store.ids import PersonId, PlaceId, ReminderId, place_source
 from scheduler import triggers
 from scheduler.dates import find_when, read_when, shown
-from scheduler.descriptions import rule_words
+from scheduler.descriptions import clock_words, rule_words
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.quiet_hours import Quiet
 from scheduler.triggers import At, Recurring
@@ -195,7 +195,7 @@ def lateness(firing: Firing, zone: str) -> str:
     promised = firing.due if held is None else max(firing.due, held)
     if firing.asked or firing.now - promised < LATE:
         return ""
-    return _(" (this was due at {clock}, when I was not running)", clock=_clock(promised, zone))
+    return _(" (due {clock}, when I was not running)", clock=clock_words(promised, zone))
 
 
 def lines(found: list[Listed], zone: str) -> list[str]:
@@ -339,12 +339,8 @@ def _quiet_note(times: Times, zone: str, at: datetime, *, urgent: bool) -> str:
     return (
         ""
         if until is None
-        else _("That is during your quiet hours, so I will remind you at {clock}.", clock=_clock(until, zone))
+        else _("That is during your quiet hours, so I will remind you on {clock}.", clock=clock_words(until, zone))
     )
-
-
-def _clock(moment: datetime, zone: str) -> str:
-    return f"{moment.astimezone(zone_of(zone)):%Y-%m-%d %H:%M}"
 
 
 def repetition(trigger: str) -> str:
@@ -355,11 +351,11 @@ def repetition(trigger: str) -> str:
 
 def on_clocks(moment: datetime | None, zone: str) -> str:
     """A time in a zone, with the zone; empty for None."""
-    return "" if moment is None else f"{_clock(moment, zone)} {zone}"
+    return "" if moment is None else f"{clock_words(moment, zone)} {zone}"
 
 
 def _state(each: Listed, zone: str) -> str:
     reminder = each.reminder
-    due = "" if each.next_at is None else _clock(each.next_at, zone)
+    due = "" if each.next_at is None else clock_words(each.next_at, zone)
     how = stand(reminder.status, paused=each.paused)
     return "; ".join(filter(None, (due, repetition(reminder.trigger), how, _("urgent") if reminder.urgent else "")))

@@ -10,9 +10,11 @@ from pathlib import Path
 
 
 def data_folder(cwd: Path) -> Path:
-    """The folder that CARINA_HOME names, in the environment or in `.env`."""
-    given = os.environ.get("CARINA_HOME") or _of_file(cwd / ".env") or "data"
-    return cwd / Path(given).expanduser()
+    """The folder that CARINA_HOME names, in the environment, in `.env`, or in that beside the file of settings."""
+    given = os.environ.get("CARINA_HOME") or _of_file(cwd / ".env", "CARINA_HOME")
+    if not given and (file := os.environ.get("CARINA_CONFIG") or _of_file(cwd / ".env", "CARINA_CONFIG")):
+        given = _of_file((cwd / Path(file).expanduser()).with_name(".env"), "CARINA_HOME")
+    return cwd / Path(given or "data").expanduser()
 
 
 def locale() -> str:
@@ -21,15 +23,15 @@ def locale() -> str:
     return named.partition(":")[0]
 
 
-def _of_file(path: Path) -> str:
+def _of_file(path: Path, name: str) -> str:
     try:
         text = path.read_text("utf-8")
     except (OSError, UnicodeDecodeError):
         return ""
-    if "CARINA_HOME" not in text:
+    if name not in text:
         return ""
     dotenv = importlib.import_module("dotenv")  # only where it is needed
-    return str(dotenv.dotenv_values(path).get("CARINA_HOME") or "")
+    return str(dotenv.dotenv_values(path).get(name) or "")
 
 
 _PROJECT = Path(__file__).parents[3] / "pyproject.toml"

@@ -94,7 +94,7 @@ class Contents(Result):
         thin = gettext_noop("{done}: the {kind} {name}, without messages")
         notes = (_("Note: {note}.", note=each) for each in self.notes)
         head = self.told(ink, thin if self.thin else whole, kind=_(self.kind))
-        return [head, self.told(ink, gettext_noop("Root: {root}")), _("Rows: {rows}", rows=held), *notes]
+        return [head, self.told(ink, gettext_noop("Fingerprint: {root}")), _("Rows: {rows}", rows=held), *notes]
 
 
 @dataclass(frozen=True)

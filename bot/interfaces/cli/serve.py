@@ -26,6 +26,7 @@ from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
 from bot.services.system.halt import begin_anew
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
+from scheduler.descriptions import clock_words
 from scheduler.zones import zone_of
 from texts import _, error_text, show_times
 
@@ -38,8 +39,8 @@ async def serve(config: Config) -> None:
     """Serve until SIGTERM, SIGINT or a restart by the owner, then drain."""
     if platform.libc_ver()[0] == "glibc":  # one heap for all threads: what each would keep for itself is 4 MB
         ctypes.CDLL(None).mallopt(_ARENA_MAX, 1)
-    zone = zone_of(config.schedule.zone_name())
-    show_times(lambda moment: f"{moment.astimezone(zone):%Y-%m-%d %H:%M %Z}")
+    zone = config.schedule.zone_name()
+    show_times(lambda moment: f"{clock_words(moment, zone)} {moment.astimezone(zone_of(zone)):%Z}")
     manager = ServiceManager.of_process()
     async with build(config, restarts=True) as app:
         stop = asyncio.Event()

@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape
 
 from bot.agents.permissions.policy import Action
 from bot.config import Config
+from bot.config.service_manager import runs_for_account
 from bot.errors import UserError
 from bot.interfaces.service_client import held
 from bot.services.caller import TERMINAL_ONLY, Caller
@@ -243,6 +244,8 @@ class SystemService:
         )
 
     def _file(self) -> ServiceFile:
+        if why := no_manager():
+            raise UserError(why)
         command = (sys.executable, "-m", "carina", "run", "--log-json")
         program = Program(command, self.config.file.parent, self.config.home.absolute())
         found = service_file(sys.platform, Path.home(), program)
@@ -253,6 +256,17 @@ class SystemService:
 
 def _linux() -> bool:
     return sys.platform.startswith("linux")
+
+
+def no_manager() -> str:
+    """Why nothing here can start Carina automatically; empty if something can."""
+    if not _linux() or runs_for_account():
+        return ""
+    return _(
+        "systemd does not run here for your account, so `carina service install` cannot make Carina start "
+        "automatically. In a container, what runs the container does that (`restart: unless-stopped` in compose.yaml). "
+        "Elsewhere, have your system run `carina run`."
+    )
 
 
 async def _run(command: Sequence[str]) -> None:

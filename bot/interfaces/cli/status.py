@@ -18,9 +18,9 @@ from bot.services.results import Ink
 from bot.services.status_results import ModelState, ServiceStatus
 from memory.search.embedding import missing_words
 from memory.store.folder import DataFolder
-from texts import _, gettext_noop
+from texts import _, gettext_lazy, gettext_noop
 
-_IDLE = gettext_noop("configured; the service is not running")
+_IDLE = gettext_noop("configured")
 _UNKNOWN = {"started", "halted", "unstored", "ready", "waiting", "unsent", "dead", "failed", "unknown", "unfollowed"}
 """What only a running service knows."""
 
@@ -42,9 +42,9 @@ class IdleStatus(ServiceStatus):
 
     @property
     def heading(self) -> str:
-        text = gettext_noop("{name}: not running. `carina run` starts it.")
-        damaged = gettext_noop("{name}: not running. Repair the database first.")
-        return _(damaged if self.ended else text, name=self.constellation)
+        text = gettext_noop("Carina is not running. `carina run` starts it.")
+        damaged = gettext_noop("Carina is not running. Repair the database first.")
+        return _(damaged if self.ended else text)
 
     def lines(self, ink: Ink) -> list[str]:
         problems = (_("database: {unstored}", unstored=file.problem) for file in self.databases if file.problem)
@@ -60,7 +60,7 @@ class IdleService:
 
     @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(via=frozenset(Via)))
     async def show(self, _caller: Caller) -> IdleStatus:
-        config = self.config
+        config, model = self.config, self.config.embedding_model
         _require_possible(config.home)
         agents = {agent.name: config.model_of(agent) for agent in config.agents}
         names = [name for name in dict.fromkeys((*agents.values(), *config.model.fallback)) if name != OFFLINE]
@@ -73,7 +73,7 @@ class IdleService:
             fronts=dict.fromkeys(config.sources, _(_IDLE)),
             not_configured=dict(config.unset()),
             models=tuple(ModelState(model=name, state="not used yet", words=_(_IDLE)) for name in names),
-            embedding=f"{config.embedding_model}: {missing_words(config.embedding_model) or _(_IDLE)}",
+            embedding=_(missing_words(model) or gettext_lazy("{model} (configured)", model=model)),
             mcp=dict.fromkeys(config.mcp, _(_IDLE)),
             agents=agents,
         )

@@ -59,7 +59,12 @@ async def _alone(part: Awaitable[Finding]) -> list[Finding]:
 async def examine_discord(config: Config) -> list[Finding]:
     if config.discord_token is None:
         return [
-            Finding("Discord", State.UNSET, _("the bot is not in Discord"), _("set DISCORD_TOKEN (README, Discord)"))
+            Finding(
+                "Discord",
+                State.UNSET,
+                _("the bot is not in Discord"),
+                _("set {setting} (README, Discord)", setting=_(config.unset()["discord"])),
+            )
         ]
     examining = importlib.import_module("sources.discord.diagnostics")  # loads the library
     found: list[Finding] = await examining.examine(config.discord_token, config.discord_owner)

@@ -193,7 +193,7 @@ class Agenda(MemoryService, Announcing):
         found, zone, now = self._reminder(tx, caller, reminder), self._zone(tx, caller), self.clock()
         after = timedelta(minutes=minutes) if until is None else reminding.until_part(until, zone, now)
         at = reminding.snooze(tx, found, after, now)
-        return _("I will remind you again at {moment}: {text}", moment=moment_text(at), text=found.text)
+        return _("I will remind you again on {moment}: {text}", moment=moment_text(at), text=found.text)
 
     @operation("remind.cancel", "Cancel a reminder and its repetitions", Action.AGENDA, CHANGES)
     @writes

@@ -159,7 +159,7 @@ class Imports(MemoryService):
             raise UserError("{path} is not a folder.", path=arguments.file)
         return await self._take("markdown", arguments, records.markdown)
 
-    @operation("import.v1", "Import an export of version 1 of Pattern", Action.AGENTS, _IMPORTS)
+    @operation("import.v1", "Import a CAR file of the program Pattern, version 1", Action.AGENTS, _IMPORTS)
     async def version_1(self, _caller: Caller, arguments: OneImport) -> Report:
         return await self._take("v1", arguments, records.version_1)
 

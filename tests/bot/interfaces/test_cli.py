@@ -128,13 +128,13 @@ def test_with_a_json_log_even_what_nobody_expected_is_an_event(tmp_path: Path) -
 def test_status_says_what_is_not_configured_and_that_nothing_runs(tmp_path: Path) -> None:
     done = carina(tmp_path, "status")
     assert done.stdout.splitlines() == [
-        "home: not running. `carina run` starts it.",
+        "Carina is not running. `carina run` starts it.",
         "language model: not configured (set CARINA_MODEL)",
         "discord: not configured (set DISCORD_TOKEN)",
         "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
-        "embedding: none: switched off by EMBEDDING_MODEL; search uses words only",
+        "search by meaning: switched off by EMBEDDING_MODEL; search uses words only",
         "agent Carina: answers without a language model",
     ]
     found = json.loads(carina(tmp_path, "status", "--json").stdout)
@@ -153,13 +153,13 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
     secrets = {"OPENAI_API_KEY": "sk-canary-7f3b9c2e5d81", "DISCORD_TOKEN": "canary-1c7b64d0e2aa"}
     done = carina(tmp_path, "status", CARINA_MODEL="openai:gpt-5-mini", **secrets)
     assert done.stdout.splitlines()[1:] == [
-        "discord: configured; the service is not running",
+        "discord: configured",
         "owner on Discord: not configured (set DISCORD_OWNER_ID)",
         "bluesky: not configured (set BLUESKY_HANDLE and BLUESKY_APP_PASSWORD)",
         "reading the web: not configured (set [web] fetch)",
         "searching the web: not configured (set [web] search)",
-        "model openai:gpt-5-mini: configured; the service is not running",
-        "embedding: none: switched off by EMBEDDING_MODEL; search uses words only",
+        "model openai:gpt-5-mini: configured",
+        "search by meaning: switched off by EMBEDDING_MODEL; search uses words only",
         "agent Carina: answers with openai:gpt-5-mini",
     ]
     assert "canary" not in done.stdout + done.stderr

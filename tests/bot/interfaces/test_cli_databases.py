@@ -70,7 +70,7 @@ def test_an_older_database_is_said_by_every_command_until_it_is_migrated(
     words = f"{path} has version {needed - 1}, but this program needs {needed}: run `carina db migrate`"
     done = carina(tmp_path, "status")
     assert (done.returncode, done.stderr) == (3, "")
-    assert done.stdout.splitlines()[:2] == ["home: not running. Repair the database first.", f"database: {words}"]
+    assert done.stdout.splitlines()[:2] == ["Carina is not running. Repair the database first.", f"database: {words}"]
     done = here("status --json")
     row = json.loads(done.stdout)["databases"][1]
     assert (done.returncode, row["state"], row["problem"]) == (3, "older", words)
@@ -84,7 +84,7 @@ def test_an_older_database_is_said_by_every_command_until_it_is_migrated(
     assert [(row["file"], row["from"], row["to"]) for row in rows][1] == (named, needed - 1, needed)
     assert (tmp_path / "data" / rows[1]["copy"]).is_file()
     assert here("db status").returncode == 0
-    assert here("status").stdout.startswith("home: not running. `carina run` starts it.\n")
+    assert here("status").stdout.startswith("Carina is not running. `carina run` starts it.\n")
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ from tests.bot.seeding import seeded
 
 T = TypeVar("T")
 SETUP = commit_point("test_cli_words.setup")
-DECIDED = r"by ada, \d{4}-\d\d-\d\d \d\d:\d\d \(now\)\."
+DECIDED = r"by ada, \w{3}, \d+ \w{3} \d{4}, \d\d:\d\d \(now\)\."
 
 
 @pytest.fixture

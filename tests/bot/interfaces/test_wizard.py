@@ -24,7 +24,6 @@ QUESTIONS = (
     "Bluesky",
     "Search by meaning",
     "Dashboard in your browser",
-    "Start Carina automatically",
 )
 
 
@@ -112,6 +111,7 @@ def test_enter_keeps_the_defaults_and_the_end_is_an_examination(tmp_path: Path) 
         terminal.shows("0 problems|to look at")
         assert terminal.ended() == 0
         assert "Traceback" not in terminal.everything
+        assert "systemd does not run here" in terminal.everything  # so nobody is asked about it
     assert load_config({}, tmp_path).constellation.name == "home"
 
 
@@ -119,17 +119,17 @@ def test_enter_keeps_the_defaults_and_the_end_is_an_examination(tmp_path: Path) 
 def test_with_a_yes_it_starts_with_the_system(tmp_path: Path) -> None:
     home, tools = tmp_path / "home", tmp_path / "tools"
     folder = tmp_path / "folder"
-    for each in (home, tools, folder):
+    for each in (home, tools, folder, home / "systemd"):
         each.mkdir()
     control = tools / "systemctl"
     control.write_text('#!/bin/sh\necho "$@" >> "$HOME/asked"\n', "utf-8")
     control.chmod(0o700)
-    path = f"{tools}:{os.environ['PATH']}"
-    with closing(Terminal(folder, "init", LINES="60", HOME=str(home), PATH=path)) as terminal:
-        for question in QUESTIONS[:-1]:
+    own = {"HOME": str(home), "XDG_RUNTIME_DIR": str(home), "PATH": f"{tools}:{os.environ['PATH']}"}
+    with closing(Terminal(folder, "init", LINES="60", **own)) as terminal:
+        for question in QUESTIONS:
             terminal.shows(f"{question}[^\n]*:")
             terminal.type("\r")
-        terminal.shows(f"{QUESTIONS[-1]}[^\n]*:")
+        terminal.shows("Start Carina automatically[^\n]*:")
         terminal.type("y\r")
         terminal.shows("Write this file and start the service\\?")
         terminal.type("y\r")

@@ -22,7 +22,7 @@ async def shown(folder: Path, **environ: str) -> list[str]:
         found = await status(app)
         assert KEY not in repr(found)
         head, *lines = found.lines(Plain("UTC", NOON))
-        assert head == "home: running"
+        assert head == "Carina is running (constellation home)"
         return lines
 
 
@@ -37,7 +37,7 @@ async def test_models_and_front_ends_that_wait_to_be_used_are_there(tmp_path: Pa
         "searching the web: not configured (set [web] search)",
         "model openai:a: not used yet",
         "model openai:b: not used yet",
-        "embedding: switched off by EMBEDDING_MODEL; search uses words only",
+        "search by meaning: switched off by EMBEDDING_MODEL; search uses words only",
         "agent Carina: answers with openai:a",
         "0 waiting for an answer, 0 to be sent, 0 failed",
     ]
@@ -70,7 +70,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
     )
     stamp = f"<t:{int(NOON.timestamp())}:f>, <t:{int(NOON.timestamp())}:R>"
     assert status.lines(Markdown()) == [
-        "home: running",
+        "Carina is running (constellation home)",
         f"HALTED since {stamp}; `carina halt release` or `/admin halt release` resumes",
         "The database has not accepted writes since noon.",
         "discord: not configured (set DISCORD\\_TOKEN)",
@@ -80,7 +80,7 @@ def test_the_owner_on_discord_and_a_program_are_told_the_same() -> None:
         "1 waiting for an answer, 3 to be sent, 2 failed",
         "inbox: `carina inbox list --dead` and `/admin inbox list` show the failed messages",
     ]
-    assert "2026-11-22 12:00 (now)" in status.lines(Plain("UTC", NOON))[1]
+    assert "Sun, 22 Nov 2026, 12:00 (now)" in status.lines(Plain("UTC", NOON))[1]
     found = status.data()
     assert found["unstored"] == status.unstored
     assert found["models"] == [{"model": "openai:a", "state": "refused", "words": refused.words}]

@@ -62,7 +62,7 @@ async def test_what_is_said_and_answered_gets_vectors_and_status_tells(
         texts = [text for _path, body, _key in embeddings.asked for text in body["input"]]
         assert any(text.endswith("my tortoise is called Fred") for text in texts)
         _code, out, _error = await t.service.run("status")
-        assert "embedding: openai:small: working" in out.splitlines()
+        assert "search by meaning: openai:small: working" in out.splitlines()
         await t.service.stop()
 
 

@@ -16,6 +16,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.config import Config, load_config, load_here
 from bot.errors import CallError, ConfigError, UserError
+from bot.interfaces.cli.service import no_manager
 from bot.services.caller import Caller
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Arguments, Param, operation
 from bot.services.results import Ink, Result
@@ -168,7 +169,7 @@ class Written(Result):
             else _("- `carina run` starts Carina. `carina chat` starts a chat right here."),
             *([model] if "language model" in self.unset else []),
             *([discord] if "discord" in self.unset else []),
-            _("- `carina service install` makes Carina start automatically."),
+            *([] if no_manager() else [_("- `carina service install` makes Carina start automatically.")]),
             _("- `carina init --help` lists a flag for each of these settings."),
             *([ink.text(used.format(before=self.before))] if self.before else []),
         ]

@@ -18,6 +18,7 @@ from bot.config import OFFLINE, Config, load_config, load_here
 from bot.config.loader import environment, read_dotenv
 from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
+from bot.interfaces.cli.service import no_manager
 from bot.interfaces.cli.wizard.init import Answers, require_new
 from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
 from bot.interfaces.diagnostics.model_checks import examine_models
@@ -61,6 +62,9 @@ class Wizard:
         await self._bluesky()
         await self._ask("embedder", _("Search by meaning: packaged or none"), "packaged", choices=("packaged", "none"))
         await self._ask("web", _("Dashboard in your browser: on or off"), "on", choices=("on", "off"))
+        if why := no_manager():
+            click.echo(why)
+            return self.given, False
         starts = await self._read(_("Start Carina automatically? (y/n)"), "n")
         return self.given, starts.casefold() in _YES
 
