@@ -261,7 +261,15 @@ class Delivery:
         return self.buttons is not None or not (self.turn or self.agent or self.act)
 
 
-class DeliveryFailed(Exception):
+class PlatformError(Exception):
+    """Something went wrong with a platform; `reason` is for logs and for the owner."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+class DeliveryFailed(PlatformError):
     """It was certainly not delivered. `retry_after` is in seconds; None if retries are useless.
 
     `reached` is False if the message is not to blame: during an outage a row is retried without limit. `withheld`:
@@ -272,21 +280,16 @@ class DeliveryFailed(Exception):
         self, reason: str, *, retry_after: float | None = None, reached: bool = True, withheld: bool = False
     ) -> None:
         super().__init__(reason)
-        self.reason = reason
         self.withheld = withheld
         self.retry_after = retry_after
         self.reached = reached
 
 
-class DeliveryUnclear(Exception):
+class DeliveryUnclear(PlatformError):
     """It may or may not have been delivered (there was no answer): check before sending again."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
 
-
-class HistoryUnreadable(Exception):
+class HistoryUnreadable(PlatformError):
     """The place's history cannot be read, so nobody can tell whether a message is there.
 
     `passing`: it will be readable again, since the platform is only unreachable at the moment.
@@ -294,7 +297,6 @@ class HistoryUnreadable(Exception):
 
     def __init__(self, reason: str, *, passing: bool = False) -> None:
         super().__init__(reason)
-        self.reason = reason
         self.passing = passing
 
 

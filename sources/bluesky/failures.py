@@ -1,17 +1,13 @@
 """Errors of calls to Bluesky, as types that say what to do next."""
 
-from sources.base import DeliveryFailed, DeliveryUnclear
+from sources.base import DeliveryFailed, DeliveryUnclear, PlatformError
 from texts import gettext_lazy
 
 SOON = 5.0
 
 
-class CallFailed(Exception):
-    """A call failed. `reason` is for logs and for the owner."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.reason = reason
+class CallFailed(PlatformError):
+    """A call failed."""
 
 
 class Unreachable(CallFailed):

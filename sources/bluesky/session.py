@@ -15,11 +15,8 @@ from typing import Any
 import httpx
 from atproto_client import AsyncClient, Session, SessionEvent
 from atproto_client.exceptions import (
-    BadRequestError,
-    NetworkError,
     RateLimitExceededError,
     RequestErrorBase,
-    UnauthorizedError,
 )
 from atproto_client.models.common import XrpcError
 from atproto_client.models.dot_dict import DotDict
@@ -264,13 +261,11 @@ def translated(why: Exception) -> CallFailed:
         return RateLimited(_wait(why))
     response = why.response if isinstance(why, RequestErrorBase) else None
     if response is None:
-        return NoAnswer(
-            gettext_lazy("Bluesky did not answer in time") if isinstance(why, TimeoutError) else _words(why)
-        )
+        if isinstance(why, TimeoutError):
+            return NoAnswer(gettext_lazy("Bluesky did not answer in time"))
+        return NoAnswer(gettext_lazy("Bluesky gave no valid answer ({error})", error=type(why).__name__))
     error, message = _named(response)
-    if isinstance(why, BadRequestError | UnauthorizedError) or 400 <= response.status_code < 500:
-        return Refused(response.status_code, error, message)
-    if isinstance(why, NetworkError) and response.status_code in (409, 413):
+    if 400 <= response.status_code < 500:
         return Refused(response.status_code, error, message)
     return NoAnswer(gettext_lazy("Bluesky answered {status}", status=f"{response.status_code} {error}".rstrip()))
 
@@ -278,13 +273,6 @@ def translated(why: Exception) -> CallFailed:
 def _named(response: Response) -> tuple[str, str]:
     content = response.content
     return (content.error or "", content.message or "") if isinstance(content, XrpcError) else ("", "")
-
-
-def _words(why: Exception) -> str:
-    broke = isinstance(why, httpx.HTTPError | NetworkError) or isinstance(why.__cause__, httpx.HTTPError)
-    if broke:
-        return gettext_lazy("the connection to Bluesky broke ({error})", error=type(why).__name__)
-    return gettext_lazy("the response was not a valid Bluesky answer ({error})", error=type(why).__name__)
 
 
 def _wait(why: RateLimitExceededError) -> float:

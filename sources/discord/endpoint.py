@@ -132,9 +132,6 @@ class DiscordEndpoint(Endpoint):
         self._edits: Pace[str] = Pace(EDIT_EVERY, 5_000)
         self._typing: dict[PlaceId, asyncio.Task[None]] = {}
 
-    async def close(self) -> None:
-        await self._hooks.close()
-
     def split(self, text: str) -> list[str]:
         room = PREFIX_ROOM if self._state.settings.show_names else 0
         return split_text(outgoing(tables_as_code(text)), self.max_length - room, units)

@@ -127,20 +127,17 @@ class DiscordSource:
                 deliver(notification)
 
         self._listens_from = await self._wiring.listens_from()
-        try:
-            while True:
-                try:
-                    ending = await self._session(give)
-                except Exception:
-                    # Discord's answers and the library fail in many ways; none may end the service.
-                    log.exception("discord_session_failed")
-                    raise_if_cancelled()
-                    await self._pause(Ending(reason=gettext_lazy("an unexpected error; see the log")))
-                else:
-                    if ending.fatal is not None:
-                        raise ending.fatal
-        finally:
-            await self.endpoint.close()
+        while True:
+            try:
+                ending = await self._session(give)
+            except Exception:
+                # Discord's answers and the library fail in many ways; none may end the service.
+                log.exception("discord_session_failed")
+                raise_if_cancelled()
+                await self._pause(Ending(reason=gettext_lazy("an unexpected error; see the log")))
+            else:
+                if ending.fatal is not None:
+                    raise ending.fatal
 
     async def _session(self, deliver: Deliver) -> Ending:
         """One client, from login until its successor; while it waits, messages can be sent through it."""

@@ -62,12 +62,6 @@ class Webhooks:
     def __init__(self, state: SharedState) -> None:
         self._state = state
         self._hooks: Recent[int, tuple[float, Hook | None]] = Recent(1_000)
-        self._session: aiohttp.ClientSession | None = None
-
-    async def close(self) -> None:
-        if self._session is not None:
-            await self._session.close()
-            self._session = None
 
     async def hook(self, channel: Any) -> Hook | None:
         """Our webhook for a channel or thread; None if there can be none."""
@@ -141,14 +135,16 @@ class Webhooks:
     async def _answer(
         self, hook: Hook, payload: Mapping[str, Any], files: Sequence[OutFile]
     ) -> tuple[int, dict[str, Any]]:
-        self._session = self._session or aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar())
         form = aiohttp.FormData(quote_fields=False, default_to_multipart=True)
         form.add_field("payload_json", json.dumps(payload), content_type="application/json")
         for number, file in enumerate(files):
             form.add_field(f"files[{number}]", seen(file.text).encode(), filename=file.name)
         url = f"{Route.BASE}/webhooks/{hook.id}/{hook.token}"
         query = {"wait": "true"} | ({} if hook.thread is None else {"thread_id": str(hook.thread)})
-        async with self._session.post(url, params=query, data=form) as answer:
+        async with (
+            aiohttp.ClientSession(cookie_jar=aiohttp.DummyCookieJar()) as http,
+            http.post(url, params=query, data=form) as answer,
+        ):
             text = await answer.text()
         try:
             body = json.loads(text)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import aiohttp
 import discord
@@ -45,15 +44,6 @@ async def test_what_is_missed_in_a_tcp_cut_comes_once_on_resume(stage: Stage) ->
     assert (stage.server.gateway.identifies, stage.server.gateway.resumes) == (1, 1)
 
 
-async def test_op_9_for_good_starts_anew(stage: Stage) -> None:
-    stage.server.faults.invalidate()
-    await stage.bot.until(("ready", 2))
-    said = await stage.ana.say(stage.general, "still there?")
-    await stage.bot.until(("message", said.id))
-    assert heard_once(stage, [said])
-    assert (stage.server.gateway.identifies, stage.server.gateway.resumes) == (2, 0)
-
-
 async def test_with_a_forgotten_session_only_history_knows(stage: Stage) -> None:
     faults = stage.server.faults
     faults.forget_sessions()
@@ -65,13 +55,6 @@ async def test_with_a_forgotten_session_only_history_knows(stage: Stage) -> None
     await stage.bot.until(("message", later.id))
     assert [m.id for m in stage.bot.heard] == [later.id]
     assert [m.id async for m in stage.place().history(before=later)][::-1] == [m.id for m in said]
-
-
-async def test_a_privileged_intent_not_granted_closes_with_4014(idle: Stage) -> None:
-    idle.server.granted_privileged = {"members"}
-    with idle.server.patched(), pytest.raises(discord.PrivilegedIntentsRequired):
-        await idle.bot.start(idle.server.token)
-    await idle.bot.close()
 
 
 async def test_without_content_only_what_concerns_the_bot_is_seen(idle: Stage) -> None:
@@ -91,26 +74,6 @@ async def test_without_content_only_what_concerns_the_bot_is_seen(idle: Stage) -
         assert read == ["", f"for {idle.server.bot.mention}", "own"]
 
 
-async def test_a_wrong_token_is_refused_by_rest_and_gateway(idle: Stage) -> None:
-    with idle.server.patched(), pytest.raises(discord.LoginFailure):
-        await idle.bot.start("wrong")
-    await idle.bot.close()
-    idle.server.gateway.token = "changed"
-    other = Bot(discord.Intents.default())
-    with idle.server.patched(), pytest.raises(discord.ConnectionClosed) as caught:
-        await other.start(idle.server.token)
-    assert caught.value.code == 4004
-    await other.close()
-
-
-async def test_a_route_limit_is_waited_for(stage: Stage) -> None:
-    stage.server.faults.rate_limit("POST", MESSAGES, 0.2)
-    before = time.monotonic()
-    await stage.place().send("patient")
-    assert time.monotonic() - before >= 0.2
-    assert [r.status for r in stage.server.requests_to("POST", MESSAGES)] == [429, 200]
-
-
 async def test_a_global_limit_holds_for_all_routes(stage: Stage) -> None:
     stage.server.faults.rate_limit("POST", MESSAGES, 2, everywhere=True)  # long enough to be met
     sending = asyncio.create_task(stage.place().send("patient"))
@@ -122,15 +85,6 @@ async def test_a_global_limit_holds_for_all_routes(stage: Stage) -> None:
         assert answer.headers["Via"]
     await sending
     assert (await stage.bot.fetch_user(stage.ana.id)).name == "ana"
-
-
-async def test_a_message_made_without_an_answer_is_found_by_its_nonce(stage: Stage) -> None:
-    stage.server.faults.cut_after_applying("POST", MESSAGES)
-    with pytest.raises((aiohttp.ClientError, OSError)):
-        await stage.place().send("once", nonce="abc")
-    assert len(stage.general.messages) == 1
-    again = await stage.place().send("once", nonce="abc")
-    assert [m.id for m in stage.general.messages] == [again.id]
 
 
 async def test_answers_can_be_late_or_never_come(stage: Stage) -> None:
