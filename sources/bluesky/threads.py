@@ -153,50 +153,30 @@ def lines(
             hid += 1
         else:
             found.append(_line(each, us))
-    beside, more_beside = _siblings(thread, us, hidden, known)
+    beside, more_beside = _near(thread.siblings[::-1], _MOST_SIBLINGS, hidden, known)
     if beside:
-        found += ["beside it, in other branches of the thread, the nearest first:", *beside]
-    below, more = _replies(thread, us, hidden, known)
+        found.append("beside it, in other branches of the thread, the nearest first:")
+        by_uri = {each.uri: each for each in thread.posts if not hidden(each)}
+        for depth, each in beside:
+            to = by_uri.get(each.parent.uri) if each.parent is not None else None
+            whom = _who(to, us) if to is not None else "a post that is not shown"
+            found.append(f"{'  ' * depth}{_who(each, us)} (to {whom}): {one_line(each.words, _SIBLING_LENGTH)}")
+    below, more = _near(thread.replies, _MOST_REPLIES, hidden, known)
     if below:
-        found += ["after the newest post:", *below]
+        found += ["after the newest post:", *(f"{'  ' * depth}{_line(each, us)}" for depth, each in below)]
     if hid := hid + more + more_beside:
         found.append(f"({many(hid, 'post is', 'posts are')} not shown)")
     return tuple(found if len(found) <= _MOST_LINES else [found[0], "(…)", *found[-_MOST_LINES:]])
 
 
-def _replies(
-    thread: Thread, us: str, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
-) -> tuple[list[str], int]:
-    found: list[str] = []
-    hid = 0
-    for reply in thread.replies:
-        for depth, each in reply.walk():
-            if depth >= _SHOWN_DEPTH or len(found) >= _MOST_REPLIES:
-                continue
-            if each.post is None or hidden(each.post):
-                hid += 1
-            elif not known(each.post):
-                found.append(f"{'  ' * depth}{_line(each.post, us)}")
-    return found, hid
-
-
-def _siblings(
-    thread: Thread, us: str, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
-) -> tuple[list[str], int]:
-    """Lines of other branches, each with the person that it replies to, and the number of posts not shown; nearest
-    branches are those that leave the path last."""
-    among = [(depth, each.post) for branch in reversed(thread.siblings) for depth, each in branch.walk()]
-    left = [(depth, each) for depth, each in among if each is None or hidden(each) or not known(each)]
+def _near(
+    branches: Sequence[Branch], most: int, hidden: Callable[[Post], bool], known: Callable[[Post], bool]
+) -> tuple[list[tuple[int, Post]], int]:
+    """The posts of branches that are shown, with their depths, and how many others there are that are not known."""
+    walked = [(depth, each.post) for branch in branches for depth, each in branch.walk()]
+    left = [(depth, each) for depth, each in walked if each is None or hidden(each) or not known(each)]
     near = [(depth, each) for depth, each in left if depth < _SHOWN_DEPTH and each is not None and not hidden(each)]
-    shown = near[:_MOST_SIBLINGS]
-    by_uri = {each.uri: each for each in thread.posts if not hidden(each)}
-    found = []
-    for depth, each in shown:
-        to = by_uri.get(each.parent.uri) if each.parent is not None else None
-        whom = _who(to, us) if to is not None else "a post that is not shown"
-        said = one_line(each.words, _SIBLING_LENGTH)
-        found.append(f"{'  ' * depth}{_who(each, us)} (to {whom}): {said}")
-    return found, len(left) - len(shown)
+    return near[:most], len(left) - len(near[:most])
 
 
 def _line(each: Post, us: str) -> str:
