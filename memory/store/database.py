@@ -1,4 +1,4 @@
-"""SQLite for one file: one writer that commits units of work in groups, and two readers.
+"""SQLite for one file: one writer that commits units of work in groups, and up to two readers.
 
 A *unit of work* is a plain function that gets a `Tx` and runs on the writer's thread. Units that arrive while a commit
 is running share the next one (group commit). If one of them raises, all are rolled back and each runs again in a
@@ -17,6 +17,7 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
@@ -98,43 +99,50 @@ class _Unit(Generic[T]):
     done: "asyncio.Future[T]"
 
 
-@dataclass(frozen=True)
 class _Thread:
-    """A connection and its own thread. Whole functions run there: one hop per unit instead of one per statement."""
+    """A connection and its own thread, both from its first use on: most files are never read by two at once.
 
-    raw: Connection
-    pool: ThreadPoolExecutor
+    Whole functions run there: one hop per unit instead of one per statement.
+    """
+
+    def __init__(self, path: Path, *, read_only: bool) -> None:
+        self._connect = partial(connect, path, read_only=read_only)
+        self._read_only = read_only
+        self._raw: Connection | None = None
+        self._pool = ThreadPoolExecutor(1, path.name)
+        self.busy = 0
+        """The number of its users and waiters."""
 
     async def run(self, function: Callable[..., T], *arguments: Any) -> T:
-        return await _within(self.pool, _without_stop, function, self.raw, *arguments)
+        """Call it with the connection. Raises DatabaseBusy or DatabaseFull."""
+        self.busy += 1
+        try:
+            return await self._later(self._call, function, *arguments)
+        except driver.OperationalError as error:
+            if self._read_only and result_code(error) == Code.READONLY:
+                raise  # a reader that writes
+            raise _translate(error) from error
+        finally:
+            self.busy -= 1
 
-    @classmethod
-    @asynccontextmanager
-    async def open(cls, path: Path, *, read_only: bool) -> AsyncIterator["_Thread"]:
-        with ThreadPoolExecutor(1, path.name) as pool:
-            opening = _within(pool, partial(connect, path, read_only=read_only))
-            try:
-                await _ended(opening)  # a canceled caller waits for it
-                try:
-                    raw = opening.result()
-                except driver.OperationalError as error:  # the system has no file handles left, or the disk is gone
-                    raise _translate(error) from error
-                yield cls(raw, pool)
-            finally:
-                if opening.exception() is None:
-                    await _ended(_within(pool, opening.result().close))
+    async def close(self) -> None:
+        with self._pool:
+            await _ended(self._later(self._close))
 
+    def _later(self, function: Callable[..., T], *arguments: Any) -> "asyncio.Future[T]":
+        return asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
 
-def _within(pool: ThreadPoolExecutor, function: Callable[..., T], *arguments: Any) -> "asyncio.Future[T]":
-    return asyncio.get_running_loop().run_in_executor(pool, function, *arguments)
+    def _call(self, function: Callable[..., T], *arguments: Any) -> T:
+        if self._raw is None:
+            self._raw = self._connect()
+        try:
+            return function(self._raw, *arguments)
+        except StopIteration as error:  # no future can hold it: its caller would wait forever
+            raise RuntimeError("a unit of work or a read raised StopIteration") from error
 
-
-def _without_stop(function: Callable[..., T], *arguments: Any) -> T:
-    """Run it, but turn StopIteration, which no future can hold, into RuntimeError: else its caller waits forever."""
-    try:
-        return function(*arguments)
-    except StopIteration as error:
-        raise RuntimeError("a unit of work or a read raised StopIteration") from error
+    def _close(self) -> None:
+        if self._raw is not None:
+            self._raw.close()
 
 
 def _translate(error: BaseException) -> BaseException:
@@ -146,21 +154,6 @@ def _translate(error: BaseException) -> BaseException:
             return DatabaseFull("the disk did not accept the write: {error}", error=error)
         case _:
             return error
-
-
-@dataclass
-class _Reader:
-    """A read-only connection, and the number of its users and waiters."""
-
-    thread: _Thread
-    busy: int = 0
-
-    async def run(self, work: Callable[[Rows], T]) -> T:
-        self.busy += 1
-        try:
-            return await self.thread.run(_read, work)
-        finally:
-            self.busy -= 1
 
 
 def _read(raw: Connection, work: Callable[[Rows], T]) -> T:
@@ -190,10 +183,10 @@ def _commit(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
 
 
 class Database:
-    def __init__(self, path: Path, writer: _Thread, readers: Sequence[_Thread]) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._writer = writer
-        self._readers = [_Reader(thread) for thread in readers]
+        self._writer = _Thread(path, read_only=False)
+        self._readers = [_Thread(path, read_only=True) for _ in range(_READERS)]
         self._waiting: list[_Unit[Any]] = []
         self._arrived = asyncio.Event()
         self._closing = False
@@ -206,9 +199,10 @@ class Database:
     async def open(cls, path: Path) -> AsyncIterator["Database"]:
         """Open an existing, migrated file; on exit, waiting units are committed first."""
         async with AsyncExitStack() as stack:
-            writer = await stack.enter_async_context(_Thread.open(path, read_only=False))
-            readers = [await stack.enter_async_context(_Thread.open(path, read_only=True)) for _ in range(_READERS)]
-            database = cls(path, writer, readers)
+            database = cls(path)
+            for thread in (database._writer, *database._readers):
+                stack.push_async_callback(thread.close)
+            await database.maintain(lambda _raw: None)  # says now whether it can be opened
             flusher = asyncio.create_task(database._flush(), name=f"writer of {path.name}")
             try:
                 yield database
@@ -237,19 +231,11 @@ class Database:
 
     async def read(self, work: Callable[[Rows], T]) -> T:
         """Run `work` on a reader's thread; it sees everything that was committed before."""
-        try:
-            return await min(self._readers, key=lambda reader: reader.busy).run(carried(work))
-        except driver.OperationalError as error:
-            if result_code(error) == Code.READONLY:
-                raise  # a reader that writes
-            raise _translate(error) from error
+        return await min(self._readers, key=attrgetter("busy")).run(_read, carried(work))
 
     async def maintain(self, work: Callable[[Connection], T]) -> T:
         """Run what cannot be in a transaction (VACUUM, checkpoint). Raises DatabaseBusy or DatabaseFull."""
-        try:
-            return await self._writer.run(work)
-        except driver.OperationalError as error:
-            raise _translate(error) from error
+        return await self._writer.run(work)
 
     async def hurry(self) -> None:
         """From now on wait only shortly for another program that holds the file: the service is about to end."""
@@ -278,8 +264,7 @@ class Database:
             results = await self._writer.run(_commit, units)
         except asyncio.CancelledError:
             raise  # the thread continues and may commit them all: a retry could do it twice
-        except BaseException as error:
-            why = _translate(error)
+        except BaseException as why:
             if len(units) == 1 or isinstance(why, DatabaseBusy):  # each alone would only wait as long again
                 for unit in units:
                     if not unit.done.done():

@@ -364,6 +364,16 @@ async def test_the_reader_cannot_write(database: Database) -> None:
         await database.read(lambda rows: rows.one("INSERT INTO notes (word) VALUES ('x') RETURNING n"))
 
 
+async def test_a_second_reader_is_opened_when_two_read_at_once(database: Database) -> None:
+    both = threading.Barrier(2, timeout=10)
+    before = threading.active_count()
+    for _ in range(3):
+        await database.read(lambda _rows: None)
+    assert threading.active_count() == before + 1
+    await asyncio.gather(*(database.read(lambda _rows: both.wait()) for _ in range(2)))
+    assert threading.active_count() == before + 2
+
+
 async def test_a_slow_read_holds_up_no_other(database: Database) -> None:
     begun, over = threading.Event(), threading.Event()
 
