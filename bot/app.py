@@ -15,7 +15,7 @@ from bot.interfaces import control, socket
 from bot.interfaces.chat import chat_handlers
 from bot.interfaces.frontends import connect_fronts
 from bot.interfaces.telemetry import Telemetry
-from bot.interfaces.web.server import Pulse, WebParts, WebServer
+from bot.interfaces.web.server import PageMarks, WebParts, WebServer
 from bot.interfaces.web.talk import Talk
 from bot.runtime.supervision import Supervisor, Work, failure_words
 from bot.services.composition import ServedConstellations, Services
@@ -143,13 +143,13 @@ async def build(
         if (replication := served.shared.replication).replica is not None:
             served.shared.fronts.words["continuous backup"] = replication.words
             served.shared.fronts.beside["continuous backup"] = lambda: not replication.failing
-        router, pulse = served.router, Pulse(services.database)
+        router, marks = served.router, PageMarks(services.database)
         talk, access = Talk(services, router, web.source), served.shared.web_access
         once, others = (
             OnceRequests(served.shared.constellations.registry, clock),
             served.shared.audience.other_audiences,
         )
-        server = WebServer(config, web, access, talk, services, clock, pulse, once, others)
+        server = WebServer(config, web, access, talk, services, clock, marks, once, others)
         yield App(served, services, connected, server, Telemetry(config.telemetry.otlp, served.opened, clock))
 
 

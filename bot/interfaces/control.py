@@ -45,7 +45,7 @@ class _BadRequest(Exception):
     """The request is invalid; the text goes back to the caller."""
 
 
-class _Gone(Exception):
+class _Disconnected(Exception):
     """The client has closed the connection."""
 
 
@@ -65,7 +65,7 @@ async def serve(folder: DataFolder, handlers: Mapping[str, Handler]) -> AsyncIte
     running: set[asyncio.Task[None]] = set()
 
     def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.create_task(_converse(reader, writer, handlers), name="control connection")
+        task = asyncio.create_task(_serve_connection(reader, writer, handlers), name="control connection")
         running.add(task)
         task.add_done_callback(running.discard)
 
@@ -126,15 +126,15 @@ def _remove(folder: DataFolder, path: Path) -> None:
             path.parent.rmdir()
 
 
-async def _converse(
+async def _serve_connection(
     reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handlers: Mapping[str, Handler]
 ) -> None:
     try:
         await _perform(await _read_request(reader, handlers), reader, writer)
     except _BadRequest as error:
-        with suppress(_Gone):
+        with suppress(_Disconnected):
             await _send(writer, {"error": error_text(error)})
-    except _Gone:
+    except _Disconnected:
         log.debug("control_connection_lost")
     except Exception:
         log.exception("control_connection_failed")
@@ -180,7 +180,7 @@ async def _run(operation: functools.partial[Any], writer: asyncio.StreamWriter) 
             async for reply in replies:
                 await _send(writer, {"data": reply})
         await _send(writer, {"done": True})
-    except _Gone:
+    except _Disconnected:
         raise
     except (UserError, ToolError, StoreError) as error:
         await _send(writer, {"error": error_text(error)})
@@ -200,13 +200,13 @@ async def replies_of(result: Any) -> AsyncGenerator[Any, None]:
 
 
 async def _send(writer: asyncio.StreamWriter, reply: Mapping[str, Any]) -> None:
-    """Send one line. Raises _Gone if the client has closed the connection."""
+    """Send one line. Raises _Disconnected if the client has closed the connection."""
     writer.write(json.dumps(reply, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
     try:
         async with asyncio.timeout(_DRAIN_SECONDS):
             await writer.drain()
     except (ConnectionError, TimeoutError) as error:
-        raise _Gone from error
+        raise _Disconnected from error
 
 
 async def _until_end(reader: asyncio.StreamReader) -> None:

@@ -50,7 +50,7 @@ async def viewer(s: Site, path: str, buffer: int = 0) -> AsyncIterator[asyncio.S
 async def test_two_hundred_viewers_are_told_and_one_that_never_reads_holds_up_nobody(tmp_path: Path) -> None:
     async with site(tmp_path) as s, AsyncExitStack() as stack, asyncio.timeout(60):
         await s.sign_in()
-        s.app.web.pulse.seconds = 1.0
+        s.app.web.marks.seconds = 1.0
         for _ in range(3):
             await stack.enter_async_context(viewer(s, "/live", buffer=1_024))
         readers = [await stack.enter_async_context(viewer(s, "/live")) for _ in range(VIEWERS)]

@@ -165,13 +165,13 @@ async def live(ctx: Context) -> Response:
 async def _changes(ctx: Context) -> AsyncIterator[str]:
     before: dict[str, str] = {}
     while True:
-        now = await ctx.web.pulse.current()
+        now = await ctx.web.marks.current()
         yield event("state", json.dumps({"waiting": now["waiting"]}))
         for topic, mark in now.items():
             if before and before.get(topic) != mark:
                 yield event("changed", topic)
         before = now
-        await asyncio.sleep(ctx.web.pulse.seconds)
+        await asyncio.sleep(ctx.web.marks.seconds)
 
 
 ROUTES = (

@@ -34,7 +34,7 @@ from texts import _, gettext_lazy, gettext_noop
 
 
 @dataclass
-class Pulse:
+class PageMarks:
     """Marks of what pages show, by topic; read at most every two seconds, however many ask."""
 
     database: Database
@@ -97,7 +97,7 @@ class WebServer:
     talk: Talk
     services: Services
     clock: Clock
-    pulse: Pulse
+    marks: PageMarks
     once: OnceRequests
     other_audiences: Callable[[PersonId], tuple[Audience, ...]]
     """What was said alone to the other accounts of a person."""

@@ -42,17 +42,17 @@ class _Stop:
 
     def __init__(self, *signals: signal.Signals) -> None:
         self.wanted = asyncio.Event()
-        self._beginning = asyncio.current_task()
+        self._starting = asyncio.current_task()
         with suppress(NotImplementedError):  # platforms without signal handlers in the loop end by KeyboardInterrupt
             for each in signals:
-                asyncio.get_running_loop().add_signal_handler(each, self._come)
+                asyncio.get_running_loop().add_signal_handler(each, self._on_signal)
 
-    def begun(self) -> None:
+    def started(self) -> None:
         """From now on, a signal cancels nothing: a line that is being sent is sent completely."""
-        self._beginning = None
+        self._starting = None
 
     @contextmanager
-    def heeded(self) -> Iterator[None]:
+    def cancelable(self) -> Iterator[None]:
         """A signal may cancel the context, which then ends without an error."""
         try:
             yield
@@ -73,11 +73,11 @@ class _Stop:
             waited.cancel()
             wanted.cancel()
 
-    def _come(self) -> None:
+    def _on_signal(self) -> None:
         self.wanted.set()
-        if self._beginning is not None:
-            self._beginning.cancel()
-            self._beginning = None
+        if self._starting is not None:
+            self._starting.cancel()
+            self._starting = None
 
 
 async def once(config: Config, text: str, constellation: str = "") -> None:
@@ -88,7 +88,7 @@ async def once(config: Config, text: str, constellation: str = "") -> None:
                 click.echo(words, err=True)
             stop = _Stop(signal.SIGTERM)
             answered = asyncio.Event()
-            with stop.heeded():  # perhaps while the own service ends, with the answer on the screen
+            with stop.cancelable():  # perhaps while the own service ends, with the answer on the screen
                 await _answered(config, text, constellation, answered)
             if not answered.is_set():
                 raise UserError(_STOPPED)
@@ -163,11 +163,11 @@ async def _show_all(
 async def interactive(config: Config, constellation: str = "", *, dashboard: bool = False) -> None:
     """Chat with a person at a terminal, or with a pipe: each of its lines waits for the previous answer."""
     stop = _Stop(signal.SIGINT, signal.SIGTERM)
-    with stop.heeded():
+    with stop.cancelable():
         async with connect(config, constellation, dashboard=dashboard) as line:
             if streams.attended():
                 prompting = loaded("bot.interfaces.cli.chat.chat_prompt")  # loads the line editor
-                await prompting.PromptChat(config, line, stop.wanted).run(stop.begun)
+                await prompting.PromptChat(config, line, stop.wanted).run(stop.started)
             else:
                 await _piped(line, config, stop)
 
@@ -175,7 +175,7 @@ async def interactive(config: Config, constellation: str = "", *, dashboard: boo
 async def _piped(line: Line, config: Config, stop: _Stop) -> None:
     """Send line after line until the signal to stop, each after the previous answer."""
     view, lines = ChatView(Console(highlight=False, no_color=config.no_color or None)), _read_lines()
-    stop.begun()
+    stop.started()
     try:
         while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
             if not text.strip():

@@ -90,13 +90,13 @@ class PromptChat:
             color_depth=ColorDepth.DEPTH_1_BIT if config.no_color else None,
         )
 
-    async def run(self, begun: Callable[[], None]) -> None:
-        """Chat until the person leaves or a signal ends it. `begun` is called once the chat has started."""
+    async def run(self, started: Callable[[], None]) -> None:
+        """Chat until the person leaves or a signal ends it. `started` is called once the chat has started."""
         listening = asyncio.Event()
         async with asyncio.TaskGroup() as tasks:
             others = [tasks.create_task(self._show(listening), name="chat view")]
             await listening.wait()
-            begun()
+            started()
             self._greet(await self._differences())
             await self._flush()
             others.append(tasks.create_task(self._work(), name="typed lines"))
