@@ -402,12 +402,8 @@ def _end(intent: Intent, context: Context) -> Lines:
     listed = listed or [context.call(tools[0], tools[0], operation="list")]
     context.make(*listed)
     parts = intent.text.casefold().split()
-    fitting: list[tuple[str, Any]] = [
-        (call.name, row)
-        for call in listed
-        for row in context.rows(context.data(call), call.name)
-        if all(part in text_of(row, "text").casefold() for part in parts)
-    ]
+    rows = [(call.name, row) for call in listed for row in context.rows(context.data(call), call.name)]
+    fitting = [(tool, row) for tool, row in rows if all(part in text_of(row, "text").casefold() for part in parts)]
     if len(fitting) != 1:
         unsaid = intent.act == "done_perhaps"
         named = context.language.quote(intent.text[:_NAMED])
@@ -416,9 +412,7 @@ def _end(intent: Intent, context: Context) -> Lines:
     given = {"minutes": intent.number} if intent.number else {}
     data = context.result("end", tool, operation=operation, which=text_of(row, "id"), **given)
     said = context.say(phrase, text=context.what(data), count=intent.number)
-    steps = _steps(
-        text_of(row, "id"), [each for call in listed for each in context.rows(context.data(call), call.name)]
-    )
+    steps = _steps(text_of(row, "id"), [each for _, each in rows])
     return replace(said, text=f"{said.text} {context.language.say('and_steps', count=steps)}") if steps else said
 
 

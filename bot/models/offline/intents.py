@@ -304,10 +304,8 @@ class Parser:
         language, rest, today = self.language, sentence, self.now.date()
         if language.begins("talked", sentence) is None:
             return None
-        for name in ("date", "weekdays"):
-            for pattern in language.patterns("search", name):
-                rest = pattern.sub(" ", rest)
-        for pattern, _ in language.days:
+        dates = (*language.patterns("search", "date"), *language.patterns("search", "weekdays"))
+        for pattern in (*dates, *(days for days, _ in language.days)):
             rest = pattern.sub(" ", rest)
         words = content_words(re.sub(_ISO, " ", rest), language)
         topic = " ".join(word for word in words if word not in language.words("filler"))
@@ -352,7 +350,9 @@ class Parser:
                 days = next((int(name[4:]) for name, said in found.groupdict().items() if said), 0)
                 return Intent("list", name=tool, number=days)
         for pattern in self.language.patterns("begin", "agenda_remind"):
-            if (found := pattern.match(sentence)) and self._begins_with_time(found):
+            found = pattern.match(sentence)
+            first = found.groupdict().get("first") if found else None
+            if found and (first is None or self._time_alone(first)):  # nothing stands before it, or its time alone
                 return self._timed("remind", " ".join(filter(None, found.groups())), sentence)
         for kind in ("timer", "alarm"):
             if found := begins(f"agenda_{kind}", sentence):
@@ -371,11 +371,6 @@ class Parser:
             if (found := begins(f"agenda_{act}", sentence)) and (what := _unquoted(found["what"])):
                 return Intent(act, what)
         return None
-
-    def _begins_with_time(self, found: re.Match[str]) -> bool:
-        """Whether what stands before a wish is nothing but its time; nothing may stand there, too."""
-        first = found.groupdict().get("first")
-        return first is None or self._time_alone(first) != ""
 
     def _timed(self, act: str, said: str, sentence: str, other: str = "") -> Intent:
         """Words with a time in them; where it or they are missing, they are asked for."""

@@ -60,7 +60,8 @@ class OfflineModel:
         yield Answer(text=text, calls=calls, usage=Usage(), model=self.name)
 
     def _reply(self, request: Request, now: datetime) -> tuple[str, tuple[Call, ...]]:
-        newest, speaks = _newest(request), _language_before(request)
+        newest = next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
+        speaks = _language_before(request)
         if newest is not None and newest.event in ("sleeptime", "agent", "patrol"):  # no rule knows what to look after
             return "", ()
         zone = request.zone or self._zone
@@ -78,8 +79,8 @@ class OfflineModel:
             calls.extend(_forced(request, turn, heard[-1]))
         if calls:
             return "", tuple(calls)
-        if not heard and not _spoken(request):
-            return _decided(request, speaks), ()
+        if not heard and not (newest and newest.speaker):  # timers and jobs get silence
+            return _decided(request, newest, speaks, turn), ()
         return self._with_reason(said, speaks, request, turn.now), ()
 
     def _with_reason(self, said: list[Lines], speaks: Language, request: Request, now: datetime) -> str:
@@ -151,19 +152,16 @@ def _unanswered(request: Request) -> tuple[list[UserMessage], int]:
     heard: list[UserMessage] = []
     people = [place for place, message in enumerate(request.messages) if isinstance(message, UserMessage)]
     since = people[-1] if people else 0
-    for position in range(len(request.messages) - 1, -1, -1):
-        message = request.messages[position]
-        if isinstance(message, AssistantMessage) and not message.calls:
-            break
-        if isinstance(message, UserMessage) and message.answer:
-            break
-        if not isinstance(message, UserMessage) or message.overheard:
-            continue
-        if heard and message.speaker != heard[0].speaker:
-            break
-        if message.said.strip() or message.images:
-            heard.insert(0, message)
-            since = position
+    for position, message in reversed(list(enumerate(request.messages))):
+        match message:
+            case AssistantMessage(calls=()) | UserMessage(answer=True):
+                break
+            case UserMessage(overheard=False):
+                if heard and message.speaker != heard[0].speaker:
+                    break
+                if message.said.strip() or message.images:
+                    heard.insert(0, message)
+                    since = position
     return heard, since
 
 
@@ -201,30 +199,20 @@ def _forced(request: Request, turn: Turn, message: UserMessage) -> tuple[Call, .
     return (Call(call_id, request.force_tool, json.dumps(_HARMLESS[request.force_tool] | asked, sort_keys=True)),)
 
 
-def _newest(request: Request) -> UserMessage | None:
-    return next((each for each in reversed(request.messages) if isinstance(each, UserMessage)), None)
-
-
-def _decided(request: Request, speaks: Language) -> str:
+def _decided(request: Request, newest: UserMessage | None, speaks: Language, turn: Turn) -> str:
     """What became of a call that had to wait; nothing to say at any other time."""
-    newest = _newest(request)
     if newest is None or newest.event not in _DECISIONS:
         return ""
     if newest.event != "approved":
         return speaks.say("refused")
     result = request.messages[-1]
-    if isinstance(result, ToolMessage) and result.ok:
+    if not isinstance(result, ToolMessage):
+        return speaks.say("failed", text=speaks.say("no_result"))
+    if result.ok:
         return speaks.say("allowed")
-    there = {each.name for each in (*request.tools, *request.named_tools)}
-    if isinstance(result, ToolMessage) and result.name not in there:
+    if result.name not in turn.tools:
         return speaks.say("missing_tool", tool=result.name)
-    return speaks.say("failed", text=result.text if isinstance(result, ToolMessage) else speaks.say("no_result"))
-
-
-def _spoken(request: Request) -> bool:
-    """Whether a person began this turn, if without words; timers and jobs get silence."""
-    speakers = [message.speaker for message in request.messages if isinstance(message, UserMessage)]
-    return bool(speakers and speakers[-1])
+    return speaks.say("failed", text=result.text)
 
 
 def _language_before(request: Request) -> Language:

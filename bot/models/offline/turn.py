@@ -18,12 +18,7 @@ from sources.text import one_line
 
 _LONGEST_TOOL_TEXT, _LONGEST_NAME, _LONGEST_LINE = 300, 60, 300
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
-_PLACES = {
-    "terminal": "at_terminal",
-    "direct": "in_direct",
-    "dashboard": "on_dashboard",
-    "api": "over_api",
-}
+_PLACES = {"terminal": "at_terminal", "direct": "in_direct", "dashboard": "on_dashboard", "api": "over_api"}
 """How places without a name of their own are told, by their kind (`sources.base.PlaceKind`)."""
 
 
