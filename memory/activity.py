@@ -135,18 +135,8 @@ def of_turn(
     turn: Turn, kind: Kind, words: str, details: Mapping[str, Any] | None = None, message: MessageId | None = None
 ) -> NewEvent:
     """An action of a turn's agent, for those who hear the turn."""
-    return NewEvent(
-        kind,
-        words,
-        turn.scope.audience,
-        turn.trust,
-        turn.agent,
-        turn.person,
-        turn.place,
-        turn.id,
-        message,
-        details=details or {},
-    )
+    about = (turn.agent, turn.person, turn.place, turn.id, message)
+    return NewEvent(kind, words, turn.scope.audience, turn.trust, *about, details=details or {})
 
 
 def note_received(tx: Tx, turn: Turn, messages: Sequence[MessageId], now: datetime) -> None:
@@ -244,20 +234,15 @@ def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
     condition, known = scope.sql("e.audience")
     parts: list[tuple[str, tuple[Value, ...]]] = [(condition, known), ("e.at >= ?", (to_text(wanted.since),))]
     parts.append((shown("e"), ()))
-    if wanted.kind is not None:
-        parts.append(("e.event_type = ?", (wanted.kind,)))
-    if wanted.agent is not None:
-        parts.append(("e.agent_id = ?", (wanted.agent,)))
-    if wanted.others_than is not None:
-        parts.append(("e.agent_id IS NOT ?", (wanted.others_than,)))
-    if wanted.before is not None:
-        parts.append(("e.id < ?", (wanted.before,)))
-        parts.append((_ON_PATROL, ()))
-    if wanted.among is not None:
-        parts.append(("e.id IN (SELECT value FROM json_each(?))", (json.dumps(wanted.among),)))
-    if wanted.unless_in is not None:
-        here = "NOT (e.place_id IS ? AND e.event_type IN ('message_received', 'message_sent'))"
-        parts.append((here, (wanted.unless_in,)))
+    given: dict[str, Value] = {
+        "e.event_type = ?": wanted.kind,
+        "e.agent_id = ?": wanted.agent,
+        "e.agent_id IS NOT ?": wanted.others_than,
+        f"e.id < ? AND {_ON_PATROL}": wanted.before,
+        "e.id IN (SELECT value FROM json_each(?))": None if wanted.among is None else json.dumps(wanted.among),
+        "NOT (e.place_id IS ? AND e.event_type IN ('message_received', 'message_sent'))": wanted.unless_in,
+    }
+    parts += [(sql, (value,)) for sql, value in given.items() if value is not None]
     return " AND ".join(sql for sql, _ in parts), tuple(value for _, values in parts for value in values)
 
 

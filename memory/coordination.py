@@ -89,19 +89,8 @@ def priority(importance: Importance) -> Priority:
 def _event(by: By, kind: Kind, words: str, importance: Importance | None = None, **details: object) -> NewEvent:
     if by.turn is not None:
         details["tool"] = "coord"
-    return NewEvent(
-        kind,
-        words,
-        by.scope.audience,
-        by.trust,
-        by.agent,
-        by.person,
-        by.place,
-        by.turn,
-        by.message,
-        importance,
-        details,
-    )
+    about = (by.agent, by.person, by.place, by.turn, by.message)
+    return NewEvent(kind, words, by.scope.audience, by.trust, *about, importance, details)
 
 
 _ANYONE = gettext_lazy("anyone")
@@ -199,17 +188,8 @@ def unread(rows: Rows, turn: Turn, limit: int) -> list[Handoff]:
               AND h.turn_id IS NOT ? AND h.created_at <= ?
               AND NOT EXISTS (SELECT 1 FROM handoff_reads r WHERE r.note_id = h.id AND r.turn_id <> ? AND {read})
               ORDER BY h.id LIMIT ?"""
-    values: tuple[Value, ...] = (
-        *parameters,
-        turn.agent,
-        turn.agent,
-        turn.id,
-        turn.started_at,
-        turn.id,
-        *known,
-        limit,
-    )
-    return _handoff.all(rows, sql, values)
+    to = (turn.agent, turn.agent, turn.id, turn.started_at, turn.id)
+    return _handoff.all(rows, sql, (*parameters, *to, *known, limit))
 
 
 def notes(

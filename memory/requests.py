@@ -363,11 +363,8 @@ def active_grants(rows: Rows, now: datetime) -> list[Grant]:
 
 def revoke(tx: Tx, identifier: GrantId, now: datetime) -> Grant | None:
     """Revoke a grant; None if there is no such grant in force."""
-    row = tx.one("SELECT * FROM permission_grants WHERE id = ? AND revoked_at IS NULL", (identifier,))
-    if row is None:
-        return None
-    tx.run("UPDATE permission_grants SET revoked_at = ? WHERE id = ?", (now, identifier))
-    return _grant(row)
+    sql = "UPDATE permission_grants SET revoked_at = ? WHERE id = ? AND revoked_at IS NULL RETURNING *"
+    return _grant.first(tx, sql, (now, identifier))
 
 
 @dataclass(frozen=True)
@@ -392,10 +389,8 @@ def note(tx: Tx, entry: Entry) -> None:
 
 def record(rows: Rows, limit: int) -> list[dict[str, Any]]:
     """The newest entries of the record, newest first, as plain data. For those who administer permissions."""
-    sql = (
-        "SELECT a.*, coalesce(r.tool, '') AS tool FROM permission_audit a "
-        "LEFT JOIN permission_requests r ON r.id = a.request_id ORDER BY a.id DESC LIMIT ?"
-    )
+    sql = """SELECT a.*, coalesce(r.tool, '') AS tool FROM permission_audit a
+             LEFT JOIN permission_requests r ON r.id = a.request_id ORDER BY a.id DESC LIMIT ?"""
     found = rows.all(sql, (limit,))
     return [{**as_dict(row), "digest": row["digest"].hex() if row["digest"] else None} for row in found]
 

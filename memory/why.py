@@ -88,15 +88,11 @@ def under_way(rows: Rows, place: PlaceId) -> bool:
 def newest_answer(rows: Rows, place: PlaceId, scope: Scope) -> TurnId | None:
     """The turn of the newest answer in a place that the scope may know."""
     condition, parameters = scope.sql("t.audience")
-    return rows.value(
-        "SELECT t.id FROM messages m JOIN turns t ON t.id = m.batch_id WHERE m.place_id = ? AND m.role = 'assistant' "
-        f"AND m.tool_call_id IS NULL AND {condition} AND EXISTS (SELECT 1 FROM outbox o "
-        "WHERE o.key IN ('turn/' || t.id || '/0', 'turn/' || t.id || '/0/0') "
-        "AND o.status IN ('sending', 'sent', 'unknown')) "
-        "ORDER BY m.id DESC LIMIT 1",
-        (place, *parameters),
-        TurnId,
-    )
+    sql = f"""SELECT t.id FROM messages m JOIN turns t ON t.id = m.batch_id WHERE m.place_id = ?
+              AND m.role = 'assistant' AND m.tool_call_id IS NULL AND {condition} AND EXISTS (SELECT 1 FROM outbox o
+                WHERE o.key IN ('turn/' || t.id || '/0', 'turn/' || t.id || '/0/0')
+                AND o.status IN ('sending', 'sent', 'unknown')) ORDER BY m.id DESC LIMIT 1"""
+    return rows.value(sql, (place, *parameters), TurnId)
 
 
 def account(rows: Rows, identifier: TurnId, scope: Scope) -> Account:

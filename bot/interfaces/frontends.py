@@ -1,7 +1,6 @@
 """The configured front ends, besides the terminal, which always exists."""
 
 import importlib
-from typing import Protocol, cast
 
 from bot.config import Config
 from bot.services.composition import ServedConstellations, Services
@@ -10,10 +9,6 @@ from texts import _, gettext_noop
 
 _MODULES = {"discord": "bot.interfaces.discord.frontend", "bluesky": "bot.interfaces.bluesky"}
 _NOT_CONNECTED = gettext_noop("not connected: only a chat is running; `carina run` connects it")
-
-
-class _Connect(Protocol):
-    def __call__(self, config: Config, served: ServedConstellations, services: Services) -> Front: ...
 
 
 def connect_fronts(
@@ -26,8 +21,8 @@ def connect_fronts(
     found = []
     for name in config.sources:
         if wanted:
-            connect = cast("_Connect", importlib.import_module(_MODULES[name]).connect)
-            found.append(connect(config, served, services))
+            front: Front = importlib.import_module(_MODULES[name]).connect(config, served, services)
+            found.append(front)
         else:
             services.front_ends.connected.words[name] = lambda: _(_NOT_CONNECTED)
             services.front_ends.connected.beside[name] = lambda: False

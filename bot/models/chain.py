@@ -12,7 +12,7 @@ import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 
 import structlog
 
@@ -238,10 +238,6 @@ class Connected(Model, Protocol):
     def provider(self) -> AbstractAsyncContextManager[Any]: ...
 
 
-class Adapter(Protocol):
-    def connect(self, access: Access) -> Connected: ...
-
-
 class LazyModel:
     def __init__(self, access: Access) -> None:
         self._access = access
@@ -277,8 +273,7 @@ class LazyModel:
 
 
 def _connect(access: Access) -> Connected:
-    adapter = cast("Adapter", importlib.import_module(ADAPTERS.get(access.provider, ANY_OTHER)))
-    model = adapter.connect(access)
+    model: Connected = importlib.import_module(ADAPTERS.get(access.provider, ANY_OTHER)).connect(access)
     prices.priced(access.name, Usage())  # its library is loaded at the first question of a price, which takes as long
     return model
 
@@ -357,7 +352,7 @@ class BreakerModel(ModelWrapper):
         self._error = error
 
 
-class FallbackModel:
+class FallbackModel(ModelWrapper):
     """Asks each link in order; the answer of a later one says in `degraded` why it was asked.
 
     A link is told in `Request.failed` which ones before it gave no answer, also at the later steps of a turn, which
@@ -367,17 +362,10 @@ class FallbackModel:
     def __init__(self, links: Sequence[Model]) -> None:
         if not links:
             raise ValueError("a chain of models needs a link")
+        super().__init__(links[0])
         self._links = tuple(links)
         self._troubles: dict[str, Trouble] = {}
         """Why each link gave no answer the last time it was asked."""
-
-    @property
-    def name(self) -> str:
-        return self._links[0].name
-
-    @property
-    def context_window(self) -> int:
-        return self._links[0].context_window
 
     async def complete(self, request: Request) -> AsyncGenerator[Event, None]:
         relay = Relay()

@@ -5,7 +5,7 @@ through a scope. Functions that take a `Tx` write; callers combine them in one u
 """
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -16,7 +16,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.people.unshown import shown
 from memory.store.clock import from_text, to_text
 from memory.store.columns import Codec, many
-from memory.store.database import Row, Rows, Tx
+from memory.store.database import Row, Rows, Tx, Value
 from memory.store.fulltext import date_words, index_text, storable
 from memory.store.ids import AgentId, MessageId, PersonId, PlaceId, TurnId, snowflakes
 from memory.store.row_mapper import RowMapper
@@ -123,8 +123,11 @@ class Said:
 
 def of_id(rows: Rows, identifier: MessageId) -> Message | None:
     """One message without a scope check, for the message pipeline only."""
-    row = rows.one(f"SELECT {COLUMNS} FROM messages WHERE id = ?", (identifier,))
-    return None if row is None else to_message(row)
+    return next(_read(rows, "id = ?", identifier), None)
+
+
+def _read(rows: Rows, which: str, *parameters: Value) -> Iterator[Message]:
+    return map(to_message, rows.all(f"SELECT {COLUMNS} FROM messages WHERE {which}", parameters))
 
 
 def add_heard(tx: Tx, heard: Heard, new: MessageId | None = None) -> MessageId:
@@ -171,10 +174,8 @@ def edit_heard(tx: Tx, source: str, external_id: str, text: str, at: datetime) -
     moment = from_text(to_text(at))  # in the stored precision, to compare with the last edit
     if old.edited_at is not None and (moment < old.edited_at or (moment == old.edited_at and text == old.text)):
         return None
-    tx.run(
-        "UPDATE messages SET content = ?, edited_at = ?, revision = revision + 1, search_text = ? WHERE id = ?",
-        (text, at, _search_text(old.created_at, old.speaker, text), old.id),
-    )
+    sql = "UPDATE messages SET content = ?, edited_at = ?, revision = revision + 1, search_text = ? WHERE id = ?"
+    tx.run(sql, (text, at, _search_text(old.created_at, old.speaker, text), old.id))
     return by_external(tx, source, external_id)
 
 
@@ -184,9 +185,7 @@ def delete_heard(tx: Tx, source: str, external_id: str, at: datetime) -> Message
     None if it is unknown or was deleted before.
     """
     old = by_external(tx, source, external_id)
-    if old is None or redact(tx, [old.id], at) == 0:
-        return None
-    return by_external(tx, source, external_id)
+    return None if old is None or redact(tx, [old.id], at) == 0 else by_external(tx, source, external_id)
 
 
 def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:
@@ -194,12 +193,10 @@ def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:
 
     The row, its place in the order and its tool call's id and name stay, so that calls and results still pair.
     """
-    return tx.run(
-        "UPDATE messages SET content = '', source_metadata = '{}', search_text = '', deleted_at = ?, "
-        "revision = revision + 1, tool_args = CASE WHEN tool_args IS NULL THEN NULL ELSE '{}' END "
-        "WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))",
-        (at, json.dumps(list(messages))),
-    )
+    sql = """UPDATE messages SET content = '', source_metadata = '{}', search_text = '', deleted_at = ?,
+             revision = revision + 1, tool_args = CASE WHEN tool_args IS NULL THEN NULL ELSE '{}' END
+             WHERE deleted_at IS NULL AND id IN (SELECT value FROM json_each(?))"""
+    return tx.run(sql, (at, json.dumps(list(messages))))
 
 
 def narrow(tx: Tx, messages: Iterable[MessageId], audience: Audience) -> int:
@@ -207,22 +204,17 @@ def narrow(tx: Tx, messages: Iterable[MessageId], audience: Audience) -> int:
 
     For a person who restricts their own messages; the caller makes sure that the audience is a narrower one.
     """
-    named = json.dumps(list(messages))
-    return tx.run(
-        """UPDATE messages SET audience = :audience WHERE audience <> :audience AND (
-            id IN (SELECT value FROM json_each(:named)) OR (batch_id, tool_call_id) IN (
-                SELECT batch_id, tool_call_id FROM messages WHERE tool_call_id IS NOT NULL
-                AND id IN (SELECT value FROM json_each(:named))))""",
-        {"audience": audience, "named": named},
-    )
+    sql = """UPDATE messages SET audience = :audience WHERE audience <> :audience AND (
+               id IN (SELECT value FROM json_each(:named)) OR (batch_id, tool_call_id) IN (
+                 SELECT batch_id, tool_call_id FROM messages WHERE tool_call_id IS NOT NULL
+                 AND id IN (SELECT value FROM json_each(:named))))"""
+    return tx.run(sql, {"audience": audience, "named": json.dumps(list(messages))})
 
 
 def join_batch(tx: Tx, messages: Iterable[MessageId], turn: TurnId) -> int:
     """Record that a turn answers these messages; returns how many there were."""
-    return tx.run(
-        "UPDATE messages SET batch_id = ? WHERE id IN (SELECT value FROM json_each(?))",
-        (turn, json.dumps(list(messages))),
-    )
+    sql = "UPDATE messages SET batch_id = ? WHERE id IN (SELECT value FROM json_each(?))"
+    return tx.run(sql, (turn, json.dumps(list(messages))))
 
 
 def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finished: bool = False) -> list[Message]:
@@ -249,10 +241,7 @@ def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finish
 def of_batch(rows: Rows, turn: TurnId, scope: Scope) -> list[Message]:
     """What a turn answered and what it wrote, in order."""
     condition, parameters = scope.sql("audience")
-    found = rows.all(
-        f"SELECT {COLUMNS} FROM messages WHERE batch_id = ? AND {condition} ORDER BY id", (turn, *parameters)
-    )
-    return [to_message(row) for row in found]
+    return list(_read(rows, f"batch_id = ? AND {condition} ORDER BY id", turn, *parameters))
 
 
 def said_in(
@@ -286,11 +275,8 @@ def thoughts(rows: Rows, turn: TurnId, scope: Scope) -> dict[str, Thought]:
 def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Message]:
     """Those of the messages that the scope may see, in order."""
     condition, parameters = scope.sql("audience")
-    found = rows.all(
-        f"SELECT {COLUMNS} FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id",
-        (json.dumps(list(messages)), *parameters),
-    )
-    return [to_message(row) for row in found]
+    which = f"id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id"
+    return list(_read(rows, which, json.dumps(list(messages)), *parameters))
 
 
 def wordings(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> tuple[tuple[MessageId, int], ...]:
@@ -306,16 +292,13 @@ def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
 
     For the message pipeline only (edits, deletions, replies to us): it reads without a scope.
     """
-    row = rows.one(f"SELECT {COLUMNS} FROM messages WHERE source = ? AND external_id = ?", (source, external_id))
-    return None if row is None else to_message(row)
+    return next(_read(rows, "source = ? AND external_id = ?", source, external_id), None)
 
 
 def by_external_prefix(rows: Rows, source: str, prefix: str) -> Message | None:
     """The last message whose platform id has that prefix; without a scope, like `by_external`."""
-    sql = f"""SELECT {COLUMNS} FROM messages WHERE source = ? AND external_id >= ? AND external_id < ?
-              ORDER BY external_id DESC LIMIT 1"""
-    row = rows.one(sql, (source, prefix, f"{prefix}\U0010ffff"))
-    return None if row is None else to_message(row)
+    which = "source = ? AND external_id >= ? AND external_id < ? ORDER BY external_id DESC LIMIT 1"
+    return next(_read(rows, which, source, prefix, f"{prefix}\U0010ffff"), None)
 
 
 def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:
@@ -345,9 +328,8 @@ def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
 
     For the place's own source only, which compares them with its history: it reads without a scope.
     """
-    sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND role = 'user' AND external_id IS NOT NULL
-             AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"""
-    return [to_message(row) for row in reversed(rows.all(sql, (place, limit)))]
+    which = "role = 'user' AND external_id IS NOT NULL AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"
+    return list(_read(rows, f"place_id = ? AND {which}", place, limit))[::-1]
 
 
 def held_of(rows: Rows, source: str, limit: int) -> list[tuple[str, PlaceId, datetime]]:

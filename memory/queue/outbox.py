@@ -271,8 +271,7 @@ def mark_sending(tx: Tx, identifier: OutboxId, now: datetime) -> OutRow | None:
     """Claim a row for sending; None if it must not be sent any more. The commit of this must be durable."""
     sql = """UPDATE outbox SET status = 'sending', attempts = attempts + 1,
              sending_at = coalesce(sending_at, :now) WHERE id = :id AND status IN ('pending', 'sending') RETURNING *"""
-    found = tx.all(sql, {"id": identifier, "now": now})
-    return _row(found[0]) if found else None
+    return _row.first(tx, sql, {"id": identifier, "now": now})
 
 
 def mark_sent(tx: Tx, identifier: OutboxId, external_id: str, now: datetime) -> None:
@@ -413,9 +412,7 @@ def list_undelivered(rows: Rows, limit: int) -> list[Undelivered]:
 
 def undelivered(rows: Rows, identifier: OutboxId) -> Undelivered | None:
     """One undelivered row; None for any other."""
-    if rows.one(f"SELECT 1 FROM outbox WHERE id = ? AND {_GIVEN_UP}", (identifier,)) is None:
-        return None
-    row = get(rows, identifier)
+    row = _row.first(rows, f"SELECT * FROM outbox WHERE id = ? AND {_GIVEN_UP}", (identifier,))
     if row is None:
         return None
     sql = f"SELECT id FROM outbox WHERE {_HELD} ORDER BY id"

@@ -2,10 +2,10 @@
 
 import importlib
 import tempfile
-from collections.abc import Awaitable, Coroutine, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from bot.config import Config
 from bot.errors import UserError
@@ -15,13 +15,8 @@ from memory.store.clock import Clock
 from sources.diagnostics import Finding, State
 from texts import _, error_text, gettext_lazy
 
-
-class Ask(Protocol):
-    """Asks the running service. Raises UserError."""
-
-    async def __call__(self, operation: str, /) -> Any: ...
-
-
+Ask: TypeAlias = Callable[[str], Awaitable[Any]]
+"""Asks the running service for an operation. Raises UserError."""
 Service: TypeAlias = Mapping[str, Any] | None
 """What `carina status` reports of a running service; None if none runs."""
 

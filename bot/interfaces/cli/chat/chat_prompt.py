@@ -101,7 +101,7 @@ class PromptChat:
             await self._flush()
             others.append(tasks.create_task(self._work(), name="typed lines"))
             others.append(tasks.create_task(self._leave_when_told(), name="end of the chat"))
-            others.append(tasks.create_task(self._count(), name="cost"))
+            others.append(tasks.create_task(self._read_cost(), name="cost"))
             others.append(tasks.create_task(self._invite(), name="dashboard"))
             try:
                 with self._session.app.input.raw_mode():  # also between a line that was typed and the next
@@ -281,14 +281,11 @@ class PromptChat:
         dot = " · " if streams.says_everything() else " | "
         return dot.join(filter(None, (agent.name, self._config.model_of(agent), _("terminal"), self._cost)))
 
-    async def _count(self) -> None:
-        await self._read_cost()
-        self._redraw()
-
     async def _read_cost(self) -> None:
-        """Read what models cost in the last 24 hours."""
+        """Show what models cost in the last 24 hours."""
         with suppress(UserError, StoreError):
             self._cost = _cost(await self._line.data("cost", days=1))
+        self._redraw()
 
     async def _differences(self) -> str:
         """A hint that carina.toml differs from the database; empty if it does not, or if that is unknown."""
@@ -320,11 +317,8 @@ class PromptChat:
 
 
 def _hint(config: Config) -> str:
-    return (
-        _("No language model is configured: set CARINA_MODEL, or run `carina init`.")
-        if (config.model.default == OFFLINE)
-        else ""
-    )
+    missing = config.model.default == OFFLINE
+    return _("No language model is configured: set CARINA_MODEL, or run `carina init`.") if missing else ""
 
 
 def _cost(bills: list[dict[str, Any]]) -> str:
