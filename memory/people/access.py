@@ -79,7 +79,8 @@ def request_pairing(tx: Tx, person: PersonId, name: str, code: str, now: datetim
     row = tx.one("SELECT * FROM pairing_codes WHERE person_id = ?", (person,))
     if row is not None and (row["expires_at"] > to_text(now) or row["told"] >= MOST_TOLD):
         return None
-    if len(waiting(tx, now)) >= MOST_OPEN or (row is None and _count(tx) >= MOST_STRANGERS):
+    strangers = tx.number("SELECT count(*) FROM pairing_codes")
+    if len(waiting(tx, now)) >= MOST_OPEN or (row is None and strangers >= MOST_STRANGERS):
         return None
     made = PairingRequest(person, name, code, now + CODE_LIFE)
     told, first = (row["told"] + 1, row["first_at"]) if row is not None else (1, to_text(now))
@@ -116,10 +117,6 @@ def waiting(rows: Rows, now: datetime) -> list[PairingRequest]:
     """The strangers with an open code, oldest first. For those who may let them in."""
     sql = "SELECT * FROM pairing_codes WHERE code IS NOT NULL AND expires_at > ? ORDER BY expires_at, person_id"
     return _request.all(rows, sql, (now,))
-
-
-def _count(rows: Rows) -> int:
-    return rows.number("SELECT count(*) FROM pairing_codes")
 
 
 _ruled = RowMapper(Ruled, by="decided_by", at="decided_at")

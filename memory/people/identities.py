@@ -69,23 +69,19 @@ def say(tx: Tx, person: PersonId, said: str, code: str, now: datetime) -> Half |
 
 def _link(tx: Tx, one: PersonId, other: PersonId, now: datetime) -> bool:
     """Link all accounts of both persons; False if those would be too many."""
-    users = [_user(tx, person) for person in (one, other)]
-    named = [user for user in users if user is not None]
-    together = tx.all(
-        "SELECT id FROM user_identities WHERE user_id IN (SELECT value FROM json_each(?))", (_json(named),)
-    )
+    sql = "SELECT user_id FROM user_identities WHERE id IN (:one, :other) ORDER BY id = :other"
+    users = [str(row["user_id"]) for row in tx.all(sql, {"one": one, "other": other})]
+    theirs, named = "user_id IN (SELECT value FROM json_each(?))", json.dumps(users)
+    together = tx.all(f"SELECT id FROM user_identities WHERE {theirs}", (named,))
     if len({row["id"] for row in together} | {one, other}) > MOST_LINKED:
         return False
-    user, moment = named[0] if named else new_id("usr"), to_text(now)
+    user, moment = users[0] if users else new_id("usr"), to_text(now)
     tx.insert("users", {"id": user, "username": user, "created_at": moment, "updated_at": moment}, ignore=True)
-    tx.run(
-        "UPDATE user_identities SET user_id = ? WHERE user_id IN (SELECT value FROM json_each(?))", (user, _json(named))
-    )
+    tx.run(f"UPDATE user_identities SET user_id = ? WHERE {theirs}", (user, named))
     for person in (one, other):
         values: dict[str, Value] = {"id": person, "user_id": user, "provider": place_source(person)}
-        tx.insert(
-            "user_identities", {**values, "provider_id": person.partition(":")[2], "created_at": moment}, ignore=True
-        )
+        values |= {"provider_id": person.partition(":")[2], "created_at": moment}
+        tx.insert("user_identities", values, ignore=True)
     _drop_empty(tx)
     return True
 
@@ -102,14 +98,6 @@ def unlink(tx: Tx, person: PersonId) -> bool:
 def _drop_empty(tx: Tx) -> None:
     """Remove persons created by links that have no account left."""
     tx.run("DELETE FROM users WHERE id GLOB 'usr_*' AND id NOT IN (SELECT user_id FROM user_identities)")
-
-
-def _user(rows: Rows, person: PersonId) -> str | None:
-    return rows.value("SELECT user_id FROM user_identities WHERE id = ?", (person,), str)
-
-
-def _json(values: list[str]) -> str:
-    return json.dumps(values)
 
 
 # --------------------------------------------------------------------------------- names, as far as a scope knows them
@@ -165,5 +153,4 @@ def person_called(rows: Rows, person: PersonId, scope: Scope) -> str:
     """The name that a person last spoke under; empty if none is known."""
     condition, parameters = scope.sql("audience")
     sql = f"SELECT speaker FROM messages WHERE person_id = ? AND role = 'user' AND {condition} ORDER BY id DESC LIMIT 1"
-    row = rows.one(sql, (person, *parameters))
-    return "" if row is None else str(row["speaker"] or "")
+    return rows.value(sql, (person, *parameters), str) or ""

@@ -60,11 +60,8 @@ def ended(rows: Rows) -> dict[PersonId, list[tuple[str, str]]]:
 
 def choose(tx: Tx, person: PersonId, choice: Choice | None, now: datetime) -> None:
     """Store a choice; None ends the current one. The commit of this must be durable."""
-    tx.run(
-        """INSERT OR REPLACE INTO ended_privacy_choices
-           SELECT person_id, since, ? FROM privacy_choices WHERE person_id = ?""",
-        (now, person),
-    )
+    ended = "SELECT person_id, since, ? FROM privacy_choices WHERE person_id = ?"
+    tx.run(f"INSERT OR REPLACE INTO ended_privacy_choices {ended}", (now, person))
     tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (person,))
     if choice is not None:
         tx.insert("privacy_choices", {"person_id": person, "choice": choice, "since": now})
@@ -74,10 +71,7 @@ def begin_erasure(tx: Tx, person: PersonId, asked_by: PersonId, now: datetime) -
     """Record that an erasure of a person begins, or return the one in progress. Must be durable."""
     values: dict[str, Value] = {"id": snowflakes.next(), "person_id": person, "asked_by": asked_by}
     tx.insert("erasures", {**values, "status": "begun", "begun_at": now}, ignore=True)
-    row = tx.one("SELECT * FROM erasures WHERE person_id = ? AND status = 'begun'", (person,))
-    if row is None:  # the id was given twice
-        raise ValueError(f"the erasure of {person} could not be begun")
-    return _erasure(row)
+    return _erasure.one(tx, "SELECT * FROM erasures WHERE person_id = ? AND status = 'begun'", (person,))
 
 
 def open_erasures(rows: Rows) -> list[Erasure]:

@@ -28,8 +28,7 @@ def of(rows: Rows, people: tuple[PersonId, ...], scope: Scope, now: datetime) ->
     marks = ", ".join("?" * len(people))
     sql = f"""SELECT state FROM person_states WHERE person_id IN ({marks}) AND {condition}
               AND said_at > ? ORDER BY said_at DESC LIMIT 1"""
-    row = rows.one(sql, (*people, *parameters, now - LASTS))
-    return "" if row is None else str(row["state"])
+    return rows.value(sql, (*people, *parameters, now - LASTS), str) or ""
 
 
 def noted(rows: Rows, people: tuple[PersonId, ...], scope: Scope, label: str) -> list[str]:

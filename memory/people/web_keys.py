@@ -153,10 +153,8 @@ def begin_request(tx: Tx, key: str, given: bytes, request: bytes, now: datetime)
     row: dict[str, Value] = {"key_id": key, "given": given, "request": request, "at": now}
     if tx.insert("web_requests", row, ignore=True):
         return Known.NEW
-    found = tx.one("SELECT request FROM web_requests WHERE key_id = ? AND given = ?", (key, given))
-    if found is None or found["request"] != request:
-        return Known.OTHER
-    return Known.BEFORE
+    before = tx.value("SELECT request FROM web_requests WHERE key_id = ? AND given = ?", (key, given), bytes)
+    return Known.BEFORE if before == request else Known.OTHER
 
 
 def forget_request(tx: Tx, key: str, given: bytes) -> None:

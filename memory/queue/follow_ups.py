@@ -70,22 +70,11 @@ def queue(
     ask: Ask | None = None,
 ) -> None:
     """Queue the follow-ups; `old` is the message before its edit or deletion at `at`."""
+    said = {"message_id": old.id, "person_id": old.person, "audience": old.audience, "old_text": old.text}
+    asked = {"learners": json.dumps(learners), "ask": "{}" if ask is None else _ASK.dump(ask)}
     for part in (Part.BLOCKS, Part.WORDS, *([Part.FACTS] if learners else [])):
-        tx.insert(
-            "follow_ups",
-            {
-                "id": snowflakes.next(),
-                "message_id": old.id,
-                "person_id": old.person,
-                "audience": old.audience,
-                "part": part,
-                "old_text": old.text,
-                "learners": json.dumps(learners),
-                "ask": "{}" if ask is None else _ASK.dump(ask),
-                "at": at,
-                "next_attempt_at": at,
-            },
-        )
+        values = {"id": snowflakes.next(), "part": part, **said, **asked, "at": at, "next_attempt_at": at}
+        tx.insert("follow_ups", values)
 
 
 def over(tx: Tx, follow_up: FollowUp) -> None:
