@@ -1,7 +1,7 @@
 """A logger that imports structlog on its first event: structlog imports rich, and few commands log anything."""
 
 import importlib
-from typing import Any
+from collections.abc import Callable
 
 
 class Log:
@@ -10,18 +10,6 @@ class Log:
     def __init__(self, name: str) -> None:
         self._name = name
 
-    def info(self, event: str, **facts: Any) -> None:
-        self._logger().info(event, **facts)
-
-    def warning(self, event: str, **facts: Any) -> None:
-        self._logger().warning(event, **facts)
-
-    def error(self, event: str, **facts: Any) -> None:
-        self._logger().error(event, **facts)
-
-    def exception(self, event: str, **facts: Any) -> None:
-        """Log an error with the traceback of the current exception."""
-        self._logger().exception(event, **facts)
-
-    def _logger(self) -> Any:
-        return importlib.import_module("structlog").get_logger(self._name)
+    def __getattr__(self, level: str) -> Callable[..., None]:
+        logged: Callable[..., None] = getattr(importlib.import_module("structlog").get_logger(self._name), level)
+        return logged
