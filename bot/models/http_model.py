@@ -65,24 +65,17 @@ def refusal(status: int, document: object, retry_after: float | None, model: str
     told = f"{_code(document)} {error.get('message')}"
     if status == 413 or (status in (400, 422, 500) and _OVERFLOW.search(told)):
         return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
-    if status == 402 or (status in (400, 403, 429) and _SPENT.search(told)):
-        return ModelRefused(
-            gettext_lazy("{model} refused access ({code})", model=model, code=code), trouble=Trouble.QUOTA
-        )
-    if status in (401, 403) or (status == 400 and _NO_KEY.search(told)):
-        return ModelRefused(
-            gettext_lazy("{model} refused access ({code})", model=model, code=code), trouble=Trouble.KEY
-        )
+    spent = status == 402 or (status in (400, 403, 429) and _SPENT.search(told))
+    if spent or status in (401, 403) or (status == 400 and _NO_KEY.search(told)):
+        reason = gettext_lazy("{model} refused access ({code})", model=model, code=code)
+        return ModelRefused(reason, trouble=Trouble.QUOTA if spent else Trouble.KEY)
     if status == 404:
-        return ModelRefused(
-            gettext_lazy("{model} was not found ({code}): {words}", model=model, code=code, words=words),
-            trouble=Trouble.MISSING,
-        )
+        reason = gettext_lazy("{model} was not found ({code}): {words}", model=model, code=code, words=words)
+        return ModelRefused(reason, trouble=Trouble.MISSING)
     if status in _BUSY_STATUS or status >= 500:
         return ModelBusy(gettext_lazy("{model} is busy or failing ({code})", model=model, code=code), retry_after)
-    return ModelRejected(
-        gettext_lazy("{model} rejected the request ({code}): {words}", model=model, code=code, words=words)
-    )
+    reason = gettext_lazy("{model} rejected the request ({code}): {words}", model=model, code=code, words=words)
+    return ModelRejected(reason)
 
 
 def failed_in_stream(document: object, model: str, secret: str) -> ModelError:
@@ -92,13 +85,8 @@ def failed_in_stream(document: object, model: str, secret: str) -> ModelError:
         return refusal(code, document, None, model, secret)
     if _OVERFLOW.search(f"{_code(document)} {_error(document).get('message')}"):
         return ContextTooLong(gettext_lazy("{model}: the conversation is too long for it", model=model))
-    return ModelBusy(
-        gettext_lazy(
-            "{model} is busy or failing ({code})",
-            model=model,
-            code=_code(document) or gettext_lazy("an error in its answer"),
-        )
-    )
+    why = _code(document) or gettext_lazy("an error in its answer")
+    return ModelBusy(gettext_lazy("{model} is busy or failing ({code})", model=model, code=why))
 
 
 def late(model: str) -> ModelError:
@@ -106,9 +94,8 @@ def late(model: str) -> ModelError:
 
 
 def cut_off(model: str, phase: str) -> ModelError:
-    return ModelBusy(
-        gettext_lazy("{model}: the connection failed ({phase})", model=model, phase=phase), trouble=Trouble.UNREACHABLE
-    )
+    reason = gettext_lazy("{model}: the connection failed ({phase})", model=model, phase=phase)
+    return ModelBusy(reason, trouble=Trouble.UNREACHABLE)
 
 
 def no_answer(model: str, why: str) -> ModelError:

@@ -53,13 +53,10 @@ class _Part:
         """Raises Refusal."""
         limit, (at, _dot, last) = str(given.get("limit", usual)), str(given.get("cursor", "0")).partition(".")
         if not limit.isdecimal() or not 0 < int(limit[:9]) <= _MOST_ROWS or not at.isdecimal():
-            raise Refusal(
-                400,
-                _(
-                    "The limit must be a number up to {most}, and the cursor one from an earlier answer.",
-                    most=_MOST_ROWS,
-                ),
+            words = _(
+                "The limit must be a number up to {most}, and the cursor one from an earlier answer.", most=_MOST_ROWS
             )
+            raise Refusal(400, words)
         return cls(int(limit), int(at[:9]), last)
 
     def of(self, rows: list[Any]) -> tuple[list[Any], str]:

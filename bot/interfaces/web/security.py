@@ -125,11 +125,7 @@ class Refusal(Exception):
             return JSONResponse({"error": told}, self.status)
         if path.startswith("/mcp"):  # its clients show the words of an error of JSON-RPC, and of no other answer
             wrong = {"code": -32600 if self.status < 500 else -32603, "message": self.words}
-            return JSONResponse(
-                {"jsonrpc": "2.0", "id": None, "error": wrong},
-                self.status,
-                {"WWW-Authenticate": "Bearer"} if self.status == 401 else None,
-            )
+            return JSONResponse({"jsonrpc": "2.0", "id": None, "error": wrong}, self.status, _sign_in(self.status))
         return problem(self.status, self.words)
 
 
@@ -143,8 +139,11 @@ def problem(status: int, words: str, title: str = "") -> Response:
         409: _("Confirmation needed"),
     }
     body = {"type": "about:blank", "title": title or titles.get(status, "Error"), "status": status, "detail": words}
-    more = {"WWW-Authenticate": "Bearer"} if status == 401 else None
-    return JSONResponse(body, status, more, media_type="application/problem+json")
+    return JSONResponse(body, status, _sign_in(status), media_type="application/problem+json")
+
+
+def _sign_in(status: int) -> dict[str, str] | None:
+    return {"WWW-Authenticate": "Bearer"} if status == 401 else None
 
 
 class Guarded:
@@ -194,9 +193,8 @@ class Guarded:
             )
         unsafe = scope["method"] not in _SAFE
         origin = headers.get("origin")
-        if (unsafe and origin is not None and not self._is_own(origin, headers)) or (
-            unsafe and headers.get("sec-fetch-site") in ("cross-site", "same-site")
-        ):
+        foreign = headers.get("sec-fetch-site") in ("cross-site", "same-site")
+        if unsafe and (foreign or (origin is not None and not self._is_own(origin, headers))):
             raise Refusal(403, _("This request came from a page of another site."))
         state = scope.setdefault("state", {})
         state.update(key=None, csrf="", secret="", attempts=self._attempts)
@@ -264,15 +262,13 @@ def require(key: WebKey | None, path: str, method: str) -> None:
     if path.startswith("/mcp") or (path.startswith("/api/") and method not in _SAFE):
         needed = KeyScope.ADMIN
     if not key.scope.includes(needed):
-        raise Refusal(
-            403,
-            _(
-                "This needs a token with the scope {needed}; {name} has {scope}.",
-                needed=needed,
-                name=key.name,
-                scope=key.scope,
-            ),
+        words = _(
+            "This needs a token with the scope {needed}; {name} has {scope}.",
+            needed=needed,
+            name=key.name,
+            scope=key.scope,
         )
+        raise Refusal(403, words)
 
 
 def client_of(scope: Scope) -> str:
