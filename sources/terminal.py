@@ -23,7 +23,7 @@ from typing import Any, TypeAlias
 from memory.people.audience import OWNER, Trust
 from memory.store.clock import Clock, utc_now
 from memory.store.faults import call_point, outside
-from memory.store.folder import private_file
+from memory.store.folder import private_file, sync_folder
 from memory.store.ids import OutboxId, PersonId, PlaceId, code
 from sources.base import (
     Activity,
@@ -181,23 +181,22 @@ class Journal:
     def _append(self, entry: dict[str, Any]) -> None:
         if self._path.stat().st_size > self._most_bytes:
             self._compact()
-        with self._path.open("ab") as file:
-            file.write(json.dumps(entry).encode("ascii") + b"\n")
-            file.flush()
-            os.fsync(file.fileno())
+        _append_lines(self._path, entry)
 
     def _compact(self) -> None:
         self._ids = set(sorted(self._ids)[-self._keep :])
+        self._path.with_suffix(".new").unlink(missing_ok=True)
         fresh = private_file(self._path.with_suffix(".new"))
-        with fresh.open("wb") as file:
-            file.writelines(json.dumps({"id": identifier}).encode("ascii") + b"\n" for identifier in sorted(self._ids))
-            file.flush()
-            os.fsync(file.fileno())
+        _append_lines(fresh, *({"id": identifier} for identifier in sorted(self._ids)))
         fresh.replace(self._path)
-        with suppress(OSError):  # Windows has no such call, and keeps the name without it
-            folder = os.open(self._path.parent, os.O_RDONLY)
-            os.fsync(folder)
-            os.close(folder)
+        sync_folder(self._path.parent)
+
+
+def _append_lines(path: Path, *entries: dict[str, Any]) -> None:
+    with path.open("ab") as file:
+        file.writelines(json.dumps(entry).encode("ascii") + b"\n" for entry in entries)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 class TerminalEndpoint(Endpoint):

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from memory.store.clock import to_text
 from memory.store.constellation import registered
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
-from memory.store.folder import private_folder
+from memory.store.folder import private_folder, sync_folder
 from memory.store.ids import ErasureId
 from memory.store.sqlite import connect, copy_database, damage, driver, transaction
 
@@ -88,7 +88,7 @@ def make(folder: Path, now: datetime, fill: Callable[[Path], Iterable[Path]]) ->
         manifest = {"at": at, "files": files}
         _write_manifest(making, manifest)
         making.rename(target)
-        _sync(target.parent)
+        sync_folder(target.parent)
     except (OSError, driver.DatabaseError) as error:
         raise BackupFailed(
             "no backup could be created in {folder}: {error}", folder=folder / FOLDER, error=error
@@ -113,7 +113,7 @@ def copy_to(backup: Backup, folder: Path) -> Path:
         shutil.copytree(backup.path, making, dirs_exist_ok=True)
         verify(_read(making))
         making.rename(target)
-        _sync(folder)
+        sync_folder(folder)
     except OSError as error:
         shutil.rmtree(making, ignore_errors=True)
         raise BackupFailed(
@@ -305,16 +305,7 @@ def _write_manifest(making: Path, manifest: Mapping[str, Any]) -> None:
         json.dump(manifest, file, indent=1)
         file.flush()
         os.fsync(file.fileno())
-    _sync(making)
-
-
-def _sync(folder: Path) -> None:
-    with suppress(OSError):  # Windows has no such call, and keeps names without it
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    sync_folder(making)
 
 
 def _named(path: Path, folder: Path) -> str:

@@ -147,6 +147,16 @@ def private_file(path: Path) -> Path:
     return path
 
 
+def sync_folder(folder: Path) -> None:
+    """Make new names in a folder survive a power cut."""
+    with suppress(OSError):  # Windows has no such call, and keeps names without it
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
 def _written_pid(descriptor: int) -> int:
     """The process id in the lock file; 0 if there is none."""
     os.lseek(descriptor, 0, os.SEEK_SET)
