@@ -5,7 +5,6 @@ with the first message, and the others join it as long as nothing was done or sh
 """
 
 import time
-from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from bot.agents.budgets import request_tokens
@@ -22,6 +21,7 @@ HOLD_SECONDS = 1.5
 """How long an answer is held back in total while its reader is typing."""
 _TYPING_SECONDS = 10.0  # Discord repeats the event this often, and never reports that typing stopped
 _ON_ITS_WAY_SECONDS = 0.5
+_NEVER = (0.0, False)
 _MOST_PEOPLE = 1_000
 
 
@@ -42,35 +42,28 @@ def spent_in_vain(model: str, request: Request, written: str) -> Usage:
 class TypingPeople:
     """Who is about to add something, as far as platforms report typing; kept in memory only."""
 
-    _until: OrderedDict[tuple[PlaceId, PersonId], float] = field(default_factory=OrderedDict)
-    _sent: set[tuple[PlaceId, PersonId]] = field(default_factory=set)
-    """Whose messages are on their way to the conversation."""
+    _until: dict[tuple[PlaceId, PersonId], tuple[float, bool]] = field(default_factory=dict)
+    """Until when somebody is taken to type, and whether what they typed is on its way to the conversation."""
 
     def types(self, place: PlaceId, person: PersonId) -> None:
-        self._note((place, person), _TYPING_SECONDS)
-        self._sent.discard((place, person))
+        self._note((place, person), _TYPING_SECONDS, sent=False)
 
     def spoke(self, place: PlaceId, person: PersonId) -> None:
         """The person sent what they were typing: it is stored a moment later."""
         if (place, person) in self._until:
-            self._note((place, person), _ON_ITS_WAY_SECONDS)
-            self._sent.add((place, person))
+            self._note((place, person), _ON_ITS_WAY_SECONDS, sent=True)
 
     def took(self, place: PlaceId, person: PersonId | None) -> None:
         """A message of the person is being answered; typing since then goes on."""
-        if person is not None and (place, person) in self._sent:
-            self._drop((place, person))
+        if person is not None and self._until.get((place, person), _NEVER)[1]:
+            del self._until[place, person]
 
     def is_typing(self, place: PlaceId, person: PersonId | None) -> bool:
         """Whether the person is about to send more."""
-        return person is not None and time.monotonic() < self._until.get((place, person), 0.0)
+        return person is not None and time.monotonic() < self._until.get((place, person), _NEVER)[0]
 
-    def _note(self, who: tuple[PlaceId, PersonId], seconds: float) -> None:
-        self._until[who] = time.monotonic() + seconds
-        self._until.move_to_end(who)
+    def _note(self, who: tuple[PlaceId, PersonId], seconds: float, *, sent: bool) -> None:
+        self._until.pop(who, None)
+        self._until[who] = time.monotonic() + seconds, sent
         if len(self._until) > _MOST_PEOPLE:
-            self._drop(next(iter(self._until)))
-
-    def _drop(self, who: tuple[PlaceId, PersonId]) -> None:
-        del self._until[who]
-        self._sent.discard(who)
+            del self._until[next(iter(self._until))]

@@ -11,90 +11,66 @@ from memory.store.ids import PlaceId, TurnId
 
 
 @dataclass(frozen=True)
-class Started:
+class TurnEvent:
     turn: TurnId
     place: PlaceId
+
+
+class Started(TurnEvent):
+    pass
 
 
 @dataclass(frozen=True)
-class TextChunk:
+class TextChunk(TurnEvent):
     """A piece of the answer as the model writes it; `text` is everything so far, so that a lost event does no harm."""
 
-    turn: TurnId
-    place: PlaceId
     text: str
 
 
 @dataclass(frozen=True)
-class ToolCallStarted:
-    turn: TurnId
-    place: PlaceId
+class ToolCallStarted(TurnEvent):
     tool: str
 
 
 @dataclass(frozen=True)
-class ToolCallCompleted:
-    turn: TurnId
-    place: PlaceId
+class ToolCallCompleted(TurnEvent):
     tool: str
     ok: bool
 
 
 @dataclass(frozen=True)
-class Complete:
+class Complete(TurnEvent):
     """The turn is over: its answer, if any, is in the outbox. `compacts`: its conversation should be compacted."""
 
-    turn: TurnId
-    place: PlaceId
     compacts: bool = True
 
 
 @dataclass(frozen=True)
-class Failed:
+class Failed(TurnEvent):
     """An attempt at the turn failed; `again`: there will be another."""
 
-    turn: TurnId
-    place: PlaceId
     again: bool
 
 
 @dataclass(frozen=True)
-class AgentStarted:
+class AgentStarted(TurnEvent):
     """A member was asked for its part. `turn` is the whole run's."""
 
-    turn: TurnId
-    place: PlaceId
     name: str
 
 
 @dataclass(frozen=True)
-class AgentCompleted:
+class AgentCompleted(TurnEvent):
     """A member finished its part, or failed."""
-
-    turn: TurnId
-    place: PlaceId
 
 
 @dataclass(frozen=True)
-class OfMember:
+class OfMember(TurnEvent):
     """An event of a member's turn: its text and tool calls. `turn` is the member's own."""
 
-    turn: TurnId
-    place: PlaceId
-    event: "TurnEvent"
+    event: TurnEvent
 
 
-TurnEvent: TypeAlias = (
-    Started
-    | TextChunk
-    | ToolCallStarted
-    | ToolCallCompleted
-    | Complete
-    | Failed
-    | AgentStarted
-    | AgentCompleted
-    | OfMember
-)
 Watch: TypeAlias = Callable[[TurnEvent], None]
 
 

@@ -40,33 +40,26 @@ MORE_TOOLS = "more_tools"
 """Loads tools that the prompt only names; it is not a use of a tool, so no rule counts it."""
 REMINDERS = 2
 """Errors and reminders before a call is forced."""
-_FIELDS: dict[str, str] = {
-    "requires_preceding": "tools",
-    "requires_following": "tools",
-    "required_before_exit_if": "tools",
-    "exclusive_groups": "groups",
-    "max_calls": "count",
-    "cooldown": "seconds",
-    "periodic": "seconds",
-    "allowed_operations": "operations",
+_RULES: dict[RuleName, tuple[str, str]] = {
+    "continue_loop": ("After {tool} you go on: its result comes back to you.", ""),
+    "exit_loop": (
+        "A call of {tool} ends your turn: the text that you write together with the call is your answer.",
+        "",
+    ),
+    "requires_preceding": ("Call {tools} earlier in the same turn before you call {tool}.", "tools"),
+    "requires_following": ("After {tool}, call {tools} before your turn ends.", "tools"),
+    "exclusive_groups": ("Use only one of these in one turn: {groups}.", "groups"),
+    "start_constraint": ("If you call any tool in a turn, call {tool} first.", ""),
+    "required_before_exit": ("Call {tool} in every turn before you give your answer.", ""),
+    "required_before_exit_if": ("If you have called {any}, call {tool} before you give your answer.", "tools"),
+    "max_calls": ("Call {tool} at most {times} in a turn.", "count"),
+    "cooldown": ("Leave {span} between two calls of {tool}.", "seconds"),
+    "periodic": ("Call {tool} at least every {span}.", "seconds"),
+    "requires_consent": ("{tool} is used only with somebody's yes, which is asked for when you call it.", ""),
+    "allowed_operations": ("Of {tool} you may use only: {operations}.", "operations"),
+    "needed": ("You need {tool} for your work: use it.", ""),
 }
-"""The key that a rule needs besides `tool`, for rules that need one."""
-_SENTENCES: dict[RuleName, str] = {
-    "continue_loop": "After {tool} you go on: its result comes back to you.",
-    "exit_loop": "A call of {tool} ends your turn: the text that you write together with the call is your answer.",
-    "requires_preceding": "Call {tools} earlier in the same turn before you call {tool}.",
-    "requires_following": "After {tool}, call {tools} before your turn ends.",
-    "exclusive_groups": "Use only one of these in one turn: {groups}.",
-    "start_constraint": "If you call any tool in a turn, call {tool} first.",
-    "required_before_exit": "Call {tool} in every turn before you give your answer.",
-    "required_before_exit_if": "If you have called {any}, call {tool} before you give your answer.",
-    "max_calls": "Call {tool} at most {times} in a turn.",
-    "cooldown": "Leave {span} between two calls of {tool}.",
-    "periodic": "Call {tool} at least every {span}.",
-    "requires_consent": "{tool} is used only with somebody's yes, which is asked for when you call it.",
-    "allowed_operations": "Of {tool} you may use only: {operations}.",
-    "needed": "You need {tool} for your work: use it.",
-}
+"""Every rule in words, and the key that it needs besides `tool`, if any."""
 _FOR_EVERY = ("exit_loop", "max_calls", "cooldown")
 
 
@@ -89,11 +82,11 @@ class ToolRule(BaseModel):
 
     @validate_model(mode="after")
     def _complete(self) -> "ToolRule":
-        wanted = _FIELDS.get(self.rule)
-        for key in sorted(set(_FIELDS.values())):
+        wanted = _RULES[self.rule][1]
+        for key in ("count", "groups", "operations", "seconds", "tools"):
             if key != wanted and getattr(self, key):
                 raise ValueError(_("no {key} in the rule {rule}", key=key, rule=self.rule))
-        if wanted is not None and not getattr(self, wanted):
+        if wanted and not getattr(self, wanted):
             raise ValueError(_("{key} in the rule {rule}", key=wanted, rule=self.rule))
         if (self.rule == "exclusive_groups") == bool(self.tool):
             none, one = gettext_noop("no tool in the rule {rule}"), gettext_noop("a tool in the rule {rule}")
@@ -301,7 +294,7 @@ def _older(moment: datetime | None, now: datetime, seconds: float) -> bool:
 
 
 def _sentence(rule: ToolRule) -> str:
-    return _SENTENCES[rule.rule].format(
+    return _RULES[rule.rule][0].format(
         tool="every tool" if rule.tool == EVERY else _name(rule.tool),
         tools=_all(rule.tools),
         any=_any(rule.tools),

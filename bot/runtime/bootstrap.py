@@ -134,8 +134,7 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> RoutingTable:
     for settings in config.agents:
         seed_agent(tx, agent_row(settings, show_name=config.discord.show_names), now)
     seed_common(tx, [_common(tx, block) for block in config.constellation.blocks], now)
-    _show_names(tx, now, shown=config.discord.show_names)
-    _renew_tools(tx, config, now)
+    _renew(tx, config, now)
     groups: dict[str, GroupId] = {}
     places: dict[str, GroupId] = {}
     for group in config.groups:
@@ -271,25 +270,18 @@ def _standing(agent: Agent) -> AgentSettings:
     return section if agent.status == "active" else section.model_copy(update={"model": "", "tools": ()})
 
 
-def _show_names(tx: Tx, now: datetime, *, shown: bool) -> None:
-    """Apply the file's setting whether agents speak under their own names to all of them."""
-    for agent in agents.every_agent(tx):
-        name = agent.name if shown else ""
-        if agent.config.get("show_name", "") != name:
-            agents.change_agent(tx, replace(agent, config={**agent.config, "show_name": name}), now)
-
-
-def _renew_tools(tx: Tx, config: Config, now: datetime) -> None:
-    """Give the tools that this version adds to every agent that has all tools.
+def _renew(tx: Tx, config: Config, now: datetime) -> None:
+    """Apply to every agent whether agents speak under their own names; give the tools of this version to who has all.
 
     A list in the file is the agent's own, even if it equals the default of an earlier version.
     """
     own = {each.name: each.tools for each in config.agents if "tools" in each.model_fields_set}
     for agent in agents.every_agent(tx):
-        if agent.usual_tools and own.get(agent.name) == agent.tools:
-            agents.change_agent(tx, replace(agent, usual_tools=False), now)
-        elif agent.usual_tools and agent.tools != TOOLS:
-            agents.change_agent(tx, replace(agent, tools=TOOLS), now)
+        usual = agent.usual_tools and own.get(agent.name) != agent.tools
+        shown = {**agent.config, "show_name": agent.name if config.discord.show_names else ""}
+        renewed = replace(agent, usual_tools=usual, tools=TOOLS if usual else agent.tools, config=shown)
+        if renewed != agent:
+            agents.change_agent(tx, renewed, now)
 
 
 def agent_row(settings: AgentSettings, *, show_name: bool) -> Agent:

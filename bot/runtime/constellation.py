@@ -350,7 +350,7 @@ class ConstellationRuntime:
         finally:
             del self.conversations[place, group]
             self._workers.conversations.discard(conversation)
-            self._workers.settled.pulse()
+            self._workers.settle()
         if conversation.woken.is_set() and not self._workers.stopping:
             self.answer(place, group)
 
@@ -372,9 +372,9 @@ class ConstellationRuntime:
         if place in self._deliveries:
             self._deliveries[place].wake()
             return
-        deps, pulse = self.turn_deps, self._workers.settled.pulse
-        deps_ = DeliveryDeps(deps.clock, self.notices, pulse, self.resume, deps.broker, self._answering.origin)
-        delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps_)
+        clock, broker, origin = self.turn_deps.clock, self.turn_deps.broker, self._answering.origin
+        deps = DeliveryDeps(clock, self.notices, self._workers.settle, self.resume, broker, origin)
+        delivery = DeliveryWorker(self.database, place, self._endpoints[source], deps)
 
         async def run() -> None:
             """Check again the work that was postponed for long when it is due."""
@@ -386,4 +386,4 @@ class ConstellationRuntime:
             await until_stored(f"delivery {place}", run, self._workers.unstored)
         finally:
             del self._deliveries[place]
-            pulse()
+            self._workers.settle()

@@ -399,18 +399,6 @@ def _around(rows: Rows, row: OutRow, shown: Sequence[OutRow] | None = None) -> _
     return _Around(preview, before.external_id if before is not None else "")
 
 
-class Pulse:
-    def __init__(self) -> None:
-        self._event = asyncio.Event()
-
-    def pulse(self) -> None:
-        self._event.set()
-        self._event.clear()
-
-    async def wait(self) -> None:
-        await self._event.wait()
-
-
 def to_delivery(row: OutRow, origin: str = "") -> Delivery:
     """An outbox row of a constellation (see `DeliveryDeps.origin`) as an endpoint takes it. Raises RowUnreadable."""
     plain = Delivery(

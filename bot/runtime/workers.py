@@ -5,7 +5,6 @@ from collections.abc import Coroutine
 from typing import Any
 
 from bot.runtime.conversation import ConversationWorker
-from bot.runtime.delivery import Pulse
 from bot.runtime.supervision import Supervisor, Work
 from bot.storage_retry import Unstored
 
@@ -16,8 +15,8 @@ class Workers:
     def __init__(self) -> None:
         self.unstored = Unstored()
         """What waits for a database that refuses writes."""
-        self.settled = Pulse()
-        """Something ended: waiters look again."""
+        self.settled = asyncio.Event()
+        """Never stays set: who waits for it looks again when something ended (`settle`)."""
         self.stopping = False
         """The service is ending: no new turn begins."""
         self.conversations: set[ConversationWorker] = set()
@@ -61,6 +60,10 @@ class Workers:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
+
+    def settle(self) -> None:
+        self.settled.set()
+        self.settled.clear()
 
     def begin_no_turns(self) -> None:
         self.stopping = True

@@ -158,22 +158,18 @@ class Trigger(Table):
 
     @validate_model(mode="after")
     def _complete(self) -> "Trigger":
-        wanted = {
-            "time_elapsed": self.minutes > 0,
-            "constellation_activity": self.messages > 0,
-            "threshold_exceeded": bool(self.block) is not bool(self.tool) and bool(self.field),
-            "pattern_detected": any(word.strip() for word in self.words),
-            "custom": bool(self.predicate),
-        }
-        keys = {
-            "time_elapsed": gettext_noop("minutes above 0"),
-            "constellation_activity": gettext_noop("messages above 0"),
-            "threshold_exceeded": gettext_noop("block or tool, one of them, and field"),
-            "pattern_detected": "words",
-            "custom": "predicate",
-        }
-        if not wanted[self.on]:
-            raise ValueError(_('{keys} with on = "{on}"', keys=_(keys[self.on]), on=self.on))
+        holds, keys = {
+            "time_elapsed": (self.minutes > 0, gettext_noop("minutes above 0")),
+            "constellation_activity": (self.messages > 0, gettext_noop("messages above 0")),
+            "threshold_exceeded": (
+                bool(self.block) is not bool(self.tool) and bool(self.field),
+                gettext_noop("block or tool, one of them, and field"),
+            ),
+            "pattern_detected": (any(word.strip() for word in self.words), "words"),
+            "custom": (bool(self.predicate), "predicate"),
+        }[self.on]
+        if not holds:
+            raise ValueError(_('{keys} with on = "{on}"', keys=_(keys), on=self.on))
         return self
 
 
