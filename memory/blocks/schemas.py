@@ -263,21 +263,11 @@ def checked_item(fields: tuple[Field, ...], value: Any, name: str) -> Any:
         if not isinstance(value, str) or not value.strip():
             raise Refused("an item of {name} is a text, and {short} is not", name=name, short=_short(value))
         return require_storable(value.strip(), gettext_lazy("an item of {name}", name=name))
-    if not isinstance(value, dict):
+    known = {field.name for field in fields}
+    if unknown := [each for each in value if each not in known] if isinstance(value, dict) else [value]:
+        short = _short(unknown[0])
         raise Refused(
-            "an item of {name} has the fields {named}; {short} does not",
-            name=name,
-            named=named(fields),
-            short=_short(value),
-        )
-    known = {field.name: field for field in fields}
-    unknown = [key for key in value if key not in known]
-    if unknown:
-        raise Refused(
-            "an item of {name} has no field {short}; its fields: {named}",
-            name=name,
-            short=_short(unknown[0]),
-            named=named(fields),
+            "an item of {name} has the fields {named}, not {short}", name=name, named=named(fields), short=short
         )
     found = {field.name: checked(field, value.get(field.name, field.default)) for field in fields}
     return {key: kept for key, kept in found.items() if kept is not None}

@@ -138,10 +138,12 @@ def _writable(key: str, own: str) -> str:
             shared=SHARED,
             key=key,
         )
-    if len(rest) < 2:
-        raise Refused("{key} is a namespace: a name has to follow it", key=key)
-    if len(key) - len(namespace) > _LONGEST_KEY:
-        raise Refused("a key has at most {longest_key} characters", longest_key=_LONGEST_KEY)
+    if len(rest) < 2 or len(key) - len(namespace) > _LONGEST_KEY:
+        raise Refused(
+            "{key} is not a key: after its namespace comes a name of at most {longest_key} characters",
+            key=key,
+            longest_key=_LONGEST_KEY,
+        )
     return namespace
 
 

@@ -110,17 +110,9 @@ class _Reader:
         begins, size = self._offset, self._varint()
         if size is None:
             return None
-        if not 0 < size <= most:
-            raise CarError(
-                "there is no valid block at byte {offset}: it would have {size:,} bytes", offset=begins, size=size
-            )
-        data = self._source.read(size)
-        if len(data) < size:
-            raise CarError(
-                "the file is cut off in the block at byte {offset}: {size:,} bytes are missing",
-                offset=begins,
-                size=size - len(data),
-            )
+        data = self._source.read(size) if 0 < size <= most else b""
+        if not data or len(data) < size:
+            raise _no_block(begins)
         self._offset += size
         return _Framed(begins, data)
 
@@ -129,14 +121,18 @@ class _Reader:
         for shift in range(0, 35, 7):
             byte = self._source.read(1)
             if not byte:
-                if shift:
-                    raise CarError("the file is cut off at byte {offset}", offset=self._offset)
-                return None
+                break
             self._offset += 1
             value |= (byte[0] & 0x7F) << shift
             if byte[0] < 0x80:
                 return value
-        raise CarError("there is no valid block at byte {offset}", offset=begins)
+        if self._offset == begins:
+            return None
+        raise _no_block(begins)
+
+
+def _no_block(offset: int) -> CarError:
+    return CarError("there is no whole block at byte {offset}: the file is damaged or cut off", offset=offset)
 
 
 def _write_framed(sink: Sink, data: bytes) -> int:

@@ -148,18 +148,16 @@ def _require_names(tx: Tx) -> list[str]:
               AND NOT (m.id = s.id AND {gone}) ORDER BY m.id <> s.id LIMIT 1"""
     gone = "m.id IN (SELECT value FROM json_each(:returning))"
     agent = tx.one(
-        f"""SELECT m.name, m.id = s.id AS itself, m.status = 'archived' AS archived
+        f"""SELECT m.name, m.id = s.id AS itself
             FROM main.agents m JOIN staged.agents s {same.format(gone=gone)}""",
         known,
     )
-    if agent is not None and agent["itself"] and agent["archived"]:
+    if agent is not None and agent["itself"]:
         raise NameTaken(
-            "the agent {name} in the file is archived here; nothing was imported. `carina agent restore {name}` "
-            "restores the one here",
+            "the agent {name} in the file already exists here, perhaps archived (`carina agent restore {name}`); "
+            "nothing was imported",
             name=agent["name"],
         )
-    if agent is not None and agent["itself"]:
-        raise NameTaken("the agent {name} in the file already exists; nothing was imported", name=agent["name"])
     if agent is not None:
         raise NameTaken(
             "there is another agent {name} here; nothing was imported. `--rename NAME` imports it under another name",

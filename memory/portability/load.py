@@ -175,26 +175,17 @@ def _agree(manifest: Manifest, sequence: _Sequence) -> None:
 
 def _whole(value: Any, parts: dict[bytes, bytes], offset: int) -> Any:
     """A value with its parts. Raises CarError if one is missing, or for a value that no table can hold."""
-    match value:
-        case None | str() | bytes() | float():
-            return value
-        case int() if not isinstance(value, bool):
-            return value
-        case {"parts": list(links), "text": bool(text)} if all(
-            isinstance(link, bytes) and link in parts for link in links
-        ):
-            if sum(len(parts[link]) for link in links) > (_MOST_TEXT if text else _MOST_VALUE):
-                raise CarError(
-                    "a value of the block at byte {offset} is larger than any that a table has", offset=offset
-                )
-            data = b"".join(parts[link] for link in links)
-            try:
-                return data.decode() if text else data
-            except UnicodeDecodeError as error:
-                raise CarError("a text of the block at byte {offset} is not UTF-8", offset=offset) from error
-    raise CarError(
-        "the block at byte {offset} contains a value that no table has, or one with missing parts", offset=offset
-    )
+    with suppress(KeyError, TypeError, UnicodeDecodeError):
+        match value:
+            case None | str() | bytes() | float():
+                return value
+            case int() if not isinstance(value, bool):
+                return value
+            case {"parts": list(links), "text": bool(text)}:
+                if sum(len(parts[link]) for link in links) <= (_MOST_TEXT if text else _MOST_VALUE):
+                    data = b"".join(parts[link] for link in links)
+                    return data.decode() if text else data
+    raise CarError("the block at byte {offset} contains a value that no table can hold", offset=offset)
 
 
 STAGING = ".importing-"
@@ -338,14 +329,13 @@ def _columns(manifest: Manifest, chunk: Chunk, found: Mapping[str, Table]) -> tu
 
 def _require_columns(chunk: Chunk, columns: tuple[str, ...], table: Table | None) -> tuple[str, ...]:
     """The columns of a chunk, which become part of a statement. Raises CarError for anything that no schema has."""
-    if table is None or not set(columns) <= set(table.columns):
+    fits = table is not None and set(columns) <= set(table.columns)
+    if not fits or any(len(row) != len(columns) for row in chunk.rows):
         raise CarError(
-            "the rows at byte {offset} are of a table that this schema does not have: {table!r}",
+            "the rows at byte {offset} do not fit a table of this schema: {table!r}",
             offset=chunk.offset,
             table=chunk.table[:80],
         )
-    if any(len(row) != len(columns) for row in chunk.rows):
-        raise CarError("the rows at byte {offset} do not have the columns that the manifest names", offset=chunk.offset)
     return columns
 
 

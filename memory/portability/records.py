@@ -130,15 +130,34 @@ def _of_chatgpt(conversation: str, message: Mapping[str, Any]) -> Record:
     role = (message.get("author") or {}).get("role")
     parts = (message.get("content") or {}).get("parts") or ()
     words = [each for each in parts if isinstance(each, str)]
-    text = "\n".join(words).strip()
-    if role not in ("user", "assistant"):
-        return Left(key, _("a message of the role {role!s:.20} is not part of what was said", role=role))
-    if not text:
-        return Left(key, _("it holds no text"))
-    if (at := _moment(message.get("create_time"))) is None:
-        return Left(key, _("it has no time"))
+    text, changes = "\n".join(words), _not_text(len(parts) - len(words))
     speaker = "ChatGPT" if role == "assistant" else ""
-    return Talk(key, conversation, role, speaker, text, at, changes=_not_text(len(parts) - len(words)))
+    return _said(Said(key, conversation, role, speaker, text, message.get("create_time"), changes=changes))
+
+
+@dataclass(frozen=True)
+class Said:
+    """A message as another program stored it."""
+
+    key: str
+    conversation: str
+    role: Any
+    speaker: str
+    text: str
+    at: Any
+    person: str = ""
+    changes: tuple[str, ...] = ()
+
+
+def _said(found: Said) -> Record:
+    """The message, or why it is not imported."""
+    if found.role not in ("user", "assistant"):
+        return Left(found.key, _("a message of the role {role!s:.20} is not part of what was said", role=found.role))
+    if not (text := found.text.strip()):
+        return Left(found.key, _("it holds no text"))
+    if (at := _moment(found.at)) is None:
+        return Left(found.key, _("it has no time"))
+    return Talk(found.key, found.conversation, found.role, found.speaker, text, at, found.person, found.changes)
 
 
 def _not_text(count: int) -> tuple[str, ...]:
@@ -177,15 +196,9 @@ def _in_zip(package: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 
 def _of_discord(messages: Any, channel: str, person: str, name: str) -> Iterator[Record]:
     for each in messages if isinstance(messages, list) else ():
-        key, text = f"{channel}/{each.get('ID')}", str(each.get("Contents") or "").strip()
-        at = _moment(each.get("Timestamp"))
-        if not text:
-            yield Left(key, _("it holds no text"))
-        elif at is None:
-            yield Left(key, _("it has no time"))
-        else:
-            files = len(str(each.get("Attachments") or "").split())
-            yield Talk(key, channel, "user", name, text, at, person, _not_text(files))
+        files, text = len(str(each.get("Attachments") or "").split()), str(each.get("Contents") or "")
+        key, at = f"{channel}/{each.get('ID')}", each.get("Timestamp")
+        yield _said(Said(key, channel, "user", name, text, at, person, _not_text(files)))
 
 
 def letta(found: Any) -> Iterator[Record]:
@@ -212,16 +225,11 @@ def letta(found: Any) -> Iterator[Record]:
 def _of_letta(key: str, conversation: str, name: str, message: Mapping[str, Any]) -> Record:
     role, content = message.get("role"), message.get("content") or message.get("text") or ""
     parts = content if isinstance(content, list) else [{"text": content}]
-    text = "\n".join(str(each.get("text") or "") for each in parts if isinstance(each, dict)).strip()
-    if role not in ("user", "assistant"):
-        return Left(key, _("a message of the role {role!s:.20} is not part of what was said", role=role))
-    if not text:
-        return Left(key, _("it holds no text"))
-    if (at := _moment(message.get("created_at"))) is None:
-        return Left(key, _("it has no time"))
+    text = "\n".join(str(each.get("text") or "") for each in parts if isinstance(each, dict))
     author = str(message.get("name") or message.get("author") or "user")
     left = _not_text(sum(not (isinstance(each, dict) and each.get("text")) for each in parts))
-    return Talk(key, conversation, role, name if role == "assistant" else author, text, at, changes=left)
+    speaker = name if role == "assistant" else author
+    return _said(Said(key, conversation, role, speaker, text, message.get("created_at"), changes=left))
 
 
 def _old_blocks(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[OldBlock]:

@@ -153,16 +153,13 @@ def _written(text: str, what: str) -> str:
 
 def _checked_label(given: str) -> str:
     label = _written(given, "the label").strip()
-    if not 0 < len(label) <= _MAX_LABEL:
+    if not 0 < len(label) <= _MAX_LABEL or not _PLAIN.fullmatch(label) or is_id(label):
         raise Refused(
-            "a label has 1 to {max_label} characters; this one has {label}", max_label=_MAX_LABEL, label=len(label)
+            "a label is one line of 1 to {max_label} characters, without < > [ ] ` or invisible ones, and not an ID; "
+            "{label!r} is not",
+            max_label=_MAX_LABEL,
+            label=label[:_MAX_LABEL],
         )
-    if not _PLAIN.fullmatch(label):
-        raise Refused(
-            "a label is one line without < > [ ] ` or invisible characters, not {label!r}: use plain words", label=label
-        )
-    if is_id(label):
-        raise Refused("{label!r} looks like the ID of an entry and cannot be a label: use plain words", label=label)
     return label
 
 
@@ -183,15 +180,14 @@ def is_tag(text: str) -> bool:
 
 def _checked_tags(given: Iterable[str]) -> tuple[str, ...]:
     tags = tuple(dict.fromkeys(_written(tag, "a tag").strip() for tag in given))
-    if len(tags) > MAX_TAGS or any(not 0 < len(tag) <= _MAX_TAG for tag in tags):
+    unfit = next((tag for number, tag in enumerate(tags) if number >= MAX_TAGS or not is_tag(tag)), None)
+    if unfit is not None:
         raise Refused(
-            "an entry has at most {max_tags} tags of 1 to {max_tag} characters each",
+            "an entry has at most {max_tags} tags, each one line of 1 to {max_tag} characters, without < > [ ] ` or "
+            "invisible ones, not {unfit!r}",
             max_tags=MAX_TAGS,
             max_tag=_MAX_TAG,
-        )
-    if unfit := next((tag for tag in tags if not is_tag(tag)), None):
-        raise Refused(
-            "a tag is one line without < > [ ] ` or invisible characters, not {unfit!r}: use plain words", unfit=unfit
+            unfit=unfit[:_MAX_TAG],
         )
     return tags
 

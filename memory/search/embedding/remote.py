@@ -96,21 +96,11 @@ class RemoteEmbedder:
             rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
             numbers = [rows[number] for number in range(len(rows))]
         except (KeyError, TypeError, ValueError, OverflowError):
-            raise EmbedderGarbage("{name} returned no vectors", name=self.name) from None
-        if len(numbers) != wanted:
-            raise EmbedderGarbage(
-                "{name} returned {count} vectors for {wanted} texts", name=self.name, count=len(numbers), wanted=wanted
-            )
+            numbers = []
         vectors = [to_vector(each if isinstance(each, list) else [each]) for each in numbers]
-        for vector in vectors:
-            self.dimension = self.dimension or dimension_of(vector)
-            if dimension_of(vector) != self.dimension:
-                raise EmbedderGarbage(
-                    "{name} returned a vector of {count} numbers, not {dimension} as before",
-                    name=self.name,
-                    count=dimension_of(vector),
-                    dimension=self.dimension,
-                )
+        self.dimension = self.dimension or (dimension_of(vectors[0]) if vectors else 0)
+        if len(vectors) != wanted or any(dimension_of(vector) != self.dimension for vector in vectors):
+            raise EmbedderGarbage("{name} did not return one vector of the same length for each text", name=self.name)
         return vectors
 
 

@@ -65,8 +65,8 @@ def test_files_are_uploaded_under_plain_names_and_removed(here: Here, tmp_path: 
 
 REFUSED = (
     ("create papers --path s3://bucket/x", 1, "Remote folders are not supported"),
-    ("create papers --path HERE/nowhere", 1, "cannot be found"),
-    ("create papers --path HERE/papers/a.txt", 1, "is not a directory"),
+    ("create papers --path HERE/nowhere", 1, "cannot be used as a directory"),
+    ("create papers --path HERE/papers/a.txt", 1, "cannot be used as a directory"),
     ("create papers --path HERE", 1, "Carina's own data folder"),
     ("create papers --path HERE/data", 1, "Carina's own data folder"),
     ("create ../x", 1, "cannot name a folder"),
@@ -80,7 +80,7 @@ REFUSED = (
     ("upload notes HERE/nowhere.txt", 1, "cannot be read: No such file"),
     ("upload notes HERE/papers", 1, "is not a file"),
     ("upload notes HERE/huge.log", 1, "has 1,073,741,824 bytes, but an upload can have at most 8,000,000"),
-    ("upload notes HERE/papers/a.txt --as ../x", 1, "is outside the folder"),
+    ("upload notes HERE/papers/a.txt --as ../x", 1, "cannot be opened: name a file inside"),
     ("upload notes HERE/papers/a.txt --as .env", 1, "hidden"),
     ("audience notes guild:x", 1, "'guild:x' is not a guild. Write it as guild:discord:1234."),
     ("remove notes x.txt --yes", 1, "There is no file 'x.txt' in notes"),

@@ -157,7 +157,7 @@ def test_what_came_back_after_damage_is_in_the_past() -> None:
         assert "recovered" in found.text_at(5)
         assert found.change(5).writer == SYSTEM
         assert found.text_at(6) == row(tx).content
-        with pytest.raises(Refused, match="version 3 was lost"):
+        with pytest.raises(Refused, match="version 3 is no longer stored"):
             found.text_at(3)
 
 

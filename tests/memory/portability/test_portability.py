@@ -388,7 +388,7 @@ def test_what_is_no_car_file_is_refused(tmp_path: Path, data: bytes) -> None:
 def test_a_block_that_is_too_large_is_refused_unread(tmp_path: Path) -> None:
     root, data = cid_of(b""), bytes(MOST_BYTES + 1)
     put_together(tmp_path / "large.car", root, [(cid_of(data), data)])
-    with pytest.raises(CarError, match="there is no valid block"):
+    with pytest.raises(CarError, match="there is no whole block"):
         verify(opener(tmp_path / "large.car", ""), 1, still)
 
 
@@ -406,11 +406,11 @@ def rows_file(tmp_path: Path, rows: list[list[Any]], columns: list[str], table: 
 @pytest.mark.parametrize(
     ("table", "columns", "row", "why"),
     [
-        ("sqlite_schema", ["name"], ["x"], "does not have"),
-        ("vectors", ["id"], [1], "does not have"),
-        ("budgets; DROP TABLE agents", ["id"], [1], "does not have"),
-        ("budgets", ["subject", "nothing"], ["a", "b"], "does not have"),
-        ("budgets", ["subject", "period"], ["a"], "columns"),
+        ("sqlite_schema", ["name"], ["x"], "do not fit a table"),
+        ("vectors", ["id"], [1], "do not fit a table"),
+        ("budgets; DROP TABLE agents", ["id"], [1], "do not fit a table"),
+        ("budgets", ["subject", "nothing"], ["a", "b"], "do not fit a table"),
+        ("budgets", ["subject", "period"], ["a"], "do not fit a table"),
         ("budgets", ["subject", "period"], ["a", "year"], "are not valid rows"),
         ("group_members", ["group_id", "agent_id", "joined_at"], ["g", "a", "x"], "lacks rows"),
     ],
@@ -597,7 +597,7 @@ def test_a_value_cannot_be_made_huge_by_naming_its_parts_again(
     rows = encoded({"table": "budgets", "rows": [[{"parts": [cid_of(part)] * 2, "text": limit == "_MOST_TEXT"}]]})
     found = [encoded(about), part, rows]
     put_together(tmp_path / "huge.car", cid_of(encoded({})), [(cid_of(each), each) for each in found])
-    with pytest.raises(CarError, match="larger than any"):
+    with pytest.raises(CarError, match="no table can hold"):
         verify(opener(tmp_path / "huge.car", ""), 1, still)
 
 

@@ -347,7 +347,7 @@ async def test_vectors_that_become_longer_are_garbage(server: EmbeddingServer) -
     await embedder.embed(["a"], 5)
     assert embedder.dimension == 4
     server.script = [lambda texts: openai(texts, dimension=5)]
-    with pytest.raises(EmbedderGarbage, match="a vector of 5 numbers, not 4 as before"):
+    with pytest.raises(EmbedderGarbage, match="one vector of the same length"):
         await embedder.embed(["a"], 5)
     await embedder.aclose()
 
