@@ -46,7 +46,7 @@ _POSTPONE = commit_point("turn.postpone")
 _BURY = commit_point("turn.bury")
 _SPARE = commit_point("turn.spare")
 
-GIVEN_UP = gettext_noop("I am sorry. I tried several times but could not answer that. Please send it again.")
+GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Have me try again, or send it again.")
 """What the person is told when their message is given up."""
 _ENDED = gettext_noop("the service ended during every attempt")
 _COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`likeness`)

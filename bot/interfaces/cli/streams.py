@@ -14,6 +14,12 @@ def attended() -> bool:
     return typed() and sys.stdout is not None and sys.stdout.isatty()
 
 
+def meant(said: str) -> bool | None:
+    """Whether an answer in any of our languages means yes or no; None if it is neither."""
+    word = said.strip().casefold()
+    return True if word in ("y", "yes", "j", "ja", "はい") else False if word in ("n", "no", "nein", "いいえ") else None
+
+
 def says_everything() -> bool:
     """Whether every character can be written to standard output."""
     return sys.stdout is None or "utf" in sys.stdout.encoding.lower()

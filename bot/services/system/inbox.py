@@ -49,7 +49,7 @@ _Row = Annotated[str, Param("Number in the list", suggests="inbox")]
 _Dead = Annotated[str, Param("Number in the list", suggests="dead")]
 _OWN_SUGGESTED = 25
 _SHOWN = 80  # characters of a message
-_NONE = gettext_noop("You have no failed message with this number.")
+_NONE = gettext_noop("You have no failed message that I could try again.")
 _Message = Annotated[str, Param("Number from my apology", suggests="unanswered")]
 _HIDDEN = gettext_noop("(you cannot read it, or it is gone)")
 _Days = Annotated[int, Field(ge=1, le=366), Param("How many days")]
@@ -190,9 +190,10 @@ def find_message(rows: Rows, which: str, caller: Caller) -> InRow:
 
 @dataclass(frozen=True)
 class Unanswered(MemoryService, Announcing):
-    """Messages that one constellation gave up. `queued` handles what waits for an answer."""
+    """Messages that one constellation gave up. `queued` handles what waits for an answer, unless all is `halted`."""
 
     queued: Callable[[], None]
+    halted: Callable[[], bool]
 
     def announce(self) -> None:
         self.queued()
@@ -209,6 +210,8 @@ class Unanswered(MemoryService, Announcing):
         if inbox.revive(tx, row.id) is None:
             raise Refused("I can no longer answer that.")
         self._show(tx, row)
+        if self.halted():
+            return _("Everything is halted now. I will try again afterwards.")
         return _("I am trying again now.")
 
     @suggestions("unanswered")

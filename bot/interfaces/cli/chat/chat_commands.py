@@ -57,7 +57,7 @@ class CommandLine:
         said = []
         for reply in await self.line.perform(entry, arguments, {**view, "attended": True}):
             if "confirm" in reply:
-                if (await self.ask(f"{reply['confirm']} [y/N] ")).strip().casefold() not in ("y", "yes"):
+                if not streams.meant(await self.ask(_("{question} [y/N]", question=reply["confirm"]) + " ")):
                     raise UserError("Nothing was done.")
                 return await self._done(entry, arguments, {**view, "sure": True, "shown": reply["confirm"]})
             if "error" in reply:

@@ -18,6 +18,7 @@ from bot.config import OFFLINE, Config, load_config, load_here
 from bot.config.loader import environment, read_dotenv
 from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
+from bot.interfaces.cli import streams
 from bot.interfaces.cli.service import no_manager
 from bot.interfaces.cli.wizard.init import Answers, require_new
 from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
@@ -32,7 +33,6 @@ from texts import _, error_text, ngettext
 _LOCAL = {"Ollama": "http://127.0.0.1:11434/v1", "LM Studio": "http://127.0.0.1:1234/v1"}
 _OFFICIAL = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 _LOOK_SECONDS = 5.0
-_YES = ("y", "yes")
 
 
 def asked(given: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -60,13 +60,16 @@ class Wizard:
         await self._model()
         await self._discord()
         await self._bluesky()
-        await self._ask("embedder", _("Search by meaning: packaged or none"), "packaged", choices=("packaged", "none"))
-        await self._ask("web", _("Dashboard in your browser: on or off"), "on", choices=("on", "off"))
+        for name, question, values in (
+            ("embedder", _("Search by meaning? (y/n)"), ("none", "packaged")),
+            ("web", _("Dashboard in your browser? (y/n)"), ("off", "on")),
+        ):
+            if name not in self.given:
+                self.given[name] = values[await self._agreed(question, default=True)]
         if why := no_manager():
             click.echo(why)
             return self.given, False
-        starts = await self._read(_("Start Carina automatically? (y/n)"), "n")
-        return self.given, starts.casefold() in _YES
+        return self.given, await self._agreed(_("Start Carina automatically? (y/n)"))
 
     async def _model(self) -> None:
         if "model" in self.given:
@@ -160,16 +163,17 @@ class Wizard:
             click.echo(finding_text(each))
         if not any(each.state is State.PROBLEM for each in found):
             return True
-        return (await self._read(_("Keep it anyway? (y/n)"), "n")).casefold() in _YES
+        return await self._agreed(_("Keep it anyway? (y/n)"))
 
-    async def _ask(self, name: str, question: str, default: str, choices: Sequence[str] = ()) -> None:
-        while name not in self.given:
-            said = await self._read(question, default, choices)
-            if choices and said not in choices:
-                names = ", ".join(choices)
-                click.echo(_("{chosen!r} is not available. Choose one of {names}.", chosen=said, names=names))
-            else:
-                self.given[name] = said
+    async def _ask(self, name: str, question: str, default: str) -> None:
+        if name not in self.given:
+            self.given[name] = await self._read(question, default)
+
+    async def _agreed(self, question: str, *, default: bool = False) -> bool:
+        usual = _("y") if default else _("n")
+        while (found := streams.meant(await self._read(question, usual))) is None:
+            pass
+        return found
 
     async def _read(
         self, question: str, default: str = "", choices: Sequence[str] = (), *, secret: bool = False
