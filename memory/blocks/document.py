@@ -118,7 +118,7 @@ class BlockDocument:
         self._note = EDIT
         self._before: str | None = None
         """The block's text before the uncommitted edits; None without any."""
-        self._said: str | None = None
+        self._rendered: str | None = None
         """The text, cached until the next edit, since reading it is slow and frequent."""
 
     @classmethod
@@ -147,7 +147,7 @@ class BlockDocument:
         if status.pending is not None:  # Loro does not report this as an error
             raise UnsoundBlob(blob.kind, blob.seq, gettext_lazy("builds on a change that is missing"))
         self.version = blob.seq
-        self._said = None
+        self._rendered = None
 
     def act_as(self, peer: int) -> None:
         """Make further edits as this peer; only between commits."""
@@ -156,9 +156,9 @@ class BlockDocument:
 
     def text(self) -> str:
         """The text; for a structured block, its rendered parts."""
-        if self._said is None:
-            self._said = self.look(containers.text_of)
-        return self._said
+        if self._rendered is None:
+            self._rendered = self.look(containers.text_of)
+        return self._rendered
 
     @property
     def structured(self) -> bool:
@@ -169,7 +169,7 @@ class BlockDocument:
         """Apply a function of `memory.blocks.containers` that edits the parts."""
         if self._before is None:
             self._before = self.text()
-        self._said = None
+        self._rendered = None
         with _Guard("changing"):
             edit(self._loro)
 

@@ -49,7 +49,7 @@ class Past:
     why: str = ""
     held: BlockValues = _NO_PARTS
     """The current values of the parts."""
-    begun: tuple[int, Mapping[str, Any]] = field(default=(0, _NO_PARTS.values), compare=False, repr=False)
+    start_values: tuple[int, Mapping[str, Any]] = field(default=(0, _NO_PARTS.values), compare=False, repr=False)
     """For a structured block: the version at which its document begins, and the values of its parts there."""
 
     @property
@@ -73,7 +73,7 @@ class Past:
             return retyped[-1] - 1, {}
         if isinstance(self.held.schema, TextSchema):
             return self.start, {"": self.text}
-        return self.begun if self.start else (0, {})
+        return self.start_values if self.start else (0, {})
 
     def text_at(self, version: int) -> str:
         """The text at a version. Raises Refused for one that is not known."""
@@ -141,8 +141,10 @@ def past_of(document: BlockDocument, archives: Sequence[Archive] = ()) -> Past:
 def own_past(document: BlockDocument) -> Past:
     """The part of the past that is in the document itself."""
     base, steps = document.base, tuple(document.steps())
-    begun = document.look_at(base.version, parts_of) if base.version and document.structured else _NO_PARTS
-    return Past(base.version, base.text, steps, held=document.look(parts_of), begun=(base.version, begun.values))
+    start_values = document.look_at(base.version, parts_of) if base.version and document.structured else _NO_PARTS
+    return Past(
+        base.version, base.text, steps, held=document.look(parts_of), start_values=(base.version, start_values.values)
+    )
 
 
 def _joined(archive: Archive, newer: Past) -> Past:

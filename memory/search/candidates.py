@@ -362,12 +362,12 @@ def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
 
 def _in_talk(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
     """Scores of messages, read with those around them."""
-    heard = _talk(find, sought.asked, best)
-    similar = _similar(find, sought, heard.pool)
-    found = signs(sought.asked, sought.words, heard, sought.meant, similar)
+    talk = _talk(find, sought.asked, best)
+    similar = _similar(find, sought, talk.pool)
+    found = signs(sought.asked, sought.words, talk, sought.meant, similar)
     return [
         Scored(number, total(each), similar.get(number), each.named > 0, _beside(stretch.numbers, at, WINDOW))
-        for stretch in heard.stretches
+        for stretch in talk.stretches
         for at, number in enumerate(stretch.numbers)
         if (each := found.get(number)) is not None
     ]
