@@ -245,7 +245,7 @@ def _member_section(name: str, member: Member) -> dict[str, Any] | str:
     return {"agent": name, **others} if others else name
 
 
-def require_standing(rows: Rows, config: Config, answering: RoutingTable, wanted: Sequence[GroupSettings] = ()) -> None:
+def require_stored(rows: Rows, config: Config, answering: RoutingTable, wanted: Sequence[GroupSettings] = ()) -> None:
     """Raise ConfigError if the stored agents and groups do not fit the configuration.
 
     Groups in `wanted` count with their new tables; their places are written afterward.
@@ -262,10 +262,10 @@ def require_standing(rows: Rows, config: Config, answering: RoutingTable, wanted
         group if group.name in named else group.model_copy(update={"places": tuple(set(group.places) - taken)})
         for group in groups
     ]
-    require_sound(config, [_standing(agent) for agent in agents.every_agent(rows)], groups)
+    require_sound(config, [_checked(agent) for agent in agents.every_agent(rows)], groups)
 
 
-def _standing(agent: Agent) -> AgentSettings:
+def _checked(agent: Agent) -> AgentSettings:
     section = read_agent(agent_section(agent))
     return section if agent.status == "active" else section.model_copy(update={"model": "", "tools": ()})
 

@@ -33,13 +33,13 @@ class Router:
         constellations: Constellations,
         opened: OpenConstellations,
         default: ConstellationId,
-        surroundings: SharedParts,
+        shared: SharedParts,
     ) -> None:
         self._constellations = constellations
         self.opened = opened
         self._default = default
-        self._gate, self._intake = surroundings.gate, surroundings.intake
-        self.workers = surroundings.workers
+        self._gate, self._intake = shared.gate, shared.intake
+        self.workers = shared.workers
         self._gate.halt.on_stop(self.workers.halt)
 
     def receive(self, notification: Notification, constellation: ConstellationId | None = None) -> None:

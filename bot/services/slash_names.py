@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from functools import cache
 
-from bot.agents.permissions.policy import Standing
+from bot.agents.permissions.policy import Rank
 from bot.services import services
 from bot.services.caller import Via
 from bot.services.registry import Operation, operations_of
@@ -135,18 +135,18 @@ def operation_words(command: str) -> str:
     return {shown: words for words, shown in slash_names().items()}.get(command, command)
 
 
-def _standing(declared: Operation) -> Standing:
+def _least_rank(declared: Operation) -> Rank:
     """The lowest role that may call all of it."""
     taken = (each.needs for each in declared.parameters if each.needs is not None and Via.DISCORD in each.via)
-    return min((each.least for each in (declared.needs, *taken)), key=list(Standing).index)
+    return min((each.least for each in (declared.needs, *taken)), key=list(Rank).index)
 
 
 def _name(declared: Operation, noun: Iterable[Operation]) -> str:
     """A noun that is mostly for people in charge is entirely under their command."""
-    needed = [_standing(each) for each in noun]
-    everybodys = needed.count(Standing.PERSON) * 2 >= len(needed)
-    if everybodys and _standing(declared) is Standing.PERSON:
+    needed = [_least_rank(each) for each in noun]
+    everybodys = needed.count(Rank.PERSON) * 2 >= len(needed)
+    if everybodys and _least_rank(declared) is Rank.PERSON:
         above = _WITHIN.get(declared.words[0], "")
     else:
-        above = "admin" if Standing.ADMIN in needed else "owner"
+        above = "admin" if Rank.ADMIN in needed else "owner"
     return " ".join(filter(None, (above, *declared.words)))

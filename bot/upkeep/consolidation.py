@@ -266,7 +266,7 @@ def _triple(each: Relation) -> Triple:
 async def sweep(choice: Choice, draft: Draft) -> None:
     """Ask about groups of entries, part by part; a part without a usable answer is looked at again."""
     for part in in_order(list(choice.new)):
-        find = partial(_about_the_same, part=part, choice=choice, draft=draft)
+        find = partial(_groups, part=part, choice=choice, draft=draft)
         groups, right = await draft.calls.database.read(find)
         mark = Mark(Pass.CONTRADICTIONS, part, choice.position[part])
         if not groups:
@@ -283,14 +283,11 @@ async def sweep(choice: Choice, draft: Draft) -> None:
         await draft.ask(mark, Contradictions, groups_text(named, right), what, plan)
 
 
-def _about_the_same(rows: Rows, part: Part, choice: Choice, draft: Draft) -> tuple[list[list[Entry]], set[EntryId]]:
-    """Groups of entries about the same thing, and those among them that come from a person's correction."""
-    groups = _groups(rows, part, choice, draft)
-    return groups, _corrected(rows, [entry for group in groups for entry in group])
+def _groups(rows: Rows, part: Part, choice: Choice, draft: Draft) -> tuple[list[list[Entry]], set[EntryId]]:
+    """Groups of entries of one kin about the same thing, without those that this run retires anyway.
 
-
-def _groups(rows: Rows, part: Part, choice: Choice, draft: Draft) -> list[list[Entry]]:
-    """Entries of one kin about the same thing, without those that this run retires anyway."""
+    The second value is which of these entries come from a person's correction.
+    """
     groups = [list(group) for group in choice.clusters.get(part, ())]
     linked = {item.entry.id: item for item in draft.items if isinstance(item, Linked)}
     for entry in choice.new[part]:
@@ -305,7 +302,9 @@ def _groups(rows: Rows, part: Part, choice: Choice, draft: Draft) -> list[list[E
         if len(rest) > 1 and len(used) + len(rest) <= _SHOWN:
             used.update(entry.id for entry in rest)
             found.append(rest)
-    return found
+    entries = [entry for group in found for entry in group]
+    said = feedback.corrections_among(rows, [message for entry in entries for message in entry.messages])
+    return found, {entry.id for entry in entries if said & set(entry.messages)}
 
 
 def _rivals(rows: Rows, part: Part, item: Linked, linked: Mapping[EntryId, Linked]) -> Iterable[list[Entry]]:
@@ -325,12 +324,6 @@ def _rivals(rows: Rows, part: Part, item: Linked, linked: Mapping[EntryId, Linke
             yield [item.entry, other]
 
 
-def _corrected(rows: Rows, entries: Sequence[Entry]) -> set[EntryId]:
-    """Entries that come from a person's correction."""
-    said = feedback.corrections_among(rows, [message for entry in entries for message in entry.messages])
-    return {entry.id for entry in entries if said & set(entry.messages)}
-
-
 def _settled(
     answer: Contradictions, groups: Sequence[Sequence[tuple[str, Entry]]], right: set[EntryId], draft: Draft
 ) -> None:
@@ -346,14 +339,10 @@ def _settled(
             draft.note(gettext_lazy("a contradiction between entries about different things, or with both wrong"))
         elif not _wins(short[each.right], short[each.wrong], right):
             draft.note(gettext_lazy("a contradiction in which an older entry would win, or a correction lose"))
-        elif draft.take([short[each.wrong]]):
-            _put_away(short[each.wrong], draft)
-
-
-def _put_away(entry: Entry, draft: Draft) -> None:
-    """Retire an entry in place of a planned change of its category, which would not match any more."""
-    draft.items = [item for item in draft.items if not (isinstance(item, Refine) and item.entry.id == entry.id)]
-    draft.items.append(Retire(Pass.CONTRADICTIONS, entry))
+        elif draft.take([loser := short[each.wrong]]):
+            # A planned change of its category would not match any more.
+            draft.items = [item for item in draft.items if not (isinstance(item, Refine) and item.entry.id == loser.id)]
+            draft.items.append(Retire(Pass.CONTRADICTIONS, loser))
 
 
 def _wins(one: Entry, other: Entry, right: set[EntryId]) -> bool:

@@ -19,7 +19,7 @@ from texts import _, gettext_lazy, gettext_noop
 GRANT_HOUR = timedelta(hours=1)
 
 
-class Standing(Enum):
+class Rank(Enum):
     """A person's role in the constellation, from most to least."""
 
     OWNER = gettext_noop("the owner")
@@ -30,60 +30,60 @@ class Standing(Enum):
 class Action(StrEnum):
     """What a command does, by the right that it needs, and the lowest role that has it."""
 
-    least: Standing
+    least: Rank
 
-    def __new__(cls, words: str, least: Standing) -> "Action":
+    def __new__(cls, words: str, least: Rank) -> "Action":
         made = str.__new__(cls, words)
         made._value_, made.least = words, least
         return made
 
-    HELP = gettext_noop("see help"), Standing.PERSON
-    SEARCH = gettext_noop("search what they are allowed to see"), Standing.PERSON
-    READ_MEMORY = gettext_noop("see the memory they are allowed to see"), Standing.PERSON
-    KEEP = gettext_noop("save something for private conversations"), Standing.PERSON
-    ANSWER = gettext_noop("answer a request addressed to them"), Standing.PERSON
-    STATUS = gettext_noop("see the status of the service"), Standing.ADMIN
-    EXAMINE = gettext_noop("check the whole installation"), Standing.OWNER
-    AGENTS = gettext_noop("create, change and archive agents and groups"), Standing.OWNER
-    EXPORT = gettext_noop("export agents and groups with all their settings"), Standing.OWNER
-    RESTART = gettext_noop("restart the service"), Standing.OWNER
-    CONSTELLATIONS = gettext_noop("create, list and delete constellations and assign places to them"), Standing.OWNER
-    WEB = gettext_noop("sign in to the dashboard and create API tokens"), Standing.OWNER
-    PERMITS = gettext_noop("see requests and lasting permissions"), Standing.ADMIN
-    GRANT = gettext_noop("give a lasting permission before an agent asks for it"), Standing.OWNER
-    REVOKE = gettext_noop("revoke a lasting permission"), Standing.ADMIN
-    AUDIT = gettext_noop("read the audit log of permissions"), Standing.OWNER
-    PEOPLE = gettext_noop("allow and block people, and see who is allowed or blocked"), Standing.OWNER
-    COORDINATE = gettext_noop("assign tasks to agents, hand over work and leave notes"), Standing.ADMIN
-    COST = gettext_noop("see what models cost"), Standing.ADMIN
-    BUDGET = gettext_noop("set budgets for models"), Standing.OWNER
-    STEER = gettext_noop("set which messages and which group a channel is for"), Standing.ADMIN
-    SLEEP = gettext_noop("hibernate and wake agents"), Standing.ADMIN
-    SOURCES = gettext_noop("pause and resume a source"), Standing.OWNER
-    BACKUP = gettext_noop("make and list backups"), Standing.OWNER
-    AGENDA = gettext_noop("manage their own tasks, reminders and quiet hours"), Standing.PERSON
-    UNDO_NIGHT = gettext_noop("undo what agents wrote on their own overnight"), Standing.ADMIN
-    JOBS = gettext_noop("see, run, pause and resume scheduled jobs"), Standing.ADMIN
-    FOLDERS = gettext_noop("create folders of files and choose which agents can use them"), Standing.OWNER
-    HALT = gettext_noop("halt everything and release the halt"), Standing.ADMIN
-    INBOX = gettext_noop("see and retry incoming messages"), Standing.ADMIN
-    OUTBOX = gettext_noop("see, resend and discard undelivered messages"), Standing.OWNER
-    PRIVACY = gettext_noop("see, export, pause and erase what is kept about themselves"), Standing.PERSON
-    PRIVACY_OF_OTHERS = gettext_noop("see, export, pause and erase what is kept about somebody else"), Standing.OWNER
-    LINK = gettext_noop("link their own accounts"), Standing.PERSON
-    WHY = gettext_noop("ask why something was said"), Standing.PERSON
-    CHANGE_OWN = gettext_noop("forget or correct what is their own, or limit it to direct messages"), Standing.PERSON
-    EDIT_OWN = gettext_noop("edit blocks about themselves and undo changes"), Standing.PERSON
-    BLOCKS = gettext_noop("create, change and delete memory blocks"), Standing.ADMIN
-    SHARE = gettext_noop("share a block with another agent and stop sharing it"), Standing.OWNER
-    WIDEN = gettext_noop("share a block that contains only their own words"), Standing.PERSON
+    HELP = gettext_noop("see help"), Rank.PERSON
+    SEARCH = gettext_noop("search what they are allowed to see"), Rank.PERSON
+    READ_MEMORY = gettext_noop("see the memory they are allowed to see"), Rank.PERSON
+    KEEP = gettext_noop("save something for private conversations"), Rank.PERSON
+    ANSWER = gettext_noop("answer a request addressed to them"), Rank.PERSON
+    STATUS = gettext_noop("see the status of the service"), Rank.ADMIN
+    EXAMINE = gettext_noop("check the whole installation"), Rank.OWNER
+    AGENTS = gettext_noop("create, change and archive agents and groups"), Rank.OWNER
+    EXPORT = gettext_noop("export agents and groups with all their settings"), Rank.OWNER
+    RESTART = gettext_noop("restart the service"), Rank.OWNER
+    CONSTELLATIONS = gettext_noop("create, list and delete constellations and assign places to them"), Rank.OWNER
+    WEB = gettext_noop("sign in to the dashboard and create API tokens"), Rank.OWNER
+    PERMITS = gettext_noop("see requests and lasting permissions"), Rank.ADMIN
+    GRANT = gettext_noop("give a lasting permission before an agent asks for it"), Rank.OWNER
+    REVOKE = gettext_noop("revoke a lasting permission"), Rank.ADMIN
+    AUDIT = gettext_noop("read the audit log of permissions"), Rank.OWNER
+    PEOPLE = gettext_noop("allow and block people, and see who is allowed or blocked"), Rank.OWNER
+    COORDINATE = gettext_noop("assign tasks to agents, hand over work and leave notes"), Rank.ADMIN
+    COST = gettext_noop("see what models cost"), Rank.ADMIN
+    BUDGET = gettext_noop("set budgets for models"), Rank.OWNER
+    STEER = gettext_noop("set which messages and which group a channel is for"), Rank.ADMIN
+    SLEEP = gettext_noop("hibernate and wake agents"), Rank.ADMIN
+    SOURCES = gettext_noop("pause and resume a source"), Rank.OWNER
+    BACKUP = gettext_noop("make and list backups"), Rank.OWNER
+    AGENDA = gettext_noop("manage their own tasks, reminders and quiet hours"), Rank.PERSON
+    UNDO_NIGHT = gettext_noop("undo what agents wrote on their own overnight"), Rank.ADMIN
+    JOBS = gettext_noop("see, run, pause and resume scheduled jobs"), Rank.ADMIN
+    FOLDERS = gettext_noop("create folders of files and choose which agents can use them"), Rank.OWNER
+    HALT = gettext_noop("halt everything and release the halt"), Rank.ADMIN
+    INBOX = gettext_noop("see and retry incoming messages"), Rank.ADMIN
+    OUTBOX = gettext_noop("see, resend and discard undelivered messages"), Rank.OWNER
+    PRIVACY = gettext_noop("see, export, pause and erase what is kept about themselves"), Rank.PERSON
+    PRIVACY_OF_OTHERS = gettext_noop("see, export, pause and erase what is kept about somebody else"), Rank.OWNER
+    LINK = gettext_noop("link their own accounts"), Rank.PERSON
+    WHY = gettext_noop("ask why something was said"), Rank.PERSON
+    CHANGE_OWN = gettext_noop("forget or correct what is their own, or limit it to direct messages"), Rank.PERSON
+    EDIT_OWN = gettext_noop("edit blocks about themselves and undo changes"), Rank.PERSON
+    BLOCKS = gettext_noop("create, change and delete memory blocks"), Rank.ADMIN
+    SHARE = gettext_noop("share a block with another agent and stop sharing it"), Rank.OWNER
+    WIDEN = gettext_noop("share a block that contains only their own words"), Rank.PERSON
     EDIT_ANY = (
         gettext_noop(
             "edit and restore all blocks except those from other people's direct messages, and check all blocks"
         ),
-        Standing.OWNER,
+        Rank.OWNER,
     )
-    CHANGE_ANY = gettext_noop("forget or correct what others said, except in their direct messages"), Standing.OWNER
+    CHANGE_ANY = gettext_noop("forget or correct what others said, except in their direct messages"), Rank.OWNER
 
 
 @dataclass(frozen=True)
@@ -133,19 +133,19 @@ def role_identity(guild: int, role: int) -> str:
     return f"role:{guild}:{role}"
 
 
-def standing(people: People, who: Approver) -> Standing:
+def rank_of(people: People, who: Approver) -> Rank:
     """A person's role in the constellation, in the place where they act."""
     if who.person in people.owner:
-        return Standing.OWNER
+        return Rank.OWNER
     if not set(people.admins).isdisjoint(who.identities):
-        return Standing.ADMIN
-    return Standing.PERSON
+        return Rank.ADMIN
+    return Rank.PERSON
 
 
 def may(people: People, who: Approver, action: Action) -> bool:
     """Whether a person may give a command with that right."""
-    order = list(Standing)
-    return order.index(standing(people, who)) <= order.index(action.least)
+    order = list(Rank)
+    return order.index(rank_of(people, who)) <= order.index(action.least)
 
 
 def require(people: People, who: Approver, action: Action) -> None:

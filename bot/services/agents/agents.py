@@ -23,7 +23,7 @@ from bot.config import Agent as Section
 from bot.config import Config
 from bot.config.agent_files import read_agent, write_exchange
 from bot.errors import CallError, UserError
-from bot.runtime.bootstrap import RoutingTable, agent_row, agent_section, require_standing
+from bot.runtime.bootstrap import RoutingTable, agent_row, agent_section, require_stored
 from bot.services.agents.agent_tables import (
     Changed,
     Changes,
@@ -334,7 +334,7 @@ class Agents(UsesApprovals):
                 ensure_own_blocks(tx, changed, now)
             did = _("created") if there is None else _("changed")
             done.append(Changed(kind="agent", name=section.name, did=did))
-        require_standing(tx, self.config, self.answering)
+        require_stored(tx, self.config, self.answering)
         self._plan(tx, now)
         return done
 

@@ -17,7 +17,7 @@ from bot.config import Config
 from bot.config import Group as Section
 from bot.config.agent_files import read_group, write_exchange
 from bot.errors import CallError, UserError
-from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, require_standing
+from bot.runtime.bootstrap import EVERYWHERE_ELSE, group_section, make_group, require_stored
 from bot.services.agents.agent_tables import (
     Changed,
     Changes,
@@ -299,7 +299,7 @@ class Groups(UsesApprovals):
             make_group(tx, section, self.approvals.clock())
             did = _("created") if there is None else _("changed")
             done.append(Changed(kind="group", name=section.name, did=did))
-        require_standing(tx, self.config, self.places.answering, sections)
+        require_stored(tx, self.config, self.places.answering, sections)
         return done
 
     async def place(self, sections: Sequence[Section]) -> None:

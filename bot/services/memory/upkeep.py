@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Standing
+from bot.agents.permissions.policy import Action, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller
 from bot.services.registry import CHANGES, Options, Param, operation, suggestions
@@ -90,7 +90,7 @@ class Upkeep(MemoryService, Announcing):
     )  # fmt: skip
     @reads
     def report(self, rows: Rows, caller: Caller) -> Report:
-        owner = policy.standing(self.people, caller.approver) is Standing.OWNER
+        owner = policy.rank_of(self.people, caller.approver) is Rank.OWNER
         run = consolidation.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
         if run is None:
             return Report(rows=())

@@ -15,7 +15,7 @@ from typing import Annotated
 from pydantic import Field
 
 from bot.agents.permissions import policy
-from bot.agents.permissions.policy import Action, Change, MemoryRights, Standing
+from bot.agents.permissions.policy import Action, Change, MemoryRights, Rank
 from bot.errors import UserError
 from bot.services.caller import Caller, Via
 from bot.services.registry import Arguments, Options, Param, operation
@@ -334,7 +334,7 @@ class Why(MemoryService):
         return next((person for person in people if person in own), caller.person)
 
     def _is_owner(self, caller: Caller) -> bool:
-        return policy.standing(self.people, caller.approver) is Standing.OWNER
+        return policy.rank_of(self.people, caller.approver) is Rank.OWNER
 
 
 def _find(rows: Rows, caller: Caller, kind: Kind, identifier: str) -> Memory:

@@ -6,7 +6,7 @@ import discord
 from discord import app_commands
 from pydantic import SecretStr
 
-from bot.agents.permissions.policy import Approver, Standing
+from bot.agents.permissions.policy import Approver, Rank
 from bot.interfaces.discord.commands import Commands
 from bot.services import services, titles
 from bot.services.caller import Caller, Spoken, Via
@@ -61,7 +61,7 @@ async def test_members_see_a_short_list_and_nothing_that_is_not_theirs() -> None
         shown = slash_names().get(" ".join(declared.words))
         if shown is not None and shown.split()[0] in seen:
             needed = [declared.needs, *(each.needs for each in declared.parameters if Via.DISCORD in each.via)]
-            assert {each.least for each in needed if each is not None} == {Standing.PERSON}, shown
+            assert {each.least for each in needed if each is not None} == {Rank.PERSON}, shown
 
 
 def test_words_name_a_command_as_it_is_called_there() -> None:

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 import pytest_asyncio
 
-from bot.agents.permissions.policy import Standing
+from bot.agents.permissions.policy import Rank
 from bot.config import load_config
 from bot.errors import CallError, UserError
 from bot.interfaces.cli.opened import open_registry
@@ -52,7 +52,7 @@ asks the owner."""
 PROBES = [
     (declared, each)
     for declared in operations_of(services()).values()
-    if declared.needs.least is Standing.PERSON
+    if declared.needs.least is Rank.PERSON
     for each in declared.parameters
     if each.suggests and each.suggests not in KNOWN_TO_ALL | NOT_PROBED
 ]

@@ -10,7 +10,7 @@ import pytest
 from discord import app_commands
 from pydantic import Field, SecretStr
 
-from bot.agents.permissions.policy import Action, Standing
+from bot.agents.permissions.policy import Action, Rank
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import generate
 from bot.interfaces.discord.commands import Commands
@@ -106,7 +106,7 @@ async def test_nobody_calls_what_they_may_not() -> None:
     stands = registry(Never())
     for name, declared in OPERATIONS.items():
         stands.operations = {name: declared}
-        if declared.needs.least is not Standing.PERSON and Via.DISCORD in declared.via:
+        if declared.needs.least is not Rank.PERSON and Via.DISCORD in declared.via:
             with pytest.raises(UserError, match="Only"):
                 await stands.call(name, ann(), {})
         stands.operations = {name: dataclasses.replace(declared, via=frozenset({Via.WEB}))}

@@ -14,7 +14,7 @@ from bot.agents.permissions.policy import (
     Change,
     MemoryRights,
     People,
-    Standing,
+    Rank,
     role_identity,
 )
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust, person_audience
@@ -40,20 +40,20 @@ TURN = Turn(
 
 
 @pytest.mark.parametrize(
-    ("who", "standing"),
+    ("who", "rank"),
     [
-        (Approver(OWNER_ID), Standing.OWNER),
-        (Approver(PersonId("terminal:owner")), Standing.OWNER),
-        (Approver(ADMIN), Standing.ADMIN),
-        (Approver(ANN, roles=frozenset({role_identity(10, 7)})), Standing.ADMIN),
-        (Approver(ANN, roles=frozenset({role_identity(11, 7)})), Standing.PERSON),
-        (Approver(ANN, roles=frozenset({role_identity(10, 8)})), Standing.PERSON),
-        (Approver(ANN, name=OWNER_ID), Standing.PERSON),  # a name is nobody
-        (Approver(PersonId(""), roles=frozenset({""})), Standing.PERSON),
+        (Approver(OWNER_ID), Rank.OWNER),
+        (Approver(PersonId("terminal:owner")), Rank.OWNER),
+        (Approver(ADMIN), Rank.ADMIN),
+        (Approver(ANN, roles=frozenset({role_identity(10, 7)})), Rank.ADMIN),
+        (Approver(ANN, roles=frozenset({role_identity(11, 7)})), Rank.PERSON),
+        (Approver(ANN, roles=frozenset({role_identity(10, 8)})), Rank.PERSON),
+        (Approver(ANN, name=OWNER_ID), Rank.PERSON),  # a name is nobody
+        (Approver(PersonId(""), roles=frozenset({""})), Rank.PERSON),
     ],
 )
-def test_standing_comes_from_ids_and_the_roles_of_this_guild(who: Approver, standing: Standing) -> None:
-    assert policy.standing(PEOPLE, who) is standing
+def test_a_rank_comes_from_ids_and_the_roles_of_this_guild(who: Approver, rank: Rank) -> None:
+    assert policy.rank_of(PEOPLE, who) is rank
 
 
 def test_who_is_more_may_do_all_that_who_is_less_may() -> None:
@@ -144,4 +144,4 @@ def test_a_person_is_all_accounts_that_are_linked_and_the_owner_all_that_are_con
     for each in (bob, terminal, OWNER_ID):
         assert people.selves(each)[0] == each
         assert set(people.selves(each)) == {bob, terminal, OWNER_ID}
-    assert policy.standing(people, Approver(bob)) is Standing.PERSON, "a link gives no rights"
+    assert policy.rank_of(people, Approver(bob)) is Rank.PERSON, "a link gives no rights"
