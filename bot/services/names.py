@@ -154,11 +154,7 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     every = named_blocks(rows, scope)
     wanted = name.strip().casefold()
     found = [each for each in every if each.name.casefold() == wanted]
-    found = found or [each for each in every if each.block.label.casefold() == wanted]
-    found = found or [each for each in every if f"{each.agent}/{each.block.label}".casefold() == wanted]
-    found = found or [each for each in every if f"{each.block.owner}/{each.block.label}".casefold() == wanted]
-    found = found or [each for each in every if wanted in _in_full(each, where(rows, each.block.audience, scope))]
-    found = found or [each for each in every if each.block.id == name]
+    found = found or [each for each in every if wanted in _names(each, where(rows, each.block.audience, scope))]
     if len(found) == 1:
         return found[0]
     names = [each.name for each in (found or every)[:_LISTED]]
@@ -168,11 +164,13 @@ def find_named(rows: Rows, scope: Scope, name: str) -> Named:
     raise UserError(_("There is no block {name} that you can see here.", name=repr(name[:80])) + there_are(names))
 
 
-def _in_full(named: Named, place: str) -> set[str]:
-    """Full names of a block, valid even if a shorter one is unambiguous."""
+def _names(named: Named, place: str) -> set[str]:
+    """Every name of a block, valid even if a shorter one is unambiguous; the last is its id."""
     label = named.block.label
     names = (label, f"{named.agent}/{label}", f"{named.block.owner}/{label}")
-    return {_("{name} in {where}", name=name, where=place).casefold() for name in names}
+    return {each.casefold() for name in names for each in (name, _("{name} in {where}", name=name, where=place))} | {
+        named.block.id.casefold()
+    }
 
 
 def named_past(rows: Rows, scope: Scope, name: str) -> tuple[Named, Past]:

@@ -226,7 +226,8 @@ class Service:
         return await self.read(lambda rows: [found for p in _places(rows) for found in _outbox(rows, p)])
 
     async def erase(self, person: PersonId) -> Erasure:
-        return await self.privacy.eraser.erase(person, person)
+        (done,) = await self.privacy.eraser.erase_all((person,), person)
+        return done
 
     def crash(self) -> None:
         """End without draining when the context is left."""

@@ -18,7 +18,7 @@ from bot.services.memory.block_results import Widened
 from bot.services.names import find_agent, named_audience, where
 from bot.services.registry import CHANGES, KEEPS, Arguments, Options, Param, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row, forgotten
-from bot.services.transactions import MemoryService, commit, reads, writes
+from bot.services.transactions import MemoryService, reads, writes
 from memory import agents, blocks
 from memory.agents import Agent
 from memory.blocks import Block
@@ -217,40 +217,30 @@ class Archive(MemoryService):
         "archival.widen", "Share an entry that contains only your own words", Action.WIDEN,
         Options(changes=True, asks=True),
     )  # fmt: skip
-    async def widen_entry(self, caller: Caller, entry: _Which, audience: _Audience, agent: _Agent = "") -> WidenedEntry:
-        """As it stands; the caller sees first what would be told."""
-        to = named_audience(audience)
-        person, scope = caller.person, caller.scope
+    @writes
+    def widen_entry(
+        self, tx: Tx, caller: Caller, entry: _Which, audience: _Audience, agent: _Agent = ""
+    ) -> WidenedEntry:
+        """As it stands; the caller sees first what would be told, and is asked again about another version."""
+        to, person, scope = named_audience(audience), caller.person, caller.scope
         owner = policy.may(self.people, caller.approver, Action.EDIT_ANY)
         hand = Hand(person, self.people.selves(person), owner, scope, caller.trust, self.clock())
-
-        def look(rows: Rows) -> tuple[Entry, WidenedEntry]:
-            found = _entry(rows, agent, entry, scope)
-            require_widening_entry(rows, hand, found, to)
-            name = archival.shown_name(found.label, found.id)
-            told = WidenedEntry(
-                named=_("Entry {entry}", entry=found.label) if found.label else _("This entry"),
-                entry=name,
-                before=where(rows, found.audience, scope),
-                after=where(rows, to, scope),
-                audience=str(to),
-                text=whole_text(found),
-            )
-            return found, told
-
-        def work(tx: Tx) -> WidenedEntry:
-            found, told = look(tx)
-            caller.confirm(told.question)  # another version than the confirmed one is asked about again
-            widen_entry(tx, hand, found, to)
-            return told
-
+        found = _entry(tx, agent, entry, scope)
+        told = WidenedEntry(
+            named=_("Entry {entry}", entry=found.label) if found.label else _("This entry"),
+            entry=archival.shown_name(found.label, found.id),
+            before=where(tx, found.audience, scope),
+            after=where(tx, to, scope),
+            audience=str(to),
+            text=whole_text(found),
+        )
         try:
-            if not caller.sure:
-                _entry_found, told = await self.database.read(look)
-                caller.confirm(told.question)
-            return await commit(self.database, work)
+            require_widening_entry(tx, hand, found, to)
+            caller.confirm(told.question)
+            widen_entry(tx, hand, found, to)
         except Refused as error:
             raise Refused("This cannot be shared more widely: {error}.", error=error) from error
+        return told
 
     @operation("context", "Show what memory agents see when they answer here", Action.READ_MEMORY)
     @reads

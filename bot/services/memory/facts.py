@@ -123,7 +123,7 @@ class Facts(MemoryService):
         session = self._session(tx, [found], said)
         source = Source("hand", found.agent, session, None, found.person, found.audience, found.trust)
         facts.learn(tx, [said], source, self.clock())
-        return Entry(done=_("Confirmed"), row=FactRow.of(_get(tx, found.id, caller.scope)))
+        return Entry(done=_("Confirmed"), row=FactRow.of(_get(tx, str(found.id), caller.scope)))
 
     @operation("facts.correct", "Correct one of your facts", Action.CHANGE_OWN, KEEPS)
     @writes
@@ -154,7 +154,7 @@ class Facts(MemoryService):
         (learned,) = facts.learn(tx, [said], source, self.clock())
         if learned.fact is None:
             raise Refused("That is too short. Write one complete statement.")
-        return _get(tx, learned.fact, scope)
+        return _get(tx, str(learned.fact), scope)
 
     def _session(self, rows: Rows, known: list[Fact], said: Statement) -> SessionId:
         """Manual entries count as a new session after half an hour, like messages."""
@@ -165,7 +165,7 @@ class Facts(MemoryService):
 
     def _changeable(self, tx: Tx, caller: Caller, which: str, change: Change) -> Fact:
         """The fact, if the caller may change it in this way. Raises Refused."""
-        found = _get(tx, _number(tx, which), caller.scope)
+        found = _get(tx, which, caller.scope)
         held = MemoryRights(() if found.person is None else (found.person,), found.audience, (change,))
         self.require_change(caller, change, held)
         return found
@@ -178,17 +178,11 @@ def _statement(given: str, category: Category) -> Statement:
     return Statement(category, text)
 
 
-def _number(rows: Rows, which: str) -> FactId:
-    if not (number := ending(rows, "items", which)):
-        raise Refused("{which} is not the number of a fact. The list of facts shows them.", which=repr(which[:40]))
-    return FactId(number)
-
-
-def _get(rows: Rows, identifier: FactId, scope: Scope) -> Fact:
-    found = facts.get(rows, identifier, scope)
+def _get(rows: Rows, which: str, scope: Scope) -> Fact:
+    found = facts.get(rows, FactId(ending(rows, "items", which)), scope)
     if found is None:
         raise Refused(
-            "There is no fact {number} that you can see here. The list of facts shows them.", number=identifier
+            "There is no fact {number} that you can see here. The list of facts shows them.", number=which[:40]
         )
     return found
 

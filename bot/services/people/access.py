@@ -258,39 +258,42 @@ class Access:
 
     @operation("pair.let-in", "Allow somebody who asked", Action.PEOPLE, _BUTTON)
     async def let_in(self, caller: Caller, person: _Person) -> Did:
-        await self._decide(caller, person, Rule.ALLOW, _LET_IN, _("✅ {person} may talk to me."))
+        await self._decide(caller, person, Rule.ALLOW, _("✅ {person} may talk to me."), _LET_IN)
         return did(_("{person} is now allowed and has been told."), person=person)
 
     @operation("pair.block", "Block somebody who asked", Action.PEOPLE, _BUTTON)
     async def block(self, caller: Caller, person: _Person) -> Did:
-        await self._decide(caller, person, Rule.DENY, _NOT_LET_IN, _("⛔ {person} is blocked."))
+        await self._decide(caller, person, Rule.DENY, _("⛔ {person} is blocked."), _NOT_LET_IN)
         undo = caller.command("people forget")
         text = _("{person} is blocked and has been told. {command} undoes this.", person="{person}", command=undo)
         return did(text, person=person)
 
     @operation("pair.ignore", "Ignore somebody who asked", Action.PEOPLE, _BUTTON)
     async def ignore(self, caller: Caller, person: _Person) -> Did:
-        await self._decide(caller, person, None, "", _("The request of {person} is ignored."))
+        await self._decide(caller, person, None, _("The request of {person} is ignored."), "")
         text = _("I will not answer {person}. They can ask again tomorrow.")
         return did(text, person=person)
 
-    async def _decide(self, caller: Caller, person: PersonId, rule: Rule | None, told: str, shown: str) -> None:
-        """Store a decision; the first answer counts. Raises Refused."""
-        now = self._clock()
+    async def _decide(
+        self, caller: Caller, subject: str, rule: Rule | None, shown: str, told: str | None = None
+    ) -> None:
+        """Store a decision, and show it on the card. With `told`, it answers an open request. Raises Refused."""
+        now, person = self._clock(), PersonId(subject)
 
         def work(tx: Tx) -> None:
-            if access.asking(tx, person) is None:
+            if told is not None and access.asking(tx, person) is None:  # the first answer counts
                 raise Refused(_(_NOT_OPEN, command=caller.command("people allow")))
             if rule is None:
                 access.ignore(tx, person)
             else:
-                access.set_rule(tx, person, rule, caller.person, now)
+                access.set_rule(tx, subject, rule, caller.person, now)
+            if told:
                 _say(tx, f"paired/{person}/{to_text(now)}", self._private(person), person, _(told), now)
-            self._close_card(tx, person, shown, now)
+            self._close_card(tx, subject, shown, now)
 
         await commit(self.database, work)
         if rule is not None:
-            self._hold(person, rule, caller.approver)
+            self._hold(subject, rule, caller.approver)
         self._resume()
 
     @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE)
@@ -358,16 +361,8 @@ class Access:
         return access.waiting(rows, now)
 
     async def _rule(self, caller: Caller, subject: str, rule: Rule, done: str) -> Did:
-        now = self._clock()
         shown = _("✅ {person} may talk to me.") if rule is Rule.ALLOW else _("⛔ {person} is blocked.")
-
-        def work(tx: Tx) -> None:
-            access.set_rule(tx, subject, rule, caller.person, now)
-            self._close_card(tx, subject, shown, now)
-
-        await commit(self.database, work)
-        self._hold(subject, rule, caller.approver)
-        self._resume()
+        await self._decide(caller, subject, rule, shown)
         text = _("{done}. {command} undoes this.", done=done, command=caller.command("people forget"))
         return did(text, who=subject)
 

@@ -84,16 +84,11 @@ class Eraser:
 
         return cls(constellations, folder, clock, nothing, nobody, nothing, nobody, nobody, nullcontext)
 
-    async def erase(self, person: PersonId, asked_by: PersonId) -> Erasure:
-        """Erase a person; returns the erasure with its receipt. Canceling the caller does not stop it.
-
-        Raises UserError if it could not be finished; the next start resumes it.
-        """
-        (done,) = await self.erase_all((person,), asked_by)
-        return done
-
     async def erase_all(self, people: Sequence[PersonId], asked_by: PersonId) -> list[Erasure]:
-        """The same for every account of one person: all erasures are begun, or none."""
+        """Erase every account of a person; returns the erasures with their receipts. All are begun, or none.
+
+        Canceling the caller does not stop it. Raises UserError if it could not be finished; the next start resumes it.
+        """
         beginning = asyncio.create_task(self._begin(people, asked_by), name="begin an erasure")
         self._beginning.add(beginning)
         beginning.add_done_callback(self._beginning.discard)

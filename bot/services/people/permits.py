@@ -215,7 +215,7 @@ class Permits(UsesApprovals):
 
     @operation("permits.show", "Show a request with all its arguments", Action.ANSWER)
     async def show(self, caller: Caller, request: _Request) -> WholeRequest:
-        number = await self._request(caller, request)
+        number = await self._request(request)
         words, shown = await self.approvals.details(number, caller.approver)
         return WholeRequest(id=str(number), text=words, arguments=shown)
 
@@ -235,12 +235,12 @@ class Permits(UsesApprovals):
     @operation("permits.revoke", "Revoke a lasting permission", Action.REVOKE, CHANGES)
     @writes
     def revoke(self, tx: Tx, caller: Caller, permit: _Permit) -> Entry[GrantRow]:
-        number = _number(tx, "permission_grants", permit, caller)
+        number = ending(tx, "permission_grants", permit)
         now, who = self.approvals.clock(), caller.approver
         if (found := requests.revoke(tx, GrantId(number), now)) is None:
             command = caller.command("permits list")
             raise UserError(
-                "There is no lasting permission {number}. {command} lists them.", number=number, command=command
+                "There is no lasting permission {number}. {command} lists them.", number=permit, command=command
             )
         of = found.audience, who.person, found.request, found.id, found.agent, found.kind
         requests.note(tx, requests.Entry("revoked", now, *of, detail=who.door))
@@ -302,11 +302,11 @@ class Permits(UsesApprovals):
         return found.items()
 
     @reads
-    def _request(self, rows: Rows, caller: Caller, which: str) -> int:
-        return _number(rows, "permission_requests", which, caller)
+    def _request(self, rows: Rows, which: str) -> int:
+        return ending(rows, "permission_requests", which)
 
     async def _answer(self, caller: Caller, request: str, verdict: Verdict) -> Answered:
-        number = await self._request(caller, request)
+        number = await self._request(request)
         ruling = await self.approvals.answer(number, caller.approver, verdict)
         if not ruling.counted:
             # A person who is not asked does not learn whether there is one.
@@ -342,12 +342,6 @@ class Permits(UsesApprovals):
                 fields=", ".join(fields),
             )
         return known[tool]
-
-
-def _number(rows: Rows, table: str, which: str, caller: Caller) -> int:
-    if not (number := ending(rows, table, which)):
-        raise UserError("Use the number that {command} shows.", command=caller.command("permits list"))
-    return number
 
 
 def _subject(rows: Rows, subject: str) -> str:

@@ -507,7 +507,7 @@ async def test_a_folder_without_a_service_is_erased_as_well(tmp_path: Path) -> N
         await lived(service)
         clock = service.clock
     async with Constellations.open(tmp_path, clock) as constellations:
-        erasure = await Eraser.at_rest(constellations, tmp_path, clock).erase(ANN.id, OLGA.id)
+        (erasure,) = await Eraser.at_rest(constellations, tmp_path, clock).erase_all((ANN.id,), OLGA.id)
         assert (erasure.asked_by, erasure.receipt["left"]) == (OLGA.id, [])
     assert bytes_with(tmp_path, WORD) == []
 
