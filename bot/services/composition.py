@@ -72,7 +72,7 @@ from bot.services.system.configuration import ConfigurationFile, Settings
 from bot.services.system.data_sources import SourceSettings
 from bot.services.system.front_ends import FrontEnds, FrontEndStates, Gaps, Talking
 from bot.services.system.halt import Halt, Restart
-from bot.services.system.inbox import Inbox, Traces, Unanswered
+from bot.services.system.inbox import Inbox, Unanswered
 from bot.services.system.jobs import Schedule
 from bot.services.system.outbox import Outbox
 from bot.services.system.upkeep_jobs import Upkeep as UpkeepJobs
@@ -314,7 +314,7 @@ class _Maker:
                 Doctor(config.file.parent),
                 Databases(shared.constellations, shared.replication.paused),
             ),
-            *(Inbox(database, runtime.answer, clock), Traces(database, clock)),
+            Inbox(database, runtime.answer, clock),
             Unanswered(*base, runtime.resume, lambda: shared.halt.halted),
             *(Outbox(database, runtime.resume), ChannelModes(database, places)),
             *(Folders(database, shared.folder.path, clock, shared.embedders.require), Summaries(database)),

@@ -89,7 +89,7 @@ async def test_an_answer_is_streamed(tmp_path: Path) -> None:
         )
         chunks = [each async for each in stream]
         text = "".join(each.choices[0].delta.content or "" for each in chunks if each.choices)
-        stored = await s.call("inbox.trace", row=str((await s.call("inbox.list"))[0]["id"]))
+        stored = await s.call("inbox.show", row=str((await s.call("inbox.list"))[0]["id"]))
         assert text == stored["answer"] != ""
         assert chunks[-1].usage is not None
 

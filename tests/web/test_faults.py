@@ -117,13 +117,13 @@ async def test_a_client_that_goes_away_in_the_middle_is_answered_all_the_same(
             await until(nobody_listens, 5)
             (row, *_) = await s.call("inbox.list")
             assert row["status"] == "claimed", "its turn goes on"
-            assert (await s.call("inbox.trace", row=str(row["id"])))["answer"] == ""
+            assert (await s.call("inbox.show", row=str(row["id"])))["answer"] == ""
 
             async def answered(row: str = str(row["id"])) -> bool:
                 return bool((await s.call("inbox.show", row=row))["status"] == "done")
 
             await until(answered, 20)
-            assert (await s.call("inbox.trace", row=str(row["id"])))["answer"] == text
+            assert (await s.call("inbox.show", row=str(row["id"])))["answer"] == text
         (billed,) = await s.call("cost", by="agent")
         assert (billed["calls"], billed["input_tokens"], billed["output_tokens"]) == (2, 140, 14)
         again = (await program.post("/v1/chat/completions", json=body)).json()

@@ -377,7 +377,7 @@ async def test_a_message_is_followed_through_its_stages(tmp_path: Path) -> None:
         await s.sign_in()
         await said(s, "hello")
         row = (await s.call("inbox.list"))[0]["id"]
-        trace = await s.call("inbox.trace", row=str(row))
+        trace = await s.call("inbox.show", row=str(row))
         assert trace["stages"][0]["kind"] == "queue"
         assert trace["stages"][-1]["kind"] == "delivery"
         assert trace["text"] == "hello"
@@ -394,7 +394,7 @@ async def test_a_timeline_shows_thoughts_context_and_each_call_with_its_own_resu
         model.script(Calls(*calls), Answer("Elm and Oak Street.", reasoning=thought))
         await said(s, "where are they?")
         row = (await s.call("inbox.list"))[0]["id"]
-        stages = (await s.call("inbox.trace", row=str(row)))["stages"]
+        stages = (await s.call("inbox.show", row=str(row)))["stages"]
         tools = [each["detail"] for each in stages if each["kind"] == "tool"]
         assert ["dentist" in each and "Elm Street" in each and "Oak Street" not in each for each in tools] == [
             True,

@@ -183,7 +183,7 @@ async def messages(ctx: Context) -> Response:
 
 async def message(ctx: Context) -> Response:
     done = await outcome(ctx)
-    trace = await ctx.call("inbox.trace", row=ctx.request.path_params["row"])
+    trace = await ctx.call("inbox.show", row=ctx.request.path_params["row"])
     begun = min(each.at for each in trace.stages)
     ended = max(each.ended for each in trace.stages)
     whole = max(1.0, (ended - begun).total_seconds() * 1_000)

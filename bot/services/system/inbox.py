@@ -106,15 +106,6 @@ class InboxRow(Row):
         return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
 
 
-class WholeRow(Result):
-    row: InboxRow
-    text: str
-    turn: TurnId | None
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [self.row.line(ink), ink.text(self.text)]
-
-
 @dataclass(frozen=True)
 class Inbox:
     """The inbox of one constellation. `wake` is called for a conversation with a retried row."""
@@ -137,11 +128,21 @@ class Inbox:
 
     @operation("inbox.show", "Show a message and its status", Action.INBOX)
     @reads
-    def show(self, rows: Rows, caller: Caller, row: _Row) -> WholeRow:
-        found = find_message(rows, row, caller)
-        held = messages.by_ids(rows, [found.message] if found.message else [], caller.scope)
-        text = held[0].text if held else _("(you cannot read it, or it is gone)")
-        return WholeRow(row=InboxRow.of(rows, found, caller.scope), text=text, turn=found.turn)
+    def show(self, rows: Rows, caller: Caller, row: _Row) -> "Trace":
+        """With each step of its way to the answer."""
+        return _trace(rows, find_message(rows, row, caller), caller.scope, self.clock())
+
+    @operation("inbox.days", "Show the number of messages per day", Action.INBOX, AT_TERMINAL)
+    @reads
+    def show_days(self, rows: Rows, _caller: Caller, days: _Days = 7) -> "Listing[DayRow]":
+        today = self.clock().date()
+        every = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
+        heard, answered, cost = metrics.by_day(rows, every[0])
+        found = [
+            DayRow(day=day, heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
+            for day in every
+        ]
+        return Listing(rows=tuple(found), empty="")
 
     @operation("inbox.retry", "Retry a failed message", Action.INBOX, CHANGES)
     async def retry(self, caller: Caller, row: _Dead) -> Entry[InboxRow]:
@@ -292,29 +293,6 @@ class Trace(Result):
     def lines(self, ink: Ink) -> list[str]:
         told = [self.row.line(ink), ink.text(self.text), *(f"- {each.line(ink)}" for each in self.stages)]
         return [*told, ink.text(self.answer)] if self.answer else told
-
-
-@dataclass(frozen=True)
-class Traces:
-    database: Database
-    clock: Clock
-
-    @operation("inbox.days", "Show the number of messages per day", Action.INBOX, AT_TERMINAL)
-    @reads
-    def show_days(self, rows: Rows, _caller: Caller, days: _Days = 7) -> Listing[DayRow]:
-        today = self.clock().date()
-        every = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
-        heard, answered, cost = metrics.by_day(rows, every[0])
-        found = [
-            DayRow(day=day, heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
-            for day in every
-        ]
-        return Listing(rows=tuple(found), empty="")
-
-    @operation("inbox.trace", "Trace a message step by step", Action.INBOX, AT_TERMINAL)
-    @reads
-    def trace(self, rows: Rows, caller: Caller, row: _Row) -> Trace:
-        return _trace(rows, find_message(rows, row, caller), caller.scope, self.clock())
 
 
 def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
