@@ -200,7 +200,7 @@ def _of(declared: Operation) -> Iterator[tuple[str, str, str]]:
     yield place, declared.summary, f"/{words}"
     for each in declared.parameters:
         yield place, each.help, f"/{words}: {each.name}"
-        for label in each.labels:
+        for label in each.choice_labels:
             yield place, label, f"/{words}: a choice of {each.name}"
 
 

@@ -92,28 +92,25 @@ class Param:
     """The right that giving it takes, beside that of the operation."""
 
 
-@dataclass(frozen=True)
-class Parameter:
+@dataclass(frozen=True, kw_only=True)
+class Parameter(Param):
+    """An argument with all that is known of it, also from its type and default."""
+
     name: str
-    help: str
     kind: Kind
     required: bool
     default: Any = None
     choices: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    """Of the choices, in the same order."""
     low: float | None = None
     high: float | None = None
     shortest: int | None = None
     longest: int | None = None
-    positional: bool = False
-    metavar: str = ""
-    flags: tuple[str, ...] = field(default=())
-    piped: bool = False
-    words: bool = False
-    suggests: str = ""
-    via: tuple[str, ...] = ()
-    needs: Action | None = None
+    flags: tuple[str, ...] = ()
+
+    @property
+    def choice_labels(self) -> tuple[str, ...]:
+        """Of the choices, in the same order."""
+        return tuple(self.labels.get(each, re.sub("[_-]", " ", each).capitalize()) for each in self.choices)
 
     def called(self, via: Via) -> str:
         if via is not Via.TERMINAL:
@@ -136,26 +133,19 @@ def _parameter(name: str, given: FieldInfo) -> Parameter:
     positional = told.positional or given.is_required()
     least = 1 if given.is_required() and kind == "text" and not choices else None
     flag = told.flag or f"--{name.replace('_', '-')}"
+    known = {**vars(told), "positional": positional, "metavar": told.metavar or name.upper()}
     return Parameter(
+        **known,
         name=name,
-        help=told.help,
         kind="content" if told.content else kind,
         required=given.is_required(),
         default=default.value if isinstance(default, StrEnum) else default,
         choices=choices,
-        labels=tuple(told.labels.get(each, re.sub("[_-]", " ", each).capitalize()) for each in choices),
         low=_limit(given, annotated_types.Ge, "ge"),
         high=_limit(given, annotated_types.Le, "le"),
         shortest=least or _limit(given, annotated_types.MinLen, "min_length"),
         longest=_limit(given, annotated_types.MaxLen, "max_length"),
-        positional=positional,
-        metavar=told.metavar or name.upper(),
         flags=() if positional else tuple(filter(None, (told.short, flag))),
-        piped=told.piped,
-        words=told.words,
-        suggests=told.suggests,
-        via=tuple(sorted(told.via)),
-        needs=told.needs,
     )
 
 

@@ -118,9 +118,12 @@ def _entry(declared: Operation) -> dict[str, Any]:
     }
 
 
+_NOT_TOLD = {"content", "flag", "labels", "needs", "short", "via"}
+
+
 def _told(declared: Parameter) -> dict[str, Any]:
     told = {name: [*value] if isinstance(value, tuple) else value for name, value in vars(declared).items()}
-    return {name: value for name, value in told.items() if name not in ("labels", "needs", "via")}
+    return {name: value for name, value in told.items() if name not in _NOT_TOLD}
 
 
 def _reference() -> Iterator[str]:

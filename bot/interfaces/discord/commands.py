@@ -292,7 +292,10 @@ def _default(told: Parameter) -> Any:
 
 
 def _choices(told: Parameter) -> list[app_commands.Choice[str]]:
-    return [app_commands.Choice(name=name, value=value) for value, name in zip(told.choices, told.labels, strict=True)]
+    return [
+        app_commands.Choice(name=name, value=value)
+        for value, name in zip(told.choices, told.choice_labels, strict=True)
+    ]
 
 
 def _number(limit: float | None) -> float | None:

@@ -115,7 +115,7 @@ class SettingsPages:
         setting = self._setting(declared.name, argument)
         if told.needs is not None and not await self.commands.registry.permitted([setting], caller):
             return []
-        found = list(zip(told.choices, told.labels, strict=True))
+        found = list(zip(told.choices, told.choice_labels, strict=True))
         if told.suggests:
             found = list(await self.commands.registry.suggest(declared.name, argument, caller, {}))
         options = [
