@@ -176,7 +176,7 @@ class Replay:
         wrote += [born for _, born in self.histories[path].written()] if path in self.histories else []
         return next((number for number in wrote if number != self._start), None)
 
-    def standing(self) -> dict[int, Plan]:
+    def by_change(self) -> dict[int, Plan]:
         """The current content as one plan per change, oldest first; applied in order, they build it from an empty
         block.
 

@@ -250,16 +250,16 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
 def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
     """A document with the current content: each change is what is left of it; the last records the removal."""
     fresh, changes = BlockDocument(), {step.change.seq: step.change for step in past.steps}
-    standing: dict[int, list[containers.Edit]] = {1: [partial(containers.declare, schema=past.held.schema)]}
-    for number, plan in past.replay.standing().items():
-        standing.setdefault(max(number, 1), []).append(partial(containers.amend, plan=plan))
+    kept: dict[int, list[containers.Edit]] = {1: [partial(containers.declare, schema=past.held.schema)]}
+    for number, plan in past.replay.by_change().items():
+        kept.setdefault(max(number, 1), []).append(partial(containers.amend, plan=plan))
     if isinstance(past.held.schema, LogSchema):
         log = target_of(past.held.schema, "")
         made = {(to_text(change.at)[:SECOND], change.writer): change.seq for change in changes.values()}
         for entry in past.held.values[""]:
             number = made.get((entry["at"][:SECOND], entry["by"]), 1)
-            standing.setdefault(number, []).append(partial(containers.keep_entry, target=log, entry=entry))
-    for number, edits in sorted(standing.items()):
+            kept.setdefault(number, []).append(partial(containers.keep_entry, target=log, entry=entry))
+    for number, edits in sorted(kept.items()):
         for edit in edits:
             fresh.change(edit)
         change = None if number in gone else changes.get(number)

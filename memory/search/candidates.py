@@ -174,7 +174,7 @@ def total(signs: Signs) -> float:
 
 def nearness(near: Near | None, usual: Usual | None) -> float:
     """The score of a row's meaning by itself, where 1 is that of the best words: 0 to 1."""
-    return 0.0 if near is None or usual is None else min(max(usual.standing(near) / _FAR, 0.0), 1.0)
+    return 0.0 if near is None or usual is None else min(max(usual.deviations(near) / _FAR, 0.0), 1.0)
 
 
 def _usual(near: Mapping[int, Near]) -> Near:
@@ -334,7 +334,7 @@ def _nearest(find: Lookup, meaning: Nearness | None, count: int) -> tuple[Mappin
     if not near:
         return {}, None
     usual = meaning.usual(find.rows, find.among, count)
-    found = find.meeting([number for number, each in near.items() if usual.standing(each) > _FAINT])
+    found = find.meeting([number for number, each in near.items() if usual.deviations(each) > _FAINT])
     return {number: near[number] for number in sorted(found)}, usual
 
 

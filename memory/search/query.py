@@ -104,13 +104,13 @@ class Usual(NamedTuple):
     spread: float
     bar: float
 
-    def standing(self, near: Near) -> float:
+    def deviations(self, near: Near) -> float:
         """How many standard deviations a row is above the mean."""
         return ((-1.0 if near.own is None else near.own) - self.mean) / self.spread
 
     def excess(self, near: Near) -> float:
         """The same above the bar: below 0 it may be chance."""
-        return self.standing(near) - self.bar
+        return self.deviations(near) - self.bar
 
 
 class Among(NamedTuple):
