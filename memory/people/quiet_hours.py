@@ -62,5 +62,5 @@ def _hour(text: str) -> str:
     try:
         hour, _colon, minute = text.strip().partition(":")
         return f"{time(int(hour), int(minute or 0)):%H:%M}"
-    except ValueError:
+    except (ValueError, OverflowError):
         raise Refused('"{text}" is not a time of day. Write it like 22:30.', text=text[:20]) from None

@@ -48,7 +48,7 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         await t.service.start()
         put_off = await t.ana.select(said, "Snooze", "1 hour")
         assert put_off.ephemeral
-        assert "I will remind you again at" in put_off.text
+        assert "I will remind you again on" in put_off.text
         ((later,),) = rows(t, "SELECT id FROM jobs WHERE id GLOB '*:later'")
         code, _out, error = await t.service.run("jobs", "run", later)
         assert code == 0, error
