@@ -57,7 +57,7 @@ async def test_a_reminder_is_said_privately_with_buttons_that_work_after_a_resta
         reminder = again.buttons[0]["custom_id"].removeprefix("carina:reminder:done:")
         before = copy.deepcopy(again.components)
         again.buttons[0]["custom_id"] = f"carina:reminder:snooze:{reminder}"  # as it was before there was a menu
-        assert "I will remind you again at" in (await t.ana.press(again, "Done")).text
+        assert "I will remind you again on" in (await t.ana.press(again, "Done")).text
         again.components = before
         done = await t.ana.press(again, "Done")
         assert "Done: call mum" in done.text
