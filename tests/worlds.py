@@ -31,7 +31,6 @@ from bot.services.caller import Caller, Spoken, Via
 from bot.services.memory.search import Found, Search, Wanted
 from bot.services.memory.upkeep import Upkeep
 from bot.services.people.people import Accounts
-from bot.services.status import Status
 from bot.services.system.front_ends import FrontEnds, FrontEndStates
 from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.embedding import Embedding
@@ -336,7 +335,7 @@ class Run:
         states = FrontEndStates()
         around = self.service.clock, TypingPeople(), states
         front_ends = FrontEnds(self.service.home, self.service.database, self.service.constellations, *around)
-        status = Status(front_ends, "home", "scripted:one", self.service.clock(), QUIET)
+        status = QUIET(front_ends, "home", "scripted:one", self.service.clock())
         store = self.service.database, People(())
         looking = Search(*store, self.service.clock, "UTC", self._understood, none_of_folders)
         self.seen.elsewhere.append(repr((await status.status()).agents))

@@ -66,7 +66,7 @@ from bot.services.people.places import Places, open_places
 from bot.services.people.privacy import Choices, Community, Privacy
 from bot.services.people.web_access import WebAccess
 from bot.services.registry import Clocks, Guard, Registry
-from bot.services.status import Doctor, Status, StatusSources
+from bot.services.status import Doctor, Status
 from bot.services.system.backups import Backups, Databases
 from bot.services.system.configuration import ConfigurationFile, Settings
 from bot.services.system.data_sources import SourceSettings
@@ -412,7 +412,11 @@ class _Maker:
 
     def _status(self, front_ends: FrontEnds, embedding: Embedding) -> Status:
         shared, config = self.shared, self.shared.config
-        sources = StatusSources(
+        return Status(
+            front_ends,
+            self.constellation.name,
+            config.model.default,
+            shared.started,
             model_health=shared.models.health,
             halted=lambda: shared.halt.since,
             unstored=shared.surroundings.workers.unstored.words,
@@ -420,7 +424,6 @@ class _Maker:
             mcp=shared.mcp.states,
             unset=config.unset(),
         )
-        return Status(front_ends, self.constellation.name, config.model.default, shared.started, sources)
 
     def _busy(self) -> bool:
         return self.shared.surroundings.workers.busy

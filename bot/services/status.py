@@ -62,9 +62,16 @@ _DAMAGE_SHOWN = timedelta(days=30)
 
 
 @dataclass(frozen=True)
-class StatusSources:
-    """Functions that return each part's status for a person; empty if there is nothing to report."""
+class Status:
+    """How the service of one constellation is doing, since `started`.
 
+    The functions return the status of a part for a person; empty if there is nothing to report.
+    """
+
+    front_ends: FrontEnds
+    constellation: str
+    default_model: str
+    started: datetime
     model_health: Callable[[Iterable[str]], tuple[ModelHealth, ...]]
     """The health of models, given the names of those that agents use."""
     halted: Callable[[], str]
@@ -78,48 +85,37 @@ class StatusSources:
     unset: Mapping[str, str]
     """What is not configured, with the setting for it."""
 
-
-@dataclass(frozen=True)
-class Status:
-    """How the service of one constellation is doing, since `started`."""
-
-    front_ends: FrontEnds
-    constellation: str
-    default_model: str
-    started: datetime
-    sources: StatusSources
-
     @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(running=True))
     async def show(self, _caller: Caller) -> ServiceStatus:
         return await self.status()
 
     async def status(self) -> ServiceStatus:
-        database, sources, connected = self.front_ends.database, self.sources, self.front_ends.connected
+        database, connected = self.front_ends.database, self.front_ends.connected
         since = self.front_ends.clock() - _DAMAGE_SHOWN
         found, counts, damage, embedding, unread = await database.read(
             lambda rows: (
                 agents.agents(rows),
                 _counts(rows),
                 damage_since(rows, since),
-                sources.embedding(rows),
+                self.embedding(rows),
                 gaps.listing(rows),
             )
         )
         models = {agent.name: agent.model or self.default_model for agent in found}
-        halted = sources.halted()
+        halted = self.halted()
         return ServiceStatus(
             constellation=self.constellation,
             started=self.started,
             agents=models,
             fronts={name: state() for name, state in connected.words.items()},
             ready={name: ready() for name, ready in {**connected.ready, **connected.beside}.items()},
-            models=tuple(map(ModelState.of, sources.model_health(models.values()))),
-            not_configured=dict(sources.unset),
+            models=tuple(map(ModelState.of, self.model_health(models.values()))),
+            not_configured=dict(self.unset),
             damage=tuple(each.words for each in damage),
             halted=from_text(halted) if halted else None,
-            unstored=sources.unstored(),
+            unstored=self.unstored(),
             embedding=embedding,
-            mcp=dict(sources.mcp()),
+            mcp=dict(self.mcp()),
             gaps=gaps.words(unread),
             **counts,
         )

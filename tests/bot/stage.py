@@ -44,7 +44,7 @@ from bot.secrets import Redactor
 from bot.services.people.approvals import Approvals
 from bot.services.people.erasure import Eraser
 from bot.services.people.privacy import Choices, Privacy
-from bot.services.status import StatusSources
+from bot.services.status import Status
 from bot.services.system.jobs import Schedule, Standing
 from bot.upkeep.compaction import Compactor
 from memory.agents import Agent
@@ -410,7 +410,8 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
     )
 
 
-QUIET = StatusSources(
+QUIET = functools.partial(
+    Status,
     model_health=lambda _names: (),
     halted=str,
     unstored=str,
