@@ -58,7 +58,7 @@ def test_an_agent_is_imported_once(home: Path) -> None:
     assert run(other, "import", file)[1].startswith("This file was already imported, so nothing was changed")
     assert run(home, "import", file)[2].startswith("carina: the agent Carina in the file already exists")
     assert run(home, "agent", "archive", "Carina")[0] == 0
-    assert "`carina agent restore Carina` restores the one here" in run(home, "import", file, "--rename", "Other")[2]
+    assert "perhaps archived (`carina agent restore Carina`)" in run(home, "import", file, "--rename", "Other")[2]
 
 
 def test_a_passphrase_is_asked_for_or_read(home: Path) -> None:

@@ -61,7 +61,7 @@ async def test_what_is_added_by_a_form_is_for_direct_messages(tmp_path: Path) ->
         refused(again, "cannot be stored")
         opened = await t.ana.command("memory archival add", None, t.general)
         again = await t.ana.submit_modal(opened, {"text": "Another llama.", "label": "<@1>"}, t.general)
-        refused(again, "a label is one line without")
+        refused(again, "a label is one line of 1 to")
         opened = await t.ana.command("memory archival add", None, t.general)
         again = await t.ana.submit_modal(opened, {"text": f"My llama is {SECRET}.", "label": "pet"}, t.general)
         assert "Not carried over: the label 'pet': it has the label 'llama'." in again.text
