@@ -13,9 +13,7 @@ from typing import Literal, TypeAlias
 
 import regex
 
-from memory.store.clock import from_text
 from memory.store.database import Row, Rows
-from memory.store.fulltext import date_words
 
 Kind: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 View: TypeAlias = Literal["own", "window"]
@@ -79,11 +77,11 @@ def texts_of(rows: Rows, kind: Kind, numbers: Sequence[int]) -> list[Embeddable]
             return [_task(row) for row in rows.all(_TASKS, (named,))]
 
 
-_MESSAGES = """SELECT id, place_id, speaker, content, audience, created_at FROM messages
+_MESSAGES = """SELECT id, place_id, speaker, content, audience FROM messages
                WHERE search_text <> '' AND id IN (SELECT value FROM json_each(?))"""
 _BEFORE = """SELECT speaker, content FROM messages
              WHERE place_id = ? AND id < ? AND audience = ? AND search_text <> '' ORDER BY id DESC LIMIT 1"""
-_ENTRIES = """SELECT n, agent_id, label, content, category, tags, audience, created_at FROM archival_entries
+_ENTRIES = """SELECT n, agent_id, label, content, category, tags, audience FROM archival_entries
               WHERE archived_at IS NULL AND superseded_by IS NULL AND search_text <> ''
               AND n IN (SELECT value FROM json_each(?))"""
 _BLOCKS = """SELECT n, agent_id, label, description, profile, content, audience FROM memory_blocks
@@ -92,18 +90,17 @@ _PASSAGES = """SELECT p.n, p.content, p.audience, f.name, d.embedding_model
                FROM file_passages p JOIN folder_files f ON f.id = p.file_id JOIN folders d ON d.id = p.folder_id
                WHERE p.search_text <> '' AND p.n IN (SELECT value FROM json_each(?))"""
 
-_TASKS = """SELECT id, title, notes, audience, created_at FROM tasks
+_TASKS = """SELECT id, title, notes, audience FROM tasks
             WHERE search_text <> '' AND id IN (SELECT value FROM json_each(?))"""
 
 
 def _message(rows: Rows, row: Row) -> Embeddable:
-    head = f"[{_day(row)}] "
     said = f"{row['speaker']}: {row['content']}"
-    texts = [*_parts("own", head, said)]
+    texts = [*_parts("own", "", said)]
     # Rows of another audience are skipped: neither their words nor their existence may show.
     before = rows.one(_BEFORE, (row["place_id"], row["id"], row["audience"]))
     if before is not None:
-        texts += _parts("window", head, f"{_cut(before)}\n{said}", most=1)
+        texts += _parts("window", "", f"{_cut(before)}\n{said}", most=1)
     return Embeddable("message", row["id"], "", row["audience"], tuple(texts))
 
 
@@ -115,7 +112,7 @@ def _cut(before: Row) -> str:
 
 def _entry(row: Row) -> Embeddable:
     about = [row["category"].replace("/", " "), *json.loads(row["tags"]), row["label"] or ""]
-    head = f"[{_day(row)}] {', '.join(word for word in about if word)}\n"
+    head = f"{', '.join(word for word in about if word)}\n"
     return Embeddable("entry", row["n"], row["agent_id"], row["audience"], tuple(_parts("own", head, row["content"])))
 
 
@@ -132,13 +129,8 @@ def _passage(row: Row) -> Embeddable:
 
 
 def _task(row: Row) -> Embeddable:
-    parts = _parts("own", f"[{_day(row)}] to do: ", f"{row['title']}\n{row['notes']}".strip())
+    parts = _parts("own", "to do: ", f"{row['title']}\n{row['notes']}".strip())
     return Embeddable("task", row["id"], "", row["audience"], tuple(parts))
-
-
-def _day(row: Row) -> str:
-    # Without the ISO date of the word index: six tokens that mean nothing to a model.
-    return date_words(from_text(row["created_at"])).split(" ", 1)[1]
 
 
 def _parts(view: View, head: str, text: str, most: int | None = None, size: int = PART_BYTES) -> Iterator[Text]:
