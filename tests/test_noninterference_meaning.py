@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.people.audience import Scope
 from memory.search import vectors
-from memory.search.embedding import Vector, missing
+from memory.search.embedding import Embedding, missing
 from memory.search.embedding.packaged import PackagedEmbedder
 from memory.store.database import Value
 from tests.obedient_model import ORDERS
@@ -94,7 +94,7 @@ class _Remembering(PackagedEmbedder):
 
     before = ""
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         mixed = [f"{text} {self.before}" for text in texts]
         self.before = texts[-1]
         return await super().embed(mixed, seconds)

@@ -96,8 +96,8 @@ class Embedding:
     async def understood(self, text: str, seconds: float | None = None) -> Understood:
         """The same within so many seconds (default: a few tenths), with the reason if there is none."""
         asked = await self.questions.ask(text, seconds)
-        if asked.vector is not None:
-            return Understood(Meaning(asked.model, asked.vector))
+        if asked.embedding is not None:
+            return Understood(Meaning(asked.model, *asked.embedding))
         why = _(self.unusable).partition(";")[0] or asked.reason
         return Understood(None, self.redact(why) if text.strip() else "")
 

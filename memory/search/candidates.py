@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 from memory.search import neighbors
 from memory.search.domains import COUNTED_ROWS, Lookup
 from memory.search.neighbors import Spoken, Stretch, Talk
-from memory.search.query import Asked, Near, Nearness, Usual
+from memory.search.query import Asked, Close, Near, Nearness, Surroundings, Usual
 from memory.store.fulltext import Term, index_text
 from memory.store.ids import PersonId
 
@@ -67,6 +67,12 @@ WEIGHTS = Signs(
     around=4.0,
 )
 """Learned and checked as described in docs/search.md."""
+
+CLOSE_WEIGHTS = (
+    Signs(1.0, 1.0, 1.4, 2.6, 1.4, 2.9, 2.0, 1.8, -0.3, 0.0, 3.4),
+    Close(own=3.1, window=4.3, wide=4.7),
+)
+"""The weights for messages whose words were compared with those of the question, learned in the same way."""
 
 
 @dataclass(frozen=True)
@@ -172,6 +178,12 @@ def total(signs: Signs) -> float:
     return max(sum(parts), 0.0)
 
 
+def total_close(signs: Signs, close: Close) -> float:
+    """The total for a message whose words were compared."""
+    parts: Iterable[float] = map(mul, (*CLOSE_WEIGHTS[0], *CLOSE_WEIGHTS[1]), (*signs, *close))
+    return max(sum(parts), 0.0)
+
+
 def nearness(near: Near | None, usual: Usual | None) -> float:
     """The score of a row's meaning by itself, where 1 is that of the best words: 0 to 1."""
     return 0.0 if near is None or usual is None else min(max(usual.deviations(near) / _FAR, 0.0), 1.0)
@@ -215,6 +227,7 @@ def _spread(
 _ALL_WORDS = 0.2  # lets a row with every word go before one with more of the rarest
 _CANDIDATES = 40  # of a domain, at least: rows with every word are looked for among them
 _NEAR = 40  # nearest neighbors in each view
+_CLOSE = 40  # messages, at least, whose words are compared with the question's one by one
 _FAINT = 1.5  # standard deviations above the mean: below that, a row is not even a guess
 GUESSES = 3
 """Rows that are no nearer than by chance, but are offered anyway."""
@@ -240,10 +253,13 @@ class Scored:
 class _Sought:
     """A query prepared for one domain: its words, the person meant, the rows with a near meaning, and the usual
     nearness of rows.
+
+    `names` are words of the text that are left out because they are names of speakers.
     """
 
     asked: Asked
     words: list[Word]
+    names: frozenset[str]
     meant: Meant
     meaning: Nearness | None
     usual: Usual | None
@@ -267,17 +283,18 @@ def ranked(
     if find.table.talk:
         named, words = _without_names(find, every)
         meant = Meant(named, asker if asked.first_person and named is None else None)
+    names = frozenset(word.term.word for word in every) - {word.term.word for word in words}
     meaning = None if find.table.embedded is None else meaning
     near, usual = _nearest(find, meaning, count)
     faint = {number: excess for number, each in near.items() if usual and (excess := usual.excess(each)) < 0}
     # Messages around them may support rows that are not near enough by themselves.
     together = find.table.talk and asked.sentence and bool(words)
     taken = near if together else {number: each for number, each in near.items() if number not in faint}
-    sought = _Sought(asked, words, meant, meaning, usual, taken)
+    sought = _Sought(asked, words, names, meant, meaning, usual, taken)
     best = sought.best(max(_CANDIDATES, 3 * limit))
     if not best:
         return _guesses(near, faint)
-    found = _in_talk(find, sought, best) if find.table.talk else _alone(find, sought, best)
+    found = _in_talk(find, sought, best, 3 * limit) if find.table.talk else _alone(find, sought, best)
     found = [one for one in found if one.number not in faint or _has_a_word(one, words)]
     if not found:
         return _guesses(near, faint)
@@ -360,17 +377,37 @@ def _alone(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
     ]
 
 
-def _in_talk(find: Lookup, sought: _Sought, best: list[int]) -> list[Scored]:
-    """Scores of messages, read with those around them."""
+def _in_talk(find: Lookup, sought: _Sought, best: list[int], most: int) -> list[Scored]:
+    """Scores of messages, read with those around them; at least `most`, if there are as many."""
     talk = _talk(find, sought.asked, best)
     similar = _similar(find, sought, talk.pool)
     found = signs(sought.asked, sought.words, talk, sought.meant, similar)
-    return [
-        Scored(number, total(each), similar.get(number), each.named > 0, _beside(stretch.numbers, at, WINDOW))
+    around = {
+        number: Surroundings((number,), *(_beside(stretch.numbers, at, reach) for reach in (WINDOW, WIDE)))
         for stretch in talk.stretches
         for at, number in enumerate(stretch.numbers)
-        if (each := found.get(number)) is not None
+        if number in found
+    }
+    return [
+        Scored(number, score, similar.get(number), found[number].named > 0, around[number].window)
+        for number, score in _totals(find, sought, found, around, most).items()
     ]
+
+
+def _totals(
+    find: Lookup, sought: _Sought, found: Mapping[int, Signs], around: Mapping[int, Surroundings], most: int
+) -> dict[int, float]:
+    """The score of each message. If the question's words can be compared with those of messages one by one, only the
+    best messages are compared, and the others are left out."""
+    totals = {number: total(each) for number, each in found.items()}
+    if sought.meaning is None:
+        return totals
+    best = heapq.nlargest(max(_CLOSE, most), totals, key=totals.__getitem__)
+    close = sought.meaning.close(find.rows, find.among, {number: around[number] for number in best}, sought.names)
+    if not close:
+        return totals
+    usual = Close(*(sum(column) / len(close) for column in zip(*close.values(), strict=True)))
+    return {number: total_close(found[number], close.get(number, usual)) for number in best}
 
 
 def _beside(numbers: Sequence[int], at: int, reach: int) -> Sequence[int]:

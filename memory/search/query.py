@@ -113,6 +113,24 @@ class Usual(NamedTuple):
         return self.deviations(near) - self.bar
 
 
+class Close(NamedTuple):
+    """How close the question's words come to words of a message (`own`), of it and two to each side (`window`), and of
+    it and six to each side (`wide`): the mean of the greatest similarities; 1 is the same word in the same sense, 0
+    unrelated."""
+
+    own: float
+    window: float
+    wide: float
+
+
+class Surroundings(NamedTuple):
+    """The rows that `Close` reads together: the row alone, with two, and with six to each side."""
+
+    own: Sequence[int]
+    window: Sequence[int]
+    wide: Sequence[int]
+
+
 class Among(NamedTuple):
     """The rows to search: those of a kind that an agent (None: any) can find in a scope, limited by `narrowed`.
 
@@ -142,6 +160,15 @@ class Nearness(Protocol):
 
     def usual(self, rows: Rows, among: Among, count: int) -> Usual:
         """The usual nearness among `count` rows, estimated from a sample."""
+        ...
+
+    def close(
+        self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
+    ) -> Mapping[int, Close]:
+        """How close the question's words, without those in `without`, come to words of rows and their neighbors.
+
+        Rows without stored words are left out: with some embedders, all of them.
+        """
         ...
 
 

@@ -1,12 +1,14 @@
 """Compares a question's vector with the stored vectors of one kind of rows."""
 
+import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log, sqrt
+from typing import Any, TypeAlias
 
 from memory.search import vectors
-from memory.search.embedding.base import Vector
-from memory.search.query import Among, Near, Usual
+from memory.search.embedding.base import Tokens, Vector, signs
+from memory.search.query import Among, Close, Near, Surroundings, Usual
 from memory.search.vector_texts import View
 from memory.store.database import Rows
 from memory.store.distances import cosine_distance
@@ -18,6 +20,7 @@ class Meaning:
 
     model: str
     vector: Vector
+    tokens: Tokens | None = None
 
     def like(self, other: "Meaning") -> float | None:
         """The cosine to another text's vector; None if another model made that."""
@@ -38,6 +41,22 @@ class Meaning:
     def usual(self, rows: Rows, among: Among, count: int) -> Usual:
         return usual_of(vectors.sample(rows, self._question(among), _SAMPLE), count)
 
+    def close(
+        self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: frozenset[str]
+    ) -> Mapping[int, Close]:
+        if self.tokens is None or not around:
+            return {}
+        width = len(signs(self.vector))
+        asked = [
+            self.tokens.signs[at * width : (at + 1) * width]
+            for at, word in enumerate(self.tokens.words)
+            if word not in without
+        ]
+        numbers = {number for each in around.values() for number in each.wide}
+        # Neighbors need not meet the query's conditions: only the scope applies to them.
+        told = vectors.tokens_of(rows, self._question(among._replace(narrowed=None)), numbers)
+        return {number: Close(*found) for number, found in interact(asked, told, around).items()}
+
     def _question(self, among: Among, view: View = "own") -> vectors.Question:
         return vectors.Question(self.model, self.vector, among, view)
 
@@ -56,3 +75,50 @@ _SAMPLE = 250
 _MEAN, _SPREAD, _FEW = 0.1, 0.06, 8  # cosines of unrelated texts; counts as this many samples
 _UNSEEN = 10  # added to the number of rows: two rows may both be the answer
 _MARGIN = 1.0  # above the expected maximum of so many normal values: see docs/search.md
+
+
+# ---------------------------------------------------------------------------------------------------- late interaction
+
+
+MOST_WORDS = 32
+"""Words of a question; ColBERT takes as many."""
+
+Window: TypeAlias = Sequence[int]
+"""The numbers of rows that are read together."""
+
+
+def interact(
+    asked: Sequence[bytes], told: Mapping[int, bytes], windows: Mapping[int, Sequence[Window]]
+) -> dict[int, tuple[float, ...]]:
+    """For each row and each of its windows: the mean, over the question's words, of the nearest word in the window.
+
+    `asked` are the signs of one word each, `told` those of all words of a row, concatenated. Rows without words are
+    skipped, and so are windows of only such rows. Needs numpy, which every embedder with signs requires.
+    """
+    numpy: Any = importlib.import_module("numpy")
+    words = asked[:MOST_WORDS]
+    known = [number for number, signs in told.items() if signs]
+    if not words or not known:
+        return {}
+    greatest = _greatest(numpy, words, [told[number] for number in known])
+    at = {number: position for position, number in enumerate(known)}
+    found: dict[int, tuple[float, ...]] = {}
+    for number, of in windows.items():
+        held = [[at[row] for row in window if row in at] for window in of]
+        if all(held):
+            found[number] = tuple(float(greatest[positions].max(axis=0).mean()) for positions in held)
+    return found
+
+
+def _greatest(numpy: Any, words: Sequence[bytes], rows: Sequence[bytes]) -> Any:
+    """A matrix with a line per row and a column per word: the greatest similarity."""
+    width = len(words[0])
+    kind = "uint64" if width % 8 == 0 else "uint8"
+    every = numpy.frombuffer(b"".join(rows), kind).reshape(-1, width // numpy.dtype(kind).itemsize)
+    columns = numpy.ascontiguousarray(every.T)  # summed along the long axis, which is several times as fast
+    begins = numpy.cumsum([0, *(len(signs) // width for signs in rows[:-1])])
+    least = []
+    for word in words:
+        differing = numpy.bitwise_count(columns ^ numpy.frombuffer(word, kind)[:, None]).sum(axis=0, dtype="uint16")
+        least.append(numpy.minimum.reduceat(differing, begins))
+    return 1 - numpy.stack(least, axis=1) / (4 * width)

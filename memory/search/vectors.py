@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from memory.search.embedding.base import Vector, dimension_of, signs
+from memory.search.embedding.base import Embedding, Vector, dimension_of, signs
 from memory.search.query import Among
 from memory.search.vector_texts import KINDS, Embeddable, Kind, Text, View, texts_of
 from memory.store import sqlite
@@ -25,6 +25,8 @@ _CANDIDATES = 400  # at least; with fewer vectors the search is exact
 _PER_HIT = 8  # candidates per requested hit
 _SAMPLED = 4_000  # vectors, from one space after the other, in index order
 
+_TOKEN_PARTS = 4  # of a message, each about 200 tokens: the rest is found by its words and vectors
+
 
 @dataclass(frozen=True)
 class Question:
@@ -38,10 +40,10 @@ class Question:
 
 @dataclass(frozen=True)
 class Embedded:
-    """A row as it was embedded, with the vectors of its texts in order."""
+    """A row as it was embedded, with the embeddings of its texts in order."""
 
     of: Embeddable
-    made: tuple[Vector, ...]
+    made: tuple[Embedding, ...]
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,23 @@ def sample(rows: Rows, question: Question, limit: int) -> list[float]:
         (question.vector, json.dumps(chosen)),
     )
     return [row[0] for row in found]
+
+
+def tokens_of(rows: Rows, question: Question, numbers: Iterable[int]) -> dict[int, bytes]:
+    """The signs of the rows' words, `Tokens.signs` of all their parts; empty for a row without content words.
+
+    Rows whose embedder gave no words, or out of scope, are left out.
+    """
+    within, parameters = _allowed(question)
+    found = rows.all(
+        f"SELECT v.row, v.tokens FROM vectors v WHERE {within} AND v.row IN (SELECT value FROM json_each(?)) "
+        "AND v.tokens IS NOT NULL ORDER BY v.row, v.part",
+        (*parameters, json.dumps(list(numbers))),
+    )
+    told: dict[int, bytes] = {}
+    for number, part in found:
+        told[number] = told.get(number, b"") + part
+    return told
 
 
 def _allowed(question: Question) -> tuple[str, tuple[Value, ...]]:
@@ -204,7 +223,7 @@ def _replace(tx: Tx, model: int, dimension: int, each: Embedded) -> None:
     mine = "kind = ? AND row = ?"
     tx.run(f"DELETE FROM vectors WHERE {mine}", (of.kind, of.row))
     tx.run(f"DELETE FROM vector_queue WHERE {mine}", (of.kind, of.row))
-    for text, vector in zip(of.texts, each.made, strict=True):
+    for text, (vector, tokens) in zip(of.texts, each.made, strict=True):
         if dimension_of(vector) != dimension:
             raise Refused(
                 "a vector has {found} numbers, and those of its model have {dimension}",
@@ -212,7 +231,9 @@ def _replace(tx: Tx, model: int, dimension: int, each: Embedded) -> None:
                 found=dimension_of(vector),
             )
         values = {"space_id": _space(tx, model, of, text), "kind": of.kind, "row": of.row, "part": text.part}
-        tx.insert("vectors", {**values, "bits": signs(vector), "vector": vector})
+        kept = tokens is not None and of.kind == "message" and text.view == "own" and text.part < _TOKEN_PARTS
+        told = tokens.signs if tokens is not None and kept else None
+        tx.insert("vectors", {**values, "bits": signs(vector), "vector": vector, "tokens": told})
 
 
 def _space(tx: Tx, model: int, of: Embeddable, text: Text) -> int:

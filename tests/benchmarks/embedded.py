@@ -42,5 +42,5 @@ async def meanings_of(embedder: Embedder, texts: Iterable[str]) -> dict[str, Mea
     for begin in range(0, len(every), _BATCH):
         part: Sequence[str] = every[begin : begin + _BATCH]
         made = await embedder.embed(part, _SECONDS)
-        found |= {text: Meaning(embedder.name, each) for text, each in zip(part, made, strict=True)}
+        found |= {text: Meaning(embedder.name, *each) for text, each in zip(part, made, strict=True)}
     return found

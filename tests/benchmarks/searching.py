@@ -21,7 +21,7 @@ from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people.audience import Scope, Trust
 from memory.search import vectors
-from memory.search.embedding import Vector, to_vector
+from memory.search.embedding import Embedding, Tokens, to_vector
 from memory.search.embedding.packaged import DIMENSION
 from memory.search.hybrid import search
 from memory.search.query import Query
@@ -47,6 +47,7 @@ SIZES = (1_000, 10_000, 100_000)
 _AGENT = AgentId("agt_bench")
 _BATCH = 5_000
 _MODEL = "bench:anywhere"
+_WORDS_TOLD, _WORDS_ASKED = 21, 6  # with content, in a message and in a question of LoCoMo
 _TARGETS = {10_000: 15.0, 100_000: 80.0}
 
 
@@ -88,12 +89,13 @@ async def _embed(database: Database, seed: int) -> None:
     drawn = random.Random(seed)
     await database.write(_CHOOSE, lambda tx: vectors.choose(tx, _MODEL, DIMENSION))
     while waiting := await database.read(lambda rows: vectors.missing(rows, _BATCH)):
-        made = [Embedded(each, tuple(_drawn(drawn) for _ in each.texts)) for each in waiting]
+        made = [Embedded(each, tuple(_drawn(drawn, _WORDS_TOLD) for _ in each.texts)) for each in waiting]
         await database.write(_STORE, functools.partial(vectors.store, model=_MODEL, embedded=made))
 
 
-def _drawn(drawn: random.Random) -> Vector:
-    return to_vector(drawn.gauss(0, 1) for _ in range(DIMENSION))
+def _drawn(drawn: random.Random, words: int) -> Embedding:
+    vector = to_vector(drawn.gauss(0, 1) for _ in range(DIMENSION))
+    return Embedding(vector, Tokens(("word",) * words, drawn.randbytes(words * DIMENSION // 8)))
 
 
 @dataclass
@@ -124,7 +126,7 @@ async def _round(folder: Path, fill: Fill, size: int, count: int) -> _Times:
         questions = [replace(query, text=f"what did they say about {query.text}?") for query in keywords]
         by_words, by_question = await _asked(database, keywords), await _asked(database, questions)
         await _embed(database, 17)
-        meant = [replace(query, meaning=Meaning(_MODEL, _drawn(drawn))) for query in questions]
+        meant = [replace(query, meaning=Meaning(_MODEL, *_drawn(drawn, _WORDS_ASKED))) for query in questions]
         return _Times(by_words, by_question, await _asked(database, meant), each)
 
 

@@ -88,7 +88,7 @@ async def examine_embedder(config: Config, redact: Callable[[str], str]) -> Find
     words = _(
         "{model}: {dimension} dimensions, {taken:.1f} s for the first text",
         model=choice.model,
-        dimension=dimension_of(made),
+        dimension=dimension_of(made.vector),
         taken=taken,
     )
     return Finding("embedder", State.GOOD, words)

@@ -5,8 +5,10 @@ from memory.search.embedding.base import EmbedderBusy as EmbedderBusy
 from memory.search.embedding.base import EmbedderGarbage as EmbedderGarbage
 from memory.search.embedding.base import EmbedderMissing as EmbedderMissing
 from memory.search.embedding.base import EmbedderRefused as EmbedderRefused
+from memory.search.embedding.base import Embedding as Embedding
 from memory.search.embedding.base import EmbeddingError as EmbeddingError
 from memory.search.embedding.base import TextRefused as TextRefused
+from memory.search.embedding.base import Tokens as Tokens
 from memory.search.embedding.base import Vector as Vector
 from memory.search.embedding.base import dimension_of as dimension_of
 from memory.search.embedding.base import to_vector as to_vector

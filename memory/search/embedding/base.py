@@ -3,7 +3,7 @@
 from array import array
 from collections.abc import Iterable, Sequence
 from math import isfinite
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 from memory.store.errors import StoreError
 
@@ -15,6 +15,21 @@ The cosine of two differs from the exact one by about 0.0003; they take a quarte
 
 MAX_CHARACTERS = 30_000
 """Characters of one text; the rest is not embedded."""
+
+
+class Tokens(NamedTuple):
+    """The content words of a text as the model sees them: for each token, its word and the signs of its vector
+    (`dimension / 8` bytes each, concatenated)."""
+
+    words: tuple[str, ...] = ()
+    signs: bytes = b""
+
+
+class Embedding(NamedTuple):
+    """The embedding of a text. `tokens` is None from embedders without vectors of single words."""
+
+    vector: Vector
+    tokens: Tokens | None = None
 
 
 class EmbeddingError(StoreError):
@@ -61,8 +76,8 @@ class Embedder(Protocol):
         """Numbers per vector; 0 while unknown, before the first answer of a server."""
         ...
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
-        """The vectors of the texts, in order, within so many seconds. Raises EmbeddingError."""
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
+        """The embeddings of the texts, in order, within so many seconds. Raises EmbeddingError."""
         ...
 
     async def aclose(self) -> None: ...

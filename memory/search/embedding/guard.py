@@ -9,9 +9,9 @@ from memory.search.embedding.base import (
     EmbedderBusy,
     EmbedderMissing,
     EmbedderRefused,
+    Embedding,
     EmbeddingError,
     TextRefused,
-    Vector,
 )
 from texts import _, gettext_lazy
 
@@ -85,7 +85,7 @@ class GuardedEmbedder:
         waited = self._clock() - min(self._began) if self._began else 0.0
         return Health(self._health.asked, self._health.reason, self.rests, waited)
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         """See `Embedder`; raises EmbedderBusy without asking while the embedder is paused."""
         if rests := self.rests:
             raise EmbedderBusy(

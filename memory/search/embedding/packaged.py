@@ -18,12 +18,14 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import regex
 
-from memory.search.embedding.base import MAX_CHARACTERS, EmbedderBusy, EmbedderMissing, Vector, to_vector
+from memory.search.embedding.base import MAX_CHARACTERS, EmbedderBusy, EmbedderMissing, Embedding, Tokens, to_vector
+from memory.store.fulltext import content_words
 from texts import gettext_lazy
 
 NAME = "all-MiniLM-L6-v2-int8"
@@ -62,7 +64,7 @@ class PackagedEmbedder:
         self._idle_seconds = idle_seconds
         self._idle: asyncio.TimerHandle | None = None
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         """See `Embedder`. After the time limit it stops between two runs."""
         given_up = threading.Event()
         work = asyncio.get_running_loop().run_in_executor(self._threads, self._embed, list(texts), given_up)
@@ -94,14 +96,14 @@ class PackagedEmbedder:
             self._loaded = None
         _give_back()
 
-    def _embed(self, texts: list[str], given_up: threading.Event) -> list[Vector]:
+    def _embed(self, texts: list[str], given_up: threading.Event) -> list[Embedding]:
         with self._loading:
             if self._loaded is None:
                 self._loaded = _Model()
                 _give_back()
             model = self._loaded
         encoded = [model.words.encode(text[:MAX_CHARACTERS], MAX_TOKENS) for text in texts]
-        found: dict[int, Vector] = {}
+        found: dict[int, Embedding] = {}
         for run in _runs(encoded):
             if given_up.is_set():
                 break
@@ -131,8 +133,8 @@ class _Model:
                 str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=["ConstantFolding"]
             )
 
-    def run(self, encoded: Sequence[list[int]]) -> list[Vector]:
-        """The mean over each text's tokens."""
+    def run(self, encoded: Sequence[list[int]]) -> list[Embedding]:
+        """The mean over each text's tokens, and the signs of its content words."""
         numpy = self._numpy
         longest = max(map(len, encoded))
         numbers = numpy.zeros((len(encoded), longest), dtype=numpy.int64)
@@ -143,7 +145,20 @@ class _Model:
         (hidden,) = self._session.run(["last_hidden_state"], given)
         weights = mask[:, :, None].astype(numpy.float32)
         means = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
-        return [to_vector(mean.tolist()) for mean in means]
+        return [
+            Embedding(to_vector(mean.tolist()), self._tokens(tokens, hidden[row]))
+            for row, (tokens, mean) in enumerate(zip(encoded, means, strict=True))
+        ]
+
+    def _tokens(self, encoded: Sequence[int], hidden: Any) -> Tokens:
+        words = self.words.words(encoded)
+        kept = [at for at, word in enumerate(words) if _has_content(word)]
+        return Tokens(tuple(words[at] for at in kept), self._numpy.packbits(hidden[kept] > 0, axis=1).tobytes())
+
+
+@lru_cache(maxsize=5_000)
+def _has_content(word: str) -> bool:
+    return bool(content_words(word))
 
 
 def _give_back() -> None:
@@ -195,6 +210,8 @@ class WordPiece:
         self._vocabulary = vocabulary
         self._unknown = vocabulary["[UNK]"]
         self._start, self._end = vocabulary["[CLS]"], vocabulary["[SEP]"]
+        self._texts = sorted(vocabulary, key=vocabulary.__getitem__)  # the ids have no gaps
+        self._marks = frozenset((self._start, self._end, self._unknown))
         self._pieces = lru_cache(maxsize=5_000)(self._cut)  # people use the same words again and again
 
     def encode(self, text: str, limit: int) -> list[int]:
@@ -205,6 +222,15 @@ class WordPiece:
             if len(found) >= limit:
                 break
         return [*found[: limit - 1], self._end]
+
+    def words(self, encoded: Sequence[int]) -> list[str]:
+        """The whole word of each token; empty for special and unknown tokens."""
+        texts = ["" if number in self._marks else self._texts[number] for number in encoded]
+        starts = [at for at, text in enumerate(texts) if not text.startswith("##")]
+        found: list[str] = []
+        for begin, end in pairwise([*starts, len(texts)]):
+            found += [texts[begin] + "".join(text[2:] for text in texts[begin + 1 : end])] * (end - begin)
+        return found
 
     def _cut(self, word: str) -> tuple[int, ...]:
         if len(word) > _LONGEST_WORD:

@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Vector
+from memory.search.embedding.base import MAX_CHARACTERS, Embedder, Embedding, Vector
 from memory.search.vector_texts import Embeddable
 from memory.store.recent import Recent
 
@@ -18,10 +18,10 @@ _AT_ONCE = 4
 
 @dataclass(frozen=True)
 class Asked:
-    """The vector of a question and its model, or the reason why there is none."""
+    """The embedding of a question and its model, or the reason why there is none."""
 
     model: str
-    vector: Vector | None
+    embedding: Embedding | None
     reason: str = ""
 
 
@@ -31,8 +31,8 @@ class Questions:
     def __init__(self, embedder: Embedder | None, seconds: float = SECONDS) -> None:
         self._embedder = embedder
         self._seconds = seconds
-        self._known: Recent[str, Vector] = Recent(_REMEMBERED)
-        self._running: dict[str, asyncio.Task[list[Vector]]] = {}
+        self._known: Recent[str, Embedding] = Recent(_REMEMBERED)
+        self._running: dict[str, asyncio.Task[list[Embedding]]] = {}
 
     async def ask(self, text: str, seconds: float | None = None) -> Asked:
         """The vector of a text, within `seconds` (default 0.3). Never raises an embedder's error."""
@@ -63,7 +63,7 @@ class Questions:
             task.cancel()
         await asyncio.gather(*self._running.values(), return_exceptions=True)
 
-    def _started(self, text: str, embedder: Embedder) -> "asyncio.Task[list[Vector]] | None":
+    def _started(self, text: str, embedder: Embedder) -> "asyncio.Task[list[Embedding]] | None":
         if text in self._running:
             return self._running[text]
         if len(self._running) >= _AT_ONCE:
@@ -73,7 +73,7 @@ class Questions:
         task.add_done_callback(lambda done: self._ended(text, done))
         return task
 
-    def _ended(self, text: str, task: "asyncio.Task[list[Vector]]") -> None:
+    def _ended(self, text: str, task: "asyncio.Task[list[Embedding]]") -> None:
         del self._running[text]
         if task.cancelled() or task.exception() is not None:
             return
@@ -93,19 +93,19 @@ class PartVectors:
     def __init__(self, most: int = MOST_PARTS) -> None:
         self._known: Recent[bytes, Vector] = Recent(most)
 
-    def of(self, rows: Sequence[Embeddable]) -> tuple[dict[str, Vector], list[str]]:
-        """The cached vectors of these rows' texts, by text, and the missing texts, each once."""
+    def of(self, rows: Sequence[Embeddable]) -> tuple[dict[str, Embedding], list[str]]:
+        """The cached embeddings of these rows' texts, by text, and the missing texts, each once."""
         texts = dict.fromkeys(text.text for row in rows for text in row.texts)
-        known = {text: vector for text in texts if (vector := self._known.get(_digest(text))) is not None}
+        known = {text: Embedding(vector) for text in texts if (vector := self._known.get(_digest(text))) is not None}
         return known, [text for text in texts if text not in known]
 
-    def remember(self, rows: Sequence[Embeddable], made: Mapping[str, Vector]) -> None:
+    def remember(self, rows: Sequence[Embeddable], made: Mapping[str, Embedding]) -> None:
         """Cache the vectors of rows with several parts; a row with one text is all new when it changes."""
         for row in rows:
             if row.kind == "message" or len(row.texts) < 2:
                 continue
             for text in row.texts:
-                self._known.put(_digest(text.text), made[text.text])
+                self._known.put(_digest(text.text), made[text.text].vector)
 
 
 def _digest(text: str) -> bytes:

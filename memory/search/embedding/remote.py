@@ -14,8 +14,8 @@ from memory.search.embedding.base import (
     EmbedderBusy,
     EmbedderGarbage,
     EmbedderRefused,
+    Embedding,
     TextRefused,
-    Vector,
     dimension_of,
     to_vector,
 )
@@ -47,7 +47,7 @@ class RemoteEmbedder:
         self._key = key
         self._session: aiohttp.ClientSession | None = None
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         if not texts:
             return []
         cut = [text[:MAX_CHARACTERS].encode("utf-8", "replace").decode() for text in texts]
@@ -91,7 +91,7 @@ class RemoteEmbedder:
         except ValueError:
             raise EmbedderGarbage("{name} returned something that is not JSON", name=self.name) from None
 
-    def _checked(self, answer: Any, wanted: int) -> list[Vector]:
+    def _checked(self, answer: Any, wanted: int) -> list[Embedding]:
         try:
             rows = {int(row["index"]): row["embedding"] for row in answer["data"]}
             numbers = [rows[number] for number in range(len(rows))]
@@ -101,7 +101,7 @@ class RemoteEmbedder:
         self.dimension = self.dimension or (dimension_of(vectors[0]) if vectors else 0)
         if len(vectors) != wanted or any(dimension_of(vector) != self.dimension for vector in vectors):
             raise EmbedderGarbage("{name} did not return one vector of the same length for each text", name=self.name)
-        return vectors
+        return [Embedding(vector) for vector in vectors]
 
 
 async def _read(response: aiohttp.ClientResponse) -> bytes:

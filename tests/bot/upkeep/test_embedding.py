@@ -109,8 +109,8 @@ async def test_what_is_written_gets_its_vectors_and_is_found(tmp_path: Path, ser
         (later,) = await said(file, "cc")
         await all_done(made, file, 3)
         asked = await made.questions.ask("Ann: cc", 5)
-        assert asked.vector is not None
-        question = Question(asked.model, asked.vector, Among("message", STAR, Scope(GUILD), None))
+        assert asked.embedding is not None
+        question = Question(asked.model, asked.embedding.vector, Among("message", STAR, Scope(GUILD), None))
         assert list(await file.read(lambda rows: nearest(rows, question, 1))) == [later]
         assert await words(made, file) == "openai:small: working"
 

@@ -12,7 +12,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import Heard, Said
 from memory.search import vectors
-from memory.search.embedding import to_vector
+from memory.search.embedding import Embedding, to_vector
 from memory.search.hybrid import search
 from memory.search.query import Query, Results
 from memory.search.vectors import Embedded
@@ -94,7 +94,9 @@ def embed(tx: Tx, means: Mapping[str, tuple[float, float]]) -> None:
     for each in waiting:
         made = [_vector(text.text, means) for text in each.texts]
         if all(vector is not None for vector in made):
-            vectors.store(tx, MODEL, [Embedded(each, tuple(vector for vector in made if vector is not None))])
+            vectors.store(
+                tx, MODEL, [Embedded(each, tuple(Embedding(vector) for vector in made if vector is not None))]
+            )
 
 
 def _vector(text: str, means: Mapping[str, tuple[float, float]]) -> bytes | None:

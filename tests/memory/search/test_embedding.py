@@ -28,6 +28,7 @@ from memory.search.embedding import (
     Health,
     Questions,
     TextRefused,
+    Tokens,
     Vector,
     dimension_of,
     is_choice,
@@ -36,7 +37,7 @@ from memory.search.embedding import (
     packaged,
     to_vector,
 )
-from memory.search.embedding.base import Embedder, signs
+from memory.search.embedding.base import Embedder, Embedding, signs
 from memory.search.embedding.packaged import PackagedEmbedder, WordPiece, rewritten
 from tests.memory.search.embedding_server import Answer, EmbeddingServer, giving, openai, saying, serving
 from tests.memory.search.vector_parts import cosine
@@ -53,7 +54,7 @@ async def server() -> AsyncIterator[EmbeddingServer]:
 async def ask(choice: Choice, *texts: str, seconds: float = 5.0) -> list[Vector]:
     embedder = made(choice)
     try:
-        return await embedder.embed(texts, seconds)
+        return [made.vector for made in await embedder.embed(texts, seconds)]
     finally:
         await embedder.aclose()
 
@@ -105,6 +106,13 @@ def test_words_are_cut_into_the_longest_known_pieces() -> None:
     assert pieces.encode("\ud800", 5) == [1, 2]
 
 
+def test_each_piece_is_known_by_its_whole_word() -> None:
+    known = ["[UNK]", "[CLS]", "[SEP]", "un", "##aff", "##able", "a"]
+    pieces = WordPiece({piece: number for number, piece in enumerate(known)})
+    encoded = pieces.encode("a unaffable zz unaff a", 20)
+    assert pieces.words(encoded) == ["", "a", *["unaffable"] * 3, "", *["unaff"] * 2, "a", ""]
+
+
 @installed
 def test_the_vocabulary_cuts_as_the_model_was_trained() -> None:
     words = packaged._Model().words
@@ -123,6 +131,19 @@ async def test_the_packaged_model_knows_what_is_near() -> None:
     )
     assert dimension_of(dog) == PackagedEmbedder.dimension == 384
     assert cosine(dog, question) > 0.3 > cosine(market, question)
+
+
+@installed
+async def test_the_packaged_model_tells_the_signs_of_words_with_content() -> None:
+    embedder = PackagedEmbedder()
+    one, none, long = await embedder.embed(["Where is my dog's kennel?", "and so on!", "kennel " * 400], 30)
+    await embedder.aclose()
+    assert one.tokens is not None
+    assert none.tokens == Tokens((), b"")
+    assert one.tokens.words == ("dog", "kennel", "kennel"), "a word in two pieces"
+    assert len(one.tokens.signs) == 48 * len(one.tokens.words)
+    assert long.tokens is not None
+    assert 200 < len(long.tokens.words) <= packaged.MAX_TOKENS - 2
 
 
 _LOADED = """
@@ -159,7 +180,7 @@ async def test_weights_that_stay_int8_give_nearly_the_same_vectors() -> None:
     encoded = model.words.encode("Where did we moor the boat last summer?", packaged.MAX_TOKENS)
     given = {"input_ids": [encoded], "attention_mask": [[1] * len(encoded)], "token_type_ids": [[0] * len(encoded)]}
     ((hidden,),) = plain.run(["last_hidden_state"], given)
-    assert cosine(model.run([encoded])[0], to_vector(hidden.mean(axis=0).tolist())) > 1 - 1e-3
+    assert cosine(model.run([encoded])[0].vector, to_vector(hidden.mean(axis=0).tolist())) > 1 - 1e-3
 
 
 @pytest.mark.parametrize("model", [b"", b"\x3a\x00", b"\x3a\x7f", b"\xff", b"<html>", b"\x3a\x02\x0a\x00"])
@@ -176,7 +197,7 @@ async def test_the_model_is_let_go_when_nothing_is_embedded_and_loads_again() ->
         while embedder._loaded is not None:
             await asyncio.sleep(0.02)
     (second,) = await embedder.embed(["the boat"], 30)
-    assert cosine(first, second) > 1 - 1e-6
+    assert cosine(first.vector, second.vector) > 1 - 1e-6
     await embedder.aclose()
 
 
@@ -188,7 +209,7 @@ async def test_a_text_has_the_same_vector_alone_and_among_others() -> None:
     alone = [(await embedder.embed([text], 30))[0] for text in texts]
     assert len(together) == 25
     for one, other in zip(alone, together, strict=False):
-        assert cosine(one, other) > 0.99
+        assert cosine(one.vector, other.vector) > 0.99
     await embedder.aclose()
 
 
@@ -365,14 +386,14 @@ class Scripted:
         self.calls = 0
         self.gate: asyncio.Event | None = None
 
-    async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+    async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         self.calls += 1
         if self.gate is not None:
             await self.gate.wait()
         error = self.script.pop(0) if self.script else None
         if error is not None:
             raise error
-        return [to_vector([len(text), 1]) for text in texts]
+        return [Embedding(to_vector([len(text), 1])) for text in texts]
 
     async def aclose(self) -> None:
         """There is nothing to close."""
@@ -401,7 +422,7 @@ async def test_a_call_that_has_no_answer_yet_is_told() -> None:
     now, hangs = [0.0], asyncio.Event()
 
     class Hanging(Scripted):
-        async def embed(self, texts: Sequence[str], seconds: float) -> list[Vector]:
+        async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
             await hangs.wait()
             return await super().embed(texts, seconds)
 
@@ -450,7 +471,7 @@ async def test_a_question_is_embedded_once() -> None:
     questions = Questions(inner)
     first, second = await questions.ask("where  is it"), await questions.ask("where is it ")
     assert first == second
-    assert (first.vector, first.model, inner.calls) == (to_vector([11, 1]), "scripted", 1)
+    assert (first.embedding, first.model, inner.calls) == (Embedding(to_vector([11, 1])), "scripted", 1)
 
 
 async def test_a_question_that_takes_too_long_says_so_and_serves_the_next_one() -> None:
@@ -458,9 +479,9 @@ async def test_a_question_that_takes_too_long_says_so_and_serves_the_next_one() 
     inner.gate = asyncio.Event()
     questions = Questions(inner)
     asked = await questions.ask("where is it", 0.01)
-    assert (asked.vector, asked.reason) == (None, "the embedder took more than 0.01 s")
+    assert (asked.embedding, asked.reason) == (None, "the embedder took more than 0.01 s")
     asyncio.get_running_loop().call_later(0.1, inner.gate.set)
-    assert (await questions.ask("where is it", 0.01)).vector is not None, "whoever asks again needs it"
+    assert (await questions.ask("where is it", 0.01)).embedding is not None, "whoever asks again needs it"
     assert inner.calls == 1
 
 
@@ -478,7 +499,7 @@ async def test_a_question_without_embedder_words_or_success_has_no_vector() -> N
     assert (await Questions(None).ask("where")).reason == "no embedder is configured"
     assert (await Questions(Scripted()).ask(" ")).reason == "there are no words"
     asked = await Questions(Scripted(EmbedderBusy("it is down"))).ask("where")
-    assert (asked.vector, asked.reason, asked.model) == (None, "it is down", "scripted")
+    assert (asked.embedding, asked.reason, asked.model) == (None, "it is down", "scripted")
 
 
 async def test_only_so_many_questions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:

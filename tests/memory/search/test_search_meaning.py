@@ -12,7 +12,7 @@ from memory.agenda.tasks import NewTask, Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
 from memory.queue import messages
 from memory.search.embedding import to_vector
-from memory.search.query import Among, Near, Usual
+from memory.search.query import Among, Close, Near, Surroundings, Usual
 from memory.search.similarity import Meaning
 from memory.store.database import Rows
 from tests.memory.search.search_world import ANN, ATTIC, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look
@@ -41,6 +41,9 @@ class Liar:
 
     def usual(self, rows: Rows, among: Among, count: int) -> Usual:
         return Usual(0.0, 0.1, 3.0)
+
+    def close(self, rows: Rows, among: Among, around: Mapping[int, Surroundings], without: Any) -> Mapping[int, Close]:
+        return {number: Close(0.9, 0.9, 0.9) for number in around}
 
 
 def test_rows_of_every_domain_are_found_by_what_they_mean(world: World) -> None:

@@ -11,7 +11,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue import messages
 from memory.queue.messages import Heard
 from memory.search import vectors
-from memory.search.embedding import Vector, to_vector
+from memory.search.embedding import Embedding, Vector, to_vector
 from memory.search.query import Among
 from memory.search.vector_texts import KINDS, Embeddable, Kind
 from memory.search.vectors import Embedded, Question
@@ -37,7 +37,7 @@ def _drawn(word: str) -> list[float]:
 
 
 def embed(found: Iterable[Embeddable]) -> list[Embedded]:
-    return [Embedded(each, tuple(pointing(text.text) for text in each.texts)) for each in found]
+    return [Embedded(each, tuple(Embedding(pointing(text.text)) for text in each.texts)) for each in found]
 
 
 def embed_all(tx: Tx, model: str = MODEL) -> int:
