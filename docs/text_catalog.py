@@ -159,8 +159,9 @@ def compiled(code: str) -> bytes:
 
 def _empty(code: str | None) -> Catalog:
     head = f"# Texts of Carina{f' in {code}' if code else ''}."
-    dates = {"creation_date": _DATE, "revision_date": _DATE}
-    return Catalog(code, project="Carina", version="", header_comment=head, msgid_bugs_address="", **dates)
+    catalog = Catalog(code, project="Carina", version="", header_comment=head, msgid_bugs_address="")
+    catalog.creation_date = catalog.revision_date = _DATE
+    return catalog
 
 
 def _written(catalog: Catalog) -> bytes:
