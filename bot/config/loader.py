@@ -30,13 +30,7 @@ from bot.config.problems import (
     unmet,
     unset,
 )
-from bot.config.tables import (
-    Admins,
-    Agent,
-    Approvals,
-    FileSettings,
-    Group,
-)
+from bot.config.tables import Admins, Agent, Approvals, FileSettings, Group
 from bot.config.values import (
     KEY_OF_PROVIDER,
     OFFLINE,

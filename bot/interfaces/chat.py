@@ -33,17 +33,7 @@ from memory.store.clock import from_text
 from memory.store.database import Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import TurnId
-from sources.terminal import (
-    ONCE,
-    PERSON,
-    PLACE,
-    SOURCE,
-    Said,
-    Shown,
-    row_of,
-    shown_as,
-    to_data,
-)
+from sources.terminal import ONCE, PERSON, PLACE, SOURCE, Said, Shown, row_of, shown_as, to_data
 from texts import _, error_text
 
 _STOP = commit_point("chat.stop")

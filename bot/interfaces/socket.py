@@ -56,10 +56,7 @@ async def replies(
     if shown.locale:
         speak(shown.locale)
     caller = replace(
-        owner_at_terminal(sure=shown.sure),
-        shown=shown.shown,
-        locale=shown.locale,
-        constellation=shown.constellation,
+        owner_at_terminal(sure=shown.sure), shown=shown.shown, locale=shown.locale, constellation=shown.constellation
     )
     try:
         ink = await registry.plain(caller)

@@ -79,10 +79,7 @@ def _spans(rows: Rows, trace: str, turn: Row, now: datetime) -> list[Span]:
     more = {"carina.group": turn["team"], "carina.source": turn["source"], "carina.turn": str(turn["id"])}
     code = {"done": 1, "failed": 2}.get(turn["status"], 0)
     root = {**_span(trace, "turn", whole, more), "status": {"code": code}}
-    return [
-        root,
-        *({**_span(trace, str(at), each), "parentSpanId": root["spanId"]} for at, each in enumerate(stages)),
-    ]
+    return [root, *({**_span(trace, str(at), each), "parentSpanId": root["spanId"]} for at, each in enumerate(stages))]
 
 
 def _span(trace: str, place: str, stage: StageRow, more: Mapping[str, str | None] | None = None) -> dict[str, Any]:

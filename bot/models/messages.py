@@ -11,11 +11,7 @@ from bot.models.http_model import Assembly, Finish, HttpModel, PartialCall
 _OFFICIAL = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
 _MOST_TOKENS = 4_096  # the protocol wants a limit for every answer
-_FINISH: dict[str, Finish] = {
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "filter",
-}
+_FINISH: dict[str, Finish] = {"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "filter"}
 _CACHED = {"cache_control": {"type": "ephemeral"}}
 
 

@@ -63,11 +63,7 @@ def learners(rows: Rows, message: MessageId) -> list[tuple[AgentId, SessionId]]:
 
 
 def queue(
-    tx: Tx,
-    old: Message,
-    at: datetime,
-    learners: Sequence[tuple[AgentId, SessionId]] = (),
-    ask: Ask | None = None,
+    tx: Tx, old: Message, at: datetime, learners: Sequence[tuple[AgentId, SessionId]] = (), ask: Ask | None = None
 ) -> None:
     """Queue the follow-ups; `old` is the message before its edit or deletion at `at`."""
     said = {"message_id": old.id, "person_id": old.person, "audience": old.audience, "old_text": old.text}

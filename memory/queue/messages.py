@@ -378,12 +378,7 @@ def _of_json(row: str) -> Message:
 
 _heard = RowMapper(Heard, text="content", at="created_at")
 _said = RowMapper(
-    Said,
-    turn="batch_id",
-    sequence="sequence_in_batch",
-    text="content",
-    at="created_at",
-    thought="source_metadata",
+    Said, turn="batch_id", sequence="sequence_in_batch", text="content", at="created_at", thought="source_metadata"
 )
 
 

@@ -22,13 +22,7 @@ from bot.services.results import Ink, Lines, Listing, Row
 from memory.store import backups, erasure_ledger
 from memory.store.clock import utc_now
 from memory.store.constellation import registered, require
-from memory.store.errors import (
-    DatabaseCorrupt,
-    DatabaseFull,
-    DatabaseOutdated,
-    DatabaseTooNew,
-    StoreError,
-)
+from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind, check, migrate, migrations, rehearse, status
 from memory.store.sqlite import driver

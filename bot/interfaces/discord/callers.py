@@ -26,10 +26,7 @@ _BARRED = gettext_noop(
 _NOT_LET_IN = gettext_noop(
     "You are not allowed to talk to me here, so I keep nothing you say. The person who runs me can change that."
 )
-_KEEPING = {
-    "chat agent",
-    "chat group",
-}
+_KEEPING = {"chat agent", "chat group"}
 """Commands that are written by hand, and forms by their ids, that take words of whoever gives them."""
 _GROUPS = {discord.AppCommandOptionType.subcommand.value, discord.AppCommandOptionType.subcommand_group.value}
 

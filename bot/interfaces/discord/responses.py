@@ -102,11 +102,7 @@ def suggested(found: Iterable[tuple[str, str]], typed: str) -> list[app_commands
     return [app_commands.Choice(name=words[:_NAME] or value, value=value) for value, words in fitting[:_CHOICES]]
 
 
-def suggests(
-    command: app_commands.Command[Any, ..., None],
-    option: str,
-    find: Suggest,
-) -> None:
+def suggests(command: app_commands.Command[Any, ..., None], option: str, find: Suggest) -> None:
     """Have an option suggest pairs of value and words while somebody types; nothing where they may not see them."""
 
     async def choices(interaction: Interaction, typed: str) -> list[app_commands.Choice[str]]:

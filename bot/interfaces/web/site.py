@@ -14,17 +14,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
-from bot.interfaces.web import (
-    chat_pages,
-    health,
-    hooks,
-    mcp,
-    memory_pages,
-    openai_api,
-    pages,
-    rest,
-    signing_in,
-)
+from bot.interfaces.web import chat_pages, health, hooks, mcp, memory_pages, openai_api, pages, rest, signing_in
 from bot.interfaces.web.context import FAILURES, Context
 from bot.interfaces.web.render import STATIC
 from bot.interfaces.web.security import FOR_PROGRAMS, Guarded, Refusal
@@ -42,11 +32,7 @@ class QuietServer(uvicorn.Server):
 
 Handler: TypeAlias = Callable[[Context], Awaitable[Response]]
 
-PAGES: tuple[tuple[str, Handler], ...] = (
-    *pages.ROUTES,
-    *memory_pages.ROUTES,
-    *chat_pages.ROUTES,
-)
+PAGES: tuple[tuple[str, Handler], ...] = (*pages.ROUTES, *memory_pages.ROUTES, *chat_pages.ROUTES)
 PROGRAMS: tuple[tuple[str, str, Handler], ...] = (*openai_api.ROUTES, *rest.ROUTES, *hooks.ROUTES, *mcp.ROUTES)
 
 
