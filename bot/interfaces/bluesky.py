@@ -116,13 +116,7 @@ class Account:
         found = {"handle": self.session.handle, "did": self.session.did, "service": self.config.bluesky_service}
         passed = dict(await self.counts())
         lines = [
-            _(
-                "{handle} ({did}) on {service}: {words}",
-                handle=found["handle"],
-                did=found["did"],
-                service=found["service"],
-                words=self.words(),
-            ),
+            _("{handle} ({did}) on {service}: {words}", **found, words=self.words()),
             _("labeled as a bot") if labelled else _("not labeled as a bot; `carina bluesky setup` fixes that"),
             *(_("skipped in the last 24 hours: {why}: {count}", why=why, count=count) for why, count in passed.items()),
             *self.more(),

@@ -11,7 +11,7 @@ import pytest
 
 from bot.config import load_config
 from bot.errors import UserError
-from bot.interfaces.cli.wizard.init import Answers, dotenv_text, starter_text, write_both
+from bot.interfaces.cli.wizard.init import WriteFile, dotenv_text, starter_text, write_both
 from bot.interfaces.cli.wizard.wizard import Wizard, invitation, models_of
 from tests.bot.terminals import Terminal, carina
 
@@ -70,8 +70,8 @@ def test_files_are_new_both_or_neither(tmp_path: Path) -> None:
 
 
 def test_without_answers_the_starter_is_as_it_is() -> None:
-    assert Answers().toml(starter_text("plain")) == starter_text("plain")
-    assert Answers().environment() == {}
+    assert WriteFile().toml(starter_text("plain")) == starter_text("plain")
+    assert WriteFile().environment() == {}
 
 
 def test_an_answer_is_tried_with_what_is_set_already(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

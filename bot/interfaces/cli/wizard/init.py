@@ -25,22 +25,27 @@ from texts import _
 
 _PRIVATE, _USUAL = 0o600, 0o644
 
+Starter: TypeAlias = Literal["plain", "adhd"]
+_Text = Field(max_length=500)
 
-@dataclass(frozen=True)
-class Answers:
-    """The answers of a person; an empty one keeps the default."""
 
-    name: str = ""
-    owner: str = ""
-    model: str = ""
-    api_key: str = ""
-    base_url: str = ""
-    discord_token: str = ""
-    discord_owner: str = ""
-    bluesky_handle: str = ""
-    bluesky_password: str = ""
-    embedder: str = ""
-    web: str = ""
+class WriteFile(Arguments):
+    """The settings of a first configuration; an empty one keeps the default."""
+
+    starter: Annotated[Starter, Param("plain: one agent; adhd: six agents in five groups", labels={"adhd": "ADHD"})] = (
+        "plain"
+    )
+    name: Annotated[str, _Text, Param("Name of the constellation", metavar="TEXT")] = ""
+    owner: Annotated[str, _Text, Param("What agents call you at the terminal", metavar="TEXT")] = ""
+    model: Annotated[str, _Text, Param("Language model, such as openai:gpt-5-mini", metavar="MODEL")] = ""
+    api_key: Annotated[str, _Text, Param("Key for its provider", metavar="KEY")] = ""
+    base_url: Annotated[str, _Text, Param("Server that speaks Chat Completions", metavar="URL")] = ""
+    discord_token: Annotated[str, _Text, Param("Token of the Discord bot", metavar="TOKEN")] = ""
+    discord_owner: Annotated[str, _Text, Param("Your Discord user ID", metavar="ID")] = ""
+    bluesky_handle: Annotated[str, _Text, Param("Handle of the Bluesky account", metavar="HANDLE")] = ""
+    bluesky_password: Annotated[str, _Text, Param("App password for that account", metavar="PASSWORD")] = ""
+    embedder: Annotated[str, _Text, Param("Embedding model, such as packaged or none", metavar="MODEL")] = ""
+    web: Annotated[Literal["on", "off"], Param("The dashboard, for this machine only")] = "on"
 
     def environment(self) -> dict[str, str]:
         provider = self.model.partition(":")[0].upper()
@@ -119,29 +124,6 @@ def _beside(path: Path, text: str, mode: int) -> Path:
     return part
 
 
-Starter: TypeAlias = Literal["plain", "adhd"]
-
-
-_Text = Field(max_length=500)
-
-
-class WriteFile(Arguments):
-    starter: Annotated[Starter, Param("plain: one agent; adhd: six agents in five groups", labels={"adhd": "ADHD"})] = (
-        "plain"
-    )
-    name: Annotated[str, _Text, Param("Name of the constellation", metavar="TEXT")] = ""
-    owner: Annotated[str, _Text, Param("What agents call you at the terminal", metavar="TEXT")] = ""
-    model: Annotated[str, _Text, Param("Language model, such as openai:gpt-5-mini", metavar="MODEL")] = ""
-    api_key: Annotated[str, _Text, Param("Key for its provider", metavar="KEY")] = ""
-    base_url: Annotated[str, _Text, Param("Server that speaks Chat Completions", metavar="URL")] = ""
-    discord_token: Annotated[str, _Text, Param("Token of the Discord bot", metavar="TOKEN")] = ""
-    discord_owner: Annotated[str, _Text, Param("Your Discord user ID", metavar="ID")] = ""
-    bluesky_handle: Annotated[str, _Text, Param("Handle of the Bluesky account", metavar="HANDLE")] = ""
-    bluesky_password: Annotated[str, _Text, Param("App password for that account", metavar="PASSWORD")] = ""
-    embedder: Annotated[str, _Text, Param("Embedding model, such as packaged or none", metavar="MODEL")] = ""
-    web: Annotated[Literal["on", "off"], Param("The dashboard, for this machine only")] = "on"
-
-
 _Application = Annotated[
         str, Field(min_length=1, max_length=100),
         Param("Application ID, from Discord's developer portal", metavar="APPLICATION_ID")
@@ -187,10 +169,9 @@ class Beginning:
     )
     async def write(self, _caller: Caller, arguments: WriteFile) -> Written:
         path, home = self.config.file, self.config.home
-        answers = Answers(**arguments.model_dump(exclude={"starter"}))
-        toml = answers.toml(starter_text(arguments.starter))
-        _require_usable(toml, answers.environment())
-        write_both(path, toml, path.with_name(".env"), answers.environment())
+        toml, variables = arguments.toml(starter_text(arguments.starter)), arguments.environment()
+        _require_usable(toml, variables)
+        write_both(path, toml, path.with_name(".env"), variables)
         used = home.joinpath("global.db").exists()
         unset = frozenset(load_here().unset())
         return Written(file=str(path), starter=arguments.starter, before=str(home) if used else "", unset=unset)

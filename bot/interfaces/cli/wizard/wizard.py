@@ -4,7 +4,7 @@ import asyncio
 import io
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.service import no_manager
-from bot.interfaces.cli.wizard.init import Answers, require_new
+from bot.interfaces.cli.wizard.init import WriteFile, require_new
 from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
 from bot.interfaces.diagnostics.model_checks import examine_models
 from bot.services.status_results import finding_text
@@ -145,14 +145,14 @@ class Wizard:
 
         It includes other variables of the environment and .env, such as BLUESKY_SERVICE.
         """
-        wanted = replace(Answers(), **{name: value for name, value in answers.items() if value}).environment()
+        tried = WriteFile.model_construct(None, **{name: value for name, value in answers.items() if value})
         there = read_dotenv(Path(".env"), []) | environment()
         around = {name: value for name, value in there.items() if not name.startswith("CARINA_")}
         with tempfile.TemporaryDirectory(prefix="carina-") as folder:
             try:
                 path = Path(folder)
-                (path / "carina.toml").write_text(Answers(model=answers.get("model", "")).toml(""), "utf-8")
-                return load_config(around | wanted, path)
+                (path / "carina.toml").write_text(tried.toml(""), "utf-8")
+                return load_config(around | tried.environment(), path)
             except ConfigError as error:
                 click.echo(error_text(error))
                 return None
