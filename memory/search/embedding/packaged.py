@@ -15,7 +15,7 @@ import platform
 import tempfile
 import threading
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import pairwise
@@ -128,10 +128,7 @@ class _Model:
             # From a file, since a session keeps a copy of the bytes that it is given.
             path = Path(folder) / "model.onnx"
             path.write_bytes(rewritten(_located(_MODEL, _FILES[_MODEL]).read_bytes()))
-            # Folding would widen all weights to floats once and for all, which takes 40 MB more.
-            self._session = runtime.InferenceSession(
-                str(path), options, providers=["CPUExecutionProvider"], disabled_optimizers=["ConstantFolding"]
-            )
+            self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def run(self, encoded: Sequence[list[int]]) -> list[Embedding]:
         """The mean over each text's tokens, and the signs of its content words."""
@@ -266,10 +263,14 @@ def _words(text: str) -> Iterator[str]:
 
 
 _TABLE = b"inner.embeddings.word_embeddings.weight"
-_GRAPH = 7  # protobuf field of a model
-_NODE = 1  # protobuf field of a graph
-_INPUT, _OUTPUT, _NAME, _KIND, _ATTRIBUTE = 1, 2, 3, 4, 5  # of a node
+_GRAPH, _OPERATIONS = 7, 8  # protobuf fields of a model
+_NODE, _TENSOR = 1, 5  # protobuf fields of a graph
+_INPUT, _OUTPUT, _NAME, _KIND, _ATTRIBUTE, _DOMAIN = 1, 2, 3, 4, 5, 7  # of a node
+_SHAPE, _TYPE, _TENSOR_NAME, _RAW = 1, 2, 8, 9  # of a tensor
+_FLOAT, _UINT8 = 1, 2  # tensor types
 _BYTES = 2  # protobuf wire type of a field with a length
+_OWN = b"com.microsoft"
+_BLOCK, _BY_INT8 = 32, 4  # numbers per scale; how they are multiplied
 
 
 class _Field(NamedTuple):
@@ -287,11 +288,15 @@ def rewritten(model: bytes) -> bytes:
         parts += _written(_GRAPH, _graph(field.value)) if field.number == _GRAPH else [field.whole]
     if graphs != 1:
         raise ValueError("the packaged model is not ONNX")
-    return b"".join(parts)
+    own = b"".join([*_written(_INPUT, [_OWN]), _integer(2, 1)])  # the first version of onnxruntime's own operations
+    return b"".join([*parts, *_written(_OPERATIONS, [own])])
 
 
 def _graph(graph: memoryview) -> list[bytes | memoryview]:
-    """The graph with four nodes for the embedding table: select rows, widen, select scales, multiply."""
+    """The graph with four nodes for the embedding table: select rows, widen, select scales, multiply.
+
+    A matrix that was widened, scaled and multiplied becomes one node.
+    """
     fields = list(_fields(graph))
     nodes = {_texts(field, _OUTPUT): field for field in fields if field.number == _NODE}
     picks = [f for f in nodes.values() if _texts(f, _KIND) == (b"Gather",) and _texts(f, _INPUT)[:1] == (_TABLE,)]
@@ -309,13 +314,76 @@ def _graph(graph: memoryview) -> list[bytes | memoryview]:
         _node(pick, (scales, words), (row_scales,)),
         _node(product, (wide, row_scales), picked),
     )
+    kept, matrices = _matrices(fields, nodes)
     parts: list[bytes | memoryview] = []
-    for field in fields:
+    for field in kept:
         if field is pick:
             parts += [piece for node in instead for piece in _written(_NODE, [node])]
         elif field is not cast and field is not product:
-            parts.append(field.whole)
+            parts += matrices.get(_texts(field, _OUTPUT), [field.whole]) if field.number == _NODE else [field.whole]
     return parts
+
+
+def _matrices(
+    fields: Iterable[_Field], nodes: Mapping[tuple[bytes, ...], _Field]
+) -> tuple[list[_Field], dict[tuple[bytes, ...], list[bytes | memoryview]]]:
+    """The unchanged fields; and for each matrix product, by its output, the stored matrix and a node."""
+    tensors = {name: field for field in fields if field.number == _TENSOR for name in _texts(field, _TENSOR_NAME)}
+    instead, gone = dict[tuple[bytes, ...], list[bytes | memoryview]](), list[_Field]()
+    for made, node in nodes.items():
+        if _texts(node, _KIND) != (b"MatMul",):
+            continue
+        rows, matrix = _texts(node, _INPUT)
+        scaled = nodes.get((matrix,))
+        wide, scales = (*_texts(scaled, _INPUT), b"", b"")[:2] if scaled is not None else (b"", b"")
+        widened = nodes.get((wide,))
+        if scaled is None or widened is None or _texts(widened, _KIND) != (b"Cast",):
+            continue  # both sides are computed values
+        (numbers,) = _texts(widened, _INPUT)
+        instead[made] = _multiplied(tensors[numbers], tensors[scales], rows, made[0])
+        gone += [scaled, widened, tensors[numbers], tensors[scales]]
+    left = {id(field) for field in gone}
+    return [field for field in fields if id(field) not in left], instead
+
+
+def _multiplied(numbers: _Field, scales: _Field, rows: bytes, made: bytes) -> list[bytes | memoryview]:
+    numpy: Any = importlib.import_module("numpy")
+    shape = [_number(field.whole, 1)[0] for field in _fields(numbers.value) if field.number == _SHAPE]
+    long, wide = shape
+    raw, factors = (
+        next(field.value for field in _fields(each.value) if field.number == _RAW) for each in (numbers, scales)
+    )
+    # By columns and blocks; unsigned bytes with zero at 128.
+    matrix = (numpy.frombuffer(raw, numpy.uint8) ^ 128).reshape(long, wide).T.tobytes()
+    each = numpy.repeat(numpy.frombuffer(factors, numpy.float32), long // _BLOCK).tobytes()
+    names = made + b"_numbers", made + b"_scales"
+    about = {b"K": long, b"N": wide, b"bits": 8, b"block_size": _BLOCK, b"accuracy_level": _BY_INT8}
+    named = [*((_INPUT, name) for name in (rows, *names)), (_OUTPUT, made), (_NAME, made + b"_node")]
+    node = [
+        *named,
+        (_KIND, b"MatMulNBits"),
+        (_DOMAIN, _OWN),
+        *((_ATTRIBUTE, _attribute(*one)) for one in about.items()),
+    ]
+    return [
+        *_tensor(names[0], _UINT8, (wide, long // _BLOCK, _BLOCK), matrix),
+        *_tensor(names[1], _FLOAT, (wide * (long // _BLOCK),), each),
+        *_written(_NODE, [piece for number, text in node for piece in _written(number, [text])]),
+    ]
+
+
+def _tensor(name: bytes, kind: int, shape: Iterable[int], raw: bytes) -> list[bytes | memoryview]:
+    sizes = [_integer(_SHAPE, size) for size in shape]
+    return _written(_TENSOR, [*sizes, _integer(_TYPE, kind), *_written(_TENSOR_NAME, [name]), *_written(_RAW, [raw])])
+
+
+def _attribute(name: bytes, value: int) -> bytes:
+    """An integer attribute with its name and type."""
+    return b"".join([*_written(1, [name]), _integer(3, value), _integer(20, 2)])
+
+
+def _integer(number: int, value: int) -> bytes:
+    return _varint(number << 3) + _varint(value)
 
 
 def _node(like: _Field, inputs: tuple[bytes, ...], outputs: tuple[bytes, ...]) -> bytes:
