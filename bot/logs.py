@@ -16,7 +16,10 @@ from structlog.types import EventDict, Processor, WrappedLogger
 from bot.secrets import Redactor
 
 _NAME = "carina"
-_QUIET = (*("httpx", "httpx2", "httpcore", "httpcore2", "discord", "openai", "anthropic", "asyncio"), "apscheduler")
+_QUIET = (
+    *("httpx", "httpx2", "httpcore", "httpcore2", "discord", "openai", "anthropic", "aiosqlite", "asyncio"),
+    "apscheduler",
+)
 """Libraries whose information lines (requests with their URLs, gateway chatter) are left out; warnings stay."""
 
 _SILENT = ("discord.client", "mcp")

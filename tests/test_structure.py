@@ -40,6 +40,7 @@ DOCUMENTS_KNOW = (
 )
 
 ONLY_IN = {
+    "aiosqlite": ("memory/store/database.py",),
     "sqlite3": ("memory/store/sqlite.py",),
     "pysqlite3": ("memory/store/sqlite.py",),
     "loro": ("memory/blocks/document.py", "memory/blocks/containers.py"),

@@ -6,20 +6,21 @@ transaction of its own: a unit may run twice, and must change nothing but the da
 commit: a canceled caller would leave a transaction that the next task joins. Units run in the order of the `write`
 calls, which keeps the events of one place in order.
 
-`memory.store.sqlite` opens the connections.
+This is the only module that imports aiosqlite; `memory.store.sqlite` opens the connections.
 """
 
 import asyncio
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+
+import aiosqlite
 
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, faults
@@ -99,17 +100,26 @@ class _Unit(Generic[T]):
     done: "asyncio.Future[T]"
 
 
-class _Thread:
-    """A connection and its own thread, both from its first use on: most files are never read by two at once.
+class _Connection(aiosqlite.Connection):
+    """aiosqlite's thread, given whole functions: one hop per unit instead of one per statement."""
 
-    Whole functions run there: one hop per unit instead of one per statement.
-    """
+    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
+        execute: Any = self._execute
+        return cast("T", await execute(_without_stop, function, self._conn, *arguments))
+
+    async def failed(self) -> None:
+        """Wait for the thread of a connection that did not open: it ends, and reports that to this loop."""
+        await asyncio.to_thread(self._thread.join)
+
+
+class _Thread:
+    """A connection and its thread, both from the first use on: most files are never read by two at once."""
 
     def __init__(self, path: Path, *, read_only: bool) -> None:
-        self._connect = partial(connect, path, read_only=read_only)
+        self._connect: Any = partial(connect, path, read_only=read_only)
         self._read_only = read_only
-        self._raw: Connection | None = None
-        self._pool = ThreadPoolExecutor(1, path.name)
+        self._opening = asyncio.Lock()
+        self._opened: _Connection | None = None
         self.busy = 0
         """The number of its users and waiters."""
 
@@ -117,7 +127,7 @@ class _Thread:
         """Call it with the connection. Raises DatabaseBusy or DatabaseFull."""
         self.busy += 1
         try:
-            return await self._later(self._call, function, *arguments)
+            return await (self._opened or await self._open()).run(function, *arguments)
         except driver.OperationalError as error:
             if self._read_only and result_code(error) == Code.READONLY:
                 raise  # a reader that writes
@@ -126,23 +136,32 @@ class _Thread:
             self.busy -= 1
 
     async def close(self) -> None:
-        with self._pool:
-            await _ended(self._later(self._close))
+        async with self._opening:
+            if self._opened is not None:
+                await _ended(asyncio.ensure_future(self._opened.close()))
 
-    def _later(self, function: Callable[..., T], *arguments: Any) -> "asyncio.Future[T]":
-        return asyncio.get_running_loop().run_in_executor(self._pool, function, *arguments)
+    async def _open(self) -> _Connection:
+        async with self._opening:
+            if self._opened is not None:
+                return self._opened
+            made = _Connection(self._connect, iter_chunk_size=64)
+            opening = asyncio.ensure_future(made.__aenter__())
+            try:
+                await _ended(opening)  # a canceled caller waits for it: the thread would report to a closed loop
+            finally:
+                if opening.exception() is None:
+                    self._opened = made
+                else:
+                    await made.failed()
+            opening.result()
+            return made
 
-    def _call(self, function: Callable[..., T], *arguments: Any) -> T:
-        if self._raw is None:
-            self._raw = self._connect()
-        try:
-            return function(self._raw, *arguments)
-        except StopIteration as error:  # no future can hold it: its caller would wait forever
-            raise RuntimeError("a unit of work or a read raised StopIteration") from error
 
-    def _close(self) -> None:
-        if self._raw is not None:
-            self._raw.close()
+def _without_stop(function: Callable[..., T], *arguments: Any) -> T:
+    try:
+        return function(*arguments)
+    except StopIteration as error:  # no future can hold it: its caller would wait forever
+        raise RuntimeError("a unit of work or a read raised StopIteration") from error
 
 
 def _translate(error: BaseException) -> BaseException:

@@ -79,10 +79,13 @@ def result_code(error: BaseException) -> int:
 
 
 def _choose_driver() -> _Driver:
-    """pysqlite3, which brings an SQLite that is new enough and loads extensions; else the standard module."""
+    """The first of the two modules that is new enough and loads extensions; else the standard one, which says so."""
+    standard = importlib.import_module("sqlite3")
+    if hasattr(standard.Connection, "enable_load_extension") and standard.sqlite_version_info >= OLDEST:
+        return cast("_Driver", standard)
     with suppress(ImportError):
         return cast("_Driver", importlib.import_module("pysqlite3"))
-    return cast("_Driver", importlib.import_module("sqlite3"))
+    return cast("_Driver", standard)
 
 
 def _choose_distances() -> Distances:

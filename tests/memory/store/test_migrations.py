@@ -1,9 +1,9 @@
 """Migrations: what a fresh, an older, a newer and an edited file come to, and what stands after an interruption."""
 
-import importlib
 import json
 import shutil
 import stat
+import subprocess
 import sys
 from collections.abc import Iterable
 from contextlib import closing
@@ -449,6 +449,10 @@ def test_an_sqlite_that_is_too_old_is_said_to_be(tmp_path: Path, monkeypatch: py
         prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
 
 
-def test_the_standard_driver_is_taken_where_the_other_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pysqlite3", None)
-    assert sqlite._choose_driver() is importlib.import_module("sqlite3")
+def test_another_driver_is_taken_where_the_standard_one_is_too_old() -> None:
+    pytest.importorskip("pysqlite3")
+    code = "import sqlite3; sqlite3.sqlite_version_info = (3, 40, 1); from memory.store.sqlite import driver; "
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}print(driver.__name__)"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "pysqlite3\n"
