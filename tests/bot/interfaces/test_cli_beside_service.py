@@ -1,6 +1,7 @@
 """A data folder that a process uses: whom commands name, what they tell to do, and what they do themselves."""
 
 import asyncio
+import io
 import os
 from collections.abc import AsyncIterator
 from contextlib import aclosing
@@ -40,6 +41,7 @@ def test_who_holds_the_folder_and_takes_no_commands_is_named(
     folder: DataFolder, here: Here, command: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("bot.interfaces.cli.chat.chat._BETWEEN_SECONDS", 0.5)
+    monkeypatch.setattr("sys.stdin", io.StringIO("hi\n"))
     with folder.lock():
         done = here(command)
     assert (done.returncode, done.stdout) == (1, "")
