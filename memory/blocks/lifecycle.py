@@ -9,7 +9,7 @@ import regex
 
 from memory.blocks import containers
 from memory.blocks.changes import Deed, Note
-from memory.blocks.document import SYSTEM, Stamp, Writer
+from memory.blocks.document import SYSTEM, BlockDocument, Stamp, Writer
 from memory.blocks.lookup import (
     access_at,
     block_by_id,
@@ -323,12 +323,14 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
         raise Refused("block {label} is a log that Carina maintains: its type cannot be changed", label=block.label)
     if schema.type == block.schema.type:
         raise Refused("block {label} is a {type} already", label=block.label, type=schema.type)
-    if block.content:
+    opened = open_block(tx, block.id, writer, now)
+    empty = BlockDocument()
+    empty.change(partial(containers.declare, schema=block.schema))
+    if opened.document.look(containers.parts_of) != empty.look(containers.parts_of):  # names of fields are no content
         raise Refused(
             "block {label} is not empty: only an empty block changes its type; create another and copy the content",
             label=block.label,
         )
-    opened = open_block(tx, block.id, writer, now)
     opened.document.change(lambda loro: containers.begin(loro, schema, {}))
     opened.document.note(Note(Deed.RETYPE))
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))

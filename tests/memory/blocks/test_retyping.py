@@ -55,10 +55,13 @@ def test_an_empty_block_changes_its_type(tx: Tx, schema: Schema, shown: str) -> 
     sound(tx, block)
     with pytest.raises(Refused, match=f"is a {schema.type} already"):
         retype(tx, schema)
-    if not shown:
-        assert retype(tx, TEXT).content == ""
-        append_block(tx, author(), "notes", "bread\n")
-        sound(tx, block)
+    if shown:
+        with pytest.raises(Refused, match="block notes is not empty"):
+            retype(tx, TEXT)
+        set_field(tx, author(), "notes", "mood", "")
+    assert retype(tx, TEXT).content == ""
+    append_block(tx, author(), "notes", "bread\n")
+    sound(tx, block)
 
 
 def test_its_changes_since_are_taken_back_and_those_before_are_only_read(tx: Tx) -> None:
