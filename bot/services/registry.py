@@ -308,8 +308,7 @@ def _taken(method: Callable[..., Any], hints: Mapping[str, Any]) -> type[Argumen
 def suggestions(source: str, within: str = "") -> Callable[[F], F]:
     """Declare an async method of a service, perhaps an operation that lists, as a source of suggestions.
 
-    It takes the caller.
-    With `within`, it also takes the value of the argument of that name, as far as it was typed.
+    It takes the caller and, with `within`, the value of the argument of that name, as far as it was typed.
     """
 
     def declare(method: F) -> F:

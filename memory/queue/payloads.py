@@ -93,7 +93,7 @@ class PatrolDue(_Payload):
 
 @dataclass(frozen=True)
 class TaskLeft(_Payload):
-    """A task that another agent delegated. `hops` is 0: only earlier versions counted delays."""
+    """A task that another agent delegated. `hops` is 0: only earlier versions counted the delegations before it."""
 
     agent: AgentId
     hops: int
