@@ -173,13 +173,12 @@ def test_a_block_is_shared_with_another_agent_and_taken_back(tmp_path: Path) -> 
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout == "Star's block scratchpad is shared with Moon (append), as far as its readers allow.\n"
     assert said(tmp_path, "share", "scratchpad")["shares"] == [
-        {"agent": "Moon", "permission": "append", "effective": "append", "why": ""}
+        {"agent": "Moon", "permission": "append", "effective": "append"}
     ]
     done = carina(tmp_path, "memory", "share", "charter", "moon", "--at", "read_write")
     assert done.stdout == (
         "Star's block charter is shared with Moon (read_write), as far as its readers allow.\nIn "
-        "effect, Moon has read_only: the block is read_only to its own agent, who can give no "
-        "more.\n"
+        "effect, Moon has read_only.\n"
     )
     for arguments, words in (
         (("share", "scratchpad", "Star"), "is that agent's own"),

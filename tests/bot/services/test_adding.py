@@ -166,7 +166,8 @@ def asking(folder: Path, monkeypatch: pytest.MonkeyPatch, words: list[str], *, a
     monkeypatch.setattr(main, "manifest", generate.found)
     monkeypatch.setattr(main, "_replies", replies)
     monkeypatch.setattr(streams, "attended", lambda: attended)
-    monkeypatch.setattr(click, "confirm", lambda _question: True)
+    said = iter(("perhaps", "j"))
+    monkeypatch.setattr(click, "prompt", lambda *_question, **_given: next(said))
     sent.append({"code": main.run(["cards", "clean", *words])})
     return sent
 

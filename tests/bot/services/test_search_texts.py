@@ -64,7 +64,7 @@ async def texts(made: Registry, text: str) -> list[str]:
         ("\ud83d", []),
         ("鶴", [CRANE]),
         ("湖に", [CRANE]),
-        ("🦩", [FLAMINGO]),
+        ("🦩", []),
         ("🦩🦚", []),
         ("🦩 flamingo", [FLAMINGO]),
         ("", [FLAMINGO, CRANE, STORK]),
