@@ -296,8 +296,8 @@ async def _asked(asking: Awaitable[Any]) -> Any:
 
 
 def _unavailable(place: Any) -> bool:
-    """Whether the place's server is unavailable or not known yet, so that nobody can tell the bot's permissions."""
-    guild = getattr(place, "guild", None)
+    """Whether the place or its server is unavailable or unknown so far, so that nobody can tell the permissions."""
+    guild = None if isinstance(place, discord.PartialMessageable) else getattr(place, "guild", None)
     return guild is None or getattr(guild, "unavailable", False) or getattr(guild, "me", None) is None
 
 

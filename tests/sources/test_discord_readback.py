@@ -10,6 +10,7 @@ import pytest
 
 from memory.queue.gaps import Gap, Span
 from memory.store.ids import PersonId, PlaceId
+from sources.base import Kind
 from sources.discord.places import direct_place, person_id, place_id
 from sources.discord.wiring import Known
 from tests.sources.running import Ear, KeptGaps, connected
@@ -90,6 +91,31 @@ async def test_a_place_without_the_right_to_read_its_history_is_given_up(server:
         await ana.say(general, "<@bot> live")
         await ear.next(lambda heard: heard.text == "live")
     assert list(ear.gaps.closed.values()) == ["the bot may not read the channel's history"]
+
+
+async def test_a_place_of_which_only_the_id_is_known_at_first_is_read_later(
+    server: DiscordServer, ana: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    general = channel(server)
+    ear = await heard_before(ana, general)
+    missed = await ana.say(general, "<@bot> missed")
+    span = Span(place_id(general.id), ear.cursors[place_id(general.id)], str(missed.id + 1))
+    ear.cursors[place_id(general.id)] = str(missed.id)
+    may_read = asyncio.Event()
+
+    class Later(KeptGaps):
+        async def due(self) -> Sequence[Gap]:
+            return await super().due() if may_read.is_set() else []
+
+    ear.gaps = Later(open={span: "503"})
+    async with connected(server, ear):
+        monkeypatch.setattr(discord.Client, "get_channel", lambda _client, _id: None)
+        server.faults.fail("GET", f"/channels/{general.id}", 404, times=1)
+        await ana.delete(missed)
+        await ear.next(lambda heard: heard.kind is Kind.DELETE)
+        may_read.set()
+        await until(lambda: ear.gaps.tries or ear.gaps.closed)
+    assert (ear.gaps.closed, [*ear.gaps.open]) == ({}, [span])
 
 
 async def test_what_is_more_than_is_read_back_is_said(server: DiscordServer, ana: Person) -> None:
