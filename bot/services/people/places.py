@@ -298,7 +298,7 @@ class Places:
     @operation("source.resume", "Resume a paused source", Action.SOURCES, CHANGES)
     async def resume_source(self, caller: Caller, source: _Source) -> str:
         if await self._enabled(source, True):
-            return _("Resumed. It will be read within a minute.")
+            return _("Resumed. It will be read within a minute; what is sent to a webhook is taken at once.")
         source = self._known(source)
         if source not in self.accounts.paused:
             raise UserError("{source} is not paused.", source=source)
