@@ -59,12 +59,13 @@ def refuse(tx: Tx, rates: Rates, rows: list[InRow], selves: Selves, now: datetim
         return False
     for each in rows:
         inbox.put_off(tx, each.id, again, inbox.OVER_LIMIT)
-    if head.audience == PUBLIC or any(each.last_error == inbox.OVER_LIMIT for each in rows):
-        return True  # nobody is told, or they were told about the first one
+    here = place_source(head.place)
+    if head.audience == PUBLIC or here == PATROL or any(each.last_error == inbox.OVER_LIMIT for each in rows):
+        return True  # nobody is told, nobody reads there, or they were told about the first one
     words = _(
         "That was a lot at once. I will answer everything together once my limit allows it: "
         "{again}. You do not need to repeat it.",
-        again=times_of(place_source(head.place))(again),
+        again=times_of(here)(again),
     )
     key = f"rate/{head.person}/{head.place}/{again:%Y-%m-%dT%H}"
     outbox.add(tx, outbox.NewRow(key, head.place, words, head.audience, person=head.person), now)

@@ -176,7 +176,7 @@ def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetim
     )
     if row.source == "discord":
         text = f"{text} {_('`/admin route` there lets another group answer.')}"
-    if row.audience == OWNER:  # the owner asks, and is told there
+    if row.audience == OWNER and not is_patrol(row.place):  # the owner asks, and is told there
         notices = Notices(row.place)
     here = row.place == notices.place
     if here and told and row.source != SOURCE:

@@ -2,13 +2,18 @@
 
 from pathlib import Path
 
-from memory import agents
+from bot.agents.data_sources import DataSources
+from bot.agents.rate_limits import Rates
+from memory import agents, data_sources
 from memory.agents import Status
+from memory.data_sources import Subscription
+from memory.people.audience import OWNER
 from memory.queue import inbox
 from memory.store.clock import utc_now
 from memory.store.database import Tx
-from tests.bot.parts import HALL, OLGA, said
-from tests.bot.stage import OWNERS_PLACE, Service, running, until
+from sources.web.fetch import Reader
+from tests.bot.parts import HALL, OLGA, ScriptedModel, said
+from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
 
 
 def let_all(tx: Tx, status: Status) -> None:
@@ -55,3 +60,38 @@ async def test_who_asks_is_told_once_and_the_owner_once_a_day(tmp_path: Path) ->
         assert told[1].startswith("Nobody answers in ")
         [_answer, kept] = service.platform.texts(HALL.id)
         assert kept.startswith("Nobody answers here at the moment.")
+
+
+async def deliver(service: Service) -> None:
+    """A webhook gets something, of which every agent is told."""
+    alarm, now = data_sources.new("alarm", "webhook", "secret", 0, OWNER), service.clock()
+
+    def subscribe(tx: Tx) -> None:
+        data_sources.add(tx, alarm, now)
+        for agent in agents.agents(tx):
+            data_sources.subscribe(tx, Subscription(agent.id, alarm.id, ""), now)
+
+    await service.write(subscribe)
+    assert await DataSources(Reader(), OLGA.id).deliver(service.database, alarm, "1", "smoke", now) == 1
+
+
+async def test_of_news_that_nobody_answers_the_owner_is_told(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        await service.heard(said("hello", 1))
+        await deliver(service)
+        await service.write(lambda tx: let_all(tx, "hibernated"))
+        service.resume()
+        await service.settled()
+        assert [text[:18] for text in service.platform.texts(OWNERS_PLACE.id)] == ["Nobody answers in "]
+        assert await service.column("SELECT place_id FROM outbox WHERE source = 'patrol'") == []
+
+
+async def test_news_over_the_limit_wait_without_a_word_to_nobody(tmp_path: Path) -> None:
+    async with running(tmp_path, Setting(model=ScriptedModel(), rates=Rates(everybody=1))) as service:
+        await service.heard(said("hello", 1))
+        await deliver(service)
+        service.resume()
+        await service.settled()
+        assert len(service.model.requests) == 1
+        assert await service.column("SELECT status FROM inbox ORDER BY id") == ["done", "received"]
+        assert await service.column("SELECT place_id FROM outbox WHERE source = 'patrol'") == []
