@@ -116,13 +116,13 @@ class ChannelLookup:
         """The author of a message from the history, which lacks roles: these are fetched if they are not cached and
         either `always` is set or they decide something.
 
-        None if roles can let people in or shut them out and those of the author are unknown.
+        None if a role could have shut the author out and it is unknown whether they have it.
         """
-        member, roles_matter = message.author, self._settings.roles_matter
-        if message.guild is not None and not isinstance(member, discord.Member) and (always or roles_matter):
+        member, settings = message.author, self._settings
+        if message.guild is not None and not isinstance(member, discord.Member) and (always or settings.roles_matter):
             member = await self.member(message.guild, member.id) or member
-            if not isinstance(member, discord.Member) and roles_matter:
-                why = "the roles of who wrote it are unknown, and roles decide who is heard"
+            if not isinstance(member, discord.Member) and settings.denies_roles:
+                why = "the roles of who wrote it are unknown, and some roles are shut out"
                 log.warning("missed_message_left_out", channel=message.channel.id, message=message.id, reason=why)
                 return None
         return author_of(member)

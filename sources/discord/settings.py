@@ -133,6 +133,13 @@ class DiscordSettings:
     @property
     def roles_matter(self) -> bool:
         """Whether roles can let people in or shut them out."""
+        return bool(self.allow.roles or self.deny.roles or self._role_rules())
+
+    @property
+    def denies_roles(self) -> bool:
+        """Whether roles can shut people out."""
+        return bool(self.deny.roles) or Rule.DENY in self._role_rules()
+
+    def _role_rules(self) -> set[Rule]:
         prefix = role_subject(0)[:-1]
-        ruled = any(subject.startswith(prefix) for subject in self.decided.rules)
-        return bool(self.allow.roles or self.deny.roles) or ruled
+        return {rule for subject, rule in self.decided.rules.items() if subject.startswith(prefix)}

@@ -6,12 +6,13 @@ from typing import Any
 import discord
 import pytest
 
+from memory.people.access import Rule
 from memory.people.audience import OWNER, Trust, channel_audience, guild_audience, person_audience
 from sources.attachments import NEITHER
 from sources.base import Kind, PlaceKind
 from sources.discord.notifications import text_mark
 from sources.discord.places import guild_id, person_id, place_id
-from sources.discord.settings import Mode, People
+from sources.discord.settings import Decided, Mode, People, role_subject
 from sources.discord.wiring import Known
 from tests.sources.running import Ear, connected, home
 from tests.wire.discord.messages import Upload
@@ -415,7 +416,8 @@ async def test_history_that_may_not_be_read_is_no_proof_of_deletion(server: Disc
     assert [one.kind for one in ear.heard] == [Kind.MESSAGE]
 
 
-async def test_read_back_knows_roles_that_history_does_not_tell(server: DiscordServer) -> None:
+@pytest.mark.parametrize("denies", [True, False])
+async def test_read_back_knows_roles_that_history_does_not_tell(server: DiscordServer, denies: bool) -> None:
     server.granted_privileged = {"message_content"}
     guild = server.guild("Home")
     general = guild.text_channel("general")
@@ -430,9 +432,12 @@ async def test_read_back_knows_roles_that_history_does_not_tell(server: DiscordS
     for person in (ana, eve, left):
         await person.say(general, f"<@bot> {person.username} while you were away")
     guild.remove(left)
-    async with connected(server, ear, deny=People(roles=frozenset({rogues.id}))):
+    deny = People(roles=frozenset({rogues.id} if denies else ()))
+    decided = Decided(rules={role_subject(cooks.id): Rule.ALLOW})
+    async with connected(server, ear, deny=deny, decided=decided):
         await ana.say(general, "<@bot> live")
-        heard = await ear.wait(2)
-    assert [one.text for one in heard] == ["ana while you were away", "live"]
+        heard = await ear.wait(2 if denies else 4)
+    missed = ["ana"] if denies else ["ana", "eve", "left"]
+    assert [one.text for one in heard] == [*(f"{name} while you were away" for name in missed), "live"]
     assert heard[0].speaker is not None
     assert heard[0].speaker.roles == ("Cooks",)
