@@ -213,8 +213,11 @@ class Agenda(MemoryService, Announcing):
         kept = calendar.plan(tx, new, times, selves, self.zone, self.clock())
         return Entry(done=_("Added"), row=_event(kept.starts_at, kept, kept.zone))
 
-    @operation("events.list", "List upcoming events", Action.AGENDA)
     @suggestions("events")
+    async def suggest_events(self, caller: Caller) -> Listing[EventRow]:
+        return await self.list_events(caller, days=366)
+
+    @operation("events.list", "List upcoming events", Action.AGENDA)
     @reads
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
         coming = calendar.coming(self._events(rows, caller), self.clock(), days)
