@@ -7,6 +7,7 @@ might. A message that nobody could answer is refused, and so is one that goes in
 from datetime import datetime, timedelta
 
 from bot.agents.context.quotes import Quoted, display_name, say
+from bot.agents.patrols import is_patrol
 from memory import groups
 from memory.queue import agent_messages, outbox
 from memory.queue.turns import Turn
@@ -45,7 +46,9 @@ def pair_rests(tx: Tx, turn: Turn, other: AgentId | GroupId, now: datetime) -> b
 
 
 def say_once(tx: Tx, turn: Turn, key: str, now: datetime) -> None:
-    """Send a note once, by key, to the place of a turn that agents were stopped there."""
+    """Send a note once, by key, to the place of a turn that agents were stopped there; on patrol nobody reads it."""
+    if is_patrol(turn.place):
+        return
     text = _("(I stopped the agents here because they kept giving each other work.)")
     outbox.add(tx, outbox.NewRow(f"guard/{key}", turn.place, text, turn.scope.audience, turn=turn.id), now)
 

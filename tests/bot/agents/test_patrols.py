@@ -11,6 +11,7 @@ import pytest
 
 from bot.agents import patrols
 from bot.agents.budgets import Budgets, BudgetThresholds
+from bot.agents.groups.agent_messages import budget_left
 from bot.agents.patrols import Patrols, quiet_hours
 from bot.models.base import Answer, UserMessage
 from bot.models.offline import OfflineModel
@@ -19,6 +20,7 @@ from memory import agents
 from memory.budgets import Limit
 from memory.people import quiet_hours as hours
 from memory.people.audience import OWNER, Trust
+from memory.queue import turns
 from memory.store.ids import PlaceId
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
@@ -297,6 +299,19 @@ members = ["Bee", { agent = "Carina", role = "observer" }]
     async with watch(tmp_path / "other", other) as it:
         await it.after(30)
         assert len(it.model.requests) == 1
+
+
+async def test_agents_that_are_stopped_on_patrol_send_no_note_to_a_place_without_readers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bot.agents.groups.agent_messages.TURN_BUDGET", 0)
+    async with watch(tmp_path) as it:
+        await it.after(30)
+        (identifier,) = await it.service.column("SELECT id FROM turns")
+        turn = await it.service.read(lambda rows: turns.get(rows, identifier))
+        assert turn is not None
+        assert not await it.service.write(lambda tx: budget_left(tx, turn, it.service.clock()))
+        assert {row.place for row in await it.service.outbox()} <= {OWNERS_PLACE.id}
 
 
 @pytest.mark.parametrize("when_spent", ["offline", "refuse"])
