@@ -120,6 +120,8 @@ def test_a_command_that_asks_is_answered_in_the_chat(chat: Terminal, tmp_path: P
     chat.shows("I'll remember")
     chat.type("/privacy erase\r")
     chat.shows(r"\[y/N\]")
+    chat.type("perhaps\r")
+    chat.shows(r"(?s)\[y/N\] perhaps.*\[y/N\]")
     chat.type("n\r")
     chat.shows("Nothing was done")
     left(chat)

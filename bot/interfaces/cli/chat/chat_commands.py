@@ -57,7 +57,10 @@ class CommandLine:
         said = []
         for reply in await self.line.perform(entry, arguments, {**view, "attended": True}):
             if "confirm" in reply:
-                if not streams.meant(await self.ask(_("{question} [y/N]", question=reply["confirm"]) + " ")):
+                sure, asked = None, _("{question} [y/N]", question=reply["confirm"]) + " "
+                while sure is None:
+                    sure = streams.meant(await self.ask(asked) or "n")
+                if not sure:
                     raise UserError("Nothing was done.")
                 return await self._done(entry, arguments, {**view, "sure": True, "shown": reply["confirm"]})
             if "error" in reply:
