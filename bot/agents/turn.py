@@ -50,6 +50,7 @@ from memory.groups import Status
 from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
 from memory.queue import attempts, messages, outbox, turns
+from memory.queue.payloads import SourceNews
 from memory.queue.steps import Answered, MissingCalls, Note, Step, StepBody, ToolCall
 from memory.queue.turns import Turn, TurnMoved
 from memory.store.database import Database, Rows, Tx
@@ -243,6 +244,8 @@ class TurnRunner:
         kept, now, turn = self._deps.budgets, self._deps.clock(), material.turn
         if not kept.concerns(material.agent):
             return Allowed(BudgetLevel.FULL, material.agent)
+        if any(isinstance(each.payload, SourceNews) for each in material.asked):  # unlike a patrol, it needs no tools
+            turn = replace(turn, place=heard_at(self._deps, turn))
         return await self._db.write(_RESERVE, lambda tx: kept.allow(tx, turn, material.agent, request, now))
 
     async def _store_answer(

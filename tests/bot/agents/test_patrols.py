@@ -27,6 +27,7 @@ from scheduler.runner import Runner
 from sources.terminal import PERSON
 from tests.bot.agents.context.test_working_memory import keep
 from tests.bot.parts import HALL, NOON, OLGA, MovableClock, ScriptedModel, call, results, said, says
+from tests.bot.runtime.test_parked_messages import deliver
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running, until
 from tests.scheduler.parts import alike
 from texts import unpacked
@@ -329,6 +330,22 @@ async def test_with_a_spent_budget_no_model_is_asked_and_nobody_is_told_what_was
         if when_spent == "refuse":
             assert it.service.platform.sends == []
             assert await it.job() == ("active", "not done: the budget for models is used up")
+
+
+@pytest.mark.parametrize(("when_spent", "told"), [("offline", "I answer only from memory"), ("refuse", "Ask me again")])
+async def test_of_news_that_a_spent_budget_leaves_unread_the_owner_is_told(
+    tmp_path: Path, when_spent: Any, told: str
+) -> None:
+    spent = Limit("constellation", "day", 0.0)
+    budgets = Budgets(
+        {("constellation", "day"): spent}, BudgetThresholds(when_spent=when_spent), default_model="scripted:one"
+    )
+    async with watch(tmp_path, budgets=budgets) as it:
+        it.model.replies.append(says(""))  # of the rules that answer without a model
+        await deliver(it.service)
+        it.service.resume()
+        await it.service.settled()
+        assert any(told in text for text in it.told())
 
 
 # ------------------------------------------------------------------------------------------------- without a model
