@@ -70,7 +70,7 @@ def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
 
 
 def cancel(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
-    """Nobody wants the answer any more; the agent's next turn in this place is told what was done."""
+    """End a turn whose answer nobody wants any more; the agent's next turn in this place is told what was done."""
     recovery.keep(tx, turn, "cancelled", now)
     abandon(tx, broker, turn, now)
 

@@ -148,7 +148,7 @@ def _seed(tx: Tx, config: Config, clock: Clock) -> RoutingTable:
 
 
 def _seed_hooks(tx: Tx, config: Config, now: datetime) -> None:
-    """Make the configured webhooks sources, each heard by who speaks for its group. Raises ConfigError."""
+    """Make a source of each configured webhook; the agent that speaks for its group subscribes. Raises ConfigError."""
     hooks, known = config.web.server.hooks, {each.name: each for each in data_sources.listing(tx)}
     for source in known.values():
         if source.type == "webhook" and not source.address and source.name not in hooks:
@@ -271,7 +271,7 @@ def _checked(agent: Agent) -> AgentSettings:
 
 
 def _renew(tx: Tx, config: Config, now: datetime) -> None:
-    """Apply to every agent whether agents speak under their own names; give the tools of this version to who has all.
+    """Apply `show_names` to every agent, and give those with all tools the ones that this version adds.
 
     A list in the file is the agent's own, even if it equals the default of an earlier version.
     """
