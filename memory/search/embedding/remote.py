@@ -98,9 +98,10 @@ class RemoteEmbedder:
         except (KeyError, TypeError, ValueError, OverflowError):
             numbers = []
         vectors = [to_vector(each if isinstance(each, list) else [each]) for each in numbers]
-        self.dimension = self.dimension or (dimension_of(vectors[0]) if vectors else 0)
-        if len(vectors) != wanted or any(dimension_of(vector) != self.dimension for vector in vectors):
+        lengths = {self.dimension, *map(dimension_of, vectors)} - {0}
+        if len(vectors) != wanted or len(lengths) > 1:
             raise EmbedderGarbage("{name} did not return one vector of the same length for each text", name=self.name)
+        self.dimension = max(lengths, default=0)
         return [Embedding(vector) for vector in vectors]
 
 

@@ -362,8 +362,11 @@ async def test_garbage_is_not_taken_for_vectors(server: EmbeddingServer, answer:
     assert len(server.asked) == 1
 
 
-async def test_vectors_that_become_longer_are_garbage(server: EmbeddingServer) -> None:
+async def test_vectors_that_become_longer_are_garbage_and_garbage_sets_no_length(server: EmbeddingServer) -> None:
     embedder = made(Choice("openai:small", server.url))
+    server.script = [giving([1.0, 2.0], [1.0, 2.0])]
+    with pytest.raises(EmbedderGarbage):
+        await embedder.embed(["a"], 5)
     assert embedder.dimension == 0
     await embedder.embed(["a"], 5)
     assert embedder.dimension == 4
