@@ -52,7 +52,7 @@ class _Field:
         every, first, last, step = match.groups() if match else ("", "", None, None)
         low = self.least if every else self._number(first)
         high = self.most if every or (step and last is None) else self._number(last or first)
-        if low < self.least or not low <= high <= self.most or step == "0":
+        if low < self.least or not low <= high <= self.most or int(step or 1) == 0:
             raise Refused(
                 '"{part}" cannot be the {name} of a cron line, which is {least} to {most}, like 5, 1-5, */10 or 1,15',
                 part=part[:20],

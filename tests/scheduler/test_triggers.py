@@ -53,7 +53,11 @@ def test_a_crontab_line_means_what_crontab_means(line: str, first: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["0 0 31 2 *", "0 0 30 feb *", "0 0 31 4,6,9,11 *", "60 * * * *", "* * * *", "x * * * *", "5-1 * * * *", ""]
+    "line",
+    [
+        *("0 0 31 2 *", "0 0 30 feb *", "0 0 31 4,6,9,11 *", "60 * * * *", "* * * *", "x * * * *", "5-1 * * * *", ""),
+        *("*/0 * * * *", "*/00 * * * *"),
+    ],
 )
 def test_what_can_never_be_is_refused_in_words(line: str) -> None:
     with pytest.raises(Refused, match=r"cron line|never happens"):
