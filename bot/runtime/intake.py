@@ -64,8 +64,8 @@ Intake: TypeAlias = asyncio.Queue[tuple[Notification, ConstellationId | None]]
 
 async def tell_lost(database: Database, notices: Notices, notification: Notification, now: datetime) -> None:
     words = _(
-        "Something that arrived from {source} (ID there: {external_id}) could not be stored "
-        "after several attempts, so I cannot answer it. The log has the details; please report it.",
+        "Something that arrived from {source} (ID there: {external_id}) could not be stored in two attempts, so I "
+        "cannot answer it. The log has the details; please report it.",
         source=notification.source,
         external_id=notification.external_id,
     )
