@@ -158,8 +158,6 @@ def _seed_hooks(tx: Tx, config: Config, now: datetime) -> None:
             continue
         if data_sources.named(tx, name) is not None:
             raise ConfigError("{key}: there is another source of that name", key=f"web.server.hooks.{name}")
-        source = data_sources.new(name, "webhook", "", 0, OWNER)
-        data_sources.add(tx, source, now)
         named = [each.id for each in agents.agents(tx) if each.name.casefold() == hook.group.casefold()]
         members = [
             each
@@ -169,8 +167,13 @@ def _seed_hooks(tx: Tx, config: Config, now: datetime) -> None:
             if each.role != "observer"
         ]
         members.sort(key=lambda each: each.role != "supervisor")
-        for agent in [*named, *(each.agent for each in members)][:1]:
-            data_sources.subscribe(tx, Subscription(agent, source.id, ""), now)
+        speaking = [*named, *(each.agent for each in members)]
+        if not speaking:
+            key = f"web.server.hooks.{name}.group"
+            raise ConfigError('{key}: found "{group}", for which no agent speaks', key=key, group=hook.group)
+        source = data_sources.new(name, "webhook", "", 0, OWNER)
+        data_sources.add(tx, source, now)
+        data_sources.subscribe(tx, Subscription(speaking[0], source.id, ""), now)
 
 
 def _common(rows: Rows, block: CommonBlock) -> Common:
