@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import threading
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 from bot.models.base import Usage
 
 _TABLES = "genai_prices.data"
+_LOADING = threading.Lock()
+"""Two threads at once could take the tables from each other while they load."""
 
 
 def priced(model: str, usage: Usage) -> Usage:
@@ -36,10 +39,11 @@ def _found(model: str) -> tuple[Any, Any] | None:
     """Its provider and the model itself. Of the library's tables, which take 4 MiB and a tenth of a second to load,
     only these are kept."""
     provider, _, name = model.partition(":")
-    tables: Any = importlib.import_module(_TABLES)
-    snapshot = importlib.import_module("genai_prices.data_snapshot").DataSnapshot(tables.providers, False)
-    sys.modules.pop(_TABLES, None)
-    vars(sys.modules["genai_prices"]).pop("data", None)
+    with _LOADING:
+        tables: Any = importlib.import_module(_TABLES)
+        snapshot = importlib.import_module("genai_prices.data_snapshot").DataSnapshot(tables.providers, False)
+        sys.modules.pop(_TABLES, None)
+        vars(sys.modules["genai_prices"]).pop("data", None)
     try:
         by, found = snapshot.find_provider_model(name, None, provider, None)
     except LookupError:
