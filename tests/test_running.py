@@ -23,7 +23,7 @@ from tests.bot.terminals import carina
 ROOT = Path(__file__).parents[1]
 PROGRAM = Program(
     ("/opt/my tools/python", "-m", "carina", "run", "--log-json"),
-    PurePosixPath("/srv/100%"),
+    PurePosixPath("/srv/100%/my bot.toml"),
     PurePosixPath("/srv/data"),
 )
 
@@ -124,6 +124,7 @@ def test_a_unit_of_systemd_is_confined_and_quotes_what_it_names() -> None:
     lines = unit().splitlines()
     assert 'ExecStart="/opt/my tools/python" -m carina run --log-json' in lines
     assert "WorkingDirectory=/srv/100%%" in lines
+    assert 'Environment=CARINA_HOME=/srv/data "CARINA_CONFIG=/srv/100%%/my bot.toml"' in lines
     assert "ReadWritePaths=/srv/data /srv/100%%" in lines
     for line in (
         "NoNewPrivileges=yes",
@@ -155,7 +156,7 @@ def test_the_files_of_other_systems_can_be_read_by_them() -> None:
     assert agent is not None
     read = plistlib.loads(agent.text.encode())
     assert read["ProgramArguments"] == [*PROGRAM.command]
-    assert read["EnvironmentVariables"] == {"CARINA_HOME": "/srv/data"}
+    assert read["EnvironmentVariables"] == {"CARINA_HOME": "/srv/data", "CARINA_CONFIG": "/srv/100%/my bot.toml"}
     task = service_file("win32", Path("/Users/ann"), PROGRAM)
     assert task is not None
     assert re.findall("<Command>(.*)</Command>", task.text) == ["/opt/my tools/python"]

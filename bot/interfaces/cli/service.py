@@ -27,8 +27,18 @@ LABEL = "org.carina.service"
 @dataclass(frozen=True)
 class Program:
     command: tuple[str, ...]
-    folder: PurePath
+    file: PurePath
+    """The settings; the service starts in its folder."""
     home: PurePath
+
+    @property
+    def folder(self) -> PurePath:
+        return self.file.parent
+
+    @property
+    def variables(self) -> dict[str, str]:
+        named = {} if self.file.name == "carina.toml" else {"CARINA_CONFIG": str(self.file)}
+        return {"CARINA_HOME": str(self.home), **named}
 
 
 @dataclass(frozen=True)
@@ -69,7 +79,7 @@ TimeoutStartSec=600
 WatchdogSec=120
 ExecStart={command}
 WorkingDirectory={_escaped(str(program.folder))}
-Environment={_quoted(f"CARINA_HOME={program.home}")}
+Environment={" ".join(_quoted(f"{name}={value}") for name, value in program.variables.items())}
 Restart=on-failure
 RestartSec=5
 RestartPreventExitStatus=2 3
@@ -102,6 +112,9 @@ WantedBy=default.target
 def _launchd(user_home: Path, program: Program) -> ServiceFile:
     path = user_home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
     words = "".join(f"\n    <string>{escape(each)}</string>" for each in program.command)
+    variables = "".join(
+        f"\n    <key>{name}</key>\n    <string>{escape(value)}</string>" for name, value in program.variables.items()
+    )
     log = escape(str(program.home / "service.log"))
     text = f"""\
 <?xml version="1.0" encoding="UTF-8"?>
@@ -116,9 +129,7 @@ def _launchd(user_home: Path, program: Program) -> ServiceFile:
   <key>WorkingDirectory</key>
   <string>{escape(str(program.folder))}</string>
   <key>EnvironmentVariables</key>
-  <dict>
-    <key>CARINA_HOME</key>
-    <string>{escape(str(program.home))}</string>
+  <dict>{variables}
   </dict>
   <key>RunAtLoad</key>
   <true/>
@@ -247,7 +258,7 @@ class SystemService:
         if why := no_manager():
             raise UserError(why)
         command = (sys.executable, "-m", "carina", "run", "--log-json")
-        program = Program(command, self.config.file.parent, self.config.home.absolute())
+        program = Program(command, self.config.file.absolute(), self.config.home.absolute())
         found = service_file(sys.platform, Path.home(), program)
         if found is None:
             raise UserError("This needs Linux with systemd, macOS or Windows, not {platform}.", platform=sys.platform)
