@@ -179,7 +179,7 @@ def _statement(given: str, category: Category) -> Statement:
 
 
 def _get(rows: Rows, which: str, scope: Scope) -> Fact:
-    found = facts.get(rows, FactId(ending(rows, "items", which)), scope)
+    found = facts.get(rows, FactId(ending(rows, "facts", which)), scope)
     if found is None:
         raise Refused(
             "There is no fact {number} that you can see here. The list of facts shows them.", number=which[:40]

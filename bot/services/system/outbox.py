@@ -87,7 +87,7 @@ class Outbox(Announcing):
     @reads
     def list_rows(self, rows: Rows, _caller: Caller, limit: _Limit = 20) -> Listing[UndeliveredRow]:
         found = (_line(rows, each) for each in outbox.list_undelivered(rows, limit))
-        return Listing(rows=tuple(found), empty=_("Everything was delivered."))
+        return Listing(rows=tuple(found), empty=_("No delivery failed."))
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, Options(changes=True, asks=True))
     @writes
