@@ -86,9 +86,7 @@ class SourceInfo(Row):
             ngettext("every minute", "every {count} minutes", self.every_minutes)
             if checked and not self.paused
             else "",
-            self.told(ink, gettext_noop("sign deliveries with {secret}, which is shown only now"))
-            if self.secret
-            else "",
+            self.told(ink, gettext_noop("signing secret {secret} (shown only now)")) if self.secret else "",
             self.told(ink, gettext_noop("notifies {agents}")) if self.agents else _("notifies nobody"),
             self.told(ink, gettext_noop("last read {read}")) if self.read else _("not read yet") if checked else "",
             f"{failed}: {ink.text(self.error)}" if self.error else "",
