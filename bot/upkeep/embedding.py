@@ -131,11 +131,11 @@ class Embedding:
         parts = list(dict.fromkeys(each.how() for each in (self, *known) if each is not None))
         if self.embedder is None:
             return self.redact("; ".join(parts))
-        standing = vectors.progress(rows)
-        if standing.waiting:
-            parts.append(ngettext("{count} text is waiting", "{count} texts are waiting", standing.waiting))
-        if standing.refused:
-            parts.append(ngettext("{count} text was refused", "{count} texts were refused", standing.refused))
+        progress = vectors.progress(rows)
+        if progress.waiting:
+            parts.append(ngettext("{count} text is waiting", "{count} texts are waiting", progress.waiting))
+        if progress.refused:
+            parts.append(ngettext("{count} text was refused", "{count} texts were refused", progress.refused))
         if reason := sqlite.distances.reason:
             parts.append(_("slower, because sqlite-vec is missing ({reason})", reason=reason))
         return self.redact("; ".join(parts))
