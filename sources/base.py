@@ -272,15 +272,15 @@ class PlatformError(Exception):
 class DeliveryFailed(PlatformError):
     """It was certainly not delivered. `retry_after` is in seconds; None if retries are useless.
 
-    `reached` is False if the message is not to blame: during an outage a row is retried without limit. `withheld`:
+    `reached` is False if the message is not to blame: during an outage a row is retried without limit. `withdrawn`:
     nothing failed, but the person does not want it, or its question was taken back.
     """
 
     def __init__(
-        self, reason: str, *, retry_after: float | None = None, reached: bool = True, withheld: bool = False
+        self, reason: str, *, retry_after: float | None = None, reached: bool = True, withdrawn: bool = False
     ) -> None:
         super().__init__(reason)
-        self.withheld = withheld
+        self.withdrawn = withdrawn
         self.retry_after = retry_after
         self.reached = reached
 

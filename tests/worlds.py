@@ -340,7 +340,7 @@ class Run:
         looking = Search(*store, self.service.clock, "UTC", self._understood, none_of_folders)
         self.seen.elsewhere.append(repr((await status.status()).agents))
         for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL, SQUARE):
-            scope = self.accounts.audience.heard_by(place).scope
+            scope = self.accounts.audience.with_audiences(place).scope
             asker = WHO.get(place.id, [BOB])[0].id
             caller = Caller(Approver(asker), Via.DISCORD, scope, Spoken(place.id, scope), Trust.STRANGER)
             texts = ("", *WORDS, " ".join(WORDS), *QUESTIONS)

@@ -74,11 +74,11 @@ _log = structlog.get_logger("bot.agents.turn")
 
 Ending: TypeAlias = bool
 """True if the turn is over, False if it must be read again."""
-Standing: TypeAlias = tuple[PromptInputs, NextStep, bool]
+TurnState: TypeAlias = tuple[PromptInputs, NextStep, bool]
 """A turn's inputs, its next step, and whether the same speaker has written more."""
 
 
-def standing(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | None = None) -> Standing:
+def load_state(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | None = None) -> TurnState:
     """The state of a turn and its next step; `agent` if it was read just before.
 
     Raises KeyError when there is no turn of that id.
@@ -89,7 +89,7 @@ def standing(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | None
     return _decided(rows, prompt.look(rows, turn, agent or acting(rows, turn)), max_steps)
 
 
-def _decided(rows: Rows, material: PromptInputs, max_steps: int) -> Standing:
+def _decided(rows: Rows, material: PromptInputs, max_steps: int) -> TurnState:
     untouched = not changed(material) and any(asked.message.deleted_at is None for asked in material.asked)
     said = not untouched and outbox.anything_said(rows, material.turn.id)  # only matters if the messages changed
     move = next_step(material, said=said, max_steps=max_steps)
@@ -100,7 +100,7 @@ class TurnRunner:
     """One attempt at one turn; `seen` is its state if it was read just before."""
 
     def __init__(
-        self, database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl, seen: Standing | None = None
+        self, database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl, seen: TurnState | None = None
     ) -> None:
         self._db = database
         self._deps = turn_deps
@@ -155,8 +155,8 @@ class TurnRunner:
         run, now = material.turn.id if material.part is None else material.part.run, self._deps.clock()
         await self._db.write(_RAN, lambda tx: attempts.note_ran(tx, run, now))
 
-    def _look(self, rows: Rows) -> Standing:
-        return standing(rows, self._turn, self._deps.limits.max_steps)
+    def _look(self, rows: Rows) -> TurnState:
+        return load_state(rows, self._turn, self._deps.limits.max_steps)
 
     async def _join(self, material: PromptInputs) -> bool:
         """Add the speaker's later messages to the turn, unless it is at its last step."""
@@ -269,7 +269,7 @@ class TurnRunner:
         shown, thought = prompt.shown_versions(material), redact(answer.reasoning)[:_MOST_REASONING]
         body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown, thought, sizes)
 
-        def work(tx: Tx) -> Standing | None:
+        def work(tx: Tx) -> TurnState | None:
             if any(foreign_rows(material.history, material.agent.id)):  # text from such sources is still in its prompt
                 turns.lower_trust(tx, turn, Trust.WEB)
             step = Step(turns.add_step(tx, turn, body, now), body, now)
@@ -278,15 +278,15 @@ class TurnRunner:
             facts.note_shown(tx, turn, material.known.ids)
             items.note_shown(tx, turn, material.known.projects.ids)
             voting = material.part is not None and material.part.kind in ("ballot", "choice")
-            if material.around is not None and not voting:  # a voter has not acted on them
-                coordination.mark_read(tx, turn, [note.id for note in material.around.handoffs], now)
+            if material.situation is not None and not voting:  # a voter has not acted on them
+                coordination.mark_read(tx, turn, [note.id for note in material.situation.handoffs], now)
             if answer.model:
                 record(tx, turn, cost, now)
             if allowed.reservation is not None:
                 budgets.release(tx, allowed.reservation)
             if trouble:
                 self._tell_owner(tx, trouble, body.text, now)
-            seen = self._finished_or_standing(tx, material, step, now)
+            seen = self._finished_or_state(tx, material, step, now)
             if seen is not None and self._control.first:
                 attempts.note_ran(tx, turn.id, now)
             return seen
@@ -324,7 +324,7 @@ class TurnRunner:
             text = f"{_(told, said=apology, trouble=why)} {more}"
         notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", self._deps.redact(text), now)
 
-    def _finished_or_standing(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> Standing | None:
+    def _finished_or_state(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> TurnState | None:
         """None if the stored answer ended the turn in the same unit; else the turn's new state."""
         most, turn = self._deps.limits.max_steps, material.turn
         material = replace(material, gathered=False)  # the next call is shown the data of that time
@@ -333,7 +333,7 @@ class TurnRunner:
             turn = replace(turn, trust=min(turn.trust, Trust.WEB)) if web else turn
             seen = _decided(tx, replace(material, turn=turn, steps=(*material.steps, step)), most)
         else:
-            seen = standing(tx, turn.id, most, material.agent)
+            seen = load_state(tx, turn.id, most, material.agent)
         material, move, more = seen
         if more or not isinstance(move, Finish) or self._to_shorten(move.text, material):
             return seen
@@ -440,8 +440,8 @@ def _trouble(answer: Answer, material: PromptInputs) -> tuple[str, str] | None:
         return Trouble.BUDGET, "what may be spent on language models is used up"
     if answer.trouble is not None and answer.model == OFFLINE:
         return answer.trouble, answer.degraded
-    withheld = answer.finish == "filter" and not answer.text
-    return ("withheld", f"the provider of {answer.model} withheld an answer") if withheld else None
+    filtered = answer.finish == "filter" and not answer.text
+    return ("withheld", f"the provider of {answer.model} withheld an answer") if filtered else None
 
 
 def _explained(answer: Answer) -> str:

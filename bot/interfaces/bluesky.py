@@ -170,7 +170,7 @@ def _wiring(config: Config, services: Services, here: _Here, clock: Clock) -> Wi
         settled=services.community.privacy.eraser.settle,
         opt=functools.partial(_opt, choices),
         answered=functools.partial(_answered, here, clock),
-        withheld=choices.withheld,
+        ignored=choices.ignored,
         denied=lambda person: services.access.rules.get(person) is Rule.DENY,
         allowed=lambda person: services.access.rules.get(person) is Rule.ALLOW,
         decide=functools.partial(_decide, here),

@@ -165,7 +165,7 @@ class Chat:
             goes_on = request is not None and request.place == PLACE.id and request.status is not Status.WAITING
             number = "" if request is None else str(request.id)
             return {"id": external_id, "answer": ruling.words, "goes_on": goes_on, "request": number}
-        if words := self._privacy.words_withheld(PERSON):
+        if words := self._privacy.words_ignored(PERSON):
             return {"id": external_id, "answer": words, "goes_on": False}
         heard = self._source.hear(text, external_id)
         self._router.receive(replace(heard, alone=external_id.startswith(ONCE)), self._runtime.id)

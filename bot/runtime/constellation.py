@@ -216,7 +216,7 @@ class ConstellationRuntime:
         """Store notifications; while the database refuses, keep and retry them. Other errors are raised."""
         routing = self._answering.routing
         found = [without_secrets(each, self.turn_deps.redact) for each in found]
-        heard = [replace(each, place=self._gate.heard_by(each.place)) for each in found]
+        heard = [replace(each, place=self._gate.with_audiences(each.place)) for each in found]
         arrivals = [to_arrival(notification, routing.group_of(notification)) for notification in heard]
         clock, broker = self.turn_deps.clock, self.turn_deps.broker
 
@@ -262,7 +262,7 @@ class ConstellationRuntime:
         if arrival.kind in (Kind.MESSAGE, Kind.REACTION, Kind.PASSED):
             if self._gate.paused(arrival.source):
                 return None  # without moving the cursor: a resumed source reads from there
-            if arrival.kind == Kind.PASSED or self._gate.withheld(arrival.person, arrival.at):
+            if arrival.kind == Kind.PASSED or self._gate.ignored(arrival.person, arrival.at):
                 inbox.note_place(tx, arrival, now)
                 return None
         return inbox.accept(tx, arrival, now)

@@ -280,8 +280,8 @@ class DeliveryWorker:
             counted = error.reached
             await self._db.write(_RETRY, lambda tx: outbox.mark_retry(tx, row.id, reason, again, counted=counted))
             return
-        if error.withheld:
-            _log.info("delivery_withheld", outbox=row.id, place=row.place, reason=reason)
+        if error.withdrawn:
+            _log.info("delivery_withdrawn", outbox=row.id, place=row.place, reason=reason)
             await self._close(row, Status.WITHDRAWN, reason)
             return
         _log.warning("delivery_failed", outbox=row.id, place=row.place, reason=reason)

@@ -25,7 +25,7 @@ class AudienceResolver:
     def __init__(self, people: People) -> None:
         self._people = people
 
-    def heard_by(self, place: Place) -> Place:
+    def with_audiences(self, place: Place) -> Place:
         """The place with the audiences of its hearer's linked accounts."""
         own = self.audiences(place.audience)
         return replace(place, within=(*place.within, *own)) if own else place
@@ -47,14 +47,13 @@ class AudienceResolver:
 class Gate:
     """The guards of the intake.
 
-    `heard_by` adds to a place all that its hearers know; `withheld`: nothing that a person says, or said at that time,
-    is stored or answered (edits and deletions are still applied); `paused`: nothing of that source is stored or
-    answered.
+    `with_audiences` adds to a place what its readers may know; `ignored`: nothing that a person says, or said at that
+    time, is stored or answered (edits and deletions are still applied); `paused`: nothing of that source is.
     """
 
     halt: HaltState
-    heard_by: Callable[[Place], Place]
-    withheld: Callable[[PersonId | None, datetime], bool]
+    with_audiences: Callable[[Place], Place]
+    ignored: Callable[[PersonId | None, datetime], bool]
     paused: Callable[[str], bool]
 
 

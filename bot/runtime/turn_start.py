@@ -17,7 +17,7 @@ from bot.agents.patrols import is_patrol
 from bot.agents.permissions import broker
 from bot.agents.seeds import ensure_blocks
 from bot.agents.steps import CallModel, next_step
-from bot.agents.turn import Standing, standing
+from bot.agents.turn import TurnState, load_state
 from memory import activity, agents
 from memory.agents import Group
 from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission
@@ -43,7 +43,7 @@ class Begun:
     """
 
     turn: TurnId
-    seen: Standing | None = None
+    seen: TurnState | None = None
     first: bool = False
 
 
@@ -75,7 +75,7 @@ def begin_turn(
         restarts=0,
         started_at=now,
     )
-    turn = _with_surroundings(tx, turn, rows, found, request, now)
+    turn = _with_blocks(tx, turn, rows, found, request, now)
     turn = replace(turn, trust=min((message.trust for message in heard), default=turn.trust))
     joined = Joined(tuple((message.id, message.revision) for message in heard))
     turns.begin(tx, turn)
@@ -88,7 +88,7 @@ def begin_turn(
     for wrote in agent_messages.wrote(tx, turn.id) if head.source == agent_messages.SOURCE else ():
         turns.hand_uses(tx, wrote, turn.id)
     if not alone:
-        return Begun(turn.id, None if request is None else standing(tx, turn.id, max_steps))
+        return Begun(turn.id, None if request is None else load_state(tx, turn.id, max_steps))
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
     agent = at_place(tx, found.acting(turn.agent), turn.place)
     material = prompt.inputs(tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, joined, now)]))
@@ -98,9 +98,7 @@ def begin_turn(
     return Begun(turn.id, (material, move, False), first)
 
 
-def _with_surroundings(
-    tx: Tx, turn: Turn, rows: list[InRow], found: Team, request: Request | None, now: datetime
-) -> Turn:
+def _with_blocks(tx: Tx, turn: Turn, rows: list[InRow], found: Team, request: Request | None, now: datetime) -> Turn:
     """The turn with the blocks that it refers to, created if missing; its agent becomes active."""
     agent = found.agents.get(turn.agent) or agents.agent(tx, turn.agent)
     asking = turns.get(tx, request.turn) if request is not None else None

@@ -32,7 +32,7 @@ def is_offered(via: Via, offered: Collection[str]) -> bool:
 TERMINAL_ONLY, DISCORD_ONLY = frozenset({Via.TERMINAL}), frozenset({Via.DISCORD})
 
 
-WITHHELD = gettext_noop("You chose to have me neither keep nor answer what you say. {command} changes that.")
+IGNORED = gettext_noop("You chose to have me neither keep nor answer what you say. {command} changes that.")
 
 
 class Unconfirmed(UserError):

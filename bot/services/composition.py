@@ -76,7 +76,7 @@ from bot.services.system.inbox import Inbox, Unanswered
 from bot.services.system.jobs import Schedule
 from bot.services.system.outbox import Outbox
 from bot.services.system.upkeep_jobs import Upkeep as UpkeepJobs
-from bot.services.system.upkeep_jobs import standing
+from bot.services.system.upkeep_jobs import built_in_jobs
 from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.compaction import Compactor
@@ -117,7 +117,7 @@ class Shared:
     home: Database
     """The configured one's database, which also has the settings of accounts: it is always open."""
     accounts: AccountSettings
-    surroundings: SharedParts
+    parts: SharedParts
     endpoints: dict[str, Endpoint]
     """By source, without the terminal, which each constellation has for itself; front ends are added later."""
     models: ModelSelection
@@ -166,10 +166,10 @@ class ServedConstellations:
 
     def __init__(self, shared: Shared) -> None:
         self.shared = shared
-        constellations, clock, around = shared.constellations, shared.clock, shared.surroundings
+        constellations, clock, parts = shared.constellations, shared.clock, shared.parts
         self._open: dict[ConstellationId, Services] = {}
-        self.opened = OpenConstellations(self.make, around.workers)
-        self.router = Router(constellations, self.opened, shared.configured, around)
+        self.opened = OpenConstellations(self.make, parts.workers)
+        self.router = Router(constellations, self.opened, shared.configured, parts)
         redact = Redactor(shared.config.secrets()).text
         self.runner = Runner(constellations, self.jobs, clock, self.router.resume, redact, self._earliest)
         settle = functools.partial(self.router.taken_in, SETTLE_SECONDS)
@@ -328,7 +328,7 @@ class _Maker:
         async def zone_of(person: PersonId) -> str:
             return await database.read(lambda rows: quiet_hours.zone_for(rows, people.selves(person), zone))
 
-        guard = Guard(people, shared.choices.withheld, Redactor(config.secrets()).clean)
+        guard = Guard(people, shared.choices.ignored, Redactor(config.secrets()).clean)
         return Registry(services, guard, Clocks(clock, zone_of, shared.accounts.language))
 
     async def _answers(self) -> "_Answers":
@@ -343,7 +343,7 @@ class _Maker:
             self.constellation,
             self.database,
             Answering(routing, turn_deps, owner_notices(config), endpoints, self._origin),
-            shared.surroundings,
+            shared.parts,
         )
         approvals = Approvals(self.database, shared.broker, shared.clock, runtime.resume)
         places = await open_places(config, approvals, routing, shared.accounts, self.served.release)
@@ -374,7 +374,7 @@ class _Maker:
             clock,
             functools.partial(self.served.runner.changed, self.constellation.id),
             approvals.resume,
-            standing=standing(zone, summaries=config.schedule.summaries, backups=not self._origin),
+            built_in=built_in_jobs(zone, summaries=config.schedule.summaries, backups=not self._origin),
             plan=lambda tx, now: patrols.plan(tx, zone, now),
         )
         for each in (
@@ -397,7 +397,7 @@ class _Maker:
         self._go_on(runtime, "damage", damage.run)
         self._go_on(runtime, "compaction", answers.compactor.run)
         self._go_on(runtime, "idle agents", idling.run)
-        workers = shared.surroundings.workers
+        workers = shared.parts.workers
         for watch in (
             Typing(answers.endpoints, workers),
             Previews(runtime, answers.endpoints, workers),
@@ -419,14 +419,14 @@ class _Maker:
             shared.started,
             model_health=shared.models.health,
             halted=lambda: shared.halt.since,
-            unstored=shared.surroundings.workers.unstored.words,
+            unstored=shared.parts.workers.unstored.words,
             embedding=embedding.words,
             mcp=shared.mcp.states,
             unset=config.unset(),
         )
 
     def _busy(self) -> bool:
-        return self.shared.surroundings.workers.busy
+        return self.shared.parts.workers.busy
 
     @property
     def _origin(self) -> str:

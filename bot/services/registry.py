@@ -23,7 +23,7 @@ from pydantic.fields import FieldInfo
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
 from bot.errors import CallError, ConfigError, ToolError, UserError
-from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller, Location, Via, is_offered
+from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller, Location, Via, is_offered
 from bot.services.results import Listing, Plain, Result, Sentence
 from memory.store.clock import Clock
 from memory.store.errors import (
@@ -341,10 +341,10 @@ def _methods(service: type) -> Iterator[Callable[..., Any]]:
 
 @dataclass(frozen=True)
 class Guard:
-    """Checks before a call. `withheld`: the person opted out; `clean` removes secrets."""
+    """Checks before a call. `ignored`: the person opted out; `clean` removes secrets."""
 
     people: People
-    withheld: Callable[[PersonId | None], bool]
+    ignored: Callable[[PersonId | None], bool]
     clean: Callable[[Any], Any]
 
 
@@ -432,8 +432,8 @@ class Registry:
 
     def _require(self, declared: Operation, caller: Caller, given: Mapping[str, Any]) -> None:
         """Raise UserError for arguments that this caller may not give."""
-        if declared.keeps_of(bool(given)) and self._guard.withheld(caller.person):
-            raise UserError(_(WITHHELD, command=caller.command("privacy resume")))
+        if declared.keeps_of(bool(given)) and self._guard.ignored(caller.person):
+            raise UserError(_(IGNORED, command=caller.command("privacy resume")))
         if unknown := [each for each in declared.parameters if each.name in given and not _takes(caller.via, each)]:
             shown = ", ".join(each.called(caller.via) for each in unknown)
             raise CallError("{shown}: not available here", shown=shown)

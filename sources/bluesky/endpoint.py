@@ -104,7 +104,7 @@ class BlueskyEndpoint(Endpoint):
         except CallFailed as why:
             raise as_delivery(why) from why
         except DeliveryFailed as why:
-            if delivery.act and why.withheld:  # somebody was asked for it, and is told
+            if delivery.act and why.withdrawn:  # somebody was asked for it, and is told
                 raise DeliveryFailed(why.reason) from why
             raise
         return self._done.put(delivery.id, said)
@@ -214,22 +214,22 @@ class BlueskyEndpoint(Endpoint):
         if found is None:
             self._watched.gone(delivery.reply_to)
             raise DeliveryFailed(
-                gettext_lazy("the post it would answer was deleted, or the bot cannot see it"), withheld=True
+                gettext_lazy("the post it would answer was deleted, or the bot cannot see it"), withdrawn=True
             )
         self._check(found)
         return found.root, Reference(found.uri, found.cid), _languages(found)
 
     def _check(self, found: Post) -> None:
         if found.author.did == self._session.did:
-            raise DeliveryFailed(gettext_lazy("it would answer one of the bot's own posts"), withheld=True)
+            raise DeliveryFailed(gettext_lazy("it would answer one of the bot's own posts"), withdrawn=True)
         self._check_person(found.author)
         if found.replies_closed:
-            raise DeliveryFailed(gettext_lazy("the author of the thread does not let the bot reply"), withheld=True)
+            raise DeliveryFailed(gettext_lazy("the author of the thread does not let the bot reply"), withdrawn=True)
 
     def _check_person(self, who: Account) -> None:
         """Raise DeliveryFailed for a person whom we do not contact, by their choice or by ours."""
         if (why := self._us().shut_out(who)) is not None:
-            raise DeliveryFailed(_SHUT_OUT[why], withheld=True)
+            raise DeliveryFailed(_SHUT_OUT[why], withdrawn=True)
 
     async def _followed(self, did: str) -> Account:
         """A person without a known post, after the same checks."""

@@ -54,7 +54,7 @@ class Us:
     """Our account, and whom it does not hear."""
 
     did: str
-    withheld: Callable[[PersonId], bool]
+    ignored: Callable[[PersonId], bool]
     denied: Callable[[PersonId], bool]
     """Who was shut out by command."""
     filters: Filters = field(default_factory=Filters)
@@ -62,7 +62,7 @@ class Us:
     def shut_out(self, who: Account) -> Why | None:
         """Why nothing of a person is heard, shown or touched, by their choice or by ours; None if they may be."""
         person = person_id(who.did)
-        if self.withheld(person):
+        if self.ignored(person):
             return Why.OPTED_OUT
         if who.did in self.filters.exclude_dids or self.denied(person):
             return Why.EXCLUDED_PERSON

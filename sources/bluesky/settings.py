@@ -106,7 +106,7 @@ class Wiring:
     opt: Callable[[PersonId, bool], Awaitable[None]]
     answered: Callable[[PersonId], Awaitable[int]]
     """How often a person was answered during the last day."""
-    withheld: Callable[[PersonId], bool]
+    ignored: Callable[[PersonId], bool]
     denied: Callable[[PersonId], bool]
     """Whether a person was shut out by command."""
     allowed: Callable[[PersonId], bool]

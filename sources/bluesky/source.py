@@ -121,7 +121,7 @@ class BlueskySource:
 
     @property
     def us(self) -> Us:
-        return Us(self.session.did, self._wiring.withheld, self._wiring.denied, self._settings.filters)
+        return Us(self.session.did, self._wiring.ignored, self._wiring.denied, self._settings.filters)
 
     @property
     def readiness(self) -> Readiness:

@@ -73,7 +73,7 @@ class ChannelLookup:
     async def shared_with(self, channel: Any, user: discord.abc.User) -> tuple[int, ...]:
         """The guilds shared with a direct messages' person; empty if those messages are not heard."""
         info = self._spot(channel, user.id)
-        if not info.direct or info.person != user.id or self._state.wiring.withheld(person_id(user.id)):
+        if not info.direct or info.person != user.id or self._state.wiring.ignored(person_id(user.id)):
             return ()
         shared = await self._shared(info)
         return shared if admitted(author_of(user), info, self._settings, shares_guild=bool(shared)) else ()

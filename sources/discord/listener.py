@@ -246,7 +246,7 @@ class GatewayListener:
     async def _overhear(self, message: discord.Message, info: ChannelInfo, where: ChannelInfo) -> None:
         """Deliver a message to others as part of the conversation `where`, unless its author must not be heard."""
         author = await self.lookup.author(message, always=False)
-        if author is None or self._state.wiring.withheld(person_id(author.id)):
+        if author is None or self._state.wiring.ignored(person_id(author.id)):
             return
         if not notifications.admitted(author, info, self._settings, shares_guild=False):
             return
@@ -259,7 +259,7 @@ class GatewayListener:
 
     def _note_unknown(self, author: Author, info: ChannelInfo, shared: Sequence[int]) -> None:
         """A person who is not let in wrote: pass on only that fact."""
-        if notifications.may_ask_in(author, info, self._settings) and not self._state.wiring.withheld(
+        if notifications.may_ask_in(author, info, self._settings) and not self._state.wiring.ignored(
             person_id(author.id)
         ):
             guilds = [self._state.client.get_guild(one) for one in shared] if self._state.client else []
@@ -269,8 +269,8 @@ class GatewayListener:
 
     def _wants_thread(self, message: discord.Message, heard: Heard, info: ChannelInfo) -> bool:
         public = info.kind is PlaceKind.GUILD and isinstance(message.channel, discord.TextChannel)
-        withheld = self._state.wiring.withheld(person_id(heard.author.id))
-        return self._settings.auto_thread and heard.calls_us and public and not withheld
+        ignored = self._state.wiring.ignored(person_id(heard.author.id))
+        return self._settings.auto_thread and heard.calls_us and public and not ignored
 
     async def hear_edit(self, message: discord.Message, author: Author | None = None) -> None:
         """The new text of a person's message. Edits count in every mode, since the old text may be stored."""
@@ -307,7 +307,7 @@ class GatewayListener:
     def _around(self, info: ChannelInfo, shared: tuple[int, ...], author: Author) -> MessageContext:
         people = self._people.get(info.id) or self._people.put(info.id, Recent(KEEP_PEOPLE))
         people.put(author.id, author.shown)
-        names = tuple(name for one, name in people.items() if not self._state.wiring.withheld(person_id(one)))
+        names = tuple(name for one, name in people.items() if not self._state.wiring.ignored(person_id(one)))
         place = place_of(info, self._settings, shared)
         return MessageContext(self._state.me, info, place, self._settings, names)
 

@@ -71,7 +71,7 @@ def _quoted(message: discord.Message, state: SharedState) -> Quoted | None:
     if message.type is not discord.MessageType.reply or message.reference is None:
         return None
     answered = message.reference.resolved
-    if not isinstance(answered, discord.Message) or state.wiring.withheld(person_id(answered.author.id)):
+    if not isinstance(answered, discord.Message) or state.wiring.ignored(person_id(answered.author.id)):
         return None
     name = flatten(answered.author.display_name) or str(answered.author.id)
     return Quoted(str(answered.id), name, shortened(words_of(answered)), by_us=state.ours(answered))

@@ -227,7 +227,7 @@ class DiscordSource:
         """Record who is typing, so about to add something, unless they must not be heard."""
         match event, args:
             case "raw_typing", (discord.RawTypingEvent() as typing,):
-                if not self._wiring.withheld(person_id(typing.user_id)):
+                if not self._wiring.ignored(person_id(typing.user_id)):
                     self._wiring.types(place_id(typing.channel_id), person_id(typing.user_id))
             case "message", (discord.Message() as message,):
                 self._wiring.spoke(place_id(message.channel.id), person_id(message.author.id))

@@ -72,7 +72,7 @@ class Wiring:
     on_ready: Callable[[str], None] = lambda _: None
     gave_up: Callable[[int], Awaitable[None]] = field(kw_only=True)
     """Tell the owner that something in a channel could not be handled, despite retries."""
-    withheld: Callable[[PersonId], bool] = field(kw_only=True)
+    ignored: Callable[[PersonId], bool] = field(kw_only=True)
     """Whether nothing that a person writes may be stored or answered."""
     unknown_wrote: Callable[[UnknownPerson], None] = lambda _unknown: None
     """Gets people who wrote directly without being let in, and where."""

@@ -139,7 +139,7 @@ async def test_words_of_who_left_or_is_not_shown_to_the_logged_out_reach_nobody_
         assert "QUINCE" not in each
 
 
-async def test_an_answer_that_its_person_wants_no_more_is_withheld_and_nothing_failed(here: Stage) -> None:
+async def test_an_answer_that_its_person_wants_no_more_is_not_sent_and_nothing_failed(here: Stage) -> None:
     here.model.script(Answer("Hello."), Slow(6, Answer("too late")))
     await here.start()
     await mention(here, "hello")
@@ -148,7 +148,7 @@ async def test_an_answer_that_its_person_wants_no_more_is_withheld_and_nothing_f
     await mention(here, "and now?")
     await here.model.wait_for(2)
     await here.ana.post("stop", to={**first, "record": first["value"]})
-    await here.service.logged("delivery_withheld", within=60)
+    await here.service.logged("delivery_withdrawn", within=60)
     _, out, _ = await here.service.run("outbox", "list", "--json", within=60)
     assert json.loads(out) == []
     await here.service.stop()

@@ -11,7 +11,7 @@ from typing import Any
 
 from bot.models.base import Answer, Request, Usage, UserMessage
 from bot.services.system.jobs import Schedule
-from bot.services.system.upkeep_jobs import Upkeep, standing
+from bot.services.system.upkeep_jobs import Upkeep, built_in_jobs
 from bot.upkeep.background_calls import Background
 from bot.upkeep.idle import IdleMonitor
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob
@@ -132,7 +132,7 @@ async def living(
         Upkeep(clock).add(kinds)
         turn_deps = service.runtime.turn_deps
         SummaryJob(Background.of(turn_deps), zone, upkeep_model).add(kinds)
-        kept = [each for each in standing(zone) if each.kind in jobs]
+        kept = [each for each in built_in_jobs(zone) if each.kind in jobs]
         schedule = service.schedule(runner, kinds, kept)
         await schedule.prepare()
         idling = IdleMonitor(service.database, clock, None, schedule.changed)

@@ -45,7 +45,7 @@ from bot.services.people.approvals import Approvals
 from bot.services.people.erasure import Eraser
 from bot.services.people.privacy import Choices, Privacy
 from bot.services.status import Status
-from bot.services.system.jobs import Schedule, Standing
+from bot.services.system.jobs import BuiltInJob, Schedule
 from bot.upkeep.compaction import Compactor
 from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
@@ -180,7 +180,7 @@ class Service:
         self,
         runner: Runner,
         kinds: Kinds,
-        kept: Sequence[Standing] = (),
+        kept: Sequence[BuiltInJob] = (),
         plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None,
     ) -> Schedule:
         """The jobs of the first constellation."""
@@ -279,7 +279,7 @@ async def running(folder: Path, setting: Setting | None = None) -> AsyncIterator
         await halt.restore()
         if made.halted:
             halt.begin("a test")
-        gate = Gate(halt, AudienceResolver(people).heard_by, choices.withheld_at, lambda _source: False)
+        gate = Gate(halt, AudienceResolver(people).with_audiences, choices.ignored_at, lambda _source: False)
         around = SharedParts(lambda _source: made.patience, gate, Workers(), Intake())
         endpoints = {SOURCE: platform, "bluesky": platform}
         configs = {}

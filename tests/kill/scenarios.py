@@ -308,7 +308,7 @@ PLACES = (
                 "constellation.seed",
                 "constellation.bind",
                 "job.index",
-                "job.standing",
+                "job.built_in",
                 "cursor.note",
                 "discord.login",
                 "discord.session_starts",

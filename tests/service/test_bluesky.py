@@ -273,7 +273,7 @@ async def test_a_post_that_is_only_hidden_is_not_taken_for_a_deleted_one(sky: Sk
     assert len(sky.bot.posts) == 1
 
 
-async def test_an_answer_that_its_person_wants_no_more_is_withheld_and_nothing_failed(sky: Skies) -> None:
+async def test_an_answer_that_its_person_wants_no_more_is_not_sent_and_nothing_failed(sky: Skies) -> None:
     sky.model.script(Answer("Hello."), Slow(3, Answer("too late")))
     await sky.start()
     sky.mention("hello")
@@ -281,7 +281,7 @@ async def test_an_answer_that_its_person_wants_no_more_is_withheld_and_nothing_f
     sky.mention("and now?")
     await sky.model.wait_for(2)
     sky.ana.post("stop", reply_to=first)
-    await sky.service.logged("delivery_withheld")
+    await sky.service.logged("delivery_withdrawn")
     _, out, _ = await sky.service.run("outbox", "list", "--json")
     assert json.loads(out) == []
     _, out, _ = await sky.service.run("status")

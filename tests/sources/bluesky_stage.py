@@ -134,7 +134,7 @@ class Ground:
             heard=heard,
             denied=memory.denied.__contains__,
             allowed=memory.allowed.__contains__,
-            withheld=lambda person: memory.opted.get(person, False),
+            ignored=lambda person: memory.opted.get(person, False),
             paused=lambda: memory.paused,
         )
 

@@ -88,7 +88,7 @@ class Ear:
     heard: list[Notification] = field(default_factory=list)
     ready: asyncio.Event = field(default_factory=asyncio.Event)
     commands: Commands = field(default_factory=no_commands)
-    withheld: set[PersonId] = field(default_factory=set)
+    ignored: set[PersonId] = field(default_factory=set)
     """Those who chose that nothing they say is heard."""
     gaps: KeptGaps = field(default_factory=KeptGaps)
     let_in: list[PersonId] = field(default_factory=list)
@@ -183,7 +183,7 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
         ear.commands,
         on_ready=lambda _: ear.ready.set(),
         gave_up=ear.gave_up,
-        withheld=lambda person: person in ear.withheld,
+        ignored=lambda person: person in ear.ignored,
         paused=lambda: ear.paused,
     )
     source = DiscordSource(settings_for(server, **changes), wiring)

@@ -13,7 +13,7 @@ async def test_what_they_said_is_not_overheard_and_not_quoted(server: DiscordSer
         guild.add(person)
     secret = await bo.say(general, "I bought a boat")
     said = await cy.say(general, "it floats")
-    async with connected(server, Ear(withheld={person_id(bo.id)}), earlier_lines=10) as running:
+    async with connected(server, Ear(ignored={person_id(bo.id)}), earlier_lines=10) as running:
         await ana.say(general, "<@bot> what did Bo buy?", reply_to=secret)
         await ana.say(general, "<@bot> does it?", reply_to=said)
         heard = await running.ear.wait(3)
@@ -36,7 +36,7 @@ async def test_they_are_heard_no_more_among_who_was_there_and_get_no_thread(serv
     async with connected(server, ear, auto_thread=True) as running:
         before = await bo.say(general, "<@bot> hello")
         await ear.wait(1)
-        ear.withheld.add(person_id(bo.id))
+        ear.ignored.add(person_id(bo.id))
         after = await bo.say(general, "<@bot> plan my garden")
         seen = await ana.say(general, "<@bot> and mine")
         notifications = await running.ear.wait(3)

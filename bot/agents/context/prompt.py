@@ -29,7 +29,7 @@ from bot.agents.context.quotes import (
     stored_result,
     within_block,
 )
-from bot.agents.context.situation import ROSTER, Surroundings, around, surrounding_parts
+from bot.agents.context.situation import ROSTER, Situation, load_situation, situation_parts
 from bot.agents.context.working_memory import TOOL, Inventory, inventory, inventory_parts
 from bot.agents.groups import agent_messages
 from bot.agents.patrols import instructions, is_patrol
@@ -120,7 +120,7 @@ class PromptInputs:
     recalled: tuple[Recalled, ...] = ()
     kept: Inventory | None = None
     """An overview of working memory; None before `gather`, and for an agent without it."""
-    around: Surroundings | None = None
+    situation: Situation | None = None
     """Other agents, events and open work; None before `gather`."""
     known: Knowledge = field(default_factory=Knowledge)
     """Learned facts."""
@@ -229,7 +229,7 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         kept=inventory(rows, turn, material.agent),
         known=knowledge(rows, turn),
         recovery=recovery.told(rows, turn, material.stopped),
-        around=None if is_patrol(turn.place) else around(rows, turn),  # that is for people's turns
+        situation=None if is_patrol(turn.place) else load_situation(rows, turn),  # that is for people's turns
         gathered=True,
     )
     return found if reminders(found) else remind(rows, found)
@@ -458,7 +458,7 @@ def _around_turn(material: PromptInputs) -> str:
 def _around(material: PromptInputs) -> Iterable[tuple[str, Quoted]]:
     """Working memory, situation, then learned facts, as far as the roster leaves room."""
     kept = [] if material.kept is None else list(inventory_parts(material.kept))
-    found = [] if material.around is None else list(surrounding_parts(material.around))
+    found = [] if material.situation is None else list(situation_parts(material.situation))
     roster = next((quotation(*each) for each in found if each[0] == ROSTER), "")
     return [*kept, *found, *knowledge_parts(material.known, roster)]
 

@@ -35,7 +35,7 @@ _NOW, _DAY = timedelta(minutes=30), timedelta(days=1)
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class Situation:
     at: datetime
     others: tuple[Neighbor, ...] = ()
     events: tuple[Event, ...] = ()
@@ -45,9 +45,9 @@ class Surroundings:
     missed: CatchUp | None = None
 
 
-def around(rows: Rows, turn: Turn) -> Surroundings:
+def load_situation(rows: Rows, turn: Turn) -> Situation:
     others = tuple(activity.others(rows, turn.agent, turn.scope))
-    return Surroundings(
+    return Situation(
         at=turn.started_at,
         others=others,
         events=tuple(_events(rows, turn)),
@@ -80,7 +80,7 @@ def _worth_telling(event: Event, turn: Turn) -> bool:
 # ----------------------------------------------------------------------------------------------------- as words
 
 
-def surrounding_parts(found: Surroundings) -> Iterator[tuple[str, Quoted]]:
+def situation_parts(found: Situation) -> Iterator[tuple[str, Quoted]]:
     """The parts of a prompt that change each turn: the source and lines of each."""
     if found.others:
         yield ROSTER, joined(roster_lines(found.others, found.at))

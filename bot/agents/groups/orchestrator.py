@@ -20,7 +20,7 @@ from bot.agents.groups.state_machine import NobodyAnswered, Say, Situation, Step
 from bot.agents.groups.team import Team, team
 from bot.agents.model_call import TurnControl
 from bot.agents.transcript import answer_row, answers, words_of
-from bot.agents.turn import Standing, TurnRunner, run_part, standing
+from bot.agents.turn import TurnRunner, TurnState, load_state, run_part
 from memory import agents, groups
 from memory.groups import Part
 from memory.queue import messages, outbox, turns
@@ -64,14 +64,14 @@ class GroupFailed(TextError):
     """No member gave a result; the text is for the operator."""
 
 
-def look_alone(rows: Rows, turn_deps: TurnDeps, turn: TurnId) -> Standing | None:
+def look_alone(rows: Rows, turn_deps: TurnDeps, turn: TurnId) -> TurnState | None:
     """The state of a turn that a single agent answers; None if a group's pattern makes the answer."""
     run = groups.run(rows, turn)
-    return None if run is not None and run.conducted else standing(rows, turn, turn_deps.limits.max_steps)
+    return None if run is not None and run.conducted else load_state(rows, turn, turn_deps.limits.max_steps)
 
 
 async def run_turn(
-    database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl, seen: Standing | None = None
+    database: Database, turn_deps: TurnDeps, turn: TurnId, control: TurnControl, seen: TurnState | None = None
 ) -> bool:
     """Run a turn alone or as a group; False if it was stopped before its end.
 

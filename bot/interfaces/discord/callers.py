@@ -7,7 +7,7 @@ import discord
 
 from bot.agents.permissions.policy import Approver, role_identity
 from bot.interfaces.discord.responses import Interaction
-from bot.services.caller import WITHHELD, Caller, Location, Spoken, Via
+from bot.services.caller import IGNORED, Caller, Location, Spoken, Via
 from bot.services.slash_names import slash_names
 from memory.people.audience import OWNER, Audience, Scope, channel_audience, guild_audience, person_audience
 from memory.store.ids import PersonId, PlaceId
@@ -84,13 +84,13 @@ async def _shared(interaction: discord.Interaction[Any]) -> tuple[int, ...]:
 def barred(
     interaction: discord.Interaction[Any],
     settings: DiscordSettings,
-    withheld: Callable[[PersonId], bool],
+    ignored: Callable[[PersonId], bool],
     keeps: Callable[[str, bool], bool],
 ) -> str:
     """Words for somebody whom this is not answered, whatever door they came by; empty for everybody else.
 
     That is who was shut out, for anything but what everybody may do with their own data; and who is not heard here
-    (`withheld`: by their own choice), for whatever would keep words of theirs, as the commands for which `keeps` holds.
+    (`ignored`: by their own choice), for whatever would keep words of theirs, as the commands for which `keeps` holds.
     """
     user, guild = interaction.user, interaction.guild_id
     what, given = _asked(interaction)
@@ -102,8 +102,8 @@ def barred(
             return _(_BARRED)
     if what not in _KEEPING and not keeps(what, given):
         return ""
-    if withheld(person_id(user.id)):
-        return _(WITHHELD, command="`/privacy resume`")
+    if ignored(person_id(user.id)):
+        return _(IGNORED, command="`/privacy resume`")
     return "" if _heard(interaction, settings) else _(_NOT_LET_IN)
 
 

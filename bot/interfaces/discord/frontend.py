@@ -45,7 +45,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
     """The Discord front end; nothing is connected before its source runs."""
     clock = served.shared.clock
     front_ends, community, places, access = services.front_ends, services.community, services.places, services.access
-    withheld, keeps = community.privacy.choices.withheld, keeping(services.registry)
+    ignored, keeps = community.privacy.choices.ignored, keeping(services.registry)
 
     async def recent(place: PlaceId) -> Sequence[Known]:
         found = await front_ends.recent(place, _COMPARED)
@@ -66,7 +66,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         in_charge = {*config.discord.admins.persons} | ({config.discord_owner} if config.discord_owner else set())
         others = sorted(map(str, allowed)) if settings.direct is not Direct.OFF else []
         named = [PersonId(f"discord:{each}") for each in (*sorted(in_charge), *others)]
-        return await services.gaps.never_wrote([each for each in named if not withheld(each)])
+        return await services.gaps.never_wrote([each for each in named if not ignored(each)])
 
     wiring = Wiring(
         cursors=functools.partial(front_ends.cursors, "discord"),
@@ -79,12 +79,12 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
             install=lambda tree: _install(tree, served, services.registry.operations, settings),
             synced=functools.partial(front_ends.mark, _MARK),
             note=functools.partial(front_ends.set_mark, _MARK),
-            barred=lambda interaction: barred(interaction, settings, withheld, keeps),
+            barred=lambda interaction: barred(interaction, settings, ignored, keeps),
             language=lambda interaction: places.accounts.language(PersonId(f"discord:{interaction.user.id}")),
             cleaned=Redactor(config.secrets()).clean,
         ),
         gave_up=functools.partial(_gave_up, config, services, clock),
-        withheld=withheld,
+        ignored=ignored,
         unknown_wrote=lambda unknown: None if places.is_paused("discord") else access.unknown_wrote(unknown),
         clock=clock,
         paused=functools.partial(places.is_paused, "discord"),

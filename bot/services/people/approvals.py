@@ -125,8 +125,8 @@ class Approvals:
         decision = self.broker.decision(rows, found, place_source(who.person))
         stands = _("It is waiting for an answer.") if found.status is Status.WAITING else decision
         private = not Scope(OWNER).may_use(found.hearers.audience) and found.person != who.person
-        withheld = _("(hidden, because they come from somebody's direct messages)")
-        shown = withheld if private else cards.exactly(found.arguments)
+        hidden = _("(hidden, because they come from somebody's direct messages)")
+        shown = hidden if private else cards.exactly(found.arguments)
         return _(
             "`{tool}`\n{reason}\n{stands}",
             tool=found.tool,

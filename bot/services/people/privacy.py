@@ -1,6 +1,6 @@
 """What people can do with the data about them: see, export, pause, erase.
 
-Everybody for themselves; the owner for anybody. `Choices` knows whose messages are withheld: nothing they say is stored
+Everybody for themselves; the owner for anybody. `Choices` knows whose messages are ignored: nothing they say is stored
 or answered until they resume, in any constellation.
 """
 
@@ -13,7 +13,7 @@ import structlog
 
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
-from bot.services.caller import TERMINAL_ONLY, WITHHELD, Caller
+from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
 from bot.services.people.erasure import Eraser
 from bot.services.people.people import Accounts
 from bot.services.people.privacy_results import Export, Receipt, Seen
@@ -73,17 +73,17 @@ class Choices:
         """Read the choices; call this before accepting any message."""
         self._held, self._ended = await self._registry.read(lambda rows: (privacy.choices(rows), privacy.ended(rows)))
 
-    def withheld(self, person: PersonId | None) -> bool:
+    def ignored(self, person: PersonId | None) -> bool:
         """Whether nothing that this person says is stored or answered."""
         return person is not None and bool(self._held) and self.of(person) is not None
 
-    def withheld_at(self, person: PersonId | None, said: datetime) -> bool:
+    def ignored_at(self, person: PersonId | None, said: datetime) -> bool:
         """The same, or whether it was so when they said it: a platform's history may still have the message."""
         if person is None or not self._ended:
-            return self.withheld(person)
+            return self.ignored(person)
         at = to_text(said)
         spans = (span for each in self.selves(person) for span in self._ended.get(each, ()))
-        return self.withheld(person) or any(since <= at < until for since, until in spans)
+        return self.ignored(person) or any(since <= at < until for since, until in spans)
 
     def of(self, person: PersonId) -> tuple[Choice, str] | None:
         found = [self._held[each] for each in self.selves(person) if each in self._held]
@@ -193,11 +193,11 @@ class Privacy:
         first, *others = [Receipt.of(each, yours=yours) for each in done]
         return first.model_copy(update={"others": tuple(others)})
 
-    def words_withheld(self, person: PersonId) -> str:
+    def words_ignored(self, person: PersonId) -> str:
         """What a person is told who writes while opted out; empty for all others."""
-        if not self.choices.withheld(person):
+        if not self.choices.ignored(person):
             return ""
-        return _(WITHHELD, command="`carina privacy resume`")
+        return _(IGNORED, command="`carina privacy resume`")
 
     async def _choose(self, caller: Caller, person: str, choice: Choice | None, text: str) -> str:
         whose = _meant(caller, person)

@@ -26,7 +26,7 @@ from scheduler.jobs import Kinds
 from scheduler.triggers import Trigger
 from texts import _, gettext_noop
 
-_STANDING = commit_point("job.standing")
+_BUILT_IN = commit_point("job.built_in")
 
 _LISTED = 200
 _STATES = {
@@ -46,7 +46,7 @@ _log = structlog.get_logger("bot.services.system.jobs")
 
 
 @dataclass(frozen=True)
-class Standing:
+class BuiltInJob:
     """A built-in job, which exists in every constellation; its id is its kind."""
 
     kind: str
@@ -142,7 +142,7 @@ class Schedule(Announcing):
     queued: Callable[[], None]
     """A command queued messages: deliver them."""
     kinds: Kinds = field(default_factory=Kinds)
-    standing: Sequence[Standing] = ()
+    built_in: Sequence[BuiltInJob] = ()
     plan: Callable[[Tx, datetime], None] = lambda _tx, _now: None
     """Updates the jobs that agents have by their settings."""
 
@@ -151,12 +151,12 @@ class Schedule(Announcing):
 
     async def prepare(self) -> None:
         """Create the built-in jobs; one whose schedule changed is planned again, a paused one stays paused."""
-        await self.database.write(_STANDING, self._prepare)
+        await self.database.write(_BUILT_IN, self._prepare)
         self.changed()
 
     def _prepare(self, tx: Tx) -> None:
         now = self.clock()
-        for each in self.standing:
+        for each in self.built_in:
             first = triggers.require(each.trigger, now)
             jobs.ensure(tx, NewJob(each.kind, each.kind, triggers.dump(each.trigger), first), now)
         self.plan(tx, now)

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from bot.agents.groups.sleeptime import look_all
 from bot.services.system.backups import BACKUP
-from bot.services.system.jobs import Standing
+from bot.services.system.jobs import BuiltInJob
 from bot.upkeep.evaluations import EVALUATE
 from bot.upkeep.runs import DREAM
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS
@@ -29,18 +29,18 @@ SWEEP = "upkeep.working"
 _SWEPT = 500  # rows in one transaction
 
 
-def standing(zone: str, *, summaries: bool = True, backups: bool = True) -> tuple[Standing, ...]:
+def built_in_jobs(zone: str, *, summaries: bool = True, backups: bool = True) -> tuple[BuiltInJob, ...]:
     """The built-in jobs; those at night use the zone; `summaries` and `backups` add the jobs for these."""
-    told = (Standing(OF_AGENTS, Cron("5 * * * *", zone)), Standing(OF_DAYS, Cron("0 4 * * *", zone)))
+    told = (BuiltInJob(OF_AGENTS, Cron("5 * * * *", zone)), BuiltInJob(OF_DAYS, Cron("0 4 * * *", zone)))
     return (
         *(told if summaries else ()),
-        *((Standing(BACKUP, Cron("20 4 * * *", zone)),) if backups else ()),
-        Standing(OPTIMIZE, Cron("20 3 * * *", zone)),
-        Standing(TIDY, Cron("40 3 * * 0", zone)),
-        Standing(SWEEP, Cron("50 * * * *", zone)),  # expired entries are not read before that either
-        Standing(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
-        Standing(EVALUATE, Cron("25,55 * * * *", zone)),  # finished talks
-        Standing(DREAM, Cron("10,40 * * * *", zone)),  # it checks whether it is time
+        *((BuiltInJob(BACKUP, Cron("20 4 * * *", zone)),) if backups else ()),
+        BuiltInJob(OPTIMIZE, Cron("20 3 * * *", zone)),
+        BuiltInJob(TIDY, Cron("40 3 * * 0", zone)),
+        BuiltInJob(SWEEP, Cron("50 * * * *", zone)),  # expired entries are not read before that either
+        BuiltInJob(SLEEPTIME, Cron("*/5 * * * *", zone)),  # each group has its own `check_minutes`
+        BuiltInJob(EVALUATE, Cron("25,55 * * * *", zone)),  # finished talks
+        BuiltInJob(DREAM, Cron("10,40 * * * *", zone)),  # it checks whether it is time
     )
 
 

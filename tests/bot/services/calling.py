@@ -20,10 +20,10 @@ def somebody(person: PersonId, trust: Trust = Trust.STRANGER) -> Caller:
     return Caller(Approver(person), Via.DISCORD, scope, Spoken(PlaceId(f"{person}/direct"), scope), trust)
 
 
-def registry(*services: object, people: People = PEOPLE, withheld: bool = False) -> Registry:
-    """Of these services; `key-123` is a secret, and of nobody anything is kept where it is `withheld`."""
+def registry(*services: object, people: People = PEOPLE, ignored: bool = False) -> Registry:
+    """Of these services; `key-123` is a secret, and of nobody anything is kept where it is `ignored`."""
     return Registry(
-        services, Guard(people, lambda _person: withheld, _clean), Clocks(lambda: NOW, _utc, lambda _person: "")
+        services, Guard(people, lambda _person: ignored, _clean), Clocks(lambda: NOW, _utc, lambda _person: "")
     )
 
 

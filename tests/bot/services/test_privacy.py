@@ -466,9 +466,9 @@ async def test_choices_are_durable_before_they_are_answered(service: Service) ->
     other = Choices(service.constellations, service.clock, service.approvals.people.selves)
     other = Choices(service.constellations, service.clock, lambda person: (person,))
     await other.load()
-    assert other.withheld(ANN.id)
-    assert not other.withheld(BOB.id)
-    assert not other.withheld(None)
+    assert other.ignored(ANN.id)
+    assert not other.ignored(BOB.id)
+    assert not other.ignored(None)
 
 
 async def test_what_they_said_while_paused_is_not_taken_from_a_history_later(service: Service, tmp_path: Path) -> None:
@@ -478,8 +478,8 @@ async def test_what_they_said_while_paused_is_not_taken_from_a_history_later(ser
     await told(service, "resume")
     again = Choices(service.constellations, service.clock, service.approvals.people.selves)
     await again.load()
-    assert [again.withheld_at(each, during) for each in (ANN.id, BOB.id)] == [True, False]
-    assert not again.withheld_at(ANN.id, service.clock())
+    assert [again.ignored_at(each, during) for each in (ANN.id, BOB.id)] == [True, False]
+    assert not again.ignored_at(ANN.id, service.clock())
     await service.heard(
         said(WORD, 1, at=during, answer=False), said("tortoise", 2, speaker=BOB, at=during, answer=False)
     )

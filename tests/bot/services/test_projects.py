@@ -25,9 +25,9 @@ HERS = somebody(ANN.id, Trust.APPROVED)
 FAILED = tuple(call("projects", name, operation="review", text=f"VERDICT: FAIL\n1. {ISSUE}") for name in "12")
 
 
-def door(service: Service, withheld: bool = False) -> Registry:
+def door(service: Service, ignored: bool = False) -> Registry:
     projects = Projects(service.database, service.approvals.people, service.clock)
-    return registry(projects, people=service.approvals.people, withheld=withheld)
+    return registry(projects, people=service.approvals.people, ignored=ignored)
 
 
 async def test_what_comes_up_again_is_shown_where_it_was_said_and_used_by_the_answer(tmp_path: Path) -> None:
@@ -101,7 +101,7 @@ async def test_people_tell_rate_and_forget_by_hand_what_is_theirs(tmp_path: Path
         assert gone.data() == {"text": "Forgotten: A game of snake"}
         assert (await own.call("project.list", HERS, {})).data() == []
         with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
-            await door(service, withheld=True).call("project.prefer", HERS, {"text": "three.js"})
+            await door(service, ignored=True).call("project.prefer", HERS, {"text": "three.js"})
 
 
 async def test_what_of_a_review_is_not_kept_is_said(tmp_path: Path) -> None:

@@ -186,14 +186,14 @@ async def test_what_an_interface_does_not_offer_cannot_be_given_through_it() -> 
 
 
 async def test_who_only_looks_at_a_setting_writes_nothing_down() -> None:
-    stands = registry(Files(), withheld=True)
+    stands = registry(Files(), ignored=True)
     assert await stands.call("files.name", ann(), {}) == Sentence(text="It has no name")
     with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
         await stands.call("files.name", ann(), {"name": "x"})
 
 
 async def test_of_whom_nothing_is_kept_nothing_is_written_down() -> None:
-    stands = registry(Echo(), withheld=True)
+    stands = registry(Echo(), ignored=True)
     with pytest.raises(UserError, match="You chose to have me neither keep nor answer what you say"):
         await stands.call("echo.say", ann(), {"words": "x"})
     with pytest.raises(UserError, match="is refused"):

@@ -10,7 +10,7 @@ import pytest
 
 from bot.models.base import Answer, UserMessage
 from bot.services.system.jobs import Schedule
-from bot.services.system.upkeep_jobs import Upkeep, standing
+from bot.services.system.upkeep_jobs import Upkeep, built_in_jobs
 from memory.knowledge import working
 from memory.knowledge.working import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust
@@ -244,7 +244,7 @@ async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypa
             service.constellations, alike(service.constellations, kinds), service.clock, service.router.resume, str
         )
         Upkeep(service.clock).add(kinds)
-        kept = standing("UTC")
+        kept = built_in_jobs("UTC")
         await Schedule(
             service.database, service.clock, partial(runner.changed, service.home), service.resume, kinds, kept
         ).prepare()
