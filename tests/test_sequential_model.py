@@ -149,7 +149,7 @@ async def _pause(service: Service, pause: str) -> None:
         case "yield":
             await asyncio.sleep(0)
         case "slow":
-            service.database.submit(SETUP, _sleep)
+            service.database.write(SETUP, _sleep)
         case _:
             pass
 

@@ -26,7 +26,7 @@ from memory.queue.payloads import PatrolDue
 from memory.queue.steps import Answered, Step
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx
-from memory.store.ids import GroupId, PersonId, PlaceId, place_source
+from memory.store.ids import GroupId, PersonId, PlaceId
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Queueing
 from scheduler.triggers import Cron
@@ -44,7 +44,7 @@ Quiet = Callable[[Rows, datetime], datetime | None]
 
 
 def is_patrol(place: PlaceId) -> bool:
-    return place_source(place) == PATROL
+    return place.startswith(f"{PATROL}:")
 
 
 def is_silence(text: str) -> bool:

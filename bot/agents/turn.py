@@ -291,7 +291,7 @@ class TurnRunner:
                 attempts.note_ran(tx, turn.id, now)
             return seen
 
-        stored = self._db.submit(_ANSWER, work)
+        stored = self._db.write(_ANSWER, work)
         if not calls and material.part is None:
             self._control.ending()
         self._seen = await stored

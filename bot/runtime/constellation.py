@@ -241,7 +241,7 @@ class ConstellationRuntime:
 
             After an edit or deletion all are woken later, so that no turn reads what is still to be erased.
             """
-            stored = self.database.submit(_ACCEPT, take, durable=True)
+            stored = self.database.write(_ACCEPT, take, durable=True)
             for place, group in begun:
                 self.answer(place, group)
             return stored

@@ -66,7 +66,7 @@ class Scope:
     def sql(self, column: str) -> tuple[str, tuple[str, ...]]:
         """A condition on `column` (a name from our own code, never user text), and its parameters."""
         if self.audience == OWNER:
-            own = tuple(sorted(each for each in self.within if each.startswith("person:")))
+            own = tuple(sorted(each for each in self.within if each.startswith("person:"))) if self.within else ()
             more = f" or {column} in ({', '.join('?' * len(own))})" if own else ""
             return f"({column} not glob 'person:*'{more})", own
         names = sorted(self.usable())

@@ -366,7 +366,7 @@ def note_delivery(tx: Tx, message: MessageId, words: str) -> None:
 def to_message(row: Row | Sequence[Any]) -> Message:
     """A row of `COLUMNS` as a message; fields by position, since a prompt reads hundreds."""
     *plain, delivery, audience, trust, revision, edited, deleted, archived, created = row
-    moments = _moment(edited), _moment(deleted), bool(archived), from_text(created)
+    moments = edited and from_text(edited), deleted and from_text(deleted), bool(archived), from_text(created)
     return Message._make((*plain, delivery or "", audience, _TRUST[trust], revision, *moments))
 
 
@@ -380,10 +380,6 @@ _heard = RowMapper(Heard, text="content", at="created_at")
 _said = RowMapper(
     Said, turn="batch_id", sequence="sequence_in_batch", text="content", at="created_at", thought="source_metadata"
 )
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else from_text(text)
 
 
 def _search_text(at: datetime, speaker: str, text: str) -> str:

@@ -19,6 +19,5 @@ def to_text(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
-def from_text(text: str) -> datetime:
-    """The inverse of `to_text`."""
-    return datetime.fromisoformat(text)
+from_text = datetime.fromisoformat
+"""The inverse of `to_text`."""

@@ -11,14 +11,14 @@ This is the only module that imports aiosqlite; `memory.store.sqlite` opens the 
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache, partial
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar, cast
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import aiosqlite
 
@@ -103,9 +103,9 @@ class _Unit(Generic[T]):
 class _Connection(aiosqlite.Connection):
     """aiosqlite's thread, given whole functions: one hop per unit instead of one per statement."""
 
-    async def run(self, function: Callable[..., T], *arguments: Any) -> T:
-        execute: Any = self._execute
-        return cast("T", await execute(_without_stop, function, self._conn, *arguments))
+    def run(self, function: Callable[..., T], *arguments: Any) -> Awaitable[T]:
+        execute: Callable[..., Awaitable[T]] = self._execute
+        return execute(_without_stop, function, self._conn, *arguments)
 
     async def failed(self) -> None:
         """Wait for the thread of a connection that did not open: it ends, and reports that to this loop."""
@@ -191,13 +191,11 @@ def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
 
 
 def _commit(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
-    raw.execute(f"PRAGMA synchronous={'FULL' if any(unit.durable for unit in units) else 'NORMAL'}")
+    raw.execute(f"PRAGMA synchronous={'FULL' if any(map(attrgetter('durable'), units)) else 'NORMAL'}")
     with transaction(raw):
         results = _run_units(raw, units)
-        for unit in units:
-            faults.reach(unit.point, "before")
-    for unit in units:
-        faults.reach(unit.point, "after")
+        faults.reach("before", *map(attrgetter("point"), units))
+    faults.reach("after", *map(attrgetter("point"), units))
     return results
 
 
@@ -230,8 +228,8 @@ class Database:
                 database._arrived.set()
                 await _ended(flusher)
 
-    def submit(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> "asyncio.Future[T]":
-        """Queue a unit of work now, in order; await the result later.
+    def write(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> "asyncio.Future[T]":
+        """Queue a unit of work now, in order. When the result is there, it is committed; canceling does not undo it.
 
         `durable` makes the commit survive a power cut (one fsync, about 4 ms on a laptop's disk, shared by the whole
         group); without it, the commit survives the death of the process.
@@ -242,11 +240,6 @@ class Database:
         self._waiting.append(_Unit(point, carried(work), durable, done))
         self._arrived.set()
         return done
-
-    async def write(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> T:
-        """Run a unit of work; when this returns, it is committed. Canceling the caller does not undo it."""
-        # Needs no shield: a cancellation affects only the future, and the unit still runs.
-        return await self.submit(point, work, durable=durable)
 
     async def read(self, work: Callable[[Rows], T]) -> T:
         """Run `work` on a reader's thread; it sees everything that was committed before."""

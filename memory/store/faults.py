@@ -56,12 +56,12 @@ class Faults:
             raise ValueError(f"{spec!r} names no fault: it is a point, ':' and 'before' or 'after'")
         self._armed, self._countdown = f"{name}:{side}", int(nth or 1)
 
-    def reach(self, point: Point, side: str) -> None:
-        if not self._armed or self._armed != f"{point.name}:{side}":
-            return
-        self._countdown -= 1
-        if self._countdown == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
+    def reach(self, side: str, *points: Point) -> None:
+        for point in points if self._armed else ():
+            if self._armed == f"{point.name}:{side}":
+                self._countdown -= 1
+                if self._countdown == 0:
+                    os.kill(os.getpid(), signal.SIGKILL)
 
 
 faults = Faults()
@@ -79,8 +79,8 @@ def call_point(name: str) -> Point:
 
 async def outside(point: Point, call: Awaitable[T], seconds: float) -> T:
     """Await an external call for at most `seconds`; raises TimeoutError after that."""
-    faults.reach(point, "before")
+    faults.reach("before", point)
     async with asyncio.timeout(seconds):
         result = await call
-    faults.reach(point, "after")
+    faults.reach("after", point)
     return result

@@ -33,12 +33,13 @@ class RowMapper(Generic[T]):
         self._columns = columns
 
     def __call__(self, row: Row) -> T:
-        return self._of(
-            *[
-                row[column] if convert is None else convert(row[column] if column else row)
-                for column, convert in self._fields
-            ]
-        )
+        values = []
+        for column, convert, optional in self._fields:
+            value = row[column] if column else row
+            if convert is not None and not (optional and value is None):
+                value = value or "" if convert is str else convert(value)
+            values.append(value)
+        return self._of(*values)
 
     def first(self, rows: Rows, sql: str, parameters: Parameters = ()) -> T | None:
         """The record of a statement's first row; None if there is none."""
@@ -54,11 +55,14 @@ class RowMapper(Generic[T]):
 
     def all(self, rows: Rows, sql: str, parameters: Parameters = ()) -> list[T]:
         """The records of all rows of a statement, in order."""
-        return [self(row) for row in rows.all(sql, parameters)]
+        return list(map(self, rows.all(sql, parameters)))
 
     def values(self, record: T) -> dict[str, Value]:
         """The columns of a record in stored form; without fields computed from the whole row."""
-        found = {column: _stored(getattr(record, name)) for name, column in self._named}
+        found: dict[str, Value] = {}
+        for name, column in self._named:
+            value = getattr(record, name)
+            found[column] = value if type(value) in _PLAIN else _stored(value)  # nearly all are plain
         for name, made in self._columns.items():
             if isinstance(made, RowMapper):
                 found |= made.values(getattr(record, name))
@@ -67,20 +71,20 @@ class RowMapper(Generic[T]):
     @cached_property
     def _named(self) -> list[tuple[str, str]]:
         names = get_type_hints(self._of)
-        return [(name, column) for name, (column, _) in zip(names, self._fields, strict=True) if column]
+        return [(name, column) for name, (column, *_) in zip(names, self._fields, strict=True) if column]
 
     @cached_property
-    def _fields(self) -> list[tuple[str, _Convert | None]]:  # on first use: inspecting types takes a while
+    def _fields(self) -> list[tuple[str, _Convert | None, bool]]:  # on first use: inspecting types takes a while
         return [self._field(name, hint) for name, hint in get_type_hints(self._of).items()]
 
-    def _field(self, name: str, hint: Any) -> tuple[str, _Convert | None]:
+    def _field(self, name: str, hint: Any) -> tuple[str, _Convert | None, bool]:
+        """The column, its conversion, and whether NULL stays None."""
         required = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
         usual = f"{name}_id" if name != "id" and _name(required[0]).endswith("Id") else name
         column = self._columns.get(name, usual)
         if callable(column):
-            return _WHOLE, column
-        convert = _conversion(required[0])
-        return column, convert if convert is None or required == [hint] else _unless_null(convert)
+            return _WHOLE, column, False
+        return column, _conversion(required[0]), required != [hint]
 
 
 def _conversion(hint: Any) -> _Convert | None:
@@ -89,9 +93,9 @@ def _conversion(hint: Any) -> _Convert | None:
     if kind is datetime:
         return from_text
     if kind is str:
-        return _text
+        return str
     if kind in (Mapping, dict):
-        return _parsed
+        return json.loads
     if isclass(kind) and issubclass(kind, bool | Enum):
         return kind
     if isclass(kind) and issubclass(kind, tuple | frozenset):
@@ -104,11 +108,9 @@ _PLAIN = frozenset({str, int, float, bytes, datetime, NoneType})
 
 
 def _stored(value: Any) -> Value:
-    if type(value) in _PLAIN:  # nearly all are
-        return cast("Value", value)
     match value:
         case Enum():
-            return _stored(value.value)
+            return cast("str | int", value.value)
         case bool():
             return int(value)
         case Mapping():
@@ -120,18 +122,6 @@ def _stored(value: Any) -> Value:
         case str() | int():  # ids
             return value
     raise TypeError(f"a column holds no {type(value).__name__}")
-
-
-def _text(value: str | None) -> str:
-    return value or ""
-
-
-def _parsed(text: str) -> Any:
-    return json.loads(text)
-
-
-def _unless_null(convert: _Convert) -> _Convert:
-    return lambda value: None if value is None else convert(value)
 
 
 def _name(hint: Any) -> str:

@@ -80,7 +80,7 @@ def _timed(spans: Spans, function: Callable[..., Any], name: str) -> Callable[..
 @contextmanager
 def timed_writes(spans: Spans) -> Iterator[None]:
     """Time every write under the name of its point: the caller's wait, and ":commit", ":units" on the thread."""
-    commit, units, submit = database._commit, database._run_units, Database.submit
+    commit, units, write = database._commit, database._run_units, Database.write
 
     def timed_commit(raw: Any, batch: Any) -> Any:
         return _timed(spans, commit, f"{batch[0].point.name}:commit")(raw, batch)
@@ -88,13 +88,13 @@ def timed_writes(spans: Spans) -> Iterator[None]:
     def timed_units(raw: Any, batch: Any) -> Any:
         return _timed(spans, units, f"{batch[0].point.name}:units")(raw, batch)
 
-    def timed_submit(self: Database, point: Point, work: Any, *, durable: bool = False) -> Any:
-        begin, done = time.perf_counter(), submit(self, point, work, durable=durable)
+    def timed_write(self: Database, point: Point, work: Any, *, durable: bool = False) -> Any:
+        begin, done = time.perf_counter(), write(self, point, work, durable=durable)
         done.add_done_callback(lambda _: spans.add(point.name, begin))
         return done
 
     with ExitStack() as stack:
         stack.enter_context(patch.object(database, "_commit", timed_commit))
         stack.enter_context(patch.object(database, "_run_units", timed_units))
-        stack.enter_context(patch.object(Database, "submit", timed_submit))
+        stack.enter_context(patch.object(Database, "write", timed_write))
         yield

@@ -36,16 +36,16 @@ HERE, ELSEWHERE = call_point("here"), call_point("elsewhere")
 kill = os.kill
 
 def kill_after_another_thread(*how):
-    other = threading.Thread(target=faults.reach, args=(ELSEWHERE, "after"))
+    other = threading.Thread(target=faults.reach, args=("after", ELSEWHERE))
     other.start()
     other.join()
     kill(*how)
 
 os.kill = kill_after_another_thread
 faults.arm("here:before:2")
-faults.reach(HERE, "before")
+faults.reach("before", HERE)
 """
-AT_THE_FAULT = 'faults.reach(HERE, "before")'
+AT_THE_FAULT = 'faults.reach("before", HERE)'
 BY_ANOTHER = "kill(os.getpid(), signal.SIGKILL)"
 
 

@@ -157,7 +157,7 @@ async def test_what_is_stored_while_the_beginning_of_its_turn_fails_is_answered(
             time.sleep(0.2)
             return work(tx)
 
-        database.submit(point, slow)
+        whole(database, point, slow)
         raise KeyError("id")
 
     monkeypatch.setattr(Database, "write", write)

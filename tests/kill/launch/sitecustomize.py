@@ -39,9 +39,10 @@ def _note_points(module: Any) -> None:
     reach = module.Faults.reach
     trace = os.open(os.environ["KILL_TEST_TRACE"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
 
-    def noted(self: object, point: Any, side: str) -> None:
-        os.write(trace, f"{point.name}:{side}\n".encode())
-        reach(self, point, side)
+    def noted(self: object, side: str, *points: Any) -> None:
+        for point in points:
+            os.write(trace, f"{point.name}:{side}\n".encode())
+            reach(self, side, point)
 
     def kill(pid: int, number: int) -> None:
         os.write(trace, f"{module.faults._armed} killed\n".encode())

@@ -283,7 +283,7 @@ async def test_a_refused_edit_rolls_back_alone_beside_others_in_one_commit(tmp_p
             lambda tx: append_block(tx, author(), "notes", "too long"),
             lambda tx: append_block(tx, author(), "notes", "de"),
         ]
-        first, second, third = [opened.submit(POINT, edit) for edit in edits]
+        first, second, third = [opened.write(POINT, edit) for edit in edits]
         assert (await first).content == "abc"
         with pytest.raises(BlockTooLong):
             await second

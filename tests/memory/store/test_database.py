@@ -88,7 +88,7 @@ async def test_a_write_is_committed_when_it_returns_and_gives_its_result(databas
 async def test_units_that_wait_together_share_one_commit(database: Database) -> None:
     gate = Gate()
     seen: list[object] = []
-    first = asyncio.create_task(database.write(NOTE, gate))
+    first = asyncio.ensure_future(database.write(NOTE, gate))
     await gate.reached()
 
     def note(tx: Tx) -> None:
@@ -97,7 +97,7 @@ async def test_units_that_wait_together_share_one_commit(database: Database) -> 
         seen.append((row["n"], len(stored(database.path))))
         tx.insert("notes", {"word": str(len(seen))})
 
-    others = [asyncio.create_task(database.write(NOTE, note)) for _ in range(5)]
+    others = [asyncio.ensure_future(database.write(NOTE, note)) for _ in range(5)]
     await asyncio.sleep(0)
     gate.open()
     await asyncio.gather(first, *others)
@@ -108,15 +108,15 @@ async def test_units_that_wait_together_share_one_commit(database: Database) -> 
 
 async def test_a_unit_that_fails_takes_no_other_with_it(database: Database) -> None:
     gate = Gate()
-    first = database.submit(NOTE, gate)
+    first = database.write(NOTE, gate)
     await gate.reached()
 
     def half(tx: Tx) -> None:
         tx.insert("notes", {"word": "half"})
         raise ValueError("no")
 
-    before, bad = database.submit(NOTE, put("before")), database.submit(NOTE, half)
-    twice, after = database.submit(NOTE, put("before")), database.submit(NOTE, put("after"))
+    before, bad = database.write(NOTE, put("before")), database.write(NOTE, half)
+    twice, after = database.write(NOTE, put("before")), database.write(NOTE, put("after"))
     gate.open()
     await first
     assert (await before, await after) == ("before", "after")
@@ -141,7 +141,7 @@ async def test_a_unit_or_a_read_that_takes_the_next_of_nothing_leaves_nobody_wai
 
 
 async def test_units_run_in_the_order_in_which_they_were_given(database: Database) -> None:
-    tasks = [database.submit(NOTE, put(f"{number:03}"), durable=number % 7 == 0) for number in range(200)]
+    tasks = [database.write(NOTE, put(f"{number:03}"), durable=number % 7 == 0) for number in range(200)]
     await asyncio.gather(*tasks)
     assert await database.read(words) == [f"{number:03}" for number in range(200)]
 
@@ -217,8 +217,8 @@ async def test_a_writer_that_is_cancelled_itself_commits_nothing_twice(path: Pat
             tx.insert("notes", {"word": f"run {len(runs)}"})
 
         if broken:
-            database.submit(NOTE, lambda tx: tx.run("BROKEN")).add_done_callback(asyncio.Future.exception)
-        units = [database.submit(NOTE, gate), database.submit(NOTE, count)]
+            database.write(NOTE, lambda tx: tx.run("BROKEN")).add_done_callback(asyncio.Future.exception)
+        units = [database.write(NOTE, gate), database.write(NOTE, count)]
         await gate.reached()
         flusher.cancel()
         await asyncio.sleep(0)
@@ -293,7 +293,7 @@ async def test_units_that_wait_for_a_held_file_wait_together_and_before_an_end_o
         other = connect(path)
         other.execute("BEGIN IMMEDIATE")
         began = time.monotonic()
-        units = [database.submit(NOTE, put(f"word {number}")) for number in range(8)]
+        units = [database.write(NOTE, put(f"word {number}")) for number in range(8)]
         results = await asyncio.gather(*units, return_exceptions=True)
         other.execute("ROLLBACK")
         other.close()
@@ -308,11 +308,11 @@ async def test_a_full_disk_stores_nothing_says_so_and_works_again_when_there_is_
         await database.write(NOTE, put("first"))
         await database.maintain(lambda raw: raw.execute("PRAGMA max_page_count=1").fetchall())
         gate = Gate()
-        first = database.submit(NOTE, gate)
+        first = database.write(NOTE, gate)
         await gate.reached()
-        small = [database.submit(NOTE, put(f"small {n}")) for n in range(2)]
-        big = database.submit(NOTE, put("x" * 100_000))
-        last = database.submit(NOTE, put("last"))
+        small = [database.write(NOTE, put(f"small {n}")) for n in range(2)]
+        big = database.write(NOTE, put("x" * 100_000))
+        last = database.write(NOTE, put("last"))
         gate.open()
         await first
         with pytest.raises(DatabaseFull, match="database or disk is full"):
@@ -329,7 +329,7 @@ async def test_a_full_disk_stores_nothing_says_so_and_works_again_when_there_is_
 
 async def test_what_waits_is_committed_when_the_file_is_closed_and_nothing_is_taken_after(path: Path) -> None:
     async with Database.open(path) as database:
-        units = [database.submit(NOTE, put(str(number))) for number in range(20)]
+        units = [database.write(NOTE, put(str(number))) for number in range(20)]
     assert [unit.result() for unit in units] == [str(number) for number in range(20)]
     assert stored(path) == [str(number) for number in range(20)]
     with pytest.raises(RuntimeError, match="closing"):
@@ -342,9 +342,9 @@ async def test_a_closing_that_is_cancelled_still_commits_what_waits(path: Path) 
 
     async def use() -> None:
         async with Database.open(path) as database:
-            database.submit(NOTE, gate)
+            database.write(NOTE, gate)
             await gate.reached()
-            database.submit(NOTE, put("waits"))
+            database.write(NOTE, put("waits"))
             inside.set()
 
     task = asyncio.create_task(use())
