@@ -82,6 +82,8 @@ def one_line(text: str, limit: int = MAX_LINE) -> str:
 
 def without_unseen(text: str) -> str:
     """The text without invisible characters; its lines end with a line feed."""
+    if text.isascii() and text.isprintable():
+        return text
     return "\n".join("\t".join(map(_seen, line.split("\t"))) for line in _LINE_ENDS.split(text))
 
 

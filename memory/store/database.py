@@ -65,7 +65,7 @@ class Rows:
 
     def value(self, sql: str, parameters: Parameters, of: Callable[[Any], T]) -> T | None:
         """The single value that a statement returns; None if it returns no row, or NULL."""
-        row = self.one(sql, parameters)
+        row = self._raw.execute(sql, parameters).fetchone()
         return None if row is None or row[0] is None else of(row[0])
 
     def number(self, sql: str, parameters: Parameters = ()) -> int:
@@ -82,7 +82,7 @@ class Tx(Rows):
 
     def insert(self, table: str, values: Mapping[str, Value], *, ignore: bool = False) -> bool:
         """Insert one row; with `ignore`, False if a unique row already exists."""
-        return self.run(_insertion(table, tuple(values), ignore), tuple(values.values())) == 1
+        return self._raw.execute(_insertion(table, tuple(values), ignore), tuple(values.values())).rowcount == 1
 
 
 @lru_cache(maxsize=512)
@@ -190,15 +190,6 @@ def _run_units(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
     return [unit.work(tx) for unit in units]
 
 
-def _commit(raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
-    raw.execute(f"PRAGMA synchronous={'FULL' if any(map(attrgetter('durable'), units)) else 'NORMAL'}")
-    with transaction(raw):
-        results = _run_units(raw, units)
-        faults.reach("before", *map(attrgetter("point"), units))
-    faults.reach("after", *map(attrgetter("point"), units))
-    return results
-
-
 class Database:
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -207,6 +198,8 @@ class Database:
         self._waiting: list[_Unit[Any]] = []
         self._arrived = asyncio.Event()
         self._closing = False
+        self._durable: bool | None = None
+        """Whether the writer's connection syncs each commit; None before the first one."""
         self.committed = asyncio.Event()
         """Set after every commit; to wait for the next one, clear it first."""
         self.commits, self.commit_seconds = 0, 0.0
@@ -273,7 +266,7 @@ class Database:
     async def _commit_group(self, units: Sequence[_Unit[Any]]) -> None:
         begun = time.perf_counter()
         try:
-            results = await self._writer.run(_commit, units)
+            results = await self._writer.run(self._commit, units)
         except asyncio.CancelledError:
             raise  # the thread continues and may commit them all: a retry could do it twice
         except BaseException as why:
@@ -289,6 +282,17 @@ class Database:
         for unit, result in zip(units, results, strict=True):
             if not unit.done.done():
                 unit.done.set_result(result)
+
+    def _commit(self, raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
+        durable = any(map(attrgetter("durable"), units))
+        if durable is not self._durable:
+            raw.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
+            self._durable = durable
+        with transaction(raw):
+            results = _run_units(raw, units)
+            faults.reach("before", *map(attrgetter("point"), units))
+        faults.reach("after", *map(attrgetter("point"), units))
+        return results
 
 
 async def _ended(task: asyncio.Future[Any]) -> None:

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias, cast
 import regex
 
 Match: TypeAlias = re.Match[str]
+_METHODS = "search", "match", "fullmatch", "finditer", "findall", "split", "sub"
 
 
 class Pattern:
@@ -20,6 +21,12 @@ class Pattern:
 
     @cached_property
     def compiled(self) -> re.Pattern[str]:
+        """The compiled pattern, whose methods take the place of these from then on."""
+        found = self._compile()
+        self.__dict__.update((name, getattr(found, name)) for name in _METHODS)
+        return found
+
+    def _compile(self) -> re.Pattern[str]:
         return re.compile(self.pattern, self.flags)
 
     def search(self, text: str, pos: int = 0) -> Match | None:
@@ -47,6 +54,5 @@ class Pattern:
 class UnicodePattern(Pattern):
     """A pattern of `regex`, which supports Unicode classes."""
 
-    @cached_property
-    def compiled(self) -> re.Pattern[str]:
+    def _compile(self) -> re.Pattern[str]:
         return cast("re.Pattern[str]", regex.compile(self.pattern, self.flags))

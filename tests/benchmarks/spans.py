@@ -80,10 +80,10 @@ def _timed(spans: Spans, function: Callable[..., Any], name: str) -> Callable[..
 @contextmanager
 def timed_writes(spans: Spans) -> Iterator[None]:
     """Time every write under the name of its point: the caller's wait, and ":commit", ":units" on the thread."""
-    commit, units, write = database._commit, database._run_units, Database.write
+    commit, units, write = Database._commit, database._run_units, Database.write
 
-    def timed_commit(raw: Any, batch: Any) -> Any:
-        return _timed(spans, commit, f"{batch[0].point.name}:commit")(raw, batch)
+    def timed_commit(self: Database, raw: Any, batch: Any) -> Any:
+        return _timed(spans, commit, f"{batch[0].point.name}:commit")(self, raw, batch)
 
     def timed_units(raw: Any, batch: Any) -> Any:
         return _timed(spans, units, f"{batch[0].point.name}:units")(raw, batch)
@@ -94,7 +94,7 @@ def timed_writes(spans: Spans) -> Iterator[None]:
         return done
 
     with ExitStack() as stack:
-        stack.enter_context(patch.object(database, "_commit", timed_commit))
+        stack.enter_context(patch.object(Database, "_commit", timed_commit))
         stack.enter_context(patch.object(database, "_run_units", timed_units))
         stack.enter_context(patch.object(Database, "write", timed_write))
         yield

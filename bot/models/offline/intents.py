@@ -60,6 +60,9 @@ STATEMENT = Intent("statement")
 """Something said that wants nothing; it may belong to what stands before it."""
 _LOOSE = (STATEMENT.act, "done_perhaps")
 _WEAK = (STATEMENT.act, "ask")
+_PHRASES = ("who", "help", "forget_all", "why", "about_me")
+_ACTS = ("agenda_task", "agenda_done", "agenda_cancel", "agenda_done_perhaps")
+_LISTS = ("agenda_reminders", "agenda_tasks", "agenda_events")
 
 
 @dataclass(frozen=True)
@@ -211,8 +214,8 @@ class Parser:
 
     def _corrected_spelling(self, sentence: str) -> Intent:
         """One sentence as it stands; where that wants nothing, with a misspelt order or question word put right."""
-        intent, spelt = self._one(sentence), self._spelt(sentence)
-        if spelt == sentence or intent.act not in _WEAK:
+        intent = self._one(sentence)
+        if intent.act not in _WEAK or (spelt := self._spelt(sentence)) == sentence:
             return intent
         meant = self._one(spelt)
         unasked = meant.act in (STATEMENT.act, "say", "talk", "note") or (intent.act == "ask" and meant.act != "ask")
@@ -226,10 +229,12 @@ class Parser:
             word = found[0].lower()
             if count >= _MOST_SLIPS or not language.spaced:
                 break
+            if word in known:
+                continue
             openers = language.words("openers") if count == 0 else ()
             meant = [each for each in sorted(openers) if _misses(word, each)]
             meant += [each for each in sorted(orders) if _slip(word, each)]
-            if meant and word not in known:
+            if meant:
                 return text[: found.start()] + meant[0] + text[found.end() :]
         return text
 
@@ -238,13 +243,10 @@ class Parser:
             return STATEMENT
         if re.fullmatch(_CALLED, sentence) or not sentence.strip(_ASKED + "！"):
             return Intent("talk", name="called")
-        if not any(letter.isalnum() for letter in sentence):
+        if not any(map(str.isalnum, sentence)):
             return Intent("talk", name="ack")
-        for phrase in ("who", "help", "forget_all", "why"):
-            if self.language.begins(phrase, sentence):
-                return Intent("say", name=phrase)
-        if self.language.begins("about_me", sentence):
-            return Intent("known")
+        if phrase := self.language.first(_PHRASES, sentence)[0]:
+            return Intent("known") if phrase == "about_me" else Intent("say", name=phrase)
         return (
             self._agenda(sentence)
             or self._command(sentence)
@@ -270,10 +272,9 @@ class Parser:
         return Intent("forget", what) if content_words(what, self.language) else Intent("say", name="forget_what")
 
     def _clock_or_sum(self, sentence: str) -> Intent | None:
-        for wanted in ("clock_time", "clock_day"):
-            if self.language.begins(wanted, sentence):
-                return Intent("clock", name=wanted)
-        if len(sentence) > _LONGEST_SUM or not any(each.isdigit() for each in sentence):
+        if wanted := self.language.first(("clock_time", "clock_day"), sentence)[0]:
+            return Intent("clock", name=wanted)
+        if len(sentence) > _LONGEST_SUM or not any(map(str.isdigit, sentence)):
             return None
         asked = self.language.begins("sum_lead", sentence)
         text = (sentence[asked.end() :] if asked else sentence).strip(_ASKED + "=").casefold()
@@ -282,7 +283,7 @@ class Parser:
         return Intent("sum", " ".join(text.split())) if re.fullmatch(_SUM, text) and not named else None
 
     def _small_talk(self, sentence: str) -> Intent | None:
-        talk = next((name for name in self.language.names("chat_") if self.language.begins(name, sentence)), "")
+        talk, _ = self.language.first(self.language.names("chat_"), sentence)
         return Intent("talk", name=talk.removeprefix("chat_")) if talk else None
 
     def _plain(self, sentence: str) -> Intent:
@@ -345,21 +346,22 @@ class Parser:
     def _agenda(self, sentence: str) -> Intent | None:
         """What is wanted of reminders, tasks and events; None where a sentence wants nothing of the kind."""
         begins = self.language.begins
-        for tool in ("reminders", "tasks", "events"):
-            if found := begins(f"agenda_{tool}", sentence):
-                days = next((int(name[4:]) for name, said in found.groupdict().items() if said), 0)
-                return Intent("list", name=tool, number=days)
+        name, found = self.language.first(_LISTS, sentence)
+        if found:
+            days = next((int(group[4:]) for group, said in found.groupdict().items() if said), 0)
+            return Intent("list", name=name.removeprefix("agenda_"), number=days)
         for pattern in self.language.patterns("begin", "agenda_remind"):
             found = pattern.match(sentence)
             first = found.groupdict().get("first") if found else None
             if found and (first is None or self._time_alone(first)):  # nothing stands before it, or its time alone
                 return self._timed("remind", " ".join(filter(None, found.groups())), sentence)
-        for kind in ("timer", "alarm"):
-            if found := begins(f"agenda_{kind}", sentence):
-                text = (found.groupdict().get("for") or "").strip(_ASKED) or self.language.say(kind)
-                when = self._time_alone(found["when"].replace("-", " "))
-                missing = Intent("unclear", found[0].strip(_ASKED), "remind_when")
-                return Intent("remind", text, when=when) if when else missing
+        name, found = self.language.first(("agenda_timer", "agenda_alarm"), sentence)
+        if found:
+            what = (found.groupdict().get("for") or "").strip(_ASKED)
+            text = what or self.language.say(name.removeprefix("agenda_"))
+            when = self._time_alone(found["when"].replace("-", " "))
+            missing = Intent("unclear", found[0].strip(_ASKED), "remind_when")
+            return Intent("remind", text, when=when) if when else missing
         if found := begins("agenda_event", sentence):
             said, ends = _without_end(found["what"])
             return self._timed("event", said, sentence, ends)
@@ -367,10 +369,9 @@ class Parser:
             later = self._moment(self.find_time(self._time_alone(found["for"] or "")), self.now)
             minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED
             return Intent("snooze", _unquoted(found["what"]), number=minutes)
-        for act in ("task", "done", "cancel", "done_perhaps"):
-            if (found := begins(f"agenda_{act}", sentence)) and (what := _unquoted(found["what"])):
-                return Intent(act, what)
-        return None
+        name, found = self.language.first(_ACTS, sentence)
+        what = _unquoted(found["what"]) if found else ""
+        return Intent(name.removeprefix("agenda_"), what) if what else None
 
     def _timed(self, act: str, said: str, sentence: str, other: str = "") -> Intent:
         """Words with a time in them; where it or they are missing, they are asked for."""

@@ -7,7 +7,7 @@ bounded length; they must be free of nested repetition, because anybody may send
 import functools
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -156,10 +156,15 @@ class Language:
         return self._compiled[key]
 
     def begins(self, name: str, text: str) -> re.Match[str] | None:
-        for each in self.patterns("begin", name):  # asked for each of some fifty names: a generator would cost twice
-            if (found := each.match(text)) is not None:
-                return found
-        return None
+        return self.first((name,), text)[1]
+
+    def first(self, names: Sequence[str], text: str) -> tuple[str, re.Match[str] | None]:
+        """The first of these names with which a text begins, and what matches; nothing if it begins with none."""
+        for name in names:
+            for each in self._compiled.get(f"begin.{name}") or self.patterns("begin", name):
+                if (found := each.match(text)) is not None:
+                    return name, found
+        return "", None
 
     def search(self, name: str, text: str) -> re.Match[str] | None:
         return next((found for each in self.patterns("search", name) if (found := each.search(text))), None)

@@ -12,6 +12,7 @@ from sources.text import without_call_behind
 LONGEST = 4_000
 """Characters of a message that are read; a longer one is too long for rules."""
 _MOST_SENTENCES = 40
+_ENDS = ".!?\n。！？"
 _WORD = r"[^\W_]+(?:['’][^\W_]+)*"
 _RUNS = r"[\u3400-\u9fff々]+|[\u30a1-\u30fa\u30fcー]+|[\u3041-\u309f]+|[a-z0-9]+(?:['.-][a-z0-9]+)*|[\uac00-\ud7a3]+"
 """Words of a writing without spaces: runs of one script."""
@@ -48,8 +49,10 @@ def uncalled(said: str, name: str) -> str:
 def clean(text: str) -> str:
     """The beginning of a message without control characters; never longer than one more than `LONGEST`."""
     part = text[: LONGEST + 1].replace("’", "'")
-    kept = (each if each in "\n\u200d" or not unicodedata.category(each).startswith("C") else " " for each in part)
-    return re.sub(_ADDRESS, "", "".join(kept).strip())
+    if not part.isprintable():
+        kept = (each if each in "\n\u200d" or not unicodedata.category(each).startswith("C") else " " for each in part)
+        part = "".join(kept)
+    return re.sub(_ADDRESS, "", part.strip())
 
 
 def detect(text: str, fallback: str = "en") -> Language:
@@ -59,10 +62,10 @@ def detect(text: str, fallback: str = "en") -> Language:
     scores = {}
     for each in spoken():
         scripted = each.script is not None and each.script.search(part) is not None
-        scores[each.code] = sum(word in each.marks for word in found)
+        scores[each.code] = sum(map(each.marks.__contains__, found))
         scores[each.code] += 2 * scripted if each.spaced else 1_000 * scripted
     best = max(scores.values())
-    return language(fallback if scores[fallback] == best else max(scores, key=lambda code: scores[code]))
+    return language(fallback if scores[fallback] == best else max(scores, key=scores.__getitem__))
 
 
 def _ends_sentence(text: str, position: int, start: int, months: frozenset[str]) -> bool:
@@ -70,7 +73,7 @@ def _ends_sentence(text: str, position: int, start: int, months: frozenset[str])
     if mark in "\n。！？":
         return True
     following = text[position + 1 : position + 2]
-    if mark not in ".!?" or not (following == "" or following.isspace()):
+    if following and not following.isspace():
         return False
     if mark != ".":
         return True
@@ -90,7 +93,7 @@ def sentences(text: str, spoken_in: Language) -> Iterator[tuple[int, int]]:
             closing = "" if letter in closing else closing
         elif letter in _QUOTES and any(mark in text[position + 1 :] for mark in _QUOTES[letter]):
             closing = _QUOTES[letter]
-        elif count < _MOST_SENTENCES and _ends_sentence(text, position, start, months):
+        elif letter in _ENDS and count < _MOST_SENTENCES and _ends_sentence(text, position, start, months):
             if text[start : position + 1].strip():
                 yield start, position + 1
                 count += 1

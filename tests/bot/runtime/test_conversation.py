@@ -17,6 +17,7 @@ from bot.errors import ToolError
 from bot.models.base import Answer, Call, Request, ToolMessage
 from bot.runtime.conversation import GIVEN_UP
 from memory.store import database
+from memory.store.database import Database
 from memory.store.sqlite import Connection
 from tests.bot.parts import (
     ANN,
@@ -264,15 +265,15 @@ async def test_a_turn_whose_steps_cannot_be_read_is_given_up(tmp_path: Path) -> 
 
 
 async def test_an_answer_takes_three_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    commits, really = list[list[str]](), database._commit
+    commits, really = list[list[str]](), Database._commit
 
-    def commit(raw: Connection, units: Sequence[database._Unit[Any]]) -> list[Any]:
+    def commit(self: Database, raw: Connection, units: Sequence[database._Unit[Any]]) -> list[Any]:
         commits.append([unit.point.name for unit in units])
-        return really(raw, units)
+        return really(self, raw, units)
 
     async with running(tmp_path) as service:
         await service.heard(said("hello", 1))
-        monkeypatch.setattr(database, "_commit", commit)
+        monkeypatch.setattr(Database, "_commit", commit)
         await service.heard(said("hello again", 2))
     # A delivery may look once more, and find nothing.
     assert [points for points in commits if points != ["outbox.sending"]] == [
