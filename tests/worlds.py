@@ -46,7 +46,7 @@ from memory.search import vectors
 from memory.search.embedding import Embedder, GuardedEmbedder, Questions
 from memory.search.query import Nearness
 from memory.store.database import Rows, Tx, as_dict
-from memory.store.ids import PersonId, Snowflakes
+from memory.store.ids import EntryId, PersonId, Snowflakes
 from sources.base import Place, Speaker
 from tests.bot.parts import (
     ANN,
@@ -323,7 +323,7 @@ class Run:
             "SELECT agent_id, last_active, active, audience FROM agent_presence ORDER BY agent_id, audience",
             "SELECT title, notes, status, updated_at, audience FROM tasks ORDER BY id",
             "SELECT audience, at FROM handoff_reads ORDER BY note_id, audience",
-            "SELECT kind, key, text, json_remove(detail, '$.kept', '$.previous'), agent_id, person_id, trust,"
+            "SELECT kind, key, text, json_remove(detail, '$.kept'), agent_id, person_id, trust,"
             " created_at, valid_until, audience FROM items ORDER BY kind, audience, key, id",
             "SELECT pass, action, before, audience FROM dream_items ORDER BY n",
             "SELECT id, tool, arguments, reason, status, place_id, audience FROM permission_requests ORDER BY id",
@@ -360,12 +360,12 @@ class Run:
     async def _understood(self, text: str) -> Understood:
         return Understood(await self.meaning(text))
 
-    def _links(self, rows: Rows, scope: Scope) -> list[list[Triple]]:
+    def _links(self, rows: Rows, scope: Scope) -> list[list[EntryId]]:
         """Where words lead in the graph of every agent."""
         known = [each.id for each in agents.every_agent(rows)]
         now = self.service.clock()
         texts = (*WORDS, *QUESTIONS)
-        return [[link.triple for link in graph.linked(rows, one, text, scope, now)] for one in known for text in texts]
+        return [graph.linked(rows, one, text, scope, now) for one in known for text in texts]
 
     def _where(self, place: Place) -> list[str]:
         return self.seen.secret if place in self.ground.aside else self.seen.elsewhere

@@ -157,8 +157,7 @@ class Compactor:
             if answer is None:
                 return False
             text = self._deps.redact(answer.text).strip()[:_LONGEST]
-            depth = 1 if found.previous is None else found.previous.depth + 1
-            made = replace(made, summary=text, depth=depth, model=answer.model)
+            made = replace(made, summary=text, model=answer.model)
         return await self._store(found, planned, made)
 
     async def _summarized(self, found: Conversation, strategy: RecursiveSummarization, planned: Plan) -> Answer | None:
@@ -247,8 +246,6 @@ def _compaction(found: Conversation, planned: Plan, now: datetime) -> Compaction
         start=summaries.position(leaving[0]) if previous is None else previous.start,
         end=max(planned.end, previous.end if previous is not None else 0),
         messages=len(leaving) + (0 if previous is None else previous.messages - len(previous.kept)),
-        depth=1 if previous is None else previous.depth,
-        previous=None if previous is None else previous.id,
         model="" if previous is None else previous.model,
         audience=found.audience,
         trust=min(

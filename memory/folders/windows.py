@@ -56,7 +56,6 @@ class Window:
     start: int
     end: int
     content: str
-    has_more_before: bool
     has_more_after: bool
     total: int | None = None
 
@@ -148,7 +147,7 @@ def window(blocks: Iterable[bytes], first: int = 1, count: int = WINDOW_LINES) -
     if not taken and first > 1:
         raise Refused("the file ends before line {first}", first=first)
     end = first + len(taken) - 1
-    return Window(first, end, "\n".join(taken), first > 1, more, None if more else end)
+    return Window(first, end, "\n".join(taken), more, None if more else end)
 
 
 def compiled(pattern: str) -> Pattern:

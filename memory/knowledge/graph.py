@@ -60,15 +60,6 @@ class Triple:
     object: Entity
 
 
-@dataclass(frozen=True)
-class Link:
-    """A triple with the entry that says it, `hops` steps from what the question names."""
-
-    triple: Triple
-    entry: EntryId
-    hops: int
-
-
 def key_of(name: str) -> str:
     """The content words of a name in lower case; empty if there are none."""
     return " ".join(content_words(name))
@@ -115,23 +106,22 @@ def forget_run(tx: Tx, run: str) -> int:
 # ------------------------------------------------------------------------------------------------------------- reading
 
 
-def linked(rows: Rows, agent: AgentId, words: str, scope: Scope, until: datetime) -> list[Link]:
-    """What is known about the things that these words name, nearest first, within the scope.
+def linked(rows: Rows, agent: AgentId, words: str, scope: Scope, until: datetime) -> list[EntryId]:
+    """Entries about the things that these words name, nearest first, within the scope.
 
     Breadth first, at most `HOPS` steps; entries written after `until` are left out.
     """
     frontier, seen = set[str](), set[str]()
     if rows.one("SELECT 1 FROM graph_triples WHERE agent_id = ? LIMIT 1", (agent,)) is not None:
         frontier = set(_names(words))
-    found: dict[int, Link] = {}
+    found: dict[EntryId, None] = {}
     for hops in range(1, HOPS + 1):
         step = _touching(rows, agent, frontier, scope, until) if frontier else []
         seen |= frontier
-        for row in step:
-            found.setdefault(row["id"], Link(_triple(row), EntryId(row["entry_id"]), hops))
+        found |= dict.fromkeys(EntryId(row["entry_id"]) for row in step)
         ends = {row[name] for row in step for name in ("subject_key", "object_key")} - seen
         frontier = {end for end in ends if not _is_hub(rows, agent, end)} if hops < HOPS else set()
-    return list(found.values())
+    return list(found)
 
 
 def shown(rows: Rows, about: str, scope: Scope, limit: int) -> tuple[list[Row], int]:

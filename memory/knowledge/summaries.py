@@ -41,8 +41,6 @@ class Compaction:
     start: int
     end: int
     messages: int
-    depth: int
-    previous: str | None
     model: str
     audience: Audience
     trust: Trust
@@ -137,8 +135,6 @@ def add(tx: Tx, made: Compaction) -> Item:
             "strategy": made.strategy,
             "kept": sorted(made.kept),
             "messages": made.messages,
-            "depth": made.depth,
-            "previous": made.previous,
             "model": made.model,
         },
         agent=made.agent,
@@ -160,8 +156,6 @@ def _compaction(item: Item) -> Compaction:
         start=item.span[0],
         end=item.span[1],
         messages=item.detail["messages"],
-        depth=item.detail["depth"],
-        previous=item.detail["previous"],
         model=item.detail["model"],
         audience=item.audience,
         trust=item.trust,

@@ -71,8 +71,8 @@ def _linked(
     rows: Rows, turn: Turn, agent: AgentId, text: str, known: Set[EntryId], in_view: Set[MessageId]
 ) -> list[Entry]:
     """Entries that the graph links to what is named, nearest first, without those found by words."""
-    links = graph.linked(rows, agent, text, turn.scope, turn.started_at)
-    others = dict.fromkeys(link.entry for link in links if link.entry not in known)
+    linked = graph.linked(rows, agent, text, turn.scope, turn.started_at)
+    others = [entry for entry in linked if entry not in known]
     return _not_in_view(archival.by_ids(rows, agent, others, turn.scope), in_view)[:LINKED]
 
 

@@ -272,7 +272,7 @@ async def test_a_summary_that_was_found_is_named_and_counts_as_gone_when_its_wor
                 agent, end = AgentId(str(tx.all("SELECT id FROM agents")[0][0])), summaries.position(heard)
                 made = Compaction(
                     agent, heard.place, "recursive_summarization",
-                    f"A quagga was kept ({heard.text})", frozenset(), end, end, 1, 1, None, "", heard.audience,
+                    f"A quagga was kept ({heard.text})", frozenset(), end, end, 1, "", heard.audience,
                     heard.trust, service.clock(),
                 )  # fmt: skip
                 summaries.add(tx, made)

@@ -208,7 +208,6 @@ def test_windows_are_the_lines_of_the_text(text: str, size: int, first: int, cou
     found = windows.window(blocks(text, size), first, count)
     assert found.content == "\n".join(expected)
     assert (found.start, found.end) == (first, first + len(expected) - 1)
-    assert found.has_more_before == (first > 1)
     assert found.has_more_after == (len(whole) > found.end)
     assert found.next == (found.end + 1 if found.has_more_after else None)
 

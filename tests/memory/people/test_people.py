@@ -194,7 +194,7 @@ def short(tx: Tx, said: messages.Message) -> None:
     """A message in short, in all three ways."""
     span, audience, trust = summaries.position(said), said.audience, said.trust
     made = Compaction(
-        STAR, said.place, "recursive_summarization", said.text, frozenset(), span, span, 1, 1, None,
+        STAR, said.place, "recursive_summarization", said.text, frozenset(), span, span, 1,
         "scripted:one", audience, trust, NOON,
     )  # fmt: skip
     summaries.add(tx, made)

@@ -38,7 +38,7 @@ def heard(world: World, audience: Audience = GUILD, text: str = "said in passing
 def talk(world: World, text: str, source: messages.Message, agent: AgentId = STAR, at: datetime = NOON) -> str:
     end = summaries.position(source)
     made = Compaction(
-        agent, source.place, "recursive_summarization", text, frozenset(), end, end, 1, 1, None,
+        agent, source.place, "recursive_summarization", text, frozenset(), end, end, 1,
         "scripted:one", source.audience, Trust.STRANGER, at,
     )  # fmt: skip
     return str(summaries.add(world.tx, made).id)
