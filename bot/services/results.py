@@ -2,7 +2,8 @@
 
 import re
 from abc import ABC
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -182,19 +183,33 @@ class _Values(dict[str, str]):
                 return self._ink.number(str(value)) if name == "id" else self._ink.text(str(value))
 
 
+def _value(record: Any, path: str) -> Any:
+    for name in path.split("."):
+        record = record[name] if hasattr(record, "keys") else getattr(record, name)
+    return record
+
+
 class _Data(BaseModel, ABC):
     """The values for programs, with times in stored form."""
 
-    model_config = ConfigDict(frozen=True, coerce_numbers_to_str=True, defer_build=True)
+    model_config = ConfigDict(
+        frozen=True, coerce_numbers_to_str=True, defer_build=True, validate_by_name=True, validate_by_alias=False
+    )
 
     phrase: ClassVar[str] = ""
     """What is said of it: a text of the catalog, with names of values in braces."""
 
     @classmethod
     def from_record(cls, record: object, **more: Any) -> Self:
-        """With the values that a record has under the same names; `more` are the others."""
-        same = {name: getattr(record, name) for name in cls.model_fields if name not in more and hasattr(record, name)}
-        return cls(**same, **more)
+        """With the values of a record or a database row, each by its field's name or `validation_alias`, and `more`.
+
+        An alias can be a path, such as "limit.usd". None becomes the empty text where a field is a text.
+        """
+        for name, field in cls.model_fields.items():
+            with suppress(AttributeError, LookupError):  # what a record does not have is given, or has a default
+                value = more[name] if name in more else _value(record, str(field.validation_alias or name))
+                more[name] = "" if value is None and field.annotation is str else value
+        return cls(**more)
 
     def told(self, ink: Ink, text: str = "", **more: str) -> str:
         """A text of the catalog, by itself `phrase`, with values as this reader sees them; `more` stand as they are."""
@@ -304,7 +319,11 @@ class Listing(Result, Generic[R]):
     """Several things; without any, `empty` is said."""
 
     rows: tuple[R, ...]
-    empty: str = Field(exclude=True)
+    empty: str = Field(default="", exclude=True)
+
+    @classmethod
+    def of(cls, rows: Iterable[R], empty: str = "") -> Self:
+        return cls(rows=tuple(rows), empty=empty)
 
     def lines(self, ink: Ink) -> list[str]:
         return [f"- {row.line(ink)}" for row in self.rows] or [_(self.empty)]

@@ -52,7 +52,7 @@ class Doctor:
                 process.kill()
                 await process.wait()
         try:
-            return Findings(rows=tuple(map(FindingRow.model_validate, json.loads(told))))
+            return Findings.of(map(FindingRow.model_validate, json.loads(told)))
         except ValueError:
             why = broken.decode(errors="replace").strip()[-300:]
             raise UserError("The installation could not be checked: {why}", why=why) from None

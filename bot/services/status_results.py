@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import asdict
 from datetime import datetime
 
 from pydantic import Field
@@ -40,11 +39,9 @@ class FindingRow(Row):
 class Findings(Lines[FindingRow]):
     """What was found; a command that prints it fails where there is a problem."""
 
-    empty: str = Field(default="", exclude=True)
-
     @classmethod
-    def of(cls, found: Iterable[Finding]) -> "Findings":
-        return cls(rows=tuple(FindingRow(**asdict(each), name=_(each.about)) for each in found))
+    def of_checks(cls, found: Iterable[Finding]) -> "Findings":
+        return cls.of(FindingRow.from_record(each, name=_(each.about)) for each in found)
 
     @property
     def code(self) -> int:
@@ -78,7 +75,7 @@ class ModelState(Row):
             why = [f"{found.why}.", found.advice] if found.trouble is not None else []
             why += found.pause
         problem = " ".join(why)
-        return cls(model=found.model, state=found.state, words=found.words, since=found.since, problem=problem)
+        return cls.from_record(found, problem=problem)
 
     def line(self, ink: Ink) -> str:
         name = ink.text(_("model {model}", model=self.model))

@@ -5,7 +5,7 @@ changes nothing.
 """
 
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, ClassVar
@@ -26,7 +26,7 @@ from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated,
 from memory.store.folder import DataFolder
 from memory.store.migrations import Kind, check, migrate, migrations, rehearse, status
 from memory.store.sqlite import driver
-from texts import _, gettext_noop, ngettext
+from texts import _, error_text, gettext_noop, ngettext
 
 _MIGRATES = Options(via=TERMINAL_ONLY, changes=True, seconds=3_600.0, formerly=("upgrade",))
 
@@ -39,56 +39,29 @@ class State(StrEnum):
     MISSING = "missing"
 
 
-@dataclass(frozen=True)
-class File:
-    """One file; `version` is None if it cannot be read, `error` is why it cannot be opened in its current form."""
-
-    path: Path
-    kind: Kind
-    version: int | None = None
-    error: StoreError | None = None
-
-    @property
-    def state(self) -> State:
-        match self.error:
-            case None:
-                return State.OK
-            case DatabaseOutdated():
-                return State.OLDER
-            case DatabaseTooNew():
-                return State.NEWER
-            case _:
-                return State.UNREADABLE if self.path.exists() else State.MISSING
-
-    @property
-    def problem(self) -> str:
-        """The problem and the remedy, as text; empty without one."""
-        return str(self.error or "")
-
-
-class FileRow(Row):
-    """The state of a file, with its path inside the data folder."""
+class File(Row):
+    """The state of a file; its `version` is None if it cannot be read."""
 
     file: str
+    """Its path inside the data folder."""
+    path: Path = Field(exclude=True)
+    kind: Kind = Field(exclude=True)
     version: int | None
     needed: int
     bytes: int | None
     state: State
     problem: str
+    """Why it cannot be opened in its current form, and the remedy."""
 
-    @classmethod
-    def of(cls, file: File, home: Path) -> "FileRow":
-        return cls(
-            file=_named(file.path, home),
-            version=file.version,
-            needed=migrations(file.kind)[-1].version,
-            bytes=file.path.stat().st_size if file.path.exists() else None,
-            state=file.state,
-            problem=file.problem,
-        )
+    @property
+    def error(self) -> StoreError | None:
+        return _ERRORS.get(self.state, DatabaseCorrupt)(self.problem) if self.problem else None
 
     def line(self, ink: Ink) -> str:
         return ink.text(f"{self.file}: {self.problem or self.state}")
+
+
+_ERRORS = {State.OLDER: DatabaseOutdated, State.NEWER: DatabaseTooNew}
 
 
 class MigratedFile(Row):
@@ -111,15 +84,10 @@ class Pending(Row):
     """The duration of the trial with a copy."""
 
     @classmethod
-    def of(cls, file: File, home: Path) -> "Pending":
+    def of(cls, file: File) -> "Pending":
         count = len([each for each in migrations(file.kind) if each.version > (file.version or 0)])
-        return cls(
-            file=_named(file.path, home),
-            version=file.version,
-            migrations=count,
-            megabytes=round(file.path.stat().st_size / 1e6, 1),
-            seconds=round(rehearse(file.path, file.kind), 1) if count else 0,
-        )
+        seconds = round(rehearse(file.path, file.kind), 1) if count else 0
+        return cls.from_record(file, migrations=count, megabytes=round((file.bytes or 0) / 1e6, 1), seconds=seconds)
 
     def line(self, ink: Ink) -> str:
         if not self.migrations:
@@ -143,12 +111,12 @@ _Check = Annotated[bool, Param("Only show what would be migrated, after trying i
 
 def examine(folder: DataFolder) -> list[File]:
     """Every file that is in the folder or should be; empty if no data was ever created there."""
-    standing = sorted(path for path in folder.path.glob("constellations/*/carina.db") if _holds(path))
+    found = sorted(path for path in folder.path.glob("constellations/*/carina.db") if _holds(path))
     begun = _holds(folder.global_db)
-    if not begun and not standing:
+    if not begun and not found:
         return []
-    registry, expected = _registry(folder) if begun else (_lost_registry(folder, standing), [])
-    return [registry, *(_constellation(path, path in expected) for path in sorted({*standing, *expected}))]
+    registry, expected = _registry(folder) if begun else (_lost_registry(folder, found), [])
+    return [registry, *(_constellation(folder, path, path in expected) for path in sorted({*found, *expected}))]
 
 
 def worst(files: Sequence[File]) -> StoreError | None:
@@ -175,10 +143,10 @@ class DatabaseFiles:
     config: Config
 
     @operation("db.status", "Show the version of every database file", Action.EXAMINE, AT_TERMINAL)
-    async def show_status(self, _caller: Caller) -> AsyncIterator[Listing[FileRow]]:
+    async def show_status(self, _caller: Caller) -> AsyncIterator[Listing[File]]:
         """Yield the state of every file; then raise the error to solve first, if a file cannot be opened."""
-        files, home = _files(self.config), self.config.home
-        yield Listing(rows=tuple(FileRow.of(file, home) for file in files), empty=_nothing(DataFolder(home)))
+        files = _files(self.config)
+        yield Listing.of(files, _nothing(DataFolder(self.config.home)))
         if (error := worst(files)) is not None:
             raise type(error)("\n  ".join(file.problem for file in files if file.problem))
 
@@ -187,17 +155,14 @@ class DatabaseFiles:
         """Migrate all files, or none if one has a problem that a migration does not solve."""
         folder = DataFolder(self.config.home)
         if check:
-            return Lines(
-                rows=tuple(Pending.of(each, self.config.home) for each in _mendable(self.config)),
-                empty=_nothing(folder),
-            )
+            return Lines.of(map(Pending.of, _mendable(self.config)), _nothing(folder))
         rows: list[MigratedFile] = []
         if _files(self.config):
             with held(
                 folder, _("Stop it (Ctrl-C where it runs, or SIGTERM), run `carina db migrate`, and start it again.")
             ):
                 rows = [_migrated(file, self.config.home) for file in _mendable(self.config)]
-        return Listing(rows=tuple(rows), empty=_nothing(folder))
+        return Listing.of(rows, _nothing(folder))
 
 
 def _mendable(config: Config) -> list[File]:
@@ -217,45 +182,63 @@ def _files(config: Config) -> list[File]:
     return files
 
 
-def _examined(path: Path, kind: Kind) -> File:
+def _file(
+    folder: DataFolder, path: Path, kind: Kind, version: int | None = None, error: StoreError | None = None
+) -> File:
+    there = path.exists()
+    match error:
+        case None:
+            state = State.OK
+        case DatabaseOutdated():
+            state = State.OLDER
+        case DatabaseTooNew():
+            state = State.NEWER
+        case _:
+            state = State.UNREADABLE if there else State.MISSING
+    return File(
+        file=_named(path, folder.path), path=path, kind=kind, version=version, needed=migrations(kind)[-1].version,
+        bytes=path.stat().st_size if there else None, state=state, problem=error_text(error) if error else "",
+    )  # fmt: skip
+
+
+def _examined(folder: DataFolder, path: Path, kind: Kind) -> File:
+    version = None
     try:
         found = status(path, kind)
-    except (DatabaseCorrupt, DatabaseFull) as error:
-        return File(path, kind, error=error)
-    try:
+        version = found.version
         check(found)
-    except (DatabaseOutdated, DatabaseTooNew) as error:
-        return File(path, kind, found.version, error)
-    return File(path, kind, found.version)
+    except (DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew) as error:
+        return _file(folder, path, kind, version, error)
+    return _file(folder, path, kind, version)
 
 
-def _constellation(path: Path, expected: bool) -> File:
+def _constellation(folder: DataFolder, path: Path, expected: bool) -> File:
     try:
         if expected:
             require(path)
     except DatabaseCorrupt as error:
-        return File(path, Kind.CONSTELLATION, error=error)
-    return _examined(path, Kind.CONSTELLATION)
+        return _file(folder, path, Kind.CONSTELLATION, error=error)
+    return _examined(folder, path, Kind.CONSTELLATION)
 
 
 def _registry(folder: DataFolder) -> tuple[File, list[Path]]:
-    file = _examined(folder.global_db, Kind.GLOBAL)
+    file = _examined(folder, folder.global_db, Kind.GLOBAL)
     if not file.version:
         return file, []
     try:
         return file, registered(folder.path)
     except (DatabaseCorrupt, DatabaseFull) as error:
-        return replace(file, error=error), []
+        return _file(folder, folder.global_db, Kind.GLOBAL, file.version, error), []
 
 
-def _lost_registry(folder: DataFolder, standing: Sequence[Path]) -> File:
+def _lost_registry(folder: DataFolder, found: Sequence[Path]) -> File:
     error = DatabaseCorrupt(
         "{global_db} is missing, although {named} exists: restore it from a backup, because "
         "Carina would otherwise start with an empty memory",
         global_db=folder.global_db,
-        named=_named(standing[0], folder.path),
+        named=_named(found[0], folder.path),
     )
-    return File(folder.global_db, Kind.GLOBAL, error=error)
+    return _file(folder, folder.global_db, Kind.GLOBAL, error=error)
 
 
 def _migrated(file: File, home: Path) -> MigratedFile:
@@ -273,7 +256,7 @@ def _migrated(file: File, home: Path) -> MigratedFile:
         ) from error
     after = status(file.path, file.kind).version
     copied = _named(copy, home) if copy else ""
-    return MigratedFile(file=_named(file.path, home), before=file.version, after=after, copied=copied)
+    return MigratedFile(file=file.file, before=file.version, after=after, copied=copied)
 
 
 def _nothing(folder: DataFolder) -> str:

@@ -66,7 +66,7 @@ class Installation:
         status, told = await _status(holder)
         ask = holder.data if holder is not None and status is not None else None
         parts = await asyncio.gather(*examine_outside(self.config, utc_now, ask, status, stored))
-        return Findings.of([*found, *told, *(each for part in parts for each in part)])
+        return Findings.of_checks([*found, *told, *(each for part in parts for each in part)])
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, _RESTARTS)
     async def restart(self, _caller: Caller, arguments: RestartArguments) -> Restarted | Sentence:

@@ -10,7 +10,7 @@ from pydantic import Field
 from bot.agents.permissions.policy import Action
 from bot.config import OFFLINE, Config
 from bot.errors import UserError
-from bot.interfaces.cli.database_files import FileRow, examine, worst
+from bot.interfaces.cli.database_files import File, examine, worst
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Caller, Via
 from bot.services.registry import Options, operation
@@ -33,7 +33,7 @@ class IdleStatus(ServiceStatus):
     """
 
     running: bool = False
-    databases: tuple[FileRow, ...]
+    databases: tuple[File, ...]
     ended: int = Field(exclude=True)
 
     @property
@@ -68,7 +68,7 @@ class IdleService:
         error = worst(files)
         return IdleStatus(
             constellation=config.constellation.name,
-            databases=tuple(FileRow.of(file, config.home) for file in files),
+            databases=tuple(files),
             ended=0 if error is None else exit_code(error),
             fronts=dict.fromkeys(config.sources, _(_IDLE)),
             not_configured=dict(config.unset()),

@@ -88,12 +88,12 @@ class ReminderSet(Result):
 
 class ReminderRow(Row):
     suggested = "text"
-    id: str
-    text: str
-    state: str
+    id: str = Field(validation_alias="reminder.id")
+    text: str = Field(validation_alias="reminder.text")
+    state: str = Field(validation_alias="reminder.status")
     next: datetime | None
     repeats: str
-    urgent: bool
+    urgent: bool = Field(validation_alias="reminder.urgent")
     paused: bool
 
     def line(self, ink: Ink) -> str:
@@ -109,7 +109,7 @@ class EventRow(Row):
     at: datetime
     ends: datetime | None
     repeats: str
-    text: str
+    text: str = Field(validation_alias="title")
 
     def line(self, ink: Ink) -> str:
         until = "" if self.ends is None else _(", until {ends}", ends=ink.time(self.ends))
@@ -150,28 +150,20 @@ class Agenda(MemoryService, Announcing):
         planned = reminding.plan(tx, new, when, self.people.selves(caller.person), self.zone, self.clock())
         kept = planned.reminder
         once = None if reminding.repetition(kept.trigger) else planned.at
-        return ReminderSet(id=str(kept.id), text=kept.text, when=planned.when, note=planned.note, once=once)
+        return ReminderSet.from_record(kept, when=planned.when, note=planned.note, once=once)
 
     @operation("remind.list", "List your open reminders", Action.AGENDA)
     @suggestions("reminders")
     @reads
     def reminders(self, rows: Rows, caller: Caller) -> Listing[ReminderRow]:
         zone = self._zone(rows, caller)
-        return Listing(
-            rows=tuple(
-                ReminderRow(
-                    id=str(each.reminder.id),
-                    text=each.reminder.text,
-                    state=each.reminder.status.value,
-                    next=_local(each.next_at, zone),
-                    repeats=reminding.repetition(each.reminder.trigger),
-                    urgent=each.reminder.urgent,
-                    paused=each.paused,
-                )
-                for each in self._reminders(rows, caller)
-            ),
-            empty=_("You have no reminders that I can show here."),
+        found = (
+            ReminderRow.from_record(
+                each, next=_local(each.next_at, zone), repeats=reminding.repetition(each.reminder.trigger)
+            )
+            for each in self._reminders(rows, caller)
         )
+        return Listing.of(found, _("You have no reminders that I can show here."))
 
     @operation("remind.done", "Mark a reminder as done", Action.AGENDA, CHANGES)
     @writes
@@ -221,10 +213,8 @@ class Agenda(MemoryService, Announcing):
     @reads
     def list_events(self, rows: Rows, caller: Caller, days: _Days = 31) -> Listing[EventRow]:
         coming = calendar.coming(self._events(rows, caller), self.clock(), days)
-        return Listing(
-            rows=tuple(_event(at, each, self._zone(rows, caller)) for at, each in coming),
-            empty=_("You have no upcoming events that I can show here."),
-        )
+        found = (_event(at, each, self._zone(rows, caller)) for at, each in coming)
+        return Listing.of(found, _("You have no upcoming events that I can show here."))
 
     @operation("events.cancel", "Cancel an event and its repetitions", Action.AGENDA, CHANGES)
     @writes
@@ -293,14 +283,8 @@ class Agenda(MemoryService, Announcing):
 
 
 def _event(at: datetime, event: appointments.Event, zone: str) -> EventRow:
-    ends = calendar.end_of(at, event)
-    return EventRow(
-        id=str(event.id),
-        at=at.astimezone(zone_of(zone)),
-        ends=_local(ends, zone),
-        repeats=reminding.repetition(event.trigger),
-        text=event.title,
-    )
+    times = {"at": _local(at, zone), "ends": _local(calendar.end_of(at, event), zone)}
+    return EventRow.from_record(event, **times, repeats=reminding.repetition(event.trigger))
 
 
 def _local(moment: datetime | None, zone: str) -> datetime | None:

@@ -48,7 +48,7 @@ Changes: TypeAlias = Lines[Changed]
 
 
 def changed(kind: str, name: str, did: str) -> Changes:
-    return Lines(rows=(Changed(kind=kind, name=name, did=did),), empty="")
+    return Lines.of([Changed(kind=kind, name=name, did=did)])
 
 
 def read_tables(toml: str, kind: Literal["agents", "groups"]) -> Sequence[Any]:
@@ -160,7 +160,7 @@ def _short(value: Any) -> str:
 
 
 def would_change(found: Sequence[Difference]) -> Lines[Difference]:
-    return Lines(rows=tuple(found), empty=_("Nothing would change."))
+    return Lines.of(found, _("Nothing would change."))
 
 
 def differing(one: Mapping[str, Any], other: Mapping[str, Any]) -> Collection[str]:

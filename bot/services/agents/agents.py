@@ -94,7 +94,7 @@ def _require_status(agent: Agent, status: Status, caller: Caller) -> None:
 class AgentRow(Row):
     """An agent as it is shown; its settings only to those who may see how the service stands."""
 
-    agent: str
+    agent: str = Field(validation_alias="name")
     status: str
     model: str
     description: str
@@ -110,7 +110,7 @@ class AgentRow(Row):
 class WholeAgent(Result):
     """One agent with all its settings; the table only for those who may take it away."""
 
-    agent: str
+    agent: str = Field(validation_alias="name")
     status: str
     model: str
     groups: tuple[str, ...]
@@ -163,13 +163,12 @@ class Agents(UsesApprovals):
         listed = (
             AgentRow.from_record(
                 agent,
-                agent=agent.name,
                 model=(agent.model or self.config.model.default) if whole else "",
                 file=self._beside_file(agent) if whole else "",
             )
             for agent in (agents.every_agent if whole else agents.agents)(rows)
         )
-        return Listing(rows=tuple(listed), empty=_("All agents are archived."))
+        return Listing.of(listed, _("All agents are archived."))
 
     @operation("agent.show", "Show an agent and its settings", Action.STATUS, Options(suffix="toml"))
     @reads
@@ -179,7 +178,6 @@ class Agents(UsesApprovals):
         section = agent_section(found) if policy.may(self.approvals.people, caller.approver, Action.EXPORT) else {}
         return WholeAgent.from_record(
             found,
-            agent=found.name,
             model=found.model or self.config.model.default,
             groups=tuple(member_of),
             file=self._beside_file(found),
@@ -311,7 +309,7 @@ class Agents(UsesApprovals):
     @writes
     def save(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> Changes:
         """Create or change agents from these tables, all of them or none. Raises UserError or ConfigError."""
-        return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
+        return Lines.of(self.store(tx, sections, replacing=replacing))
 
     def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
         """Create or change agents from these tables. Raises UserError or ConfigError."""

@@ -1,7 +1,7 @@
 """The costs of models, and budgets for them. Budgets set by command override the configuration."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -55,28 +55,23 @@ class SetBudget(Arguments):
 class BudgetRow(Row):
     """How a budget stands; what is left is never less than nothing."""
 
-    of: str
-    each: str
-    usd: float | None
+    of: str = Field(validation_alias="limit.subject")
+    each: str = Field(validation_alias="limit.period")
+    usd: float | None = Field(validation_alias="limit.usd")
     usd_left: float | None
-    tokens: int | None
+    tokens: int | None = Field(validation_alias="limit.tokens")
     tokens_left: int | None
-    calls_without_price: int
-    begins_anew: datetime
+    calls_without_price: int = Field(validation_alias="spent.unpriced")
+    begins_anew: datetime = Field(validation_alias="ends")
     said: str
 
     @classmethod
     def from_state(cls, state: BudgetState) -> "BudgetRow":
         limit, spent = state.limit, state.spent
-        return cls(
-            of=limit.subject,
-            each=limit.period,
-            usd=limit.usd,
+        return cls.from_record(
+            state,
             usd_left=None if limit.usd is None else round(max(limit.usd - spent.usd, 0), 4),
-            tokens=limit.tokens,
             tokens_left=None if limit.tokens is None else max(limit.tokens - spent.tokens, 0),
-            calls_without_price=spent.unpriced,
-            begins_anew=state.ends,
             said=_("by command") if state.by_command else _("in the configuration"),
         )
 
@@ -104,7 +99,7 @@ class BillRow(Row):
 
     @classmethod
     def of_bill(cls, bill: Bill) -> "BillRow":
-        return cls(**{**asdict(bill), "cost_usd": round(bill.cost_usd, 6)})
+        return cls.from_record(bill, cost_usd=round(bill.cost_usd, 6))
 
     def line(self, ink: Ink) -> str:
         money = f"${number_text(self.cost_usd, '.4f')}" if self.unpriced < self.calls else _("price unknown")
@@ -219,9 +214,8 @@ class Spending:
         return self.kept.states(rows, now)
 
     async def _listed(self, caller: Caller) -> Listing[BudgetRow]:
-        found = tuple(map(BudgetRow.from_state, await self._states()))
         none = _("There are no budgets. {command} sets one.", command=caller.command("budget set"))
-        return Listing(rows=found, empty=none)
+        return Listing.of(map(BudgetRow.from_state, await self._states()), none)
 
 
 def _whole(limit: Limit) -> str:

@@ -83,7 +83,7 @@ class ConstellationCommands:
     @operation("constellation.list", "List the constellations and their places", Action.CONSTELLATIONS, AT_TERMINAL)
     @suggestions("constellations")
     async def list_all(self, _caller: Caller) -> Listing[ConstellationRow]:
-        return Listing(rows=tuple(ConstellationRow(**self._about(each)) for each in self.registry.all()), empty="")
+        return Listing.of(ConstellationRow(**self._about(each)) for each in self.registry.all())
 
     @operation("constellation.create", "Create a constellation", Action.CONSTELLATIONS, CHANGES_AT_TERMINAL)
     async def create(self, _caller: Caller, name: _NewName = "") -> str:

@@ -72,8 +72,8 @@ class AssignTask(Arguments):
 class EventRow(Row):
     at: datetime
     kind: str
-    agent: str
-    place: str
+    agent: str = Field(validation_alias="agent_name")
+    place: str = Field(validation_alias="place_name")
     text: str
     importance: str
     audience: str
@@ -84,14 +84,11 @@ class EventRow(Row):
 
     @classmethod
     def of(cls, event: Event, call: tuple[str, str], by_hand: str) -> "EventRow":
-        names = {"agent": event.agent_name, "place": event.place_name}
         text, (given, gave) = _sentence(event, by_hand), (one_line(each, _SHORT) for each in call)
         given = "" if given == "{}" else given
         # What a task was before is kept for taking the change back.
         details = {name: each for name, each in event.details.items() if name != "before"}
-        return cls.from_record(
-            event, **names, text=text, details=details, importance=event.importance or "", arguments=given, result=gave
-        )
+        return cls.from_record(event, text=text, details=details, arguments=given, result=gave)
 
     def line(self, ink: Ink) -> str:
         seconds = self.details.get("seconds")
@@ -119,7 +116,7 @@ class Arranged(Row):
 
 class Noted(Arranged):
     importance: str
-    by: str
+    by: str = Field(validation_alias="by_name")
 
 
 class Coordinated(Result):
@@ -152,7 +149,6 @@ class Coordination:
     @reads
     def list_activity(self, rows: Rows, caller: Caller, arguments: ListActivity) -> Listing[EventRow]:
         since = self.clock() - timedelta(hours=arguments.hours)
-        empty = _("Nothing that you can see here happened in that time.")
         named = _agent(rows, arguments.agent)
         wanted = Wanted(since, arguments.kind, None if named is None else named.id)
         if arguments.text.strip():
@@ -162,27 +158,20 @@ class Coordination:
         events = activity.recent(rows, caller.scope, arguments.limit, wanted)
         words = activity.calls(rows, events, caller.scope)
         listed = (EventRow.of(each, words.get(each.id, ("", "")), _hand(rows, each.person, caller)) for each in events)
-        return Listing(rows=tuple(listed), empty=empty)
+        return Listing.of(listed, _("Nothing that you can see here happened in that time."))
 
     @operation("coord.status", "Show present agents, open tasks, handoffs and notes", Action.READ_MEMORY)
     @reads
     def show_status(self, rows: Rows, caller: Caller) -> Coordinated:
         scope = caller.scope
         return Coordinated(
-            agents=tuple(
-                Present(
-                    name=each.name,
-                    description=each.description,
-                    last_active=each.last_active,
-                )
-                for each in activity.others(rows, AgentId(""), scope)
-            ),
+            agents=tuple(map(Present.from_record, activity.others(rows, AgentId(""), scope))),
             tasks=tuple(TaskRow.of(each, "UTC") for each in tasks.shared(rows, scope, _LISTED)),
             handoffs=tuple(
-                Arranged(id=each.id, text=_handoff(each)) for each in coordination.handoffs(rows, scope, _LISTED)
+                Arranged.from_record(each, text=_handoff(each)) for each in coordination.handoffs(rows, scope, _LISTED)
             ),
             notes=tuple(
-                Noted(id=each.id, text=one_line(each.text, _SHOWN), importance=each.importance, by=each.by_name)
+                Noted.from_record(each, text=one_line(each.text, _SHOWN))
                 for each in coordination.notes(rows, scope, _LISTED)
             ),
         )

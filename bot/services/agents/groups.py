@@ -85,7 +85,7 @@ class AddMember(Arguments):
 class GroupRow(Row):
     """A group as it is shown; where it answers only to those who may see how the service stands."""
 
-    group: str
+    group: str = Field(validation_alias="name")
     pattern: str
     members: str
     answers_in: str
@@ -116,7 +116,7 @@ class WholeGroup(Result):
 
 
 class MemberRow(Row):
-    agent: str
+    agent: str = Field(validation_alias="name")
     status: str
     role: str
     model: str
@@ -124,7 +124,7 @@ class MemberRow(Row):
     @classmethod
     def of(cls, agent: Agent, member: Member, usual: str) -> "MemberRow":
         role = f"{member.role}: {member.domain}" if member.domain else member.role
-        return cls(agent=agent.name, status=agent.status, role=role, model=member.model or agent.model or usual)
+        return cls.from_record(agent, role=role, model=member.model or agent.model or usual)
 
     def line(self, ink: Ink) -> str:
         role, _colon, domain = self.role.partition(": ")
@@ -133,7 +133,7 @@ class MemberRow(Row):
 
 
 class GroupStatus(Result):
-    group: str
+    group: str = Field(validation_alias="name")
     pattern: str
     members: tuple[MemberRow, ...]
     state: dict[str, Any]
@@ -179,16 +179,15 @@ class Groups(UsesApprovals):
     async def list_groups(self, caller: Caller) -> Listing[GroupRow]:
         whole = policy.may(self.approvals.people, caller.approver, Action.STATUS)
         rows = [
-            GroupRow(
-                group=section["name"],
-                pattern=section["pattern"],
+            GroupRow.from_record(
+                section,
                 members=", ".join(read_group(section).names),
                 answers_in=", ".join(_places(section)) if whole else "",
                 file=self._beside_file(section) if whole else "",
             )
             for section in await self._sections()
         ]
-        return Listing(rows=tuple(rows), empty=_("There are no groups."))
+        return Listing.of(rows, _("There are no groups."))
 
     @operation("group.show", "Show a group and its settings", Action.STATUS, Options(suffix="toml"))
     async def show(self, caller: Caller, group: _Group) -> WholeGroup:
@@ -203,9 +202,8 @@ class Groups(UsesApprovals):
         found = find_group(rows, group)
         names = {str(each.id): each.name for each in agents.every_agent(rows)}
         usual = self.config.model.default
-        return GroupStatus(
-            group=found.name,
-            pattern=found.pattern,
+        return GroupStatus.from_record(
+            found,
             members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in found.members),
             state=_with_names(groups.state(rows, found.id), names),
             speaking=tuple(names[each.agent] for each in found.members if each.role != "observer"),
@@ -284,7 +282,7 @@ class Groups(UsesApprovals):
 
     @writes
     def _save(self, tx: Tx, sections: Sequence[Section], replacing: bool) -> Changes:
-        return Lines(rows=tuple(self.store(tx, sections, replacing=replacing)), empty="")
+        return Lines.of(self.store(tx, sections, replacing=replacing))
 
     def store(self, tx: Tx, sections: Sequence[Section], *, replacing: bool = True) -> list[Changed]:
         """Create or change groups from these tables. Raises UserError or ConfigError."""

@@ -96,12 +96,12 @@ class ChangeTask(Arguments):
 
 class TaskRow(Row):
     id: str
-    text: str
+    text: str = Field(validation_alias="title")
     notes: str
     status: str
     priority: str
     due: datetime | None
-    step_of: str
+    step_of: str = Field(validation_alias="parent")
     """The number of the task that it is a step of."""
     agent: str
     """Whose it is, of those that agents share; empty for one on somebody's list."""
@@ -111,11 +111,9 @@ class TaskRow(Row):
 
     @classmethod
     def of(cls, task: Task, zone: str) -> "TaskRow":
-        step_of = "" if task.parent is None else str(task.parent)
         agent = (task.to_name or _("anyone")) if task.shared else ""
-        fields = dict(task.fields)
         due = None if task.due_at is None else task.due_at.astimezone(zone_of(zone))
-        return cls.from_record(task, text=task.title, due=due, step_of=step_of, agent=agent, fields=fields)
+        return cls.from_record(task, due=due, agent=agent)
 
     def line(self, ink: Ink) -> str:
         about = (
@@ -146,11 +144,9 @@ class Tasks(Listing[TaskRow]):
 
 class TemplateRow(Row):
     name: str
-    title: str
-    steps: int
-
-    def line(self, ink: Ink) -> str:
-        return self.told(ink, "{name}: {title} ({steps})")
+    title: str = Field(validation_alias="outline.title")
+    steps: int = Field(validation_alias="outline.count")
+    phrase = "{name}: {title} ({steps})"
 
 
 @dataclass(frozen=True)
@@ -185,10 +181,7 @@ class TaskLists(MemoryService):
     def list_tasks(self, rows: Rows, caller: Caller, done: _Done = False) -> Tasks:
         zone = self._zone(rows, caller)
         found = tasks.listing(rows, caller.scope, self.people.selves(caller.person), done=done)
-        return Tasks(
-            rows=tuple(TaskRow.of(each, zone) for each in found),
-            empty=_("You have no open tasks that I can show here."),
-        )
+        return Tasks.of((TaskRow.of(each, zone) for each in found), _("You have no open tasks that I can show here."))
 
     @operation("tasks.change", "Change a task", Action.AGENDA, _CHANGES)
     @writes
@@ -210,10 +203,8 @@ class TaskLists(MemoryService):
     def reassign_task(self, tx: Tx, caller: Caller, task: _SharedTask, agent: _Agent = "") -> Entry[TaskRow]:
         found = meant(tasks.shared(tx, caller.scope), task)
         to = find_living(tx, agent).id if agent else None
-        return Entry(
-            done=_("Changed"),
-            row=TaskRow.of(self._put(tx, caller, found, {"assignee_id": to})[0], self._zone(tx, caller)),
-        )
+        task_, _before = self._put(tx, caller, found, {"assignee_id": to})
+        return Entry(done=_("Changed"), row=TaskRow.of(task_, self._zone(tx, caller)))
 
     @operation("tasks.template.save", "Save a task and its steps as a template", Action.AGENDA, KEEPS)
     @writes
@@ -235,15 +226,14 @@ class TaskLists(MemoryService):
             parent=None if above is None else above.id,
         )  # fmt: skip
         made = task_templates.use(tx, template, new, self.clock())
-        return Tasks(rows=tuple(TaskRow.of(each, self._zone(tx, caller)) for each in made), empty="")
+        return Tasks.of(TaskRow.of(each, self._zone(tx, caller)) for each in made)
 
     @operation("tasks.template.list", "List your task templates", Action.AGENDA)
     @suggestions("task templates")
     @reads
     def list_templates(self, rows: Rows, caller: Caller) -> Listing[TemplateRow]:
-        found = self._templates(rows, caller)
-        listed = [TemplateRow(name=each.name, title=each.outline.title, steps=each.outline.count) for each in found]
-        return Listing(rows=tuple(listed), empty=_("You have no task templates that I can show here."))
+        found = map(TemplateRow.from_record, self._templates(rows, caller))
+        return Listing.of(found, _("You have no task templates that I can show here."))
 
     @operation("tasks.template.remove", "Remove a task template", Action.AGENDA, CHANGES)
     @writes

@@ -64,20 +64,18 @@ class EntryRow(Row):
     importance: float
     reinforcement: int
     metadata: dict[str, Any]
-    text: str
+    text: str = Field(validation_alias="content")
     people: tuple[str, ...]
     audience: str
-    stored: datetime
-    changed: datetime
+    stored: datetime = Field(validation_alias="created_at")
+    changed: datetime = Field(validation_alias="updated_at")
     last_seen: datetime | None
     whole: str = Field(exclude=True)
     """All of it that can be read."""
 
     @classmethod
     def of(cls, entry: Entry, names: Mapping[AgentId, str]) -> "EntryRow":
-        more = {"agent": names.get(entry.agent, ""), "label": entry.label or "", "text": entry.content}
-        at = {"stored": entry.created_at, "changed": entry.updated_at}
-        return cls.from_record(entry, **more, **at, whole=whole_text(entry))
+        return cls.from_record(entry, agent=names.get(entry.agent, ""), whole=whole_text(entry))
 
     @property
     def name(self) -> str:
@@ -91,10 +89,6 @@ class EntryRow(Row):
 
     def line(self, ink: Ink) -> str:
         return f"{ink.text(self.brief)}{ink.number(self.id)}"
-
-
-class Entries(Listing[EntryRow]):
-    empty: str = Field(default=gettext_noop("There are no entries that you can see here."), exclude=True)
 
 
 class WholeEntry(Result):
@@ -131,24 +125,19 @@ class SeenBlock(Row):
     """A block that an agent sees in a place, with the tokens it takes (an estimate)."""
 
     agent: str
-    block: str
+    block: str = Field(validation_alias="label")
     id: str = Field(exclude=True)
     type: str
     characters: int
-    most: int
+    most: int = Field(validation_alias="char_limit")
     tokens: int
     audience: str
     readers: str
 
     @classmethod
     def of(cls, rows: Rows, agent: Agent, block: Block, scope: Scope) -> "SeenBlock":
-        sizes = {
-            "characters": len(block.content),
-            "most": block.char_limit,
-            "readers": where(rows, block.audience, scope),
-        }
-        more = {"agent": agent.name, "block": block.label, "tokens": estimate_tokens(render_block(block))}
-        return cls.from_record(block, **sizes, **more)
+        sizes = {"characters": len(block.content), "tokens": estimate_tokens(render_block(block))}
+        return cls.from_record(block, **sizes, agent=agent.name, readers=where(rows, block.audience, scope))
 
     def line(self, ink: Ink) -> str:
         return self.told(
@@ -160,8 +149,6 @@ class SeenBlock(Row):
 
 
 class Context(Listing[SeenBlock]):
-    empty: str = Field(default=gettext_noop("There are no blocks here."), exclude=True)
-
     def lines(self, ink: Ink) -> list[str]:
         lines = super().lines(ink)
         total = sum(row.tokens for row in self.rows)
@@ -175,12 +162,13 @@ class Archive(MemoryService):
 
     @operation("archival.list", "List the newest entries you can see here", Action.READ_MEMORY)
     @reads
-    def list_entries(self, rows: Rows, caller: Caller, limit: _Limit = 20, agent: _Agent = "") -> Entries:
+    def list_entries(self, rows: Rows, caller: Caller, limit: _Limit = 20, agent: _Agent = "") -> Listing[EntryRow]:
         named = agents_called(rows, agent)
         found = [each for of in named for each in archival.latest(rows, of.id, caller.scope, limit=limit)]
         found.sort(key=lambda entry: (entry.created_at, entry.id), reverse=True)
         names = {agent.id: agent.name for agent in named}
-        return Entries(rows=tuple(EntryRow.of(entry, names) for entry in found[:limit]))
+        shown = (EntryRow.of(entry, names) for entry in found[:limit])
+        return Listing.of(shown, _("There are no entries that you can see here."))
 
     @operation("archival.show", "Show one entry in full", Action.READ_MEMORY)
     @reads
@@ -246,16 +234,15 @@ class Archive(MemoryService):
     @reads
     def show_context(self, rows: Rows, caller: Caller) -> Context:
         scope = caller.scope if caller.here is None else caller.here.scope
-        return Context(
-            rows=tuple(
-                SeenBlock.of(rows, agent, block, scope)
-                for agent in agents.agents(rows)
-                for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
-            )
+        found = (
+            SeenBlock.of(rows, agent, block, scope)
+            for agent in agents.agents(rows)
+            for block in blocks.visible_blocks(rows, agent.id, scope, referred=())
         )
+        return Context.of(found, _("There are no blocks here."))
 
     @suggestions("entries")
-    async def suggest(self, caller: Caller) -> Entries:
+    async def suggest(self, caller: Caller) -> Listing[EntryRow]:
         return await self.list_entries(caller, limit=_SUGGESTED)
 
 

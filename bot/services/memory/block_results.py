@@ -7,10 +7,9 @@ from typing import Any
 
 from pydantic import Field
 
-from bot.services.results import Ink, Listing, Result, Row
+from bot.services.results import Ink, Result, Row
 from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
-from memory.blocks.lifecycle import Share
 from memory.blocks.revert import Done
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
 
@@ -32,17 +31,13 @@ class BlockRow(Row):
     readers: str
     audience: str = Field(exclude=True)
     size: int
-    limit: int
+    limit: int = Field(validation_alias="char_limit")
     permission: str
     description: str
-    changed_at: datetime
+    changed_at: datetime = Field(validation_alias="updated_at")
 
     def line(self, ink: Ink) -> str:
         return f"`{self.block}` ({ink.text(f'{self.agent}, {self.readers}')}): {ink.text(self.description)}"
-
-
-class BlockList(Listing[BlockRow]):
-    empty: str = Field(default=gettext_noop("There are no blocks that you can see here."), exclude=True)
 
 
 def state_of(block: str, version: int) -> str:
@@ -89,37 +84,28 @@ class Writable(Result):
     version: int
     text: str
     mark: str
-    limit: int
+    limit: int = Field(validation_alias="char_limit")
     phrase = "{text}"
 
 
 class ChangeRow(Row):
     """A change of a block: who made it, in which turn and what for, and what it did in short."""
 
-    version: int
+    version: int = Field(validation_alias="seq")
     writer: str
-    writer_id: str
+    writer_id: str = Field(validation_alias="writer")
     at: datetime
     turn: str | None
-    deed: str
-    of: int | None
+    deed: str = Field(validation_alias="note.deed")
+    of: int | None = Field(validation_alias="note.of")
     length: int
     did: str
 
     @classmethod
     def of_step(cls, step: Step, before: str, names: Names) -> "ChangeRow":
-        change = step.change
-        return cls(
-            version=change.seq,
-            writer=names.get(change.writer, change.writer),
-            writer_id=change.writer,
-            at=change.at,
-            turn=None if change.turn is None else str(change.turn),
-            deed=str(change.note.deed),
-            of=change.note.of,
-            length=len(played(before, [step])),
-            did=_did(step, before, names),
-        )
+        writer, length = step.change.writer, len(played(before, [step]))
+        did = _did(step, before, names)
+        return cls.from_record(step.change, writer=names.get(writer, writer), length=length, did=did)
 
     def line(self, ink: Ink) -> str:
         return f"{self.version}. {ink.time(self.at)}, {ink.text(f'{self.writer}: {self.did}')}"
@@ -172,16 +158,13 @@ class PartRow(Row):
 
     text: str
     writer: str
-    version: int | None
-    at: datetime | None
+    version: int | None = Field(default=None, validation_alias="change.seq")
+    at: datetime | None = Field(default=None, validation_alias="change.at")
 
     @classmethod
     def of(cls, piece: Piece, names: Names) -> "PartRow":
-        change = piece.change
-        if change is None:
-            return cls(text=piece.text, writer="", version=None, at=None)
-        writer = names.get(change.writer, change.writer)
-        return cls(text=piece.text, writer=writer, version=change.seq, at=change.at)
+        writer = "" if piece.change is None else names.get(piece.change.writer, piece.change.writer)
+        return cls.from_record(piece, writer=writer)
 
     def line(self, ink: Ink) -> str:
         when = "" if self.at is None else ink.time(self.at)
@@ -218,26 +201,19 @@ class Edited(Result):
 
 class WentBack(Result):
     block: str
-    version: int
-    text: str
+    version: int = Field(validation_alias="block.version")
+    text: str = Field(validation_alias="block.content")
     changes: tuple[int, ...]
-    removed: int
-    restored: int
+    removed: int = Field(validation_alias="plan.removed")
+    restored: int = Field(validation_alias="plan.restored")
     not_restored: tuple[str, ...]
     kept: tuple[str, ...]
 
     @classmethod
     def of(cls, block: str, done: Done) -> "WentBack":
         plan = done.plan
-        return cls.from_record(
-            plan,
-            block=block,
-            version=done.block.version,
-            text=done.block.content,
-            changes=tuple(change.seq for change in done.changes),
-            not_restored=tuple(map(_, plan.lost)),
-            kept=tuple(map(_, plan.kept)),
-        )
+        left = {"not_restored": tuple(map(_, plan.lost)), "kept": tuple(map(_, plan.kept))}
+        return cls.from_record(done, block=block, changes=tuple(change.seq for change in done.changes), **left)
 
     def lines(self, ink: Ink) -> list[str]:
         lines = [_(_NOW_AT, block=self.block, version=self.version)]
@@ -260,13 +236,8 @@ class ShareRow(Row):
     """An agent that a block is shared with: what it was given, and what of that is in effect."""
 
     agent: str
-    permission: str
-    effective: str
-
-    @classmethod
-    def of(cls, share: Share) -> "ShareRow":
-        return cls(agent=share.agent, permission=str(share.given), effective=str(share.access))
-
+    permission: str = Field(validation_alias="given")
+    effective: str = Field(validation_alias="access")
     phrase = "{agent} ({permission})"
 
 

@@ -56,7 +56,7 @@ def hand_of(people: People, caller: Caller, now: datetime, checkpoints: Checkpoi
 
 
 def _shared(rows: Rows, named: Named) -> Shares:
-    shares = tuple(ShareRow.of(each) for each in shares_of(rows, named.block))
+    shares = tuple(map(ShareRow.from_record, shares_of(rows, named.block)))
     return Shares(block=named.name, agent=named.agent, shares=shares)
 
 

@@ -16,7 +16,6 @@ from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.memory.block_results import (
     Blame,
-    BlockList,
     BlockRow,
     ChangeRow,
     CheckRow,
@@ -124,14 +123,14 @@ class Blocks(MemoryService):
     @operation("memory.list", "List the memory blocks you can see here", Action.READ_MEMORY)
     @suggestions("blocks")
     @reads
-    def list_blocks(self, rows: Rows, caller: Caller) -> BlockList:
+    def list_blocks(self, rows: Rows, caller: Caller) -> Listing[BlockRow]:
         return _listed(rows, caller)
 
     @operation("memory.show", "Show a memory block, or list them all", Action.READ_MEMORY)
     @reads
     def show_block(
         self, rows: Rows, caller: Caller, label: _Label = "", version: _Shown = None
-    ) -> BlockList | ShownBlock:
+    ) -> Listing[BlockRow] | ShownBlock:
         if not label:
             return _listed(rows, caller)
         named = find_named(rows, caller.scope, label)
@@ -197,14 +196,9 @@ class Blocks(MemoryService):
     def open_form(self, rows: Rows, caller: Caller, label: WritableBlock, field: _FieldName = "") -> Writable:
         block = find_named(rows, caller.scope, label).block
         revert.require_hand(self._hand(caller), block)
-        return Writable(
-            id=block.id,
-            field=field_mark(field) if field else "",
-            version=version_of(rows, block.id),
-            text=(text := manual_edits.text_of(rows, block, field)),
-            mark=field_mark(text),
-            limit=block.char_limit,
-        )
+        text, which = manual_edits.text_of(rows, block, field), field_mark(field) if field else ""
+        version = version_of(rows, block.id)
+        return Writable.from_record(block, field=which, version=version, text=text, mark=field_mark(text))
 
     @operation("memory.write", "Store a form with a block", Action.EDIT_OWN, _FORM)
     @writes
@@ -271,7 +265,7 @@ class Blocks(MemoryService):
                 repaired = await self._repair(identifier)
             state = "sound" if not problems else "repaired" if repaired else "damaged"
             rows.append(CheckRow(block=name, state=state, found=tuple(problems)))
-        yield Listing(rows=tuple(rows), empty=_("There are no blocks yet."))
+        yield Listing.of(rows, _("There are no blocks yet."))
         if damaged := sum(row.state == "damaged" for row in rows):
             found = ngettext("{count} block is damaged.", "{count} blocks are damaged.", damaged)
             raise UserError(f"{found} {_('`carina memory verify --repair` rebuilds what it can.')}")
@@ -314,15 +308,15 @@ class Blocks(MemoryService):
         return hand_of(self.people, caller, self.clock(), self.checkpoints)
 
 
-def _listed(rows: Rows, caller: Caller) -> BlockList:
-    return BlockList(rows=tuple(_row(rows, each, caller) for each in named_blocks(rows, caller.scope)))
+def _listed(rows: Rows, caller: Caller) -> Listing[BlockRow]:
+    found = (_row(rows, each, caller) for each in named_blocks(rows, caller.scope))
+    return Listing.of(found, _("There are no blocks that you can see here."))
 
 
 def _row(rows: Rows, named: Named, caller: Caller) -> BlockRow:
     block = named.block
     names = {"block": named.name, "agent": named.agent, "readers": where(rows, block.audience, caller.scope)}
-    sizes = {"size": len(block.content), "limit": block.char_limit}
-    return BlockRow.from_record(block, **names, **sizes, changed_at=block.updated_at)
+    return BlockRow.from_record(block, **names, size=len(block.content))
 
 
 def _problems(block: BlockId, rows: Rows) -> list[str]:

@@ -25,7 +25,7 @@ from memory.store.errors import Refused
 from memory.store.ids import FactId, SessionId, snowflakes
 from memory.store.row_mapper import ending
 from sources.text import one_line
-from texts import _, gettext_noop, ngettext, ngettext_noop
+from texts import _, ngettext, ngettext_noop
 
 _Which = Annotated[str, Param("Number of the fact, as listed", suggests="facts")]
 _Agent = Annotated[str, Param("Name of the agent", metavar="NAME", suggests="agents")]
@@ -68,9 +68,9 @@ class FactRow(Row):
     id: str
     category: str
     text: str
-    by: str
+    by: str = Field(validation_alias="speaker")
     person: str
-    sessions: int
+    sessions: int = Field(validation_alias="reinforcements")
     shared: bool
     confirmed_by: tuple[str, ...]
     audience: str
@@ -82,8 +82,7 @@ class FactRow(Row):
 
     @classmethod
     def of(cls, fact: Fact) -> "FactRow":
-        more = {"by": fact.speaker, "person": fact.person or "", "sessions": fact.reinforcements}
-        return cls.from_record(fact, **more, written=_written(fact))
+        return cls.from_record(fact, written=_written(fact))
 
     def line(self, ink: Ink) -> str:
         shared = _(", visible to everyone, confirmed by {count}", count=len(self.confirmed_by)) if self.shared else ""
@@ -101,7 +100,7 @@ class Facts(MemoryService):
         selves = self.people.selves(caller.person) if mine else ()
         of = find_living(rows, agent).id if agent else None
         found = facts.listing(rows, caller.scope, of, selves)
-        return Listing(rows=tuple(map(FactRow.of, found)), empty=_("There are no facts that I can show you here."))
+        return Listing.of(map(FactRow.of, found), _("There are no facts that I can show you here."))
 
     @operation("facts.add", "Add a fact, used only in private conversations with you", Action.KEEP, KEEPS)
     @writes
@@ -199,31 +198,22 @@ class LearningRow(Row):
     suggested = "text"
     id: str
     kind: str
-    what: str
+    what: str = Field(validation_alias="text")
     tech: str
-    times: int
+    times: int = Field(validation_alias="strength")
     ratings: dict[str, int]
     audience: str
     text: str
 
     @classmethod
     def of(cls, each: Item) -> "LearningRow":
-        return cls(
-            id=str(each.id),
-            kind=each.kind.value,
-            what=each.text,
-            tech=projects.tech_of(each),
-            times=each.strength,
-            ratings=dict(projects.ratings_of(each)),
-            audience=each.audience,
-            text=_learned(each),
-        )
+        made = {"tech": projects.tech_of(each), "ratings": projects.ratings_of(each)}
+        return cls.from_record(each, **made, text=_learned(each))
 
     phrase = "{text}{id}"
 
 
 class Kept(Listing[LearningRow]):
-    empty: str = Field(default=gettext_noop("Nothing was saved."), exclude=True)
     left: tuple[str, ...] = Field(default=(), exclude=True)
     """What of a review is not kept."""
 
@@ -247,8 +237,7 @@ class Projects(MemoryService):
     @reads
     def list_learned(self, rows: Rows, caller: Caller) -> Listing[LearningRow]:
         found = projects.listing(rows, caller.scope)
-        empty = _("There are no lessons from projects that you can see here.")
-        return Listing(rows=tuple(map(LearningRow.of, found)), empty=empty)
+        return Listing.of(map(LearningRow.of, found), _("There are no lessons from projects that you can see here."))
 
     @operation("project.review", "Record review findings", Action.KEEP, KEEPS)
     async def keep_review(self, caller: Caller, text: _Findings) -> Kept:
@@ -282,7 +271,7 @@ class Projects(MemoryService):
         if caller.trust < Trust.APPROVED:
             raise Refused("Only approved people can teach agents about projects, so nothing was saved.")
         by = By(caller.scope, caller.trust, self.clock(), person=caller.person)
-        return Kept(rows=tuple(map(LearningRow.of, keep(tx, by))))
+        return Kept.of(map(LearningRow.of, keep(tx, by)), _("Nothing was saved."))
 
 
 def _found(rows: Rows, caller: Caller, which: str) -> Item:

@@ -20,7 +20,7 @@ from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Par
 from bot.services.results import Did, Entry, Ink, Listing, Result, Row, did
 from bot.services.transactions import reads, writes
 from memory import agents, folders
-from memory.folders import Access, File, Folder, NewFolder, disk
+from memory.folders import Access, Folder, NewFolder, disk
 from memory.folders.disk import flat_name, parts_of
 from memory.folders.rows import NewFile
 from memory.people.audience import OWNER, Audience, Scope
@@ -61,27 +61,25 @@ _Audience = Annotated[str, Param(_READERS)]
 
 
 class FolderRow(Row):
-    folder: str
+    folder: str = Field(validation_alias="name")
     kind: str
     path: str
-    readers: str
+    readers: str = Field(validation_alias="audience")
     agents: str
     files: int
     bytes: int
     passages: int
     embedder: str
-    indexed: datetime | None
-    text: str
+    indexed: datetime | None = Field(validation_alias="indexed_at")
+    text: str = Field(validation_alias="description")
 
     @classmethod
     def of(cls, rows: Rows, folder: Folder) -> "FolderRow":
         files, size, passages = folders.sizes(rows, folder.id, _SCOPE)
         names = {agent.id: agent.name for agent in agents.agents(rows)}
         having = [f"{names.get(agent, agent)} ({access})" for agent, access in folders.agents_of(rows, folder.id)]
-        more = {"folder": folder.name, "readers": folder.audience, "agents": ", ".join(having), "files": files}
-        text, indexed = folder.description, folder.indexed_at
-        more |= {"embedder": folder.embedding_model or _DEFAULT}
-        return cls.from_record(folder, **more, bytes=size, passages=passages, indexed=indexed, text=text)
+        more = {"agents": ", ".join(having), "embedder": folder.embedding_model or _DEFAULT}
+        return cls.from_record(folder, **more, files=files, bytes=size, passages=passages)
 
     def line(self, ink: Ink) -> str:
         agents = self.told(ink, gettext_noop("for {agents}")) if self.agents else _("no agent can use it")
@@ -92,15 +90,11 @@ class FolderRow(Row):
 
 
 class FileRow(Row):
-    file: str
-    type: str
-    bytes: int
-    indexed: datetime
+    file: str = Field(validation_alias="name")
+    type: str = Field(validation_alias="content_type")
+    bytes: int = Field(validation_alias="size")
+    indexed: datetime = Field(validation_alias="indexed_at")
     note: str
-
-    @classmethod
-    def of(cls, each: File) -> "FileRow":
-        return cls(file=each.name, type=each.content_type, bytes=each.size, indexed=each.indexed_at, note=each.note)
 
     def line(self, ink: Ink) -> str:
         note = f" ({ink.text(self.note)})" if self.note else ""
@@ -157,19 +151,15 @@ class Folders:
     @suggestions("folders")
     @reads
     def list_folders(self, rows: Rows, _caller: Caller) -> Listing[FolderRow]:
-        return Listing(
-            rows=tuple(FolderRow.of(rows, folder) for folder in folders.folders(rows, _SCOPE)),
-            empty=_("There are no folders."),
-        )
+        found = (FolderRow.of(rows, folder) for folder in folders.folders(rows, _SCOPE))
+        return Listing.of(found, _("There are no folders."))
 
     @operation("folder.show", "List a folder's files as last indexed", Action.FOLDERS, AT_TERMINAL)
     @reads
     def list_files(self, rows: Rows, _caller: Caller, name: _Name) -> Listing[FileRow]:
         folder = folders.named(rows, name, _SCOPE)
-        return Listing(
-            rows=tuple(map(FileRow.of, folders.files(rows, folder.id, _SCOPE, limit=_ALL))),
-            empty=_("The folder is empty or has not been indexed yet."),
-        )
+        found = map(FileRow.from_record, folders.files(rows, folder.id, _SCOPE, limit=_ALL))
+        return Listing.of(found, _("The folder is empty or has not been indexed yet."))
 
     @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes

@@ -172,13 +172,13 @@ class Imports(MemoryService):
                 found = await database.read(import_audit.past)
             rows += [PastRow.from_record(past, constellation=each.name, origin=past.origin[:16]) for past in found]
         rows.sort(key=lambda row: row.at, reverse=True)
-        return Listing(rows=tuple(rows), empty=_("Nothing was imported."))
+        return Listing.of(rows, _("Nothing was imported."))
 
     @operation("import.records", "Show what happened to each record of an import", Action.AGENTS, AT_TERMINAL)
     async def show(self, _caller: Caller, origin: _Origin) -> Listing[OutcomeRow]:
         origin = await self._origin(origin)
         found = await self.database.read(lambda rows: list(import_audit.outcomes(rows, origin, 10_000)))
-        return Listing(rows=tuple(map(OutcomeRow.from_record, found)), empty=_("It had no records."))
+        return Listing.of(map(OutcomeRow.from_record, found), _("It had no records."))
 
     @operation(
         "import.undo", "Undo an import", Action.AGENTS,

@@ -114,7 +114,7 @@ class HitRow(Row):
     id: str
     label: str
     text: str
-    by: str
+    by: str = Field(validation_alias="speaker")
     audience: str
     when: datetime
     why: str
@@ -127,8 +127,8 @@ class HitRow(Row):
 
     @classmethod
     def of(cls, hit: Hit) -> "HitRow":
-        names = {"label": hit.label or "", "by": hit.speaker or "", "why": why_found(hit), "matched": why_data(hit)}
-        return cls.from_record(hit, **names, before=beside_data(hit.before), after=beside_data(hit.after))
+        beside = {"before": beside_data(hit.before), "after": beside_data(hit.after)}
+        return cls.from_record(hit, **beside, why=why_found(hit), matched=why_data(hit))
 
     @property
     def name(self) -> str:
@@ -167,7 +167,7 @@ def why_words(told: Mapping[str, Any]) -> str:
 
 class Found(Result):
     hits: tuple[HitRow, ...]
-    searched: dict[str, int]
+    searched: dict[str, int] = Field(validation_alias="seen")
     unmet: str
     """Why nothing was searched, if nothing was."""
     words_alone: str
@@ -179,13 +179,8 @@ class Found(Result):
 
     @classmethod
     def of(cls, found: Results) -> "Found":
-        return cls(
-            hits=tuple(map(HitRow.of, found.hits)),
-            searched={str(domain): count for domain, count in found.seen.items()},
-            unmet=nothing_searched(found.unmet),
-            words_alone=found.words_alone,
-            newest=found.newest,
-        )
+        hits = tuple(map(HitRow.of, found.hits))
+        return cls.from_record(found, hits=hits, unmet=nothing_searched(found.unmet))
 
     @property
     def nothing(self) -> str:

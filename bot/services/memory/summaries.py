@@ -42,6 +42,7 @@ from texts import _, error_text, gettext_lazy, gettext_noop, ngettext, ngettext_
 
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # recent ones, shown with what agents did
+_NO_SUMMARIES = gettext_noop("There are no summaries that you can see here yet.")
 _SPANS = {"day": gettext_noop("day"), "week": gettext_noop("week")}
 
 
@@ -81,17 +82,13 @@ class SummaryRow(Row):
     name: str
     heard_in: str
     messages: int | None
-    made: datetime
-    by: str
-    text: str
+    made: datetime = Field(validation_alias="created_at")
+    by: str = Field(validation_alias="model")
+    text: str = Field(validation_alias="summary")
 
     def line(self, ink: Ink) -> str:
         by = _(", extracted by rules") if self.by == OFFLINE else ""
         return f"{ink.text(f'{self.name} ({self.of}, {self.heard_in}{by})')}: {ink.text(self.text)}"
-
-
-class SummaryList(Listing[SummaryRow]):
-    empty: str = Field(default=gettext_noop("There are no summaries that you can see here yet."), exclude=True)
 
 
 @dataclass(frozen=True)
@@ -101,26 +98,23 @@ class Summaries:
     database: Database
 
     @operation("summary.show", "Show the latest summaries of all kinds", Action.READ_MEMORY, Options(default=True))
-    async def show_latest(self, caller: Caller) -> SummaryList:
+    async def show_latest(self, caller: Caller) -> Listing[SummaryRow]:
         talk = await self.summarize_conversation(caller)
         did = await self.summarize_agents(caller)
         days = await self.summarize_days(caller, count=_NEWEST)
-        return SummaryList(rows=(*talk.rows, *did.rows, *days.rows))
+        return Listing.of((*talk.rows, *did.rows, *days.rows), _(_NO_SUMMARIES))
 
     @operation("summary.conversation", "Show a summary of the earlier conversation here", Action.READ_MEMORY)
     @reads
-    def summarize_conversation(self, rows: Rows, caller: Caller) -> SummaryList:
+    def summarize_conversation(self, rows: Rows, caller: Caller) -> Listing[SummaryRow]:
         names = {agent.id: agent.name for agent in agents.agents(rows)}
         found = summaries.of_place(rows, caller.place, caller.scope, 1)
-        return SummaryList(
-            rows=tuple(
-                _talk(one, names.get(one.agent, one.agent), where(rows, one.audience, caller.scope)) for one in found
-            )
-        )
+        talk = (_talk(one, names.get(one.agent, one.agent), where(rows, one.audience, caller.scope)) for one in found)
+        return Listing.of(talk, _(_NO_SUMMARIES))
 
     @operation("summary.agent", "Show a summary of what agents did recently", Action.READ_MEMORY)
     @reads
-    def summarize_agents(self, rows: Rows, caller: Caller, agent: _Agent = "") -> SummaryList:
+    def summarize_agents(self, rows: Rows, caller: Caller, agent: _Agent = "") -> Listing[SummaryRow]:
         name, scope = agent, caller.scope
         known = agents.agents(rows)
         of = find_living(rows, name).id if name.strip() else None
@@ -128,24 +122,24 @@ class Summaries:
         did = [_did(each, where(rows, each.audience, scope)) for each in summaries.agent_summaries(rows, scope, of)]
         last = sessions.recent(rows, scope, _SESSIONS, of)
         ended = [_session(each, names.get(each.agent, each.agent), where(rows, each.audience, scope)) for each in last]
-        return SummaryList(rows=(*did, *ended))
+        return Listing.of((*did, *ended), _(_NO_SUMMARIES))
 
     @operation("summary.constellation", "Show summaries of recent days and weeks", Action.READ_MEMORY)
     @reads
-    def summarize_days(self, rows: Rows, caller: Caller, of: _Of = None, count: _Count = 7) -> SummaryList:
+    def summarize_days(self, rows: Rows, caller: Caller, of: _Of = None, count: _Count = 7) -> Listing[SummaryRow]:
         found = summaries.constellation_summaries(rows, caller.scope, _MOST)
         wanted = [each for each in found if of in (None, each.span)][:count]
-        return SummaryList(rows=tuple(_all(each, where(rows, each.audience, caller.scope)) for each in wanted))
+        days = (_all(each, where(rows, each.audience, caller.scope)) for each in wanted)
+        return Listing.of(days, _(_NO_SUMMARIES))
 
 
 def _talk(found: Compaction, name: str, heard: str) -> SummaryRow:
-    told = {"made": found.created_at, "by": found.model, "text": found.summary}
-    return SummaryRow.from_record(found, of=_("this conversation"), name=name, heard_in=heard, **told)
+    return SummaryRow.from_record(found, of=_("this conversation"), name=name, heard_in=heard)
 
 
 def _did(found: AgentSummary, heard: str) -> SummaryRow:
-    told = {"made": found.generated_at, "by": found.model, "text": found.summary}
-    return SummaryRow.from_record(found, of=_("agent"), name=found.agent_name, heard_in=heard, **told)
+    of = {"of": _("agent"), "name": found.agent_name, "made": found.generated_at}
+    return SummaryRow.from_record(found, **of, heard_in=heard)
 
 
 def _session(found: Session, name: str, heard: str) -> SummaryRow:
@@ -160,9 +154,9 @@ def _session(found: Session, name: str, heard: str) -> SummaryRow:
 def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
     day = f"{found.start:%Y-%m-%d}"
     parts = [found.summary, _listed(_("Decided"), found.decisions), _listed(_("Open"), found.threads)]
-    told = {"made": found.created_at or found.end, "by": found.model, "text": " ".join(filter(None, parts))}
+    told = {"made": found.created_at or found.end, "text": " ".join(filter(None, parts)), "heard_in": heard}
     name = day if found.span == "day" else _("week of {start}", start=day)
-    return SummaryRow.from_record(found, of=_(_SPANS[found.span]), name=name, heard_in=heard, **told)
+    return SummaryRow.from_record(found, of=_(_SPANS[found.span]), name=name, **told)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
@@ -197,10 +191,10 @@ def _entry_part(noted: Noted) -> str:
 class TurnRow(Row):
     """A turn that an agent took by itself: why, what it wrote where, and what it said; or, without one, a remark."""
 
-    at: datetime | None = None
-    turn: TurnId | None = None
-    group: str = ""
-    agent: str = ""
+    at: datetime | None = Field(default=None, validation_alias="started_at")
+    turn: TurnId | None = Field(default=None, validation_alias="id")
+    group: str = Field(default="", validation_alias="group_name")
+    agent: str = Field(default="", validation_alias="agent_name")
     why: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
     parts: tuple[str, ...] = Field(default=(), exclude=True)
@@ -222,8 +216,6 @@ class UndoneRow(Row):
 
 
 class Undone(Listing[UndoneRow]):
-    empty: str = Field(default=gettext_noop("There is nothing to undo."), exclude=True)
-
     def lines(self, ink: Ink) -> list[str]:
         return [*super().lines(ink), *([_(_LASTING)] if self.rows else [])]
 
@@ -247,15 +239,9 @@ class ChangeReport(MemoryService):
             one, many = ngettext_noop("{count} turn that you cannot see here", "{count} turns that you cannot see here")
             listed.append(TurnRow(text=ngettext(one, many, more)))
         if found.hidden:
-            listed.append(
-                TurnRow(
-                    text=_(
-                        "{hidden} that you cannot see here changed too",
-                        hidden=ngettext("{count} block", "{count} blocks", found.hidden),
-                    )
-                )
-            )
-        return Listing(rows=tuple(listed), empty=empty)
+            hidden = ngettext("{count} block", "{count} blocks", found.hidden)
+            listed.append(TurnRow(text=_("{hidden} that you cannot see here changed too", hidden=hidden)))
+        return Listing.of(listed, empty)
 
     @operation("summary.undo-night", "Undo what agents wrote on their own overnight", Action.UNDO_NIGHT, CHANGES)
     async def undo(
@@ -287,7 +273,7 @@ class ChangeReport(MemoryService):
         back = sum(item.state != "left" for item in done)
         who = caller.approver
         _log.info("night_undone", night=period.name, by=who.person, door=who.door, back=back, of=len(done))
-        return Undone(rows=done)
+        return Undone.of(done, _("There is nothing to undo."))
 
     @suggestions("nights")
     @reads
@@ -426,17 +412,8 @@ def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
     parts += [] if turn.status == "done" else [_(_ENDED.get(turn.status, turn.status))]
     parts += [] if parts[1:] else [_("wrote and said nothing")]
     text = "; ".join(filter(None, parts))
-    return TurnRow(
-        at=turn.started_at,
-        turn=turn.id,
-        group=turn.group_name,
-        agent=turn.agent_name,
-        why=tuple(why),
-        wrote=tuple(wrote),
-        parts=tuple(part for part, _line in of),
-        said=tuple(said),
-        text=text,
-    )
+    wrote_in = tuple(part for part, _line in of)
+    return TurnRow.from_record(turn, why=why, wrote=wrote, parts=wrote_in, said=said, text=text)
 
 
 def _block_lines(turn: NightTurn, named: Named, past: Past, changes: Sequence[Change]) -> list[str]:

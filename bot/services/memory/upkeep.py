@@ -59,16 +59,12 @@ class ReportRow(Row):
         )
 
 
-class Report(Listing[ReportRow]):
-    empty: str = Field(default=gettext_noop("Memory has not been cleaned up yet."), exclude=True)
-
-
 class GuessRow(Row):
     """What was inferred about the caller, and is not used before they say yes."""
 
     id: str
-    text: str
-    since: datetime
+    text: str = Field(validation_alias="content")
+    since: datetime = Field(validation_alias="created_at")
     phrase = "{text}{id}"
     suggested = "text"
 
@@ -89,16 +85,16 @@ class Upkeep(MemoryService, Announcing):
         Options(formerly=("summary.dream",)),
     )  # fmt: skip
     @reads
-    def report(self, rows: Rows, caller: Caller) -> Report:
+    def report(self, rows: Rows, caller: Caller) -> Listing[ReportRow]:
         owner = policy.rank_of(self.people, caller.approver) is Rank.OWNER
         run = consolidation.latest_run(rows) if owner else run_records.latest_seen(rows, caller.scope)
         if run is None:
-            return Report(rows=())
+            return Listing.of((), _("Memory has not been cleaned up yet."))
         items, hidden = consolidation.reported(rows, run.id, caller.scope, _LISTED)
         names = {each.id: each.name for each in agents.every_agent(rows)}
         if not owner:
             seen = (_item(run, item, names.get(item.agent, item.agent)) for item in items)
-            return Report(rows=(_head(_as_seen(run, items)), *seen))
+            return Listing.of((_head(_as_seen(run, items)), *seen))
         since = run.at - run_records.WEEK
         given, went = feedback.tallied(rows, list(names), since), evaluations.tallied(rows, list(names), since)
         told = [_head(run), *_lines(run, items, hidden, names), *_signals(given), *_talks(*went)]
@@ -106,7 +102,7 @@ class Upkeep(MemoryService, Announcing):
         if earlier is not None and earlier.id != run.id:  # the run that can be undone stays visible
             items, hidden = consolidation.reported(rows, earlier.id, caller.scope, _LISTED)
             told += [_head(earlier), *_lines(earlier, items, hidden, names)]
-        return Report(rows=tuple(told))
+        return Listing.of(told)
 
     @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Options(changes=True, seconds=None))
     async def run(self, _caller: Caller) -> str:
@@ -135,9 +131,8 @@ class Upkeep(MemoryService, Announcing):
     @reads
     def list_waiting(self, rows: Rows, caller: Caller) -> Listing[GuessRow]:
         own = self.people.selves(caller.person)
-        found = run_records.pending_of_people(rows, sorted(own))
-        listed = tuple(GuessRow(id=each.id, text=each.content, since=each.created_at) for each in found)
-        return Listing(rows=listed, empty=_("Nothing awaits your approval."))
+        found = map(GuessRow.from_record, run_records.pending_of_people(rows, sorted(own)))
+        return Listing.of(found, _("Nothing awaits your approval."))
 
     @operation("dream.allow", "Approve an inference about you", Action.CHANGE_OWN, CHANGES)
     async def allow(self, caller: Caller, entry: _Entry) -> str:

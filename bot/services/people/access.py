@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import Annotated, ClassVar
 
 import structlog
+from pydantic import Field
 
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Terms
@@ -108,7 +109,7 @@ class WaitingRow(Row):
 
     person: PersonId
     name: str
-    until: datetime
+    until: datetime = Field(validation_alias="expires_at")
     phrase = gettext_noop("{person} as {name}, until {until}")
 
 
@@ -227,9 +228,7 @@ class Access:
 
     @operation("pair.list", "List pairing requests", Action.PEOPLE)
     async def list_waiting(self, _caller: Caller) -> Waiting:
-        waiting = await self._waiting()
-        rows = tuple(WaitingRow(person=each.person, name=each.name, until=each.expires_at) for each in waiting)
-        return Waiting(rows=rows, empty=_("There are no pairing requests."))
+        return Waiting.of(map(WaitingRow.from_record, await self._waiting()), _("There are no pairing requests."))
 
     @operation("pair.approve", "Approve a pairing request by its code", Action.PEOPLE, CHANGES)
     async def approve(self, caller: Caller, code: _Code) -> Did:
@@ -299,15 +298,10 @@ class Access:
     @operation("people.list", "List who is allowed or blocked, and by whom", Action.PEOPLE)
     @reads
     def list_people(self, rows: Rows, _caller: Caller) -> Listing[RuleRow]:
-        ruled = [
-            RuleRow(subject=each.subject, rule=each.rule, via=each.via, by=each.by, at=each.at)
-            for each in access.ruled(rows)
-        ]
-        given = [
-            RuleRow(subject=subject, rule=rule, via="configuration")
-            for subject, rule in sorted(self.configured.items())
-        ]
-        return Listing(rows=(*ruled, *given), empty=_("Nobody has been allowed or blocked by name."))
+        given = sorted(self.configured.items())
+        configured = (RuleRow(subject=subject, rule=rule, via="configuration") for subject, rule in given)
+        ruled = map(RuleRow.from_record, access.ruled(rows))
+        return Listing.of((*ruled, *configured), _("Nobody has been allowed or blocked by name."))
 
     @operation("people.allow", "Allow a person, role or server", Action.PEOPLE, CHANGES)
     async def allow(self, caller: Caller, arguments: Whom) -> Did:

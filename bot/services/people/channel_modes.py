@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from pydantic import Field
+
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
 from bot.services.caller import Caller
@@ -26,7 +28,7 @@ class ModeRow(Row):
 
     place: str
     name: str
-    mode: str
+    mode: str = Field(validation_alias="value")
     at: str
     """Where that was said: the place itself, its server, or, empty, nowhere."""
     decided: bool
@@ -48,8 +50,7 @@ class ChannelModes:
 
         In which category a channel is, only Discord knows: a mode of its category is listed by itself.
         """
-        empty = _("No messages from Discord channels yet.")
-        return Listing(rows=tuple(self._modes(rows, caller).values()), empty=empty)
+        return Listing.of(self._modes(rows, caller).values(), _("No messages from Discord channels yet."))
 
     @operation("mode.set", "Set which messages I respond to in a channel or server", Action.STEER, CHANGES_AT_TERMINAL)
     async def set_mode(self, caller: Caller, place: _Heard, mode: _Mode) -> str:
@@ -72,6 +73,5 @@ class ChannelModes:
         for name in (*chains, *sorted(named - chains.keys())):
             held = self.places.mode_of(chains.get(name, (name,)))
             called = place_called(rows, PlaceId(name), caller.scope)
-            row = ModeRow(place=name, name=called, mode=held.value, at=held.at, decided=held.setting is not None)
-            found[name] = row
+            found[name] = ModeRow.from_record(held, place=name, name=called, decided=held.setting is not None)
         return found

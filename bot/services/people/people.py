@@ -29,7 +29,7 @@ from memory.people import identities, states
 from memory.people.audience import Scope
 from memory.people.identities import Half, Linked
 from memory.queue import messages
-from memory.store.clock import Clock, from_text
+from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
@@ -144,7 +144,7 @@ class Accounts:
 
     @operation("link.list", "List your linked accounts", Action.LINK)
     async def list_accounts(self, caller: Caller) -> AccountList:
-        return AccountList(rows=tuple(AccountRow(account=each) for each in self.people.selves(caller.person)), empty="")
+        return AccountList.of(AccountRow(account=each) for each in self.people.selves(caller.person))
 
     @operation("link.remove", "Unlink this account", Action.LINK, CHANGES)
     async def remove(self, caller: Caller) -> Did:
@@ -194,10 +194,10 @@ _Limit = Annotated[int, Field(ge=1, le=5_000), Param("Maximum number to show, ne
 
 
 class KnownRow(Row):
-    person: str
-    name: str
+    person: str = Field(validation_alias="person_id")
+    name: str = Field(validation_alias="speaker")
     source: str
-    messages: int
+    messages: int = Field(validation_alias="n")
     last: datetime
 
     phrase = gettext_noop("{name} ({who}): {messages}, last {last}")
@@ -213,8 +213,8 @@ class TripleRow(Row):
     object: str
     object_kind: str
     agent: str
-    entry: str
-    says: str
+    entry: str = Field(validation_alias="entry_id")
+    says: str = Field(validation_alias="content")
     at: datetime
 
     phrase = gettext_noop("{subject} {relation} {object} (entry {entry})")
@@ -239,20 +239,9 @@ class KnownPeople:
     @operation("people.known", "List who talked to agents, and when last", Action.PEOPLE, AT_TERMINAL)
     @reads
     def list_known(self, rows: Rows, caller: Caller) -> Listing[KnownRow]:
-        empty = _("Nobody has talked to your agents yet.")
-        return Listing(
-            rows=tuple(
-                KnownRow(
-                    person=row["person_id"],
-                    name=row["speaker"],
-                    source=place_source(row["person_id"]),
-                    messages=row["n"],
-                    last=from_text(row["last"]),
-                )
-                for row in messages.speakers(rows, caller.scope, _MOST)
-            ),
-            empty=empty,
-        )
+        spoke = messages.speakers(rows, caller.scope, _MOST)
+        found = (KnownRow.from_record(each, source=place_source(each["person_id"])) for each in spoke)
+        return Listing.of(found, _("Nobody has talked to your agents yet."))
 
     @operation(
         "graph",
@@ -263,19 +252,7 @@ class KnownPeople:
     @reads
     def show_graph(self, rows: Rows, caller: Caller, about: _About = "", limit: _Limit = 200) -> Graph:
         found, total = graph.shown(rows, about, caller.scope, limit)
-        triples = tuple(
-            TripleRow.model_validate(
-                {
-                    **dict(row),
-                    "agent": row["agent"] or "",
-                    "entry": row["entry_id"],
-                    "says": row["content"],
-                    "at": from_text(row["at"]),
-                }
-            )
-            for row in found
-        )
-        return Graph(about=about, total=total, triples=triples)
+        return Graph(about=about, total=total, triples=tuple(map(TripleRow.from_record, found)))
 
 
 NOTHING = "none"

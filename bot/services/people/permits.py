@@ -71,8 +71,8 @@ class RequestRow(Row):
     person: str
     place: str
     status: str
-    asked: datetime
-    until: datetime
+    asked: datetime = Field(validation_alias="created_at")
+    until: datetime = Field(validation_alias="expires_at")
 
     @classmethod
     def of(cls, rows: Rows, request: Request) -> "RequestRow":
@@ -82,8 +82,6 @@ class RequestRow(Row):
             reason=_(request.reason),
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
             place=place_named(rows, request.place, _OWNERS),
-            asked=request.created_at,
-            until=request.expires_at,
         )
 
     phrase = gettext_noop("{tool}: {reason}; expires {until}{id}")
@@ -93,30 +91,26 @@ class GrantRow(Row):
     """A lasting permission: what an agent may do, for whose ears, until when, and who said so."""
 
     id: str
-    scope: str
+    scope: str = Field(validation_alias="kind")
     subject: str
     agent: str
-    arguments: dict[str, Any]
+    arguments: dict[str, Any] = Field(validation_alias="pattern")
     audience: str
     readers: str = Field(exclude=True)
     by: str
     person: str = Field(exclude=True)
     name: str = Field(exclude=True)
-    until: datetime | None
+    until: datetime | None = Field(validation_alias="expires_at")
 
     @classmethod
     def of(cls, rows: Rows, grant: Grant) -> "GrantRow":
         return cls.from_record(
             grant,
-            scope=grant.kind.value,
             subject=_subject(rows, grant.subject),
             agent=agents.agent(rows, grant.agent).name,
-            arguments=dict(grant.pattern),
             readers=where(rows, grant.audience, _OWNERS),
             by=person_named(rows, grant.person, _OWNERS) if grant.person else "",
-            person=grant.person or "",
             name=person_called(rows, grant.person, _OWNERS) if grant.person else "",
-            until=grant.expires_at,
         )
 
     def line(self, ink: Ink) -> str:
@@ -184,8 +178,6 @@ class RecordRow(Row):
 
 
 class Record(Listing[RecordRow]):
-    empty: str = Field(default=gettext_noop("There have been no requests."), exclude=True)
-
     def data(self) -> list[Any]:
         return [row.model_dump(mode="json")["values"] for row in self.rows]
 
@@ -249,7 +241,8 @@ class Permits(UsesApprovals):
     @operation("permits.audit", "Show all requests, decisions and uses, newest first", Action.AUDIT, AT_TERMINAL)
     @reads
     def read_record(self, rows: Rows, _caller: Caller, limit: _Limit = 100) -> Record:
-        return Record(rows=tuple(RecordRow.of(rows, line) for line in requests.record(rows, limit)))
+        found = (RecordRow.of(rows, line) for line in requests.record(rows, limit))
+        return Record.of(found, _("There have been no requests."))
 
     @operation("permits.grant", "Give an agent a permission in advance", Action.GRANT, CHANGES)
     @writes

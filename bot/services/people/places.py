@@ -90,7 +90,7 @@ class SourceRow(Row):
 
     source: str
     paused: bool
-    since: datetime | None = None
+    since: datetime | None = Field(default=None, validation_alias="at")
     by: str = ""
     state: str = ""
     """How a data source stands."""
@@ -113,8 +113,8 @@ class PlaceSetting(Result):
     value: str
     at: str = ""
     guild: str = Field(default="", exclude=True)
-    by: str = ""
-    since: datetime | None = None
+    by: str = Field(default="", validation_alias="setting.by")
+    since: datetime | None = Field(default=None, validation_alias="setting.at")
 
     def lines(self, ink: Ink) -> list[str]:
         level = _("this server") if self.at == self.guild else ink.place(self.at)
@@ -268,10 +268,8 @@ class Places:
     @operation("source.list", "List sources and their status", Action.HELP)
     @reads
     def list_sources(self, rows: Rows, _caller: Caller) -> Listing[SourceRow]:
-        paused = ((each, self.accounts.paused.get(each)) for each in (*self.sources, SOURCE))
-        fed = data_sources.listing(rows)
-        listed = (*(_source_row(each, setting) for each, setting in paused), *map(_fed_row, fed))
-        return Listing(rows=listed, empty="")
+        fronts = (_source_row(each, self.accounts.paused.get(each)) for each in (*self.sources, SOURCE))
+        return Listing.of((*fronts, *map(_fed_row, data_sources.listing(rows))))
 
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
     async def pause(self, caller: Caller, source: _Source) -> str:
@@ -361,12 +359,9 @@ class Places:
         return _Origin(default)
 
     def _shown(self, done: str, words: str, found: _Origin, where: Location) -> PlaceSetting:
-        held = found.setting
-        at, by, since = found.at.replace("discord:guild:", "discord:"), "", None
-        if held is not None:
-            by, since = held.by, held.at
+        at = found.at.replace("discord:guild:", "discord:")
         done = f"{done} " if done else ""
-        return PlaceSetting(done=done, words=words, value=found.value, at=at, guild=where.guild, by=by, since=since)
+        return PlaceSetting.from_record(found, done=done, words=words, at=at, guild=where.guild)
 
     async def _decide(self, kind: Kind, subject: str, value: str | None, who: Approver) -> str:
         now = self.clock()
@@ -433,8 +428,7 @@ def _fed_row(source: DataSource) -> SourceRow:
 
 
 def _source_row(source: str, paused: Setting | None) -> SourceRow:
-    held = {} if paused is None else {"since": paused.at, "by": paused.by}
-    return SourceRow.model_validate({"source": source, "paused": paused is not None, **held})
+    return SourceRow.from_record(paused, source=source, paused=paused is not None)
 
 
 def _models(config: Config) -> tuple[str, ...]:

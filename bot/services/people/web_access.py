@@ -80,15 +80,13 @@ class KeyRow(Row):
     scope: KeyScope
     person: str
     agent: str
-    created: datetime
-    used: datetime | None
-    expires: datetime | None
+    created: datetime = Field(validation_alias="created_at")
+    used: datetime | None = Field(validation_alias="used_at")
+    expires: datetime | None = Field(validation_alias="expires_at")
 
     @classmethod
     def of(cls, key: WebKey, agents: Mapping[AgentId, str]) -> "KeyRow":
-        at = {"created": key.created_at, "used": key.used_at, "expires": key.expires_at}
-        agent = agents.get(key.agent, "nobody") if key.agent else ""
-        return cls.from_record(key, **at, person=key.person or "", agent=agent)
+        return cls.from_record(key, agent=agents.get(key.agent, "nobody") if key.agent else "")
 
     def line(self, ink: Ink) -> str:
         used = _("not used yet") if self.used is None else self.told(ink, gettext_noop("used {used}"))
@@ -180,7 +178,7 @@ class WebAccess:
 
     @operation("dashboard.sessions", "List the browsers that are signed in", Action.WEB, AT_TERMINAL)
     async def list_sessions(self, _caller: Caller) -> Listing[KeyRow]:
-        return Listing(rows=await self._rows(Kind.SESSION), empty=_("No browser is signed in."))
+        return Listing.of(await self._rows(Kind.SESSION), _("No browser is signed in."))
 
     @operation("dashboard.sign-out", "Sign out a browser, or all of them", Action.WEB, CHANGES_AT_TERMINAL)
     async def sign_out(self, _caller: Caller, session: _Session) -> str:
@@ -208,7 +206,7 @@ class WebAccess:
     @operation("token.list", "List the API tokens", Action.WEB, AT_TERMINAL)
     async def list_tokens(self, _caller: Caller) -> Listing[KeyRow]:
         empty = _("There are no tokens. `carina token create NAME` creates one.")
-        return Listing(rows=await self._rows(Kind.PROGRAM), empty=empty)
+        return Listing.of(await self._rows(Kind.PROGRAM), empty)
 
     @operation("token.revoke", "Revoke an API token", Action.WEB, CHANGES_AT_TERMINAL)
     async def revoke_token(self, _caller: Caller, name: _Token) -> str:

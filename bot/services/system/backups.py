@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import structlog
+from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.errors import UserError
@@ -17,7 +18,7 @@ from bot.services.registry import Options, Param, operation
 from bot.services.results import Entry, Ink, Lines, Listing, Row
 from memory.store import backups
 from memory.store.backups import Backup
-from memory.store.clock import Clock, from_text
+from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.errors import StoreError
@@ -36,16 +37,16 @@ _To = Annotated[Path | None, Param("Folder for a copy, ideally on another disk",
 
 class BackupRow(Row):
     name: str
-    made: datetime | None
+    made: datetime | None = Field(validation_alias="at")
     files: int = 0
-    bytes: int = 0
+    bytes: int = Field(default=0, validation_alias="size")
     reason: str = ""
     """Why it cannot be restored."""
     copied_to: str = ""
 
     @classmethod
-    def of(cls, each: Backup) -> "BackupRow":
-        return cls(name=each.name, made=from_text(each.at), files=len(each.files), bytes=each.size)
+    def from_backup(cls, each: Backup) -> "BackupRow":
+        return cls.from_record(each, files=len(each.files))
 
     def line(self, ink: Ink) -> str:
         if self.made is None:
@@ -78,7 +79,7 @@ class Backups:
         "backup.create", "Create and verify a backup now", Action.BACKUP, Options(changes=True, seconds=_SECONDS)
     )
     async def create(self, _caller: Caller, to: _To = None) -> Entry[BackupRow]:
-        row = BackupRow.of(made := await self._make())
+        row = BackupRow.from_backup(made := await self._make())
         if to is not None:
             try:
                 copy = await asyncio.to_thread(backups.copy_to, made, to)
@@ -94,7 +95,7 @@ class Backups:
         found = await asyncio.to_thread(backups.listing, self.folder)
         damaged = await asyncio.to_thread(backups.damaged, self.folder)
         broken = (BackupRow(name=name, made=None, reason=words) for name, words in damaged.items())
-        return Listing(rows=(*map(BackupRow.of, found), *broken), empty=_("There are no backups yet."))
+        return Listing.of((*map(BackupRow.from_backup, found), *broken), _("There are no backups yet."))
 
     async def _make(self) -> Backup:
         try:
@@ -140,7 +141,7 @@ class Databases:
                     file = database.path.relative_to(registry.path.parent)
                     done.append(VacuumedFile(file=str(file), **await database.maintain(_vacuum)))
             done.append(VacuumedFile(file=registry.path.name, **await registry.maintain(_vacuum)))
-        return Lines(rows=tuple(done), empty="")
+        return Lines.of(done)
 
 
 def _vacuum(raw: Connection) -> dict[str, Any]:

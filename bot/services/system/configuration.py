@@ -41,7 +41,7 @@ class ConfigurationFile:
         """Agents and groups that are not in the file are left out: it says nothing of them."""
         same = gettext_noop("Agents and groups are as in {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
-        return Lines(rows=tuple(await self._differences(self._read())), empty=empty)
+        return Lines.of(await self._differences(self._read()), empty)
 
     @operation(
         "config.apply", "Apply the agents and groups of carina.toml to the database", Action.AGENTS, CHANGES_AT_TERMINAL
@@ -62,7 +62,7 @@ class ConfigurationFile:
             await self.groups.place(groups)
         same = gettext_noop("Nothing to apply: agents and groups are as in {file}.")
         empty = _(same if self.path.exists() else gettext_noop("There is no {file}."), file=self.path.name)
-        return Lines(rows=done, empty=empty)
+        return Lines.of(done, empty)
 
     async def _differences(self, file: Exchange) -> list[Difference]:
         return [*await self.agents.differences(file.agents), *await self.groups.differences(file.groups)]
@@ -96,14 +96,13 @@ class Settings:
 
     @operation("settings", "Show what is configured and where it came from", Action.EXAMINE, AT_TERMINAL)
     async def show(self, _caller: Caller) -> Listing[SettingRow]:
-        return Listing(rows=tuple(_rows(self.config)), empty=_("Nothing is configured."))
+        return Listing.of(_rows(self.config))
 
 
 def _rows(config: Config) -> Iterator[SettingRow]:
     for name in ("home", "file"):
-        yield SettingRow(
-            name=f"files.{name}", value=str(getattr(config, name)), origin=gettext_noop("environment or default")
-        )
+        origin = gettext_noop("environment or default")
+        yield SettingRow(name=f"files.{name}", value=str(getattr(config, name)), origin=origin)
     for name in type(config).model_fields:
         held = getattr(config, name, None)
         if isinstance(held, BaseModel) and name not in _ELSEWHERE:

@@ -70,7 +70,7 @@ class SourceInfo(Row):
     address: str
     every_minutes: int
     paused: bool
-    read: datetime | None
+    read: datetime | None = Field(validation_alias="synced_at")
     failures: int
     error: str
     agents: tuple[str, ...]
@@ -215,4 +215,4 @@ def _info(rows: Rows, source: DataSource) -> SourceInfo:
     names = {each.id: each.name for each in agents.every_agent(rows)}
     told = tuple(names.get(each.agent, "") for each in data_sources.subscriptions(rows, source.id))
     where = f"/hooks/{source.name}" if source.type == "webhook" else source.address
-    return SourceInfo.from_record(source, address=where, paused=not source.enabled, read=source.synced_at, agents=told)
+    return SourceInfo.from_record(source, address=where, paused=not source.enabled, agents=told)

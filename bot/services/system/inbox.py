@@ -86,14 +86,13 @@ class InboxRow(Row):
     attempts: int
     last_error: str
     received_at: datetime
-    again_at: datetime | None
+    again_at: datetime | None = Field(validation_alias="next_attempt_at")
     text: str = Field("", exclude=True)
 
     @classmethod
     def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
         error = shown_error(row.last_error, row.audience, scope)
-        more = {"place_name": place_called(rows, row.place, scope), "again_at": row.next_attempt_at}
-        return cls.from_record(row, last_error=error, **more)
+        return cls.from_record(row, last_error=error, place_name=place_called(rows, row.place, scope))
 
     @property
     def what(self) -> str:
@@ -120,11 +119,8 @@ class Inbox:
     async def list_rows(
         self, caller: Caller, dead: _OnlyDead = False, limit: _Limit = 20, before: _Before = None
     ) -> Listing[InboxRow]:
-        found = await self._listed(caller, dead, limit, before)
-        return Listing(
-            rows=tuple(found),
-            empty=_("There are no failed messages.") if dead else _("Nothing has arrived yet."),
-        )
+        empty = _("There are no failed messages.") if dead else _("Nothing has arrived yet.")
+        return Listing.of(await self._listed(caller, dead, limit, before), empty)
 
     @operation("inbox.show", "Show a message and its status", Action.INBOX)
     @reads
@@ -138,11 +134,10 @@ class Inbox:
         today = self.clock().date()
         every = [(today - timedelta(days=back)).isoformat() for back in reversed(range(days))]
         heard, answered, cost = metrics.by_day(rows, every[0])
-        found = [
+        return Listing.of(
             DayRow(day=day, heard=heard.get(day, 0), answered=answered.get(day, 0), cost_usd=cost.get(day, 0))
             for day in every
-        ]
-        return Listing(rows=tuple(found), empty="")
+        )
 
     @operation("inbox.retry", "Retry a failed message", Action.INBOX, CHANGES)
     async def retry(self, caller: Caller, row: _Dead) -> Entry[InboxRow]:

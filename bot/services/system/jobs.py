@@ -92,21 +92,15 @@ class JobRow(Row):
     """The same for people."""
     state: str
     next: datetime | None
-    last: datetime | None
-    outcome: str
+    last: datetime | None = Field(validation_alias="last_run_at")
+    outcome: str = Field(validation_alias="last_outcome")
     text: str
 
     @classmethod
     def of(cls, job: Job) -> "JobRow":
         trigger = triggers.load(job.trigger)
-        more = {
-            "when": triggers.rule_text(trigger),
-            "plan": triggers.words(trigger),
-            "state": _state(job),
-            "next": _next(job),
-        }
-        last = {"last": job.last_run_at, "outcome": job.last_outcome, "text": _(job.last_detail)}
-        return cls.from_record(job, **more, **last)
+        plan = {"when": triggers.rule_text(trigger), "plan": triggers.words(trigger), "next": _next(job)}
+        return cls.from_record(job, **plan, state=_state(job), text=_(job.last_detail))
 
     @property
     def title(self) -> str:
@@ -169,11 +163,8 @@ class Schedule(Announcing):
     @operation("jobs.list", "List scheduled jobs, next first", Action.JOBS)
     @reads
     def list_jobs(self, rows: Rows, _caller: Caller, done: _Done = False) -> Listing[JobRow]:
-        found = jobs.listing(rows, _LISTED, done=done)
-        return Listing(
-            rows=tuple(map(JobRow.of, found)),
-            empty=_("Nothing is scheduled yet. Jobs are set up when the service first runs."),
-        )
+        found = map(JobRow.of, jobs.listing(rows, _LISTED, done=done))
+        return Listing.of(found, _("Nothing is scheduled yet. Jobs are set up when the service first runs."))
 
     @operation("jobs.run", "Run a job now, in addition to its schedule", Action.JOBS, CHANGES)
     async def run_now(self, caller: Caller, job: _Job) -> str:

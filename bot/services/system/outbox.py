@@ -53,7 +53,7 @@ class UndeliveredRow(Row):
     status: str
     what: str
     place: str
-    made: datetime
+    made: datetime = Field(validation_alias="created_at")
     pieces: int
     reason: str
     text: str
@@ -87,7 +87,7 @@ class Outbox(Announcing):
     @reads
     def list_rows(self, rows: Rows, _caller: Caller, limit: _Limit = 20) -> Listing[UndeliveredRow]:
         found = (_line(rows, each) for each in outbox.list_undelivered(rows, limit))
-        return Listing(rows=tuple(found), empty=_("No delivery failed."))
+        return Listing.of(found, _("No delivery failed."))
 
     @operation("outbox.retry", "Send a message again", Action.OUTBOX, Options(changes=True, asks=True))
     @writes
@@ -118,12 +118,10 @@ def _found(rows: Rows, which: str, caller: Caller) -> Undelivered:
 
 def _line(rows: Rows, found: Undelivered) -> UndeliveredRow:
     row = found.row
-    return UndeliveredRow(
-        id=str(row.id),
-        status=row.status.value,
+    return UndeliveredRow.from_record(
+        row,
         what=_KINDS.get(row.key.partition("/")[0], "service"),
         place=place_named(rows, row.place, Scope(OWNER)),
-        made=row.created_at,
         pieces=1 + len(found.held),
         reason=shown_error(row.last_error, row.audience, Scope(OWNER)),
         text=_text(row),
