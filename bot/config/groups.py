@@ -1,6 +1,5 @@
 """Problems of groups that no single table shows: each names both contradicting tables."""
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from bot.agents.groups.settings import Supervisor, Voting, named_agents
@@ -21,38 +20,15 @@ def group_problems(file: str, groups: Sequence[Group], agents: Sequence[str]) ->
     )
     said = ((state.said, each.name) for each in groups for state in each.states if state.said)
     yield from _shared(file, gettext_noop("one group for each state"), said)
+    default = [group.name for group in groups if group.default]
+    if groups and len(default) != 1:
+        found = _("{names} with default = true", names=", ".join(f'"{name}"' for name in default) or _("none"))
+        yield unmet(f"{file}: groups", found, _("exactly one: it answers where no other does"))
     for group in groups:
         key = f'{file}: groups["{group.name}"]'
         yield from _members(key, group, agents)
         yield from _named(key, group)
         yield from _votes(key, group)
-
-
-def default_problems(file: str, default: Sequence[str]) -> Iterator[str]:
-    """The problem if not exactly one group, of the names in `default`, is the default."""
-    if len(default) != 1:
-        found = ", ".join(f'"{name}"' for name in default) or _("none")
-        found = _("{names} with default = true", names=found)
-        yield unmet(f"{file}: groups", found, _("exactly one: it answers where no other does"))
-
-
-def example_groups(file: str, agents: Sequence[str]) -> str:
-    """The problem if several agents are in no group, with tables that would solve it."""
-    lines = [
-        _(
-            "{file}: groups: found none for {count} agents; expected a table [[groups]] for each, which says where it "
-            "answers, and default = true in the one that answers everywhere else. For example, add to {file}:",
-            file=file,
-            count=len(agents),
-        )
-    ]
-    for number, agent in enumerate(agents):
-        where = (
-            f'places = ["discord:{123456789012345677 + number}"]  # the id of a channel' if number else "default = true"
-        )
-        name = json.dumps(agent, ensure_ascii=False)
-        lines += ["", "[[groups]]", f"name = {name}", f"members = [{name}]", where]
-    return "\n".join(f"    {line}" if line and number else line for number, line in enumerate(lines))
 
 
 def _shared(file: str, wanted: str, said: Iterable[tuple[str, str]]) -> Iterator[str]:

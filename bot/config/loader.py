@@ -1,24 +1,24 @@
 """Reads the environment, `.env` and the file, and combines them."""
 
 import difflib
-import logging
+import io
 import os
 import re
 import sys
 import tomllib
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
+from dotenv.parser import parse_stream
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
 
 from bot.agents.groups.settings import Member
 from bot.config.bluesky import check_handle
-from bot.config.groups import default_problems, example_groups, group_problems
+from bot.config.groups import group_problems
 from bot.config.mcp import agent_problems, server_problems, variables
 from bot.config.problems import (
     environment_problem,
@@ -59,7 +59,6 @@ def approval_problems(file: str, approvals: Approvals, admins: Admins, owner: st
 
 
 _LIKE = 0.8  # from when on a name is taken for one of ours; DISCORD_BOT_TOKEN and OPENAI_KEY are
-_LINE = re.compile(r"could not parse statement starting at line (\d+)")
 
 
 def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
@@ -67,8 +66,7 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
     if not path.is_file():
         return {}
     try:
-        with _unread_lines(path.name, problems):
-            found = dotenv_values(path, encoding="utf-8")
+        lines = list(parse_stream(io.StringIO(path.read_text("utf-8"))))
     except (OSError, UnicodeDecodeError) as error:
         problems.append(
             _(
@@ -78,6 +76,17 @@ def read_dotenv(path: Path, problems: list[str]) -> dict[str, str]:
             )
         )
         return {}
+    problems += [
+        _(
+            "{file}: line {line} cannot be read; expected NAME=value on each line",
+            file=path.name,
+            line=each.original.line,
+        )
+        for each in lines
+        if each.error
+    ]
+    text = "".join(each.original.string for each in lines if not each.error)
+    found = dotenv_values(stream=io.StringIO(text))
     if None in found.values():
         problems.append(_("{file}: a line has no value; expected NAME=value on each line", file=path.name))
     return {name: value for name, value in found.items() if value}
@@ -88,29 +97,6 @@ def misspelled(given: Collection[str], used: Collection[str]) -> dict[str, str]:
     others = sorted(name for name in {*given} - {*_NAMES} - {*used} if not name.startswith("CARINA_"))
     near = {name: difflib.get_close_matches(name, _NAMES, n=1, cutoff=_LIKE) for name in others}
     return {meant[0]: name for name, meant in near.items() if meant}
-
-
-@contextmanager
-def _unread_lines(name: str, problems: list[str]) -> Iterator[None]:
-    """The library only logs unreadable lines and skips them, so a typo would go unnoticed."""
-    reader = logging.getLogger("dotenv.main")
-
-    def noted(record: logging.LogRecord) -> bool:
-        line = _LINE.search(record.getMessage())
-        if line is not None:
-            problems.append(
-                _("{file}: line {line} cannot be read; expected NAME=value on each line", file=name, line=line[1])
-            )
-        return line is None
-
-    level = reader.level
-    reader.addFilter(noted)
-    reader.setLevel(logging.WARNING)  # even if a command logs only errors
-    try:
-        yield
-    finally:
-        reader.setLevel(level)
-        reader.removeFilter(noted)
 
 
 class Environment(Section):
@@ -400,9 +386,9 @@ def _check_groups(config: Config) -> Iterator[str]:
     if not agents:
         yield unmet(f"{file}: agents", _("none"), _("at least one, or no agents key for the default one"))
     elif not config.groups:
-        yield example_groups(file, agents)
-    else:
-        yield from default_problems(file, [group.name for group in config.groups if group.default])
+        found = _("none for {count} agents", count=len(agents))
+        wanted = _("a table [[groups]] for each, one of them with default = true; carina.example.toml shows some")
+        yield unmet(f"{file}: groups", found, wanted)
     yield from group_problems(file, config.groups, agents)
 
 

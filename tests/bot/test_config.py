@@ -1,6 +1,5 @@
 """Configuration through its front door: real files in a real folder, an environment handed in."""
 
-import logging
 import os
 import re
 import tomllib
@@ -273,8 +272,7 @@ def test_a_broken_dotenv_is_named(tmp_path: Path, content: bytes) -> None:
     assert ".env: " in problems(tmp_path)
 
 
-def test_an_unreadable_line_of_dotenv_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(logging.getLogger(), "level", logging.ERROR)
+def test_an_unreadable_line_of_dotenv_is_named(tmp_path: Path) -> None:
     (tmp_path / ".env").write_text(f"CARINA_MODEL=offline\nDISCORD_TOKEN: {SECRET}\n")
     text = problems(tmp_path)
     assert ".env: line 2 cannot be read; expected NAME=value on each line" in text
@@ -285,18 +283,6 @@ def test_a_file_that_is_no_text_is_named(tmp_path: Path) -> None:
     (tmp_path / "carina.toml").write_bytes(b"\xff\xfe")
     assert "carina.toml: not UTF-8 text" in problems(tmp_path)
     assert "cannot be read" in problems(tmp_path, {"CARINA_CONFIG": "."})
-
-
-AGENTS = '[[agents]]\nname = "Iris"\n[[agents]]\nname = "Mo \\"Moth\\""\n[[agents]]\nname = "Main"\n'
-
-
-def test_several_agents_without_groups_are_told_what_to_add_and_that_works(tmp_path: Path) -> None:
-    text = problems(tmp_path, toml=AGENTS)
-    example = text.partition("add to carina.toml:\n")[2]
-    config = loaded(tmp_path, AGENTS + example)
-    assert [group.names for group in config.groups] == [("Iris",), ('Mo "Moth"',), ("Main",)]
-    assert config.default_group.names == ("Iris",)
-    assert len({place for group in config.groups for place in group.places}) == 2
 
 
 @pytest.mark.parametrize(

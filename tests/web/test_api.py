@@ -98,7 +98,7 @@ _IGNORED: list[tuple[dict[str, Any], str]] = [
     ({"tools": [{"type": "function", "function": {"name": "x"}}]}, "tools"),
     ({"n": 2}, "n"),
     ({"temperature": 3}, "temperature"),
-    ({"max_completion_tokens": 0}, "max_tokens"),
+    ({"max_completion_tokens": 0}, "max_completion_tokens"),
     ({"top_p": 0.5}, "top_p"),
     ({"user": "a/b"}, "user"),
     ({"user": 7}, "user"),

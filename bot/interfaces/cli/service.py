@@ -1,6 +1,7 @@
 """`carina service`: lets the system start Carina automatically, for the account that runs the command."""
 
 import asyncio
+import plistlib
 import shutil
 import sys
 from asyncio.subprocess import PIPE, STDOUT
@@ -111,40 +112,17 @@ WantedBy=default.target
 
 def _launchd(user_home: Path, program: Program) -> ServiceFile:
     path = user_home / "Library" / "LaunchAgents" / f"{LABEL}.plist"
-    words = "".join(f"\n    <string>{escape(each)}</string>" for each in program.command)
-    variables = "".join(
-        f"\n    <key>{name}</key>\n    <string>{escape(value)}</string>" for name, value in program.variables.items()
-    )
-    log = escape(str(program.home / "service.log"))
-    text = f"""\
-<?xml version="1.0" encoding="UTF-8"?>
-<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
-<plist version="1.0">
-<dict>
-  <key>Label</key>
-  <string>{LABEL}</string>
-  <key>ProgramArguments</key>
-  <array>{words}
-  </array>
-  <key>WorkingDirectory</key>
-  <string>{escape(str(program.folder))}</string>
-  <key>EnvironmentVariables</key>
-  <dict>{variables}
-  </dict>
-  <key>RunAtLoad</key>
-  <true/>
-  <key>KeepAlive</key>
-  <dict>
-    <key>SuccessfulExit</key>
-    <false/>
-  </dict>
-  <key>Umask</key>
-  <integer>63</integer>
-  <key>StandardErrorPath</key>
-  <string>{log}</string>
-</dict>
-</plist>
-"""
+    settings = {
+        "Label": LABEL,
+        "ProgramArguments": list(program.command),
+        "WorkingDirectory": str(program.folder),
+        "EnvironmentVariables": program.variables,
+        "RunAtLoad": True,
+        "KeepAlive": {"SuccessfulExit": False},
+        "Umask": 0o077,
+        "StandardErrorPath": str(program.home / "service.log"),
+    }
+    text = plistlib.dumps(settings, sort_keys=False).decode()
     load = ("launchctl", "load", "-w", str(path))
     return ServiceFile(path, text, (load,), (("launchctl", "unload", "-w", str(path)),), ("launchctl", "list", LABEL))
 

@@ -116,20 +116,8 @@ def examine_approvals(config: Config) -> list[Finding]:
     if asked >= given.quorum:
         return []
     words = _("{quorum} people must approve, but only {asked} can get the request", quorum=given.quorum, asked=asked)
-    if not connected:
-        remedy = _("set DISCORD_TOKEN so that the others can answer on Discord, or set approvals.quorum = 1")
-        return [Finding("approvals", State.PROBLEM, _("{words}: nothing can be approved", words=words), remedy)]
-    remedy = _(
-        "set approvals.channel to a private channel that they can read; until then, they can only use /permits approve"
-    )
-    return [
-        Finding(
-            "approvals",
-            State.DOUBT,
-            _("{words}: people who are admins through a role do not get it", words=words),
-            remedy,
-        )
-    ]
+    remedy = _("set approvals.channel to a private channel on Discord that they can read, or approvals.quorum = 1")
+    return [Finding("approvals", State.DOUBT if connected else State.PROBLEM, words, remedy)]
 
 
 def examine_service(service: Service) -> list[Finding]:

@@ -13,8 +13,9 @@ import re
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.responses import JSONResponse, Response
 
 from bot.errors import UserError
@@ -26,8 +27,6 @@ from sources.attachments import Offered, received
 from sources.base import Attachment
 
 PREFIX = "carina/"
-_TOKENS = ("max_completion_tokens", "max_tokens")
-_KNOWN = frozenset({"model", "messages", "stream", "stream_options", "n", "user", "temperature", *_TOKENS})
 _USUAL: Mapping[str, Any] = {
     "top_p": 1,
     "presence_penalty": 0,
@@ -38,8 +37,8 @@ _USUAL: Mapping[str, Any] = {
     "response_format": {"type": "text"},
 }
 """What many clients always send: these values ask for nothing."""
-_USER = re.compile(r"[\w.@+-]{1,64}")
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?(?:;[\w=.+-]+)*;base64,", re.IGNORECASE)
+_Tokens = Annotated[int, Field(ge=1, lt=2**31)]
 _WHY = {
     "tools": "an agent has tools of its own; tools of a client are not supported",
     "functions": "an agent has tools of its own; functions of a client are not supported",
@@ -52,6 +51,36 @@ class Unusable(Refusal):
     def __init__(self, words: str, parameter: str | None = None, status: int = 400, code: str | None = None) -> None:
         super().__init__(status, words)
         self.parameter, self.code = parameter, code
+
+
+class StreamOptions(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+    include_usage: bool | None = None
+
+
+class Asked(BaseModel):
+    """A request for an answer."""
+
+    model_config = ConfigDict(strict=True, extra="allow", hide_input_in_errors=True)
+
+    model: Annotated[str, Field(min_length=1)]
+    messages: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: Literal[1] | None = None
+    user: Annotated[str, Field(pattern=r"^[\w.@+-]{1,64}$")] | None = None
+    temperature: Annotated[float, Field(ge=0, le=2)] | None = None
+    max_completion_tokens: _Tokens | None = None
+    max_tokens: _Tokens | None = None
+
+    @property
+    def name(self) -> str:
+        return self.model.removeprefix(PREFIX)
+
+    @property
+    def usage(self) -> bool:
+        return self.stream_options is not None and bool(self.stream_options.include_usage)
 
 
 async def models(ctx: Context) -> Response:
@@ -72,8 +101,8 @@ async def completions(ctx: Context) -> Response:
     asked = _asked(await _json(ctx))
     to, said = await _begun(ctx, asked)
     head = {"id": f"chatcmpl-{said}", "created": int(time.time()), "model": f"{PREFIX}{to.to.name}"}
-    if asked["stream"]:
-        return ctx.stream(_streamed(ctx, to, said, head, asked["usage"]))
+    if asked.stream:
+        return ctx.stream(_streamed(ctx, to, said, head, asked.usage))
     text = await _whole(ctx, to, said)
     message = {"role": "assistant", "content": text, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
@@ -81,15 +110,16 @@ async def completions(ctx: Context) -> Response:
     return JSONResponse({**head, "object": "chat.completion", "choices": [choice], "usage": usage})
 
 
-async def _begun(ctx: Context, asked: dict[str, Any]) -> tuple[Conversation, str]:
+async def _begun(ctx: Context, asked: Asked) -> tuple[Conversation, str]:
     """Say it: to whom, and its id. Raises Unusable, UserError."""
     key: WebKey = ctx.request.state.key
-    to = await _conversation(ctx, key, asked["model"], asked["user"])
-    text, files = asked["said"]
-    identifier = _identifier(ctx, key, asked["user"], files)
+    text, files = _said(asked.messages[-1].get("content"))
+    to = await _conversation(ctx, key, asked.name, asked.user or "")
+    identifier = _identifier(ctx, key, asked.user or "", files)
     if identifier and await ctx.web.talk.said_otherwise(to, text, identifier):
         raise Unusable("This Idempotency-Key was used for another request.", status=422)
-    return to, await ctx.web.talk.say(replace(to, **asked["limits"]), text, identifier, files)
+    to = replace(to, temperature=asked.temperature, max_tokens=asked.max_completion_tokens or asked.max_tokens)
+    return to, await ctx.web.talk.say(to, text, identifier, files)
 
 
 async def _whole(ctx: Context, to: Conversation, said: str) -> str:
@@ -144,50 +174,25 @@ def _more(sent: str, last: str, text: str) -> str:
     return f"\n\n{text}"
 
 
-def _asked(given: dict[str, Any]) -> dict[str, Any]:
+def _asked(given: dict[str, Any]) -> Asked:
     """What a request asks for. Raises Unusable."""
-    for name, value in given.items():
-        if name not in _KNOWN and value is not None and (name not in _USUAL or value != _USUAL[name]):
+    try:
+        asked = Asked.model_validate(given)
+    except ValidationError as error:
+        first, *_rest = error.errors()
+        name = str(first["loc"][0])
+        raise Unusable(f"{name}: {first['msg']}.", name) from None
+    for name, value in (asked.model_extra or {}).items():
+        if value is not None and (name not in _USUAL or value != _USUAL[name]):
             raise Unusable(f"{name} cannot be given: {_WHY.get(name, 'it would change nothing here')}.", name)
-    if given.get("n") not in (None, 1):
-        raise Unusable("n can only be 1: an agent answers once.", "n")
-    if not isinstance(given.get("stream") or False, bool):
-        raise Unusable("stream is true or false.", "stream")
-    user = given.get("user")
-    if user is not None and (not isinstance(user, str) or not _USER.fullmatch(user)):
-        raise Unusable("user is a name of 1 to 64 letters, digits and . @ + - _.", "user")
-    wanted, messages = given.get("model"), given.get("messages")
-    if not isinstance(wanted, str) or not wanted.removeprefix(PREFIX):
-        raise Unusable('model is missing; expected a name such as "carina/Carina".', "model")
-    if not isinstance(messages, list) or not messages or not all(isinstance(each, dict) for each in messages):
-        raise Unusable("messages is missing; expected a list with what you say last.", "messages")
-    if any(each.get("role") in ("system", "developer") for each in messages):
+    if any(each.get("role") in ("system", "developer") for each in asked.messages):
         raise Unusable("System messages are not supported: an agent has instructions of its own.", "messages")
-    if messages[-1].get("role") != "user":
+    last = asked.messages[-1]
+    if last.get("role") != "user":
         raise Unusable('The last message must have the role "user".', "messages")
-    if ignored := [name for name in messages[-1] if name not in ("role", "content") and messages[-1][name] is not None]:
+    if ignored := [name for name in last if name not in ("role", "content") and last[name] is not None]:
         raise Unusable(f"The last message can only have role and content, not {ignored[0]}.", "messages")
-    options = given.get("stream_options")
-    if options is not None and (not isinstance(options, dict) or set(options) - {"include_usage"}):
-        raise Unusable("stream_options can only have include_usage.", "stream_options")
-    return {
-        "model": wanted.removeprefix(PREFIX),
-        "said": _said(messages[-1].get("content")),
-        "stream": bool(given.get("stream")),
-        "user": user or "",
-        "limits": _limits(given),
-        "usage": bool((options or {}).get("include_usage")),
-    }
-
-
-def _limits(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a request sets for its answer. Raises Unusable."""
-    heat, most = given.get("temperature"), next((given[name] for name in _TOKENS if given.get(name) is not None), None)
-    if heat is not None and (isinstance(heat, bool) or not isinstance(heat, int | float) or not 0 <= heat <= 2):
-        raise Unusable("temperature is a number from 0 to 2.", "temperature")
-    if most is not None and (isinstance(most, bool) or not isinstance(most, int) or not 0 < most < 2**31):
-        raise Unusable("max_tokens is a whole number of at least 1.", "max_tokens")
-    return {"temperature": heat, "max_tokens": most}
+    return asked
 
 
 def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:

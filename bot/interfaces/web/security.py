@@ -10,15 +10,15 @@ from collections import defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from bot.services.people.web_access import WebAccess
-from memory.people.web_keys import SESSION_LIFE, KeyScope, Kind, WebKey
+from memory.people.web_keys import KeyScope, Kind, WebKey
 from sources.terminal import PERSON
 from texts import LANGUAGES, _, speak, speaking
 
@@ -75,13 +75,6 @@ class Attempts:
 def csrf_of(secret: str) -> str:
     """What forms of a session carry: it is made from the secret, which no other site can read."""
     return hmac.new(secret.encode(), b"csrf", hashlib.sha256).hexdigest()[:40]
-
-
-def session_cookie(secret: str, *, secure: bool) -> str:
-    """The header that keeps a session in a browser; an empty secret ends it."""
-    age = int(SESSION_LIFE.total_seconds()) if secret else 0
-    more = "; Secure" if secure else ""
-    return f"{COOKIE}={secret}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{more}"
 
 
 def preferred_language(wanted: str) -> str:
@@ -235,7 +228,7 @@ class Guarded:
                 self._attempts.note(client)
                 raise Refusal(401, _("This token is unknown; `carina token list` shows the valid ones."))
             state["key"] = found
-        elif secret := cookie_of(headers):
+        elif secret := Request(scope).cookies.get(COOKIE):
             state["holder"] = partial(self._access.holder, Kind.SESSION, secret)
             state["key"] = await state["holder"]()
             if state["key"] is not None:
@@ -301,12 +294,3 @@ def _field(headers: Headers, body: bytes, name: str) -> str:
     if _kind(headers) != "application/x-www-form-urlencoded":
         return ""
     return (parse_qs(body.decode("utf-8", "replace")).get(name) or [""])[0]
-
-
-def cookie_of(headers: Headers, name: str = COOKIE) -> str:
-    """What a browser keeps under that name; empty where it keeps nothing."""
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        return ""
-    return found.value if found is not None else ""

@@ -8,9 +8,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from bot.interfaces.web.context import FAILURES, Context, on_own_page
 from bot.interfaces.web.render import render
-from bot.interfaces.web.security import Refusal, client_of, cookie_of, session_cookie
+from bot.interfaces.web.security import COOKIE, Refusal, client_of
 from bot.logs import log
 from bot.services.people.privacy_results import Seen
+from memory.people.web_keys import SESSION_LIFE
 from memory.store.ids import PersonId
 from texts import _
 
@@ -53,7 +54,7 @@ async def from_discord(ctx: Context) -> Response:
     """A browser comes back: the owner gets the dashboard, somebody who is known their own page, others nothing."""
     discord, application = _discord(ctx)
     attempts, code = ctx.request.state.attempts, ctx.query("code")
-    attempt = discord.Attempt(cookie_of(ctx.request.headers, _ATTEMPT))
+    attempt = discord.Attempt(ctx.request.cookies.get(_ATTEMPT, ""))
     if not attempt.is_of(ctx.query("state")):  # any page of the web can send a browser here: that is no try
         return _page(ctx, refused=_("Discord did not sign you in. Try again."), status=403)
     client = f"{client_of(ctx.request.scope)} by Discord"
@@ -105,8 +106,8 @@ def _secure(ctx: Context) -> bool:
 
 
 def _signed_in(ctx: Context, secret: str) -> Response:
-    page = _page(ctx, signed_in=True)
-    page.headers["set-cookie"] = session_cookie(secret, secure=_secure(ctx))
+    page, age = _page(ctx, signed_in=True), int(SESSION_LIFE.total_seconds())
+    page.set_cookie(COOKIE, secret, max_age=age, secure=_secure(ctx), httponly=True, samesite="strict")
     return page
 
 
@@ -115,22 +116,15 @@ async def logout(ctx: Context) -> Response:
         raise Refusal(405, _("Sign out with the button."))
     await ctx.web.access.drop(ctx.request.state.key.id)
     page = _page(ctx, signed_out=True)
-    page.headers["set-cookie"] = session_cookie("", secure=False)
+    page.delete_cookie(COOKIE, httponly=True, samesite="strict")
     return page
 
 
-def _page(
-    ctx: Context,
-    *,
-    signed_in: bool = False,
-    signed_out: bool = False,
-    wrong: bool = False,
-    refused: str = "",
-    status: int = 200,
-) -> Response:
-    told = {"signed_in": signed_in, "signed_out": signed_out, "wrong": wrong, "refused": refused}
-    told["discord"] = ctx.web.config.discord_client_secret is not None
-    return HTMLResponse(render("login.html", constellation=ctx.web.config.constellation.name, **told), status)
+def _page(ctx: Context, *, status: int = 200, **told: Any) -> Response:
+    usual = {"signed_in": False, "signed_out": False, "wrong": False, "refused": ""}
+    usual["discord"] = ctx.web.config.discord_client_secret is not None
+    values = {"constellation": ctx.web.config.constellation.name, **usual, **told}
+    return HTMLResponse(render("login.html", **values), status)
 
 
 def _browser(ctx: Context) -> str:

@@ -103,7 +103,7 @@ ROLES = '[discord.admins.roles]\n1234567890123456 = ["2234567890123456"]\n'
         (
             "[approvals]\nquorum = 2\n" + ROLES,
             True,
-            (State.DOUBT, "people who are admins through a role do not get it"),
+            (State.DOUBT, "2 people must approve, but only 1 can get the request"),
         ),
         ('[approvals]\nquorum = 2\nchannel = "1234567890123456"\n' + ROLES, True, None),
         (ROLES, True, None),
