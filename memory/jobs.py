@@ -13,7 +13,7 @@ from typing import Any
 from memory.people.audience import OWNER, Audience
 from memory.store.clock import from_text
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import ConstellationId, PersonId
+from memory.store.ids import PersonId
 from memory.store.row_mapper import RowMapper
 from texts import packed, unpacked
 
@@ -200,25 +200,6 @@ def drop(tx: Tx, identifier: str) -> None:
 def drop_over(tx: Tx, before: datetime) -> int:
     """Delete jobs that ended before then; returns how many."""
     return tx.run("DELETE FROM jobs WHERE status IN ('done', 'failed') AND last_run_at < ?", (before,))
-
-
-# ------------------------------------------------------------------------------------------- the index in global.db
-
-
-def wakes(rows: Rows, now: datetime) -> list[ConstellationId]:
-    sql = "SELECT constellation_id FROM job_wakes WHERE next_at <= ? ORDER BY next_at"
-    return [ConstellationId(row["constellation_id"]) for row in rows.all(sql, (now,))]
-
-
-def next_wake(rows: Rows) -> datetime | None:
-    return rows.value("SELECT min(next_at) FROM job_wakes", (), from_text)
-
-
-def note_wake(tx: Tx, constellation: ConstellationId, at: datetime | None) -> None:
-    """Record when a constellation's jobs must be checked; None for never."""
-    tx.run("DELETE FROM job_wakes WHERE constellation_id = ?", (constellation,))
-    if at is not None:
-        tx.insert("job_wakes", {"constellation_id": constellation, "next_at": at})
 
 
 _new = RowMapper(NewJob, trigger="trigger_json", grace=lambda _row: None)

@@ -36,7 +36,6 @@ _CLAIM = commit_point("job.claim")
 _RENEW = commit_point("job.renew")
 _COMPLETE = commit_point("job.complete")
 _HOLD = commit_point("job.hold")
-_INDEX = commit_point("job.index")
 
 LEASE = timedelta(minutes=5)
 LONGEST_SLEEP = timedelta(seconds=60)
@@ -78,8 +77,8 @@ class Runner:
         self._woken = asyncio.Event()
         self._changed: set[ConstellationId] = set()
         self._working: set[asyncio.Task[None]] = set()
-        self._noted: dict[ConstellationId, datetime | None] = {}
-        """The index as this runner last wrote it."""
+        self._wakes: dict[ConstellationId, datetime] = {}
+        """When each constellation must be checked."""
 
     def changed(self, constellation: ConstellationId) -> None:
         """A job of that constellation was added or moved from outside: check it now."""
@@ -105,16 +104,17 @@ class Runner:
         """Run what is due now; returns when the next job is due. Work continues in the background, see `settled`."""
         now = self._clock()
         for constellation in {*self._changed, *self._constellations.open_now()}:
-            if self._constellations.has(constellation):
-                await self._index(constellation)
-        for constellation in await self._constellations.registry.read(lambda rows: jobs.wakes(rows, now)):
+            await self._look(constellation)
+        self._wakes = {each: at for each, at in self._wakes.items() if self._constellations.has(each)}
+        for constellation in sorted(self._wakes, key=self._wakes.__getitem__):
             try:
-                await self._serve(constellation, now)
+                if self._wakes[constellation] <= now:
+                    await self._serve(constellation, now)
             except StoreError as error:
                 _log.error(
                     "jobs_not_served", constellation=constellation, reason=str(error), hint="tried again in a moment"
                 )
-        return await self._constellations.registry.read(jobs.next_wake)
+        return min(self._wakes.values(), default=None)
 
     async def settled(self) -> None:
         """Wait until running work is done."""
@@ -144,14 +144,14 @@ class Runner:
         self._woken.set()
 
     async def _look_everywhere(self) -> None:
-        """At a start: rebuild the index from the files."""
+        """At a start: read from the files when each constellation must be checked."""
         for constellation in self._constellations.all():
             try:
                 earliest = await asyncio.to_thread(self._peek, constellation.id, constellation.path)
             except (StoreError, driver.DatabaseError) as error:
                 _log.error("jobs_not_read", constellation=constellation.name, reason=str(error))
             else:
-                await self._note(constellation.id, earliest)
+                self._note(constellation.id, earliest)
 
     def _peek(self, constellation: ConstellationId, path: Path) -> datetime | None:
         raw = connect(path, read_only=True)
@@ -160,17 +160,18 @@ class Runner:
         finally:
             raw.close()
 
-    async def _index(self, constellation: ConstellationId) -> None:
+    async def _look(self, constellation: ConstellationId) -> None:
         self._changed.discard(constellation)
-        async with self._constellations.use(constellation) as database:
-            await self._note(constellation, await database.read(partial(self._earliest, constellation)))
-
-    async def _note(self, constellation: ConstellationId, at: datetime | None) -> None:
-        if constellation in self._noted and self._noted[constellation] == at:
-            return
-        self._noted[constellation] = at
+        at = None
         if self._constellations.has(constellation):
-            await self._constellations.registry.write(_INDEX, lambda tx: jobs.note_wake(tx, constellation, at))
+            async with self._constellations.use(constellation) as database:
+                at = await database.read(partial(self._earliest, constellation))
+        self._note(constellation, at)
+
+    def _note(self, constellation: ConstellationId, at: datetime | None) -> None:
+        self._wakes.pop(constellation, None)
+        if at is not None:
+            self._wakes[constellation] = at
 
     # -------------------------------------------------------------------------------------------- what is due
 
@@ -180,8 +181,7 @@ class Runner:
             while found := await database.read(lambda rows: jobs.due(rows, now, _AT_ONCE)):
                 for job in found:
                     await self._fire(opened, constellation, job, now)
-            self._noted.pop(constellation, None)  # another process may have written it meanwhile
-            await self._index(constellation)
+            await self._look(constellation)
 
     async def _fire(self, opened: Opened, constellation: ConstellationId, job: Job, now: datetime) -> None:
         """Handle one due job; afterward it is no longer due at this time."""

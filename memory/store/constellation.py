@@ -298,7 +298,7 @@ def require(path: Path) -> None:
 
 
 def _remove(tx: Tx, constellation: ConstellationId) -> None:
-    for table in ("places", "former_places", "job_wakes"):
+    for table in ("places", "former_places"):
         tx.run(f"DELETE FROM {table} WHERE constellation_id = ?", (constellation,))
     tx.run("DELETE FROM constellations WHERE id = ?", (constellation,))
 

@@ -307,7 +307,6 @@ PLACES = (
                 "constellation.ensure",
                 "constellation.seed",
                 "constellation.bind",
-                "job.index",
                 "job.built_in",
                 "cursor.note",
                 "discord.login",

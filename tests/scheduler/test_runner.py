@@ -281,6 +281,14 @@ async def test_closed_constellations_in_which_nothing_is_due_stay_closed(
     assert opened == []
 
 
+async def test_a_deleted_constellation_is_looked_at_no_more(here: Ground) -> None:
+    await here.put("soon", At(NOON + HOUR))
+    assert await here.runner.tick() == NOON + HOUR
+    await here.constellations.remove(here.home)
+    here.clock.now += 2 * HOUR
+    assert await here.runner.tick() is None
+
+
 def test_a_kind_is_known_once(here: Ground) -> None:
     with pytest.raises(ValueError, match="already"):
         here.kinds.add(Queueing("note", here.note))

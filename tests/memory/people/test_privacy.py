@@ -147,7 +147,6 @@ def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
         "erasures": "the record of erasures, without words",
         "constellations": "what the owner configured",
         "cursors": "positions of sources",
-        "job_wakes": "when a constellation has to be looked at",
         "migration_checksums": "of the program",
         "web_requests": "digests of requests that are done once",
         "former_places": "which constellation had a place before, by id",

@@ -220,7 +220,7 @@ agent_data_sources data_source_items data_sources import_audit
 vector_models vector_queue vector_spaces vectors
 """
 GLOBAL = """
-constellations cursors ended_privacy_choices erasures former_places job_wakes link_codes migration_checksums places
+constellations cursors ended_privacy_choices erasures former_places link_codes migration_checksums places
 privacy_choices user_identities users web_keys web_requests
 """
 
