@@ -51,8 +51,11 @@ async def open_shared(
     web_address: Callable[[], str],
     *,
     at_rest: bool = False,
+    asked: str = "",
 ) -> AsyncIterator[ServedConstellations]:
     """Create it for a configuration. `at_rest`: for a command, which creates no constellation and starts nothing.
+
+    `asked` is the constellation that the command names: it stands in for the configured one before that is created.
 
     Raises ConfigError, FolderLocked, and UserError if a command finds no constellation.
     """
@@ -61,7 +64,7 @@ async def open_shared(
         stack.enter_context(folder.lock())
         models = await stack.enter_async_context(open_models(config, clock))
         constellations = await stack.enter_async_context(Constellations.open(folder.path, clock))
-        configured = await _configured(config, constellations, at_rest=at_rest)
+        configured = await _configured(config, constellations, asked, at_rest=at_rest)
         home = await stack.enter_async_context(constellations.use(configured.id))
         embedders = await stack.enter_async_context(aclosing(Embedders(config)))
         halt, terms = HaltState(constellations, clock, config.approvals.halt_phrase), approval_terms(config)
@@ -102,13 +105,15 @@ async def open_shared(
         yield served
 
 
-async def _configured(config: Config, constellations: Constellations, *, at_rest: bool) -> Constellation:
+async def _configured(config: Config, constellations: Constellations, asked: str, *, at_rest: bool) -> Constellation:
     """The configured constellation. Raises UserError if a command would have to create it."""
     if not at_rest:
         return await configured_constellation(config, constellations, PersonId(PERSON))
     name = config.constellation.name
     if (found := constellations.named(name)) is not None:
         return found
+    if asked:
+        return constellations.of(named(constellations, asked))
     known = ", ".join(f'"{each.name}"' for each in constellations.all()) or "none"
     raise UserError(
         "There is no constellation {name} in {home}. There are: {known}. `carina run` creates it, or set "

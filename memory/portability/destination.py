@@ -148,14 +148,17 @@ def _require_names(tx: Tx) -> list[str]:
               AND NOT (m.id = s.id AND {gone}) ORDER BY m.id <> s.id LIMIT 1"""
     gone = "m.id IN (SELECT value FROM json_each(:returning))"
     agent = tx.one(
-        f"""SELECT m.name, m.id = s.id AS itself
+        f"""SELECT m.name, m.status, m.id = s.id AS itself
             FROM main.agents m JOIN staged.agents s {same.format(gone=gone)}""",
         known,
     )
     if agent is not None and agent["itself"]:
         raise NameTaken(
-            "the agent {name} in the file already exists here, perhaps archived (`carina agent restore {name}`); "
-            "nothing was imported",
+            "the agent {name} in the file is archived here; nothing was imported. `carina agent restore {name}` "
+            "restores it"
+            if agent["status"] == "archived"
+            else "the agent {name} in the file already exists here, and `--rename` does not copy it; nothing was "
+            "imported. `--constellation NAME` imports it into another constellation",
             name=agent["name"],
         )
     if agent is not None:

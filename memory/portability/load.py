@@ -259,9 +259,9 @@ class Import:
 
     @property
     def staging(self) -> Path:
-        """The folder of the new file; two imports of one file use the same one, in turn."""
-        constellations = self.folder / "constellations"
-        return constellations / f"{STAGING}{hashlib.sha256(self.verified.root).hexdigest()[:16]}"
+        """The folder of the new file; two imports of one file use the same one, in turn, if both trust it or neither."""
+        constellations, kind = self.folder / "constellations", b"trusted" if self.trusted else b""
+        return constellations / f"{STAGING}{hashlib.sha256(self.verified.root + kind).hexdigest()[:16]}"
 
 
 def require_schema(manifest: Manifest) -> None:

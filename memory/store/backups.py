@@ -19,7 +19,7 @@ from typing import Any
 from memory.store import erasure_ledger
 from memory.store.byte_search import BACKUPS
 from memory.store.clock import to_text
-from memory.store.constellation import registered
+from memory.store.constellation import Constellation, constellations, registered
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
 from memory.store.folder import private_folder, sync_folder
@@ -39,9 +39,9 @@ class BackupFailed(StoreError):
 
 @dataclass(frozen=True)
 class _Present:
-    """Data of the current registry that a restore keeps."""
+    """Data of the current registry: the choices are kept, constellations that the backup lacks are deleted."""
 
-    constellations: frozenset[str]
+    constellations: list[Constellation]
     choices: list[dict[str, Any]]
 
 
@@ -160,28 +160,33 @@ def verify(backup: Backup) -> None:
         _check(path)
 
 
-def restore(folder: Path, backup: Backup) -> int:
-    """Replace the current files by a backup; returns how many erasures have to be repeated. Raises BackupFailed.
+def restore(folder: Path, backup: Backup) -> tuple[int, list[str]]:
+    """Replace the current files by a backup. Raises BackupFailed.
+
+    Returns how many erasures have to be repeated, and the names of constellations that were deleted, since they are
+    newer than the backup: no erasure would find what is not registered.
 
     The caller must hold the folder's lock. The erasures are recorded in the registry, which is restored first, so that
     the next start repeats them whatever happens here.
     """
-    staged = folder / f"{RESTORING}{backup.name}"
+    staged, present = folder / f"{RESTORING}{backup.name}", _present(folder)
+    known = present.constellations if present is not None else []
+    newer = [each for each in known if _named(each.path, folder) not in backup.files]
     try:
-        again = _stage(folder, backup, staged)
-        _replace(folder, backup, staged)
+        again = _stage(folder, backup, staged, present)
+        _replace(folder, backup, staged, newer)
     finally:
         shutil.rmtree(staged, ignore_errors=True)  # as readable as what it is a copy of
-    return again
+    return again, [each.name for each in newer]
 
 
-def _stage(folder: Path, backup: Backup, staged: Path) -> int:
+def _stage(folder: Path, backup: Backup, staged: Path, present: _Present | None) -> int:
     """Prepare a copy for the restore, with what must not be undone."""
     try:
         verify(backup)
         shutil.rmtree(staged, ignore_errors=True)
         shutil.copytree(backup.path, staged)
-        return _carry_over(folder, staged / _GLOBAL)
+        return _carry_over(folder, staged / _GLOBAL, present)
     except (OSError, driver.DatabaseError) as error:
         raise BackupFailed(
             "{name} could not be restored: {error}. Nothing was changed: fix that, or choose another backup",
@@ -190,8 +195,11 @@ def _stage(folder: Path, backup: Backup, staged: Path) -> int:
         ) from error
 
 
-def _replace(folder: Path, backup: Backup, staged: Path) -> None:
+def _replace(folder: Path, backup: Backup, staged: Path, newer: list[Constellation]) -> None:
     try:
+        for each in newer:
+            if each.path.parent.exists():
+                shutil.rmtree(each.path.parent)
         for name in (_GLOBAL, *(name for name in backup.files if name != _GLOBAL)):
             path = folder / name
             private_folder(path.parent)
@@ -206,9 +214,8 @@ def _replace(folder: Path, backup: Backup, staged: Path) -> None:
         ) from error
 
 
-def _carry_over(folder: Path, registry: Path) -> int:
+def _carry_over(folder: Path, registry: Path, present: _Present | None) -> int:
     """Write into a staged registry what happened since and must be kept."""
-    present = _present(folder / _GLOBAL)
     with closing(connect(registry)) as raw:
         tx = Tx(raw)
         with transaction(raw):
@@ -237,22 +244,23 @@ def _keep_choices(tx: Tx, present: _Present) -> None:
 
     A registry that was created anew knows nothing of that: then the backup's choices are kept beside its own.
     """
-    if any(row["id"] in present.constellations for row in tx.all("SELECT id FROM constellations")):
+    known = {each.id for each in present.constellations}
+    if any(row["id"] in known for row in tx.all("SELECT id FROM constellations")):
         tx.run("DELETE FROM privacy_choices")
     for choice in present.choices:
         tx.run("DELETE FROM privacy_choices WHERE person_id = ?", (choice["person_id"],))
         tx.insert("privacy_choices", choice)
 
 
-def _present(path: Path) -> _Present | None:
+def _present(folder: Path) -> _Present | None:
     """The current registry's data; None if it is missing or unreadable."""
-    if not path.exists():
+    if not (folder / _GLOBAL).exists():
         return None
     try:
-        with closing(connect(path, read_only=True)) as raw:
+        with closing(connect(folder / _GLOBAL, read_only=True)) as raw:
             rows = Rows(raw)
             choices = [as_dict(row) for row in rows.all("SELECT person_id, choice, since FROM privacy_choices")]
-            return _Present(frozenset(row["id"] for row in rows.all("SELECT id FROM constellations")), choices)
+            return _Present(constellations(rows, folder), choices)
     except driver.DatabaseError:
         return None
 

@@ -200,7 +200,7 @@ _NAMED = 20  # names that an error gives
 def domains_of(where: Where | None) -> frozenset[Domain]:
     """What is searched under a name; without one what an answer is usually found in."""
     if where is None:
-        return DOMAINS
+        return DOMAINS | {"facts", "tasks"}
     return _WHERE.get(where) or frozenset(name for name in get_args(Domain) if name == where)
 
 

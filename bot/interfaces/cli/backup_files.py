@@ -40,11 +40,15 @@ class Restored(Result):
     to_erase: int
     missing: tuple[str, ...] = ()
     """Files that were not in the replica yet, and are empty now."""
+    deleted: list[str] = Field(default=[])
+    """Constellations that are newer than the backup."""
     outdated: bool | None = Field(exclude=True)
     """Whether it must be migrated first; None if that is unknown."""
 
     def lines(self, ink: Ink) -> list[str]:
         words = [_("Restored everything as it was on {at}.", at=ink.time(self.made))]
+        if self.deleted:
+            words.append(_("Deleted what is newer: the constellations {names}.", names=", ".join(self.deleted)))
         if self.erased_again:
             words.append(_("Repeated {erasures}.", erasures=_erasures(self.erased_again)))
         if self.to_erase:
@@ -82,7 +86,7 @@ class BackupFiles:
         if not from_replica:
             caller.confirm(_(_QUESTION, name=name))
         with held(folder, _("Stop it, then restore.")):
-            again = backups.restore(folder.path, backup)
+            again, deleted = backups.restore(folder.path, backup)
             left = await _erase_again(folder)
         waiting = again if left is None else left
         return Restored(
@@ -92,6 +96,7 @@ class BackupFiles:
             erased_again=max(again - waiting, 0),
             to_erase=waiting,
             missing=missing,
+            deleted=deleted,
             outdated=True if left is None else None if left else False,
         )
 

@@ -67,7 +67,7 @@ async def _replies(
             registry = local_registry(config, by)
         else:
             opened = loaded("bot.interfaces.cli.opened")  # loads every service
-            registry = await stack.enter_async_context(opened.open_registry(config))
+            registry = await stack.enter_async_context(opened.open_registry(config, str(view.get("constellation", ""))))
         done = [each async for each in socket.replies(registry, name, arguments, view)]
     if name in _LATER and not view.get("as_json") and "text" in done[-1]:
         done[-1] = {"aside": _(NOT_RUNNING), **done[-1]}

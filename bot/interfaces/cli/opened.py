@@ -12,11 +12,14 @@ from memory.store.clock import utc_now
 
 
 @asynccontextmanager
-async def open_registry(config: Config) -> AsyncIterator[Registry]:
-    """The operations, run in this process while it holds the data folder. Raises FolderLocked, UserError."""
+async def open_registry(config: Config, asked: str = "") -> AsyncIterator[Registry]:
+    """The operations, run in this process while it holds the data folder. Raises FolderLocked, UserError.
+
+    `asked` is the constellation that the command names; empty for the configured one.
+    """
     require_data(config)
     async with (
-        open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", at_rest=True) as served,
+        open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", at_rest=True, asked=asked) as served,
         served.use(served.shared.configured) as services,
     ):
         yield ServedRegistry(served, services.registry.operations)

@@ -1,11 +1,13 @@
 """`carina export`, `carina import` and `carina car inspect`: they work on files, in the process of the command."""
 
 import asyncio
+import shutil
 import sys
-from collections.abc import Callable
-from contextlib import closing
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, ClassVar
 
 import click
@@ -32,13 +34,15 @@ from memory.portability.destination import (
 from memory.portability.export import Origin, export
 from memory.portability.load import Import, Opener, Verified, is_sealed, opener, require_schema, stage, verify
 from memory.portability.tables import Part
+from memory.store import erasure_ledger
+from memory.store.backups import RESTORING
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellation, Constellations, constellations
 from memory.store.database import Rows
-from memory.store.folder import DataFolder
+from memory.store.folder import DataFolder, private_folder
 from memory.store.migrations import Kind as File
 from memory.store.migrations import migrations
-from memory.store.sqlite import connect
+from memory.store.sqlite import connect, copy_database
 from sources.terminal import PERSON
 from texts import _, gettext_noop
 
@@ -68,7 +72,7 @@ class OneFile(Arguments):
 
 class ImportCar(OneFile):
     rename: Annotated[str, Param("Import the constellation or agent under this name", metavar="NAME")] = ""
-    dry_run: Annotated[bool, Param("Only verify the file and show what it contains")] = False
+    dry_run: Annotated[bool, Param("Only try it on a copy, and show what the file contains")] = False
     trust: Annotated[bool, Param("Keep permissions, trust and jobs unchanged; only for your own files")] = False
 
 
@@ -138,38 +142,65 @@ class CarFiles:
 
     @operation("import.car", "Import an exported file", Action.AGENTS, _IMPORTS)
     async def import_car(self, _caller: Caller, arguments: ImportCar) -> Contents:
-        """Import a file, which is verified completely before anything is changed. Not while a service runs."""
+        """Import a file, which is verified completely before anything is changed. Not while a service runs.
+
+        With `dry_run`, it is imported into a copy: so its answer is that of the import.
+        """
         open_file, verified = await _verified(arguments)
         require_schema(verified.manifest)
         folder = DataFolder(self.config.home)
         taken = Import(open_file, verified, folder.path, utc_now(), arguments.trust, _progress(_("Importing")))
         if arguments.dry_run:
-            self._require_room(taken, arguments.rename)
-            return Contents.of(_("This would be imported"), verified)
-        folder.prepare()
-        with held(folder, _("Stop it, then import.")):
-            done = await self._take(taken, arguments.rename)
+            done = _("This would be imported")
+            with self._copied(taken.manifest.about.kind) as copy:
+                new = await self._take(replace(taken, folder=copy), arguments.rename)
+        else:
+            done = _("Imported")
+            folder.prepare()
+            with held(folder, _("Stop it, then import.")):
+                new = await self._take(taken, arguments.rename)
+        if not new:
+            done = _("This file was already imported, so nothing was changed")
         return Contents.of(done, verified, tuple(taken.notes))
 
-    async def _take(self, taken: Import, rename: str) -> str:
+    @contextmanager
+    def _copied(self, kind: Kind) -> Iterator[Path]:
+        """A copy, which is deleted at the end, of what an import of that kind reads in the data folder."""
+        home = self.config.home
+        with TemporaryDirectory(prefix=RESTORING, dir=home if home.exists() else None) as made:
+            copy, found = Path(made), list[Path]()
+            if (registry := home / "global.db").exists():
+                with closing(connect(registry, read_only=True)) as raw:
+                    known = constellations(Rows(raw), home)
+                wanted = self.config.constellation.name
+                found = [each.path for each in known if kind != "constellation" and each.name == wanted]
+                found.append(registry)
+            for path in found:
+                copy_database(path, private_folder((copy / path.relative_to(home)).parent) / path.name)
+            if (ledger := home / erasure_ledger.NAME).exists():
+                shutil.copy(ledger, copy)
+            yield copy
+
+    async def _take(self, taken: Import, rename: str) -> bool:
+        """Import the file; returns whether anything was new."""
         if taken.manifest.about.kind == "constellation":
             if not placed(taken, rename):
                 self._require_room(taken, rename)
                 await asyncio.to_thread(stage, taken)
             await asyncio.to_thread(become_constellation, taken, PERSON, rename)
-            return _("Imported")
+            return True
         async with Constellations.open(taken.folder, utc_now) as constellations:
             target = await constellations.ensure(self.config.constellation.name, PERSON)
         if is_joined(taken, target.path):
             discard(taken)
-            return _("This file was already imported, so nothing was changed")
+            return False
         await asyncio.to_thread(stage, taken)
         try:
             await asyncio.to_thread(join_constellation, taken, target.path, rename)
         except CarError:
             discard(taken)
             raise
-        return _("Imported")
+        return True
 
     def _require_room(self, taken: Import, rename: str) -> None:
         registry = self.config.home / "global.db"

@@ -51,14 +51,29 @@ def test_a_constellation_moves_into_another_home(home: Path) -> None:
     assert run(other, "memory", "list")[1] == run(home, "memory", "list")[1]
 
 
+def test_an_imported_constellation_is_used_before_the_configured_one_exists(home: Path) -> None:
+    other, file = beside(home), str(home.parent / "one.car")
+    assert run(home, "export", "constellation", "-o", file)[0] == 0
+    assert run(other, "import", file, "--rename", "second")[0] == 0
+    assert run(other, "--constellation", "second", "memory", "list")[1] == run(home, "memory", "list")[1]
+    assert "There is no constellation 'third'" in run(other, "--constellation", "third", "memory", "list")[2]
+    assert "There is no constellation home in" in run(other, "memory", "list")[2]
+
+
 def test_an_agent_is_imported_once(home: Path) -> None:
     other, file = beside(home), str(home.parent / "one.car")
     assert run(home, "export", "agent", "carina", "-o", file)[0] == 0
     assert run(other, "import", file)[1].startswith("Imported: the agent Carina")
-    assert run(other, "import", file)[1].startswith("This file was already imported, so nothing was changed")
-    assert run(home, "import", file)[2].startswith("carina: the agent Carina in the file already exists")
+    for trial in (["--dry-run"], []):
+        assert run(other, "import", file, *trial)[1].startswith("This file was already imported, so nothing was changed")
+        code, _, errors = run(home, "import", file, "--rename", "Other", *trial)
+        assert code == 1
+        assert errors.startswith("carina: the agent Carina in the file already exists here, and `--rename` does not")
+    assert run(home, "--constellation", "away", "import", file)[1].startswith("Imported: the agent Carina")
     assert run(home, "agent", "archive", "Carina")[0] == 0
-    assert "perhaps archived (`carina agent restore Carina`)" in run(home, "import", file, "--rename", "Other")[2]
+    for trial in (["--dry-run"], []):
+        assert "`carina agent restore Carina` restores it" in run(home, "import", file, *trial)[2]
+    assert not list((home / "data").glob(".restoring-*"))
 
 
 def test_a_passphrase_is_asked_for_or_read(home: Path) -> None:

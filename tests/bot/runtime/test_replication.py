@@ -181,7 +181,7 @@ async def test_an_erasure_that_a_constellation_had_not_done_yet_is_done_again(tm
     shutil.rmtree(tmp_path / "data")
     replica.folder.prepare()
     made, _missing = await replica.fetch(utc_now())
-    assert backups.restore(tmp_path / "data", made) == 0
+    assert backups.restore(tmp_path / "data", made) == (0, [])
     async with Constellations.open(tmp_path / "data", utc_now) as constellations:
         assert [each.person for each in await constellations.registry.read(privacy.open_erasures)] == [ANN]
 

@@ -493,6 +493,13 @@ async def test_an_interrupted_import_does_not_keep_a_new_home_from_starting(car:
     assert count(tmp_path / "data" / "global.db", "SELECT count(*) FROM constellations") == 1
 
 
+def test_what_was_taken_in_with_trust_is_not_taken_without(home: Path, tmp_path: Path) -> None:
+    write(home, tmp_path / "one.car")
+    stage(take(tmp_path / "one.car", tmp_path / "data", trusted=True))
+    path = import_whole(take(tmp_path / "one.car", tmp_path / "data", trusted=False))
+    assert count(path, "SELECT count(*) FROM permission_grants WHERE revoked_at IS NULL") == count(path, _ACTIVE) == 0
+
+
 def test_a_constellation_is_imported_once_or_under_another_name(home: Path, car: Path, tmp_path: Path) -> None:
     import_whole(take(car, tmp_path / "data"))
     with pytest.raises(NameTaken, match='already a constellation "home"'):

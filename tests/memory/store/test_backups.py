@@ -43,10 +43,22 @@ async def test_what_is_put_back_is_what_was_there(tmp_path: Path) -> None:
     assert len(made.files) == 2
     assert [each.name for each in backups.listing(tmp_path)] == [made.name]
     await lived(tmp_path, "after")
-    assert backups.restore(tmp_path, made) == 0
+    assert backups.restore(tmp_path, made) == (0, [])
     assert position(tmp_path) == "before"
     assert not list(tmp_path.glob(".restoring-*"))
     await lived(tmp_path, "and on")
+
+
+async def test_constellations_that_are_newer_than_the_backup_are_deleted(tmp_path: Path) -> None:
+    await lived(tmp_path, "before")
+    made = backups.create(tmp_path, NOW)
+    async with Constellations.open(tmp_path, lambda: NOW) as constellations:
+        newer = await constellations.ensure("garden", OWNER)
+    (tmp_path / "constellations" / "con_unknown").mkdir()
+    assert backups.restore(tmp_path, made) == (0, ["garden"])
+    assert not newer.path.parent.exists()
+    assert (tmp_path / "constellations" / "con_unknown").exists()  # not named by the registry: somebody put it there
+    assert backups.restore(tmp_path, made) == (0, [])
 
 
 async def test_a_backup_is_made_while_the_files_are_used(tmp_path: Path) -> None:
@@ -55,7 +67,7 @@ async def test_a_backup_is_made_while_the_files_are_used(tmp_path: Path) -> None
         await constellations.note_position("test", "in use")
         made = backups.create(tmp_path, NOW)
         await constellations.note_position("test", "later")
-    assert backups.restore(tmp_path, made) == 0
+    assert backups.restore(tmp_path, made) == (0, [])
     assert position(tmp_path) == "in use"
 
 
@@ -81,7 +93,7 @@ async def test_one_that_is_damaged_is_named_and_keeps_no_other_from_being_used(t
     ((name, words),) = backups.damaged(tmp_path).items()
     assert (name, "cannot be read" in words) == (names[1], True)
     assert backups.rotate(tmp_path, 1) == [names[0]]
-    assert backups.restore(tmp_path, backups.listing(tmp_path)[0]) == 0
+    assert backups.restore(tmp_path, backups.listing(tmp_path)[0]) == (0, [])
 
 
 async def test_a_manifest_is_on_the_disk_before_its_backup_has_a_name(
@@ -116,7 +128,7 @@ async def test_where_a_restore_fails_no_copy_is_left_and_it_says_what_it_changed
         backups.restore(tmp_path, made)
     assert not list(tmp_path.glob(".restoring-*"))
     (tmp_path / file).rmdir()
-    assert backups.restore(tmp_path, made) == 0
+    assert backups.restore(tmp_path, made) == (0, [])
     assert position(tmp_path) == "before"
 
 
@@ -157,7 +169,7 @@ async def test_erasures_since_are_begun_again_and_choices_stay(tmp_path: Path) -
 
         begun = await constellations.registry.write(WRITE, erase)
         erasure_ledger.note(tmp_path, begun.entry)
-    assert backups.restore(tmp_path, made) == 1
+    assert backups.restore(tmp_path, made) == (1, [])
     raw = connect(tmp_path / "global.db", read_only=True)
     try:
         assert [(each.id, each.person) for each in privacy.open_erasures(Rows(raw))] == [(begun.id, ANN)]
@@ -216,7 +228,7 @@ async def test_one_that_was_done_before_is_not_begun_again(tmp_path: Path) -> No
             return begun
 
         erasure_ledger.note(tmp_path, (await constellations.registry.write(WRITE, erase)).entry)
-    assert backups.restore(tmp_path, backups.create(tmp_path, NOW)) == 0
+    assert backups.restore(tmp_path, backups.create(tmp_path, NOW)) == (0, [])
 
 
 def test_the_ledger_stands_a_torn_line_and_notes_each_once(tmp_path: Path) -> None:

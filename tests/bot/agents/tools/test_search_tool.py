@@ -145,7 +145,7 @@ async def test_a_guess_is_told_as_one_wherever_it_is_shown_and_never_comes_to_mi
         ("archival_memory", {"archival", "archival_blocks"}),
         ("constellation_messages", {"messages"}),
         ("all", {"archival", "messages", "blocks", "activity", "facts", "tasks", "summaries", "files"}),
-        (None, {"archival", "messages", "blocks"}),
+        (None, {"archival", "messages", "blocks", "facts", "tasks"}),
     ],
 )
 async def test_agents_and_people_name_what_they_search_alike(
