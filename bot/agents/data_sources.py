@@ -15,7 +15,7 @@ from pathlib import Path
 
 from bot.agents.patrols import speaking_group
 from memory import agents, data_sources, jobs
-from memory.data_sources import DataSource, DataSourceId
+from memory.data_sources import DataSource
 from memory.jobs import NewJob
 from memory.knowledge.working import PATROL
 from memory.people.audience import Scope, Trust
@@ -50,8 +50,8 @@ _TELL = commit_point("sources.tell")
 _FAIL = commit_point("sources.fail")
 
 
-def job_id(source: DataSourceId) -> str:
-    return f"{KIND}:{source}"
+def job_id(source: DataSource) -> str:
+    return f"{KIND}:{source.name}"
 
 
 def plan(tx: Tx, source: DataSource, now: datetime) -> None:
@@ -59,7 +59,7 @@ def plan(tx: Tx, source: DataSource, now: datetime) -> None:
     if source.type == "webhook":
         return
     trigger = Every(timedelta(minutes=source.every_minutes), now)
-    jobs.put(tx, NewJob(job_id(source.id), KIND, triggers.dump(trigger), now), now)
+    jobs.put(tx, NewJob(job_id(source), KIND, triggers.dump(trigger), now), now)
 
 
 @dataclass(frozen=True)
@@ -91,18 +91,18 @@ class DataSources:
 
     async def look(self, database: Database, firing: Firing) -> Done:
         """Check one source; after failures the pauses grow, up to a day."""
-        identifier, now = DataSourceId(firing.job.id.partition(":")[2]), firing.now
-        source = await database.read(lambda rows: data_sources.get(rows, identifier))
+        name, now = firing.job.id.partition(":")[2], firing.now
+        source = await database.read(lambda rows: data_sources.named(rows, name))
         if source is None or not source.enabled:
             return Done(_("no longer wanted") if source is None else _("paused"))
         try:
             found = await self._read(source, now)
         except (SourceUnreadable, WebRefused) as error:
             why = str(error)
-            count = await database.write(_FAIL, lambda tx: data_sources.failed(tx, identifier, why))
+            count = await database.write(_FAIL, lambda tx: data_sources.failed(tx, source.id, why))
             pause = min(timedelta(minutes=source.every_minutes) * 2 ** min(count, 10), _LONGEST_PAUSE)
             return Done(_("could not be read: {why}", why=why), again=now + pause)
-        known = await database.read(lambda rows: data_sources.marks(rows, identifier))
+        known = await database.read(lambda rows: data_sources.marks(rows, source.id))
         changed = news(found, known, source)
         told = 0
         if source.synced_at is not None and (changed.items or changed.gone):

@@ -90,10 +90,16 @@ class Budgets(Section):
     when_spent: Literal["offline", "refuse"] = "offline"
 
 
+def _no_source(name: str) -> str:
+    if name.startswith("source-"):  # the place where the news of a source arrives
+        raise ValueError(_('a name that does not begin with "source-"'))
+    return name
+
+
 class Patrol(Section):
     """A checklist that an agent goes through on its own at scheduled times: a text, or a file by the owner."""
 
-    name: Label = "heartbeat"
+    name: Annotated[Label, AfterValidator(_no_source)] = "heartbeat"
     cron: Annotated[str, AfterValidator(check_cron)] = "*/30 * * * *"
     task: str = Field(default="", max_length=8_000)
     file: FileName = ""

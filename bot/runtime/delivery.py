@@ -58,6 +58,7 @@ _UNCLEAR_WAIT, _LONGEST_UNCLEAR = 2.0, 30.0  # seconds before an unclear send is
 MAX_BROKEN = 5
 """Unexpected exceptions about one row before it is given up."""
 _FIRST_BROKEN = 1.0  # seconds until such a row is retried; doubled after each failure
+_LONGEST_OUTAGE = 120.0  # seconds between attempts while the platform cannot be reached; doubled until then
 _GIVE_UP = timedelta(minutes=30)  # for unclear sends of one row that the history never shows
 
 _log = structlog.get_logger("bot.runtime.delivery")
@@ -119,6 +120,8 @@ class DeliveryWorker:
         """Failed reads of the history in a row; `_looks` also counts those during an outage."""
         self._looks = 0
         self._unclear: _Unclear | None = None
+        self._unreached = 0
+        """Attempts in a row that did not reach the platform."""
         self._broken: Counter[OutboxId] = Counter()
         self.waiting = False
         """Whether it can only wait."""
@@ -225,6 +228,7 @@ class DeliveryWorker:
         except DeliveryFailed as error:
             await self._failed(row, error)
         else:
+            self._unreached = 0
             self._woken.clear()  # later arrivals are seen below, or wake it again
             return await self._db.write(_SENT, lambda tx: self._sent(tx, row, external, preview))
         return None
@@ -276,8 +280,9 @@ class DeliveryWorker:
     async def _failed(self, row: OutRow, error: DeliveryFailed) -> None:
         now, reason = self._clock(), error.reason
         if error.retry_after is not None and (row.attempts < MAX_ATTEMPTS or not error.reached):
-            again = now + timedelta(seconds=max(error.retry_after, 0.05))
-            counted = error.reached
+            counted, self._unreached = error.reached, 0 if error.reached else self._unreached + 1
+            longer = min(error.retry_after * 2.0 ** min(self._unreached - 1, 10), _LONGEST_OUTAGE)
+            again = now + timedelta(seconds=max(error.retry_after, 0 if counted else longer, 0.05))
             await self._db.write(_RETRY, lambda tx: outbox.mark_retry(tx, row.id, reason, again, counted=counted))
             return
         if error.withdrawn:

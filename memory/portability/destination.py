@@ -152,12 +152,15 @@ def _require_names(tx: Tx) -> list[str]:
             FROM main.agents m JOIN staged.agents s {same.format(gone=gone)}""",
         known,
     )
-    if agent is not None and agent["itself"]:
+    if agent is not None and agent["itself"] and agent["status"] == "archived":
         raise NameTaken(
             "the agent {name} in the file is archived here; nothing was imported. `carina agent restore {name}` "
-            "restores it"
-            if agent["status"] == "archived"
-            else "the agent {name} in the file already exists here, and `--rename` does not copy it; nothing was "
+            "restores it",
+            name=agent["name"],
+        )
+    if agent is not None and agent["itself"]:
+        raise NameTaken(
+            "the agent {name} in the file already exists here, and `--rename` does not copy it; nothing was "
             "imported. `--constellation NAME` imports it into another constellation",
             name=agent["name"],
         )

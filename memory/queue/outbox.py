@@ -383,15 +383,16 @@ _new = RowMapper(NewRow, detail=lambda row: _DETAIL.read(row["detail"]))
 # --------------------------------------------------------------------------------------------------- what was given up
 
 
-_GIVEN_UP = """status IN ('failed', 'unknown') AND kind = 'text'
-    AND (content <> '' OR json_extract(detail, '$.files') IS NOT NULL)
+_TEXT = """kind = 'text' AND (content <> '' OR json_extract(detail, '$.files') IS NOT NULL)
     AND json_extract(detail, '$.card') IS NULL AND json_extract(detail, '$.edits') IS NULL"""
+_GIVEN_UP = f"status IN ('failed', 'unknown') AND {_TEXT}"
+_LISTED = f"({_GIVEN_UP} OR status = 'pending' AND last_error IS NOT NULL AND {_TEXT})"
 _HELD = "status = 'withdrawn' AND turn_id = :turn AND json_extract(detail, '$.behind') = :id"
 
 
 @dataclass(frozen=True)
 class Undelivered:
-    """A row that was given up; `held` are the later pieces of the same text that wait for it."""
+    """A row that was given up, or that failed and is tried again; `held` are the later pieces of its text, which wait."""
 
     row: OutRow
     held: tuple[OutboxId, ...]
@@ -405,14 +406,14 @@ def count_undelivered(rows: Rows) -> dict[str, int]:
 
 def list_undelivered(rows: Rows, limit: int) -> list[Undelivered]:
     """The newest undelivered rows, newest first."""
-    sql = f"SELECT id FROM outbox WHERE {_GIVEN_UP} ORDER BY id DESC LIMIT ?"
+    sql = f"SELECT id FROM outbox WHERE {_LISTED} ORDER BY id DESC LIMIT ?"
     found = (undelivered(rows, OutboxId(row["id"])) for row in rows.all(sql, (limit,)))
     return [each for each in found if each is not None]
 
 
 def undelivered(rows: Rows, identifier: OutboxId) -> Undelivered | None:
     """One undelivered row; None for any other."""
-    row = _row.first(rows, f"SELECT * FROM outbox WHERE id = ? AND {_GIVEN_UP}", (identifier,))
+    row = _row.first(rows, f"SELECT * FROM outbox WHERE id = ? AND {_LISTED}", (identifier,))
     if row is None:
         return None
     sql = f"SELECT id FROM outbox WHERE {_HELD} ORDER BY id"
@@ -423,7 +424,7 @@ def undelivered(rows: Rows, identifier: OutboxId) -> Undelivered | None:
 def retry(tx: Tx, found: Undelivered) -> None:
     """Queue it again with the pieces that wait for it.
 
-    A failed row is sent again. An unknown one becomes `sending` with `twice` set: the place's history is checked first,
+    A failed row is sent again, and one that waits for its next attempt at once. An unknown one becomes `sending` with `twice` set: the place's history is checked first,
     and if that cannot be read, it is sent anyway.
     """
     again = "attempts = 0, next_attempt_at = NULL, last_error = NULL"

@@ -132,6 +132,7 @@ def test_a_whole_file_is_read(tmp_path: Path) -> None:
         ('[[agents]]\nname = "Iris"\ntemprature = 1\n', 'agents["Iris"].temprature: unknown key; did you mean "temp'),
         (PATROL + 'task = "look"\ncron = "61 * * * *"\n', 'patrols[1].cron: found "61 * * * *"; expected a crontab'),
         (PATROL, "a checklist: either its text as task, or the name of its file in patrols/ as file"),
+        (PATROL + 'name = "source-news"\ntask = "look"', 'a name that does not begin with "source-"'),
         (PATROL + 'task = "look"\nfile = "look.md"\n', "a checklist: either its text as task"),
         (PATROL + 'file = "../look.md"\n', 'patrols[1].file: found "../look.md"; expected the name of a'),
         (

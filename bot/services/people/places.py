@@ -329,7 +329,7 @@ class Places:
             words = _("{source} is not paused.", source=source.name) if enabled else ""
             raise UserError(words or _("{source} is already paused.", source=source.name))
         data_sources.enable(tx, source.id, enabled, now)
-        jobs.ask(tx, f"source:{source.id}", now)
+        jobs.ask(tx, f"source:{source.name}", now)
         return True
 
     @suggestions("routes")

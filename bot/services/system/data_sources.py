@@ -164,7 +164,7 @@ class SourceSettings(Announcing):
         if found.name in self.hooks:
             raise UserError("{name} comes from the configuration; remove it there.", name=found.name)
         caller.confirm(_("Remove the source {source}?", source=found.name))
-        jobs.drop(tx, job_id(found.id))
+        jobs.drop(tx, job_id(found))
         data_sources.remove(tx, found.id)
         return _("Removed {name}.", name=found.name)
 

@@ -63,7 +63,6 @@ _TITLES = {
     "event": gettext_noop("Announce an event"),
     "feedback.sessions": gettext_noop("Learn from finished conversations"),
     "reminder": gettext_noop("Remind somebody"),
-    "source": gettext_noop("Check a source"),
     "sleeptime": gettext_noop("Check on groups while nobody is talking"),
     "summary.agents": gettext_noop("Summarize conversations"),
     "summary.constellation": gettext_noop("Summarize the day"),
@@ -80,8 +79,10 @@ def _short(job: str) -> str:
 
 
 def _title(job: str) -> str:
-    name, _colon, number = job.partition(":")
-    return _(_TITLES[name]) if name in _TITLES else name if number.isdecimal() else job
+    name, _colon, subject = job.partition(":")
+    if name == "source":
+        return _("Check the source {source}", source=subject)
+    return _(_TITLES[name]) if name in _TITLES else name if subject.isdecimal() else job
 
 
 class JobRow(Row):

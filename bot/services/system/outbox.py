@@ -34,7 +34,11 @@ _NAMES = {
     "notice": gettext_noop("Notice"),
     "service": gettext_noop("Service message"),
 }
-_STATES = {"failed": gettext_noop("not delivered"), "unknown": gettext_noop("perhaps delivered")}
+_STATES = {
+    "failed": gettext_noop("not delivered"),
+    "unknown": gettext_noop("perhaps delivered"),
+    "pending": gettext_noop("not delivered yet"),
+}
 
 MAY_REPEAT = gettext_noop(
     "It is not known whether this was delivered. I look for it there first; if that is not "
@@ -55,6 +59,8 @@ class UndeliveredRow(Row):
     place: str
     made: datetime = Field(validation_alias="created_at")
     pieces: int
+    next: datetime | None
+    """When it is tried again by itself."""
     reason: str
     text: str
     suggested = "brief"
@@ -67,7 +73,8 @@ class UndeliveredRow(Row):
         more = ", " + ngettext("{count} piece", "{count} pieces", self.pieces) if self.pieces > 1 else ""
         told = {"what": _(_NAMES[self.what]), "more": more, "status": _(_STATES.get(self.status, self.status))}
         head = self.told(ink, gettext_noop("{what} in {place}{more}, {status}: {reason}"), **told)
-        return f"{head}{ink.number(self.id)}\n> {ink.text(self.text)}"
+        again = self.told(ink, gettext_noop("; next attempt {next}")) if self.next else ""
+        return f"{head}{again}{ink.number(self.id)}\n> {ink.text(self.text)}"
 
 
 @dataclass(frozen=True)
@@ -123,6 +130,7 @@ def _line(rows: Rows, found: Undelivered) -> UndeliveredRow:
         what=_KINDS.get(row.key.partition("/")[0], "service"),
         place=place_named(rows, row.place, Scope(OWNER)),
         pieces=1 + len(found.held),
+        next=row.next_attempt_at if row.status is Status.PENDING else None,
         reason=shown_error(row.last_error, row.audience, Scope(OWNER)),
         text=_text(row),
     )

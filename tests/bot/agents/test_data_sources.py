@@ -225,7 +225,7 @@ class World:
 
     async def look(self, after: timedelta = timedelta(minutes=30)) -> Done:
         self.now += after
-        job = await self.database.read(lambda rows: jobs.get(rows, job_id(self.source.id)))
+        job = await self.database.read(lambda rows: jobs.get(rows, job_id(self.source)))
         assert job is not None
         return await self.looking.look(self.database, Firing(job, ConstellationId("con_1"), self.now, self.now))
 

@@ -313,6 +313,25 @@ async def test_however_long_a_platform_is_out_of_reach_no_attempt_is_used_up(
     assert post.platform.texts() == said
 
 
+async def test_the_longer_an_outage_the_longer_the_pauses(post: Post) -> None:
+    post.platform.fates.extend([DeliveryFailed("not connected", retry_after=5.0, reached=False)] * 8)
+    row, pauses = await post.put("a"), list[float]()
+
+    async def watch() -> None:
+        while True:
+            now = await post.row(row)
+            if now.next_attempt_at is not None and now.next_attempt_at > post.clock():
+                pauses.append((now.next_attempt_at - post.clock()).total_seconds())
+                post.clock.now = now.next_attempt_at
+            await asyncio.sleep(0.001)
+
+    watching = asyncio.create_task(watch())
+    await post.run()
+    watching.cancel()
+    assert [round(each / 5) * 5 for each in pauses] == [5, 10, 20, 40, 80, 120, 120, 120]
+    assert post.platform.texts() == ["hello"]
+
+
 async def test_a_history_out_of_reach_is_read_when_it_is_there_again(post: Post) -> None:
     class Unreachable(Platform):
         left = 2 * MAX_ATTEMPTS

@@ -1,6 +1,7 @@
 """Adding feeds and calendars: what cannot be read, or told, is refused when it is added."""
 
 from collections.abc import AsyncIterator, Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,14 @@ async def test_a_template_with_a_field_that_there_is_not_is_refused(database: Da
     await called.call("source.add", OLGA, {"name": "news", "feed": FEED, "template": "{count} of {source}: {items}"})
     with pytest.raises(CallError, match=r"template: it can have .*not \{"):
         await called.call("source.subscribe", OLGA, {"source": "news", "agent": "Iris", "template": template})
+
+
+async def test_the_checks_of_a_source_are_listed_by_its_name(database: Database) -> None:
+    called = sources(database)
+    await called.call("source.add", OLGA, {"name": "news", "feed": FEED})
+    schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
+    listed = await registry(schedule).call("jobs.list", OLGA, {})
+    assert [each["id"] for each in listed.data()] == ["source:news"]
+    assert [each.title for each in listed.rows] == ["Check the source news"]
+    await called.call("source.remove", replace(OLGA, sure=True), {"source": "news"})
+    assert (await registry(schedule).call("jobs.list", OLGA, {})).data() == []

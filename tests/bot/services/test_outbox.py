@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from memory.store.database import Database
 from memory.store.ids import OutboxId, PersonId
 from sources.base import DeliveryFailed
 from sources.terminal import PERSON
-from tests.bot.parts import ANN, OLGA, MovableClock, ScriptedModel, direct, said, says
+from tests.bot.parts import ANN, NOON, OLGA, MovableClock, ScriptedModel, direct, said, says
 from tests.bot.runtime.test_delivery import Post
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
@@ -119,6 +120,20 @@ async def test_a_death_while_it_is_sent_again_does_not_send_it_a_third_time(post
     post.clock.forward(61)
     await post.run()
     assert (post.sent(), await post.states(row)) == ([], [Status.UNKNOWN])
+
+
+async def test_what_is_tried_again_by_itself_is_listed_and_can_be_tried_at_once(post: Counter) -> None:
+    row, again = await post.put("a"), NOON + timedelta(hours=2)
+    assert await post.listed() == []
+    await post.begun(row)
+    await post.write(lambda tx: outbox.mark_retry(tx, row, "not connected to Discord", again))
+    (line,) = await post.listed()
+    assert (line["status"], line["reason"]) == ("pending", "not connected to Discord")
+    assert datetime.fromisoformat(line["next"]) == again
+    assert await post.write(outbox.count_undelivered) == {"failed": 0, "unknown": 0}
+    await post.retry(row)
+    await post.run()
+    assert post.sent() == [row]
 
 
 async def test_only_the_owner_may(post: Counter) -> None:

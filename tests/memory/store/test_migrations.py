@@ -12,9 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from memory import data_sources
+from memory import data_sources, jobs
 from memory.agents import Agent, seed_agent
 from memory.data_sources import Subscription
+from memory.jobs import NewJob
 from memory.people.audience import PUBLIC
 from memory.store import migrations, sqlite
 from memory.store.database import Rows, Tx, Value, as_dict
@@ -406,6 +407,7 @@ def test_sources_keep_their_agents_and_what_was_seen(path: Path, monkeypatch: py
     source = data_sources.listing(tx)[0]
     data_sources.subscribe(tx, Subscription(AgentId("Star"), source.id, "New"), NOW)
     data_sources.see(tx, source.id, {"a": "1"}, (), NOW)
+    jobs.put(tx, NewJob(f"source:{source.id}", "source", "{}", NOW), NOW)
     raw.close()
     known(monkeypatch, *every)
     migrate(path, Kind.CONSTELLATION, NOW)
@@ -414,6 +416,7 @@ def test_sources_keep_their_agents_and_what_was_seen(path: Path, monkeypatch: py
     assert data_sources.listing(tx) == [source]
     assert [each.template for each in data_sources.subscriptions(tx, source.id)] == ["New"]
     assert data_sources.marks(tx, source.id) == {"a": "1"}
+    assert [row["id"] for row in tx.all("SELECT id FROM jobs")] == ["source:news"]
     data_sources.remove(tx, source.id)
     assert (data_sources.subscriptions(tx, source.id), data_sources.marks(tx, source.id)) == ([], {})
     raw.close()
