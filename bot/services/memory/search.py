@@ -73,7 +73,9 @@ class Wanted(SearchEntries):
     text the newest that meet the conditions are wanted.
     """
 
-    domain: Annotated[Where | None, Param("Where to search (default: entries, messages, blocks, facts and tasks)")] = None
+    domain: Annotated[Where | None, Param("Where to search (default: entries, messages, blocks, facts and tasks)")] = (
+        None
+    )
     author: Annotated[str, Param('Only from this author; "me" for yourself', suggests="authors")] = ""
     role: Annotated[Literal["user", "assistant"] | None, Param("Only from people (user) or agents (assistant)")] = None
     place: Annotated[str, Param("Only from this channel, by name or ID", suggests="places")] = ""

@@ -65,7 +65,9 @@ def test_an_agent_is_imported_once(home: Path) -> None:
     assert run(home, "export", "agent", "carina", "-o", file)[0] == 0
     assert run(other, "import", file)[1].startswith("Imported: the agent Carina")
     for trial in (["--dry-run"], []):
-        assert run(other, "import", file, *trial)[1].startswith("This file was already imported, so nothing was changed")
+        assert run(other, "import", file, *trial)[1].startswith(
+            "This file was already imported, so nothing was changed"
+        )
         code, _, errors = run(home, "import", file, "--rename", "Other", *trial)
         assert code == 1
         assert errors.startswith("carina: the agent Carina in the file already exists here, and `--rename` does not")
