@@ -50,21 +50,22 @@ async def open_shared(
     restart: Restart,
     web_address: Callable[[], str],
     *,
-    at_rest: bool = False,
-    asked: str = "",
+    asked: str | None = None,
 ) -> AsyncIterator[ServedConstellations]:
-    """Create it for a configuration. `at_rest`: for a command, which creates no constellation and starts nothing.
+    """Create it for the service, or for a command, which creates no constellation and starts nothing.
 
-    `asked` is the constellation that the command names: it stands in for the configured one before that is created.
+    `asked` is the constellation that a command names, empty if none. It stands in for the configured one before that is
+    created.
 
     Raises ConfigError, FolderLocked, and UserError if a command finds no constellation.
     """
+    at_rest = asked is not None
     async with AsyncExitStack() as stack:
         folder, redact = open_folder(config), Redactor(config.secrets()).text
         stack.enter_context(folder.lock())
         models = await stack.enter_async_context(open_models(config, clock))
         constellations = await stack.enter_async_context(Constellations.open(folder.path, clock))
-        configured = await _configured(config, constellations, asked, at_rest=at_rest)
+        configured = await _configured(config, constellations, asked)
         home = await stack.enter_async_context(constellations.use(configured.id))
         embedders = await stack.enter_async_context(aclosing(Embedders(config)))
         halt, terms = HaltState(constellations, clock, config.approvals.halt_phrase), approval_terms(config)
@@ -105,9 +106,9 @@ async def open_shared(
         yield served
 
 
-async def _configured(config: Config, constellations: Constellations, asked: str, *, at_rest: bool) -> Constellation:
+async def _configured(config: Config, constellations: Constellations, asked: str | None) -> Constellation:
     """The configured constellation. Raises UserError if a command would have to create it."""
-    if not at_rest:
+    if asked is None:
         return await configured_constellation(config, constellations, PersonId(PERSON))
     name = config.constellation.name
     if (found := constellations.named(name)) is not None:

@@ -259,7 +259,7 @@ class Import:
 
     @property
     def staging(self) -> Path:
-        """The folder of the new file; two imports of one file use the same one, in turn, if both trust it or neither."""
+        """The folder of the new file; imports of one file with the same trust use the same one, in turn."""
         constellations, kind = self.folder / "constellations", b"trusted" if self.trusted else b""
         return constellations / f"{STAGING}{hashlib.sha256(self.verified.root + kind).hexdigest()[:16]}"
 

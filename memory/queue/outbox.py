@@ -392,7 +392,7 @@ _HELD = "status = 'withdrawn' AND turn_id = :turn AND json_extract(detail, '$.be
 
 @dataclass(frozen=True)
 class Undelivered:
-    """A row that was given up, or that failed and is tried again; `held` are the later pieces of its text, which wait."""
+    """A row that was given up, or failed and is tried again; `held` are the later pieces of its text, which wait."""
 
     row: OutRow
     held: tuple[OutboxId, ...]
@@ -424,8 +424,8 @@ def undelivered(rows: Rows, identifier: OutboxId) -> Undelivered | None:
 def retry(tx: Tx, found: Undelivered) -> None:
     """Queue it again with the pieces that wait for it.
 
-    A failed row is sent again, and one that waits for its next attempt at once. An unknown one becomes `sending` with `twice` set: the place's history is checked first,
-    and if that cannot be read, it is sent anyway.
+    A failed row is sent again, and one that waits for its next attempt is sent at once. An unknown one becomes `sending`
+    with `twice` set: the place's history is checked first, and if that cannot be read, it is sent anyway.
     """
     again = "attempts = 0, next_attempt_at = NULL, last_error = NULL"
     row = found.row

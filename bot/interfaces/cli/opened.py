@@ -19,7 +19,7 @@ async def open_registry(config: Config, asked: str = "") -> AsyncIterator[Regist
     """
     require_data(config)
     async with (
-        open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", at_rest=True, asked=asked) as served,
+        open_shared(config, utc_now, {}, Restart(possible=False), lambda: "", asked=asked) as served,
         served.use(served.shared.configured) as services,
     ):
         yield ServedRegistry(served, services.registry.operations)
