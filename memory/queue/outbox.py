@@ -424,8 +424,8 @@ def undelivered(rows: Rows, identifier: OutboxId) -> Undelivered | None:
 def retry(tx: Tx, found: Undelivered) -> None:
     """Queue it again with the pieces that wait for it.
 
-    A failed row is sent again, and one that waits for its next attempt is sent at once. An unknown one becomes `sending`
-    with `twice` set: the place's history is checked first, and if that cannot be read, it is sent anyway.
+    A failed row is sent again, and one that waits for its next attempt at once. An unknown one becomes `sending` with
+    `twice` set: the place's history is checked first, and if that cannot be read, it is sent anyway.
     """
     again = "attempts = 0, next_attempt_at = NULL, last_error = NULL"
     row = found.row

@@ -11,7 +11,7 @@ from bot.errors import CallError, UserError
 from bot.services.caller import owner_at_terminal
 from bot.services.registry import Registry
 from bot.services.system.data_sources import SourceSettings
-from bot.services.system.jobs import Schedule
+from bot.services.system.jobs import JobRow, Schedule
 from memory import agents, data_sources, jobs
 from memory.agents import Agent
 from memory.store.database import Database
@@ -77,6 +77,7 @@ async def test_the_checks_of_a_source_are_listed_by_its_name(database: Database)
     schedule = Schedule(database, lambda: NOW, lambda: None, lambda: None)
     listed = await registry(schedule).call("jobs.list", OLGA, {})
     assert [each["id"] for each in listed.data()] == ["source:news"]
-    assert [each.title for each in listed.rows] == ["Check the source news"]
+    (job,) = await database.read(lambda rows: jobs.listing(rows, -1))
+    assert JobRow.of(job).title == "Check the source news"
     await called.call("source.remove", replace(OLGA, sure=True), {"source": "news"})
     assert (await registry(schedule).call("jobs.list", OLGA, {})).data() == []
