@@ -52,11 +52,9 @@ async def open_shared(
     *,
     asked: str | None = None,
 ) -> AsyncIterator[ServedConstellations]:
-    """Create it for the service, or for a command, which creates no constellation and starts nothing.
+    """Create it for the service or, with `asked`, for a command, which creates no constellation and starts nothing.
 
-    `asked` is the constellation that a command names, empty if none. It stands in for the configured one before that is
-    created.
-
+    `asked` is the constellation that it names, or empty; it stands in for the configured one until that is created.
     Raises ConfigError, FolderLocked, and UserError if a command finds no constellation.
     """
     at_rest = asked is not None
