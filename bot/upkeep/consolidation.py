@@ -197,12 +197,9 @@ def _judged(answer: Consolidation, short: dict[str, Entry], rest: list[Entry], d
 
 def _merge(wish: MergeWish, sources: list[Entry], draft: Draft) -> None:
     words = [entry.content for entry in sources]
-    if not wish.content.strip():
-        draft.note(gettext_lazy("a merge that had no words"))
-    elif len({kin_of(entry) for entry in sources}) > 1:
-        draft.note(gettext_lazy("a merge that would have joined entries of different people or kinds"))
-    elif lost(words, wish.content) or invented(words, wish.content):
-        draft.note(gettext_lazy("a merge that would have lost or invented a name, number, acronym or negation"))
+    of_one = len({kin_of(entry) for entry in sources}) == 1
+    if not of_one or not wish.content.strip() or lost(words, wish.content) or invented(words, wish.content):
+        draft.note(gettext_lazy("a merge that would have joined different matters, or lost or invented something"))
     elif draft.take(sources):
         tags = _clean(wish.tags) or _tags(sources)
         category = _category(wish.category, sources)
@@ -240,21 +237,15 @@ async def link_entities(choice: Choice, draft: Draft) -> None:
 def _read(answer: Relations, short: dict[str, Entry], draft: Draft) -> None:
     """Plan the relations of an answer. Raises UnusableAnswer, also if none of them fits."""
     found: dict[str, list[Triple]] = {}
-    formed, given = each_fitting(answer.triples, Relation), answer.triples
-    shown = [each for each in formed if each.source in short]
-    unformed, unknown = len(given) - len(formed), len(formed) - len(shown)
-    if given and not shown:
+    shown = [each for each in each_fitting(answer.triples, Relation) if each.source in short]
+    if answer.triples and not shown:
         raise UnusableAnswer(gettext_noop("the model answered with no usable relation"))
-    if unformed:
-        draft.note(gettext_lazy("{left} of {of} relations, which had the wrong form", left=unformed, of=len(given)))
-    if unknown:
-        draft.note(gettext_lazy("{left} of {of} relations, which named unknown entries", left=unknown, of=len(given)))
     for each in shown:
-        triple = _triple(each)
-        if graph.says(short[each.source], triple):
+        if graph.says(short[each.source], triple := _triple(each)):
             found.setdefault(each.source, []).append(triple)
-        else:
-            draft.note(gettext_lazy("a relation that its entry does not state"))
+    of = len(answer.triples)
+    if left := of - sum(map(len, found.values())):
+        draft.note(gettext_lazy("{left} of {of} relations, which their entries do not state", left=left, of=of))
     draft.items += [Linked(Pass.ENTITIES, short[name], tuple(triples)) for name, triples in found.items()]
 
 
@@ -335,10 +326,9 @@ def _settled(
     known(list(dict.fromkeys(each.right for each in found)), set(short))
     wrong = {each.wrong for each in found}
     for each in found:
-        if of[each.wrong] != of[each.right] or each.right in wrong:
-            draft.note(gettext_lazy("a contradiction between entries about different things, or with both wrong"))
-        elif not _wins(short[each.right], short[each.wrong], right):
-            draft.note(gettext_lazy("a contradiction in which an older entry would win, or a correction lose"))
+        apart = of[each.wrong] != of[each.right] or each.right in wrong
+        if apart or not _wins(short[each.right], short[each.wrong], right):
+            draft.note(gettext_lazy("a contradiction between different things, or in which an older entry would win"))
         elif draft.take([loser := short[each.wrong]]):
             # A planned change of its category would not match any more.
             draft.items = [item for item in draft.items if not (isinstance(item, Refine) and item.entry.id == loser.id)]

@@ -77,10 +77,8 @@ def _lessons(answer: Lessons, part: Part, short: Mapping[str, Given], draft: Dra
     for each in answer.lessons:
         sources = [short[name] for name in each.sources]
         heard = [f"{one.before} {one.text}" for one in sources]
-        if len({one.person for one in sources}) > 1:
-            draft.note(gettext_lazy("a lesson that would have joined different people's words"))
-        elif unsaid(heard, f"{each.dont} {each.because} {each.instead}"):
-            draft.note(gettext_lazy("a lesson with something nobody had said"))
+        if len({one.person for one in sources}) > 1 or unsaid(heard, f"{each.dont} {each.because} {each.instead}"):
+            draft.note(gettext_lazy("a lesson that nobody had given in these words"))
         else:
             because = _said_reason(each.because, heard, draft)
             draft.items.append(_lesson(part, _lesson_words(each.dont, because, each.instead), each.domain, sources))
@@ -154,12 +152,11 @@ def _preferences(answer: Preferences, part: Part, short: Mapping[str, Saying], d
     for each in answer.preferences:
         sources = [short[name] for name in each.sources]
         heard = [one.text for one in sources]
-        if len({one.person for one in sources}) > 1:
-            draft.note(gettext_lazy("a preference that would have joined different people's words"))
+        of_one = len({one.person for one in sources}) == 1
+        if not of_one or not each.content.strip() or unsaid([sources[0].speaker, *heard], each.content):
+            draft.note(gettext_lazy("a preference that nobody had in these words"))
         elif len({one.id for one in sources}) < _NEEDED[each.strength]:
             draft.note(gettext_lazy("a preference that was not shown often enough yet"))
-        elif not each.content.strip() or unsaid([sources[0].speaker, *heard], each.content):
-            draft.note(gettext_lazy("a preference with a name or number nobody had mentioned"))
         else:
             wish, *reasons = _BECAUSE.split(each.content, maxsplit=1)
             said = all(_said_reason(reason, heard, draft) for reason in reasons)

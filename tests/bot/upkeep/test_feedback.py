@@ -136,9 +136,9 @@ async def test_a_model_makes_lessons_of_corrections_and_they_come_to_mind(tmp_pa
 @pytest.mark.parametrize(
     ("lesson", "note"),
     [
-        ({"sources": ["c1", "c2"]}, "different people"),
-        ({"sources": ["c1"], "dont": "write to John Doe"}, "nobody had said"),
-        ({"sources": ["c1"], "because": "John hates it"}, "nobody had said"),
+        ({"sources": ["c1", "c2"]}, "a lesson that nobody had given in these words"),
+        ({"sources": ["c1"], "dont": "write to John Doe"}, "a lesson that nobody had given in these words"),
+        ({"sources": ["c1"], "because": "John hates it"}, "a lesson that nobody had given in these words"),
         ({"sources": ["c9"]}, "not shown"),
     ],
 )
@@ -234,7 +234,7 @@ async def test_a_preference_that_nobody_had_is_not_inferred(tmp_path: Path, cont
         await g.service.heard(said("shorter please", 1))
         await g.run()
         assert await g.service.column("SELECT count(*) FROM archival_entries") == [0]
-        assert "nobody had mentioned" in await g.report()
+        assert "a preference that nobody had in these words" in await g.report()
 
 
 async def test_what_is_sensitive_is_used_only_when_its_person_said_yes(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ async def test_what_entries_say_is_noted_once_and_leads_from_what_somebody_names
 @pytest.mark.parametrize(
     ("given", "note"),
     [
-        ([triple("e1", "Bob", "works at", "Blue Bakery")], "a relation that its entry does not state"),
+        ([triple("e1", "Bob", "works at", "Blue Bakery")], "1 of 1 relations, which their entries do not state"),
         ([triple("e9", "Ann", "works at", "Blue Bakery")], "no usable relation"),
         ([triple("e1", "Ann", "works at", "Blue Bakery", "god")], "no usable relation"),
     ],
@@ -78,9 +78,7 @@ async def test_a_wrong_relation_takes_no_right_one_with_it_and_is_counted(tmp_pa
         await g.keep("Ann works at the Blue Bakery")
         await g.run()
         assert await triples(g) == [("Ann", "works at", "Blue Bakery")]
-        report = await g.report()
-        assert "Skipped: 3 of 5 relations, which had the wrong form." in report
-        assert "Skipped: 1 of 5 relations, which named unknown entries." in report
+        assert "Skipped: 4 of 5 relations, which their entries do not state." in await g.report()
 
 
 ROME, PARIS = "Ann lives in the city of Rome", "Ann lives in the city of Paris"

@@ -213,6 +213,7 @@ async def test_a_report_shows_what_the_asker_may_know_and_counts_the_rest(tmp_pa
 # ------------------------------------------------------------------------------------------------------- hostile models
 
 
+UNFIT = "a merge that would have joined different matters, or lost or invented something"
 HOSTILE = {
     "names what it was not shown": (answers(retire=["e1", "e99"]), "that it was not shown"),
     "names an entry twice": (answers(retire=["e1", "e1"]), "more than once"),
@@ -220,15 +221,15 @@ HOSTILE = {
     "gives another form": (answers(toDelete=["e1"]), "the required form"),
     "gives half an answer": (Answer('{"retire": ["e1"', (), Usage(), MODEL), "not answer in JSON"),
     "gives a list": (Answer('[{"retire": ["e1"]}]', (), Usage(), MODEL), "not answer in JSON|the required form"),
-    "loses a number": (answers(merge=[{"sources": ["e1", "e2"], "content": "Ann's dentist"}]), "would have lost"),
+    "loses a number": (answers(merge=[{"sources": ["e1", "e2"], "content": "Ann's dentist"}]), UNFIT),
     "invents a name": (
         answers(merge=[{"sources": ["e1", "e2"], "content": f"{DENTIST[1]} with John Doe"}]),
-        "lost or invented a name",
+        UNFIT,
     ),
-    "gives no words": (answers(merge=[{"sources": ["e1", "e2"], "content": " "}]), "a merge that had no words"),
+    "gives no words": (answers(merge=[{"sources": ["e1", "e2"], "content": " "}]), UNFIT),
     "joins different people": (
         answers(merge=[{"sources": ["e1", "e3"], "content": DENTIST[0]}]),
-        "different people or",
+        UNFIT,
     ),
     "deletes everything": (answers(retire=["e1", "e2", "e3", "e4"]), "more than may be retired"),
     "is filtered": (Answer('{"retire": ["e1"]}', (), Usage(), MODEL, finish="filter"), "no language model answered"),
@@ -237,13 +238,7 @@ HOSTILE = {
 }
 
 
-JUDGED = (
-    "would have lost",
-    "lost or invented a name",
-    "a merge that had no words",
-    "different people or",
-    "more than may be retired",
-)
+JUDGED = UNFIT, "more than may be retired"
 """What is said of an answer that could be used, but not in this."""
 
 
