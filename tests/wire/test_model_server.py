@@ -38,7 +38,10 @@ async def test_an_exception_in_a_rule_ends_the_test() -> None:
     def fail(_request: Request) -> Reply:
         raise AssertionError("wrong prompt")
 
-    with pytest.raises(AssertionError, match="wrong prompt"):
+    async def run() -> None:
         async with ModelServer.start() as server:
             server.default = fail
             assert await status(server, ASKED) == 500
+
+    with pytest.raises(AssertionError, match="wrong prompt"):
+        await run()
