@@ -32,7 +32,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
     """Send the answer, or pass on a member's result; everything the turn relies on is checked in this unit."""
     turn, patrol = material.turn, is_patrol(material.turn.place)
     if not patrol:  # a patrol every half hour would fill everybody's logs
-        turn_log.write(tx, material, now, turn_deps.checkpoints, turn_deps.names(material.agent))
+        turn_log.write(tx, material, now, turn_deps.checkpoints, turn_deps.names)
     if material.part is not None:
         end_part(tx, material, material.part, text, now)
         return

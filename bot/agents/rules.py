@@ -144,7 +144,7 @@ class Rules:
 
     @classmethod
     def of(cls, agent: Agent) -> "Rules":
-        return cls(tuple(ToolRule.model_validate(dict(rule)) for rule in agent.rules))
+        return cls(tuple(ToolRule.model_validate(dict(rule)) for rule in agent.rules)) if agent.rules else _NONE
 
     @property
     def remembered(self) -> dict[str, float]:
@@ -175,15 +175,17 @@ class Rules:
 
     def ends(self, steps: Sequence[Step]) -> bool:
         """Whether the last calls end the turn, so that the model is not asked again."""
-        answers = [step.seq for step in steps if isinstance(step.body, Answered)]
-        if not answers or not isinstance(steps[-1].body, CallEnded):
+        if not steps or not isinstance(steps[-1].body, CallEnded):
             return False
-        made = [result.tool for result in _results(steps) if result.ok and result.seq > answers[-1]]
+        answers = [step.seq for step in steps if isinstance(step.body, Answered)]
+        made = [result.tool for result in _results(steps) if result.ok and result.seq > max(answers, default=0)]
         goes_on = {rule.tool for rule in self._of("continue_loop")}
         return any(rule.holds_for(tool) for rule in self._of("exit_loop") for tool in made if tool not in goes_on)
 
     def demands(self, steps: Sequence[Step], used: Mapping[str, datetime], now: datetime) -> list[Demand]:
         """The calls that the turn still needs before it may end."""
+        if not self.rules:
+            return []
         done = [result for result in _results(steps) if result.tried]
         here = {result.tool: result.seq for result in done}
         found = []
@@ -204,6 +206,8 @@ class Rules:
         """The tool that the model must call now, after errors and reminders did not help; empty for a free choice."""
         if steps and isinstance(last := steps[-1].body, MissingCalls) and last.force:
             return last.force
+        if not self.rules:
+            return ""
         done = _results(steps)
         refused = sum(result.rule == "start_constraint" for result in done)
         first = self._first(done)
@@ -218,7 +222,7 @@ class Rules:
         return [_sentence(rule) for rule in self.rules]
 
     def _of(self, *names: RuleName) -> list[ToolRule]:
-        return [rule for rule in self.rules if rule.rule in names]
+        return [rule for rule in self.rules if rule.rule in names] if self.rules else []
 
     def _first(self, done: Sequence[_Result]) -> str:
         """The tool that must be called before all others and was not yet; or empty."""
@@ -278,6 +282,9 @@ class Rules:
                 text = f"{_name(tool)} rests for {_span(rule.seconds)} after each call; wait {_span(left)} more."
                 return Refusal("cooldown", text)
         return None
+
+
+_NONE = Rules()
 
 
 def _results(steps: Sequence[Step]) -> list[_Result]:

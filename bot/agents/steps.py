@@ -74,8 +74,8 @@ def next_step(material: PromptInputs, *, said: bool, max_steps: int) -> NextStep
     if not live and not said:
         return Cancel()
     other = changed(material)
-    effects = said or any(has_effect(step.body) for step in material.steps)
-    if other and not effects and material.turn.restarts < MAX_RESTARTS:
+    may_restart = other and not said and material.turn.restarts < MAX_RESTARTS
+    if may_restart and not any(has_effect(step.body) for step in material.steps):
         return Restart()
     answers = [step.body for step in material.steps if isinstance(step.body, Answered)]
     call = open_call(material)
@@ -99,9 +99,10 @@ def _reminder(material: PromptInputs, rules: Rules) -> MissingCalls | None:
 
     A model that does not even make a forced call is not asked again.
     """
-    demands = rules.demands(material.steps, material.used, material.turn.started_at)
+    if not (demands := rules.demands(material.steps, material.used, material.turn.started_at)):
+        return None
     told = sum(isinstance(step.body, MissingCalls) for step in material.steps)
-    if not demands or told > REMINDERS:
+    if told > REMINDERS:
         return None
     missing = "; ".join(f"`{demand.tool}` ({demand.why})" for demand in demands)
     begun = ("Your answer was not sent yet: a call is missing before it", "Reminder: a call is still missing")
@@ -118,15 +119,6 @@ def open_call(material: PromptInputs) -> CallTool | None:
             return _open_call(step.body, later)
         later.append(step)
     return None
-
-
-def seen(material: PromptInputs) -> dict[MessageId, int]:
-    """The messages that the turn has read, with the newest revision that it was told of."""
-    known: dict[MessageId, int] = {}
-    for step in material.steps:
-        if isinstance(step.body, Joined | Note | MissingCalls):
-            known.update(step.body.messages)
-    return known
 
 
 def versions_shown(steps: Sequence[Step]) -> dict[BlockId, int]:
@@ -149,7 +141,10 @@ def wordings(material: PromptInputs) -> Wordings:
 
 def changed(material: PromptInputs) -> list[Asked]:
     """The messages whose text has changed since they were read."""
-    known = seen(material)
+    known: dict[MessageId, int] = {}
+    for step in material.steps:
+        if isinstance(step.body, Joined | Note | MissingCalls):
+            known.update(step.body.messages)
     return [
         asked
         for asked in material.asked
@@ -170,6 +165,8 @@ def _describe(changed: list[Asked]) -> str:
 
 
 def _open_call(answer: Answered, later: Sequence[Step]) -> CallTool | None:
+    if not answer.calls:
+        return None
     ended = {step.body.call for step in later if isinstance(step.body, CallEnded)}
     begun = {step.body.call for step in later if isinstance(step.body, CallStarted)}
     for call in answer.calls:

@@ -196,7 +196,7 @@ class TurnRunner:
         if self._db.commits != commits:  # what was read before may be deleted since
             material = replace(material, gathered=False)
         tools = self._deps.tools(material.agent)
-        if missing := Rules.of(material.agent).missing(tools.tools):
+        if material.agent.rules and (missing := Rules.of(material.agent).missing(tools.tools)):
             raise ToolError(f"{material.agent.name} cannot work without {', '.join(missing)}, which is not there")
 
         async def ask(material: PromptInputs, *, compactable: bool) -> Ending:
@@ -255,11 +255,9 @@ class TurnRunner:
         cost = Spent(answer.model, **asdict(answer.usage))
 
         used = {call.id for step in material.steps if isinstance(step.body, Answered) for call in step.body.calls}
-        calls = []
-        tools = self._deps.tools(material.agent).tools
-        failed = _is_given_up(answer, material, allowed)
+        calls, failed = list[ToolCall](), _is_given_up(answer, material, allowed)
         for number, given in enumerate(() if failed else answer.calls):
-            call = unaliased(given, tools)
+            call = unaliased(given, self._deps.tools(material.agent).tools)
             # The model's own id, unless it is empty or was used before: a result must find its call.
             own = call.id if call.id and call.id not in used else f"call_{turn.id}_{len(used)}_{number}"
             used.add(own)
@@ -269,8 +267,11 @@ class TurnRunner:
         shown, thought = prompt.shown_versions(material), redact(answer.reasoning)[:_MOST_REASONING]
         body = Answered(redact(text), tuple(calls), answer.model, answer.finish, shown, thought, sizes)
 
+        web = any(foreign_rows(material.history, material.agent.id))  # text from such sources is still in its prompt
+        lowered = replace(material, turn=replace(turn, trust=min(turn.trust, Trust.WEB))) if web else material
+
         def work(tx: Tx) -> TurnState | None:
-            if any(foreign_rows(material.history, material.agent.id)):  # text from such sources is still in its prompt
+            if web:
                 turns.lower_trust(tx, turn, Trust.WEB)
             step = Step(turns.add_step(tx, turn, body, now), body, now)
             recalled = [each.entry.id for each in material.recalled]
@@ -286,7 +287,7 @@ class TurnRunner:
                 budgets.release(tx, allowed.reservation)
             if trouble:
                 self._tell_owner(tx, trouble, body.text, now)
-            seen = self._finished_or_state(tx, material, step, now)
+            seen = self._finished_or_state(tx, lowered, step, now)
             if seen is not None and self._control.first:
                 attempts.note_ran(tx, turn.id, now)
             return seen
@@ -327,11 +328,9 @@ class TurnRunner:
     def _finished_or_state(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> TurnState | None:
         """None if the stored answer ended the turn in the same unit; else the turn's new state."""
         most, turn = self._deps.limits.max_steps, material.turn
-        material = replace(material, gathered=False)  # the next call is shown the data of that time
         if messages.wordings(tx, [asked.message.id for asked in material.asked], turn.scope) == wordings(material):
-            web = any(foreign_rows(material.history, material.agent.id))
-            turn = replace(turn, trust=min(turn.trust, Trust.WEB)) if web else turn
-            seen = _decided(tx, replace(material, turn=turn, steps=(*material.steps, step)), most)
+            # Not gathered: the next call is shown the data of that time.
+            seen = _decided(tx, replace(material, gathered=False, steps=(*material.steps, step)), most)
         else:
             seen = load_state(tx, turn.id, most, material.agent)
         material, move, more = seen

@@ -3,7 +3,7 @@
 Only names and outcomes: arguments and results are people's words, which the transcript keeps and erases.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from bot.agents.context.prompt import PromptInputs
 from bot.agents.rules import MORE_TOOLS
 from bot.models.base import Call, parsed
 from memory import activity
+from memory.agents import Agent
 from memory.blocks.logs import EVENTS, TOOLS, Logged, append_log
 from memory.blocks.store import CheckpointPolicy
 from memory.queue.inbox import InRow
@@ -23,8 +24,10 @@ from memory.store.database import Tx
 from texts import gettext_lazy, gettext_noop, ngettext_lazy
 
 
-def write(tx: Tx, material: PromptInputs, now: datetime, policy: CheckpointPolicy, tools: Collection[str]) -> None:
-    """Add the turn to its logs, inside the transaction that ends it. `tools` are those it has."""
+def write(
+    tx: Tx, material: PromptInputs, now: datetime, policy: CheckpointPolicy, tools: Callable[[Agent], Collection[str]]
+) -> None:
+    """Add the turn to its logs, inside the transaction that ends it. `tools` gives the names of those it has."""
     turn = material.turn
     logged = Logged(material.agent.id, turn.scope.audience, turn.id, policy)
     append_log(tx, TOOLS, logged, _used(material, tools), now)
@@ -95,13 +98,13 @@ def note_folders(tx: Tx, turn: Turn, folders: Collection[str], use: Use, now: da
         activity.note(tx, activity.of_turn(turn, activity.Kind.FILE, words, details), now)
 
 
-def _used(material: PromptInputs, tools: Collection[str]) -> Iterator[dict[str, Any]]:
+def _used(material: PromptInputs, tools: Callable[[Agent], Collection[str]]) -> Iterator[dict[str, Any]]:
     bodies = [step.body for step in material.steps]
     operations = {call.id: call.arguments for body in bodies if isinstance(body, Answered) for call in body.calls}
     for body in bodies:
         if isinstance(body, CallDone | CallFailed) and body.name != MORE_TOOLS:
             # A failed call may have any text as its tool or operation, even a person's words.
-            name = body.name if body.ok or body.name in tools else "unknown tool"
+            name = body.name if body.ok or body.name in tools(material.agent) else "unknown tool"
             operation = _operation(operations.get(body.call, "")) if body.ok else None
             yield {"tool": name, "operation": operation, "worked": body.ok}
 

@@ -382,6 +382,8 @@ def _deps(setting: Setting, platform: Platform, events: list[TurnEvent], compact
 
     def tools(agent: Agent) -> Toolset:
         given = make(agent)
+        if not setting.tools:
+            return given
         return Toolset({**given.tools, **{tool.name: tool for tool in setting.tools}}, given.operations)
 
     return TurnDeps(

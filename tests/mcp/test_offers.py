@@ -131,7 +131,7 @@ def test_whatever_is_offered_has_a_schema_of_an_object(schema: dict[str, Any]) -
         Draft202012Validator.check_schema(offer.schema)
         assert offer.schema["type"] == "object"
         tool = McpTool("weather", offer, _never, "always", read_only=False)
-        (spec,) = Toolset({tool.name: tool}).specs()
+        (spec,) = Toolset({tool.name: tool}).specs
         assert all(isinstance(part, dict) for part in spec.parameters["properties"].values())
 
 

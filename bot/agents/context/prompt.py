@@ -182,8 +182,7 @@ def inputs(rows: Rows, turn: Turn, agent: Agent, told: TurnRows) -> PromptInputs
 
 
 def _used(rows: Rows, turn: Turn, agent: Agent) -> dict[str, datetime]:
-    remembered = Rules.of(agent).remembered
-    if not remembered:
+    if not agent.rules or not (remembered := Rules.of(agent).remembered):
         return {}
     tools = agent.tools if EVERY in remembered else remembered
     since = turn.started_at - timedelta(seconds=max(remembered.values()))
@@ -338,9 +337,10 @@ again later and `search` finds it. What you may not use here you are not shown."
 
 def _instructions(material: PromptInputs) -> str:
     parts = [material.agent.system_prompt.strip(), _HOUSE_RULES]
-    if rules := Rules.of(material.agent).sentences():
-        parts.append("## Rules of your tools\n" + "\n".join(f"- {sentence}" for sentence in rules))
-    return "\n\n".join(part for part in parts if part)
+    if material.agent.rules:
+        sentences = Rules.of(material.agent).sentences()
+        parts.append("## Rules of your tools\n" + "\n".join(f"- {sentence}" for sentence in sentences))
+    return "\n\n".join(filter(None, parts))
 
 
 def _memory(material: PromptInputs) -> str:

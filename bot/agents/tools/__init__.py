@@ -1,8 +1,8 @@
 """The tools of agents."""
 
+import functools
 import importlib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 
 from bot.agents.rules import MORE_TOOLS, Rules
 from bot.agents.tools.agenda import EventsTool, RemindersTool, TasksTool
@@ -71,14 +71,21 @@ def make_tools(
     files: tuple[Tool, ...] = (FileTool(), FileWriteTool())
     bluesky: tuple[Tool, ...] = (BlueskyTool(endpoints), BlueskyReadTool(endpoints))
 
-    def tools(agent: Agent) -> Toolset:
-        others = tuple(foreign(agent))
+    @functools.lru_cache(maxsize=100)
+    def made(
+        named: Iterable[str], others: tuple[Tool, ...], operations: Iterable[tuple[str, tuple[str, ...]]]
+    ) -> Toolset:
+        """Made once, so that what is written of it is made once, too."""
         there = (*others, *usual, *grouped, *files, *(bluesky if BLUESKY in endpoints else ()), *more)  # ours win
-        enabled = (*agent.tools, *(tool.name for tool in others), *_BY_FOLDERS[agent.files])
-        found = Toolset.of(there, enabled, Rules.of(agent).operations())
-        if not found.tools.keys() & NAMED_TOOLS:
-            return found
-        return replace(found, tools={**found.tools, MORE_TOOLS: MoreToolsTool(found.tools.keys())})
+        wanted = {*named, *(tool.name for tool in others)}
+        found = {tool.name: tool for tool in there if tool.name in wanted}
+        if found.keys() & NAMED_TOOLS:
+            found[MORE_TOOLS] = MoreToolsTool(frozenset(found))
+        return Toolset(found, dict(operations))
+
+    def tools(agent: Agent) -> Toolset:
+        left = tuple(Rules.of(agent).operations().items()) if agent.rules else ()
+        return made((*agent.tools, *_BY_FOLDERS[agent.files]), tuple(foreign(agent)), left)
 
     return tools
 

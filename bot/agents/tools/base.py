@@ -8,9 +8,10 @@ the work to another agent's turn, which is stored with the beginning of the call
 
 import functools
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, ClassVar, Generic, Literal, Self, TypeAlias, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
@@ -175,7 +176,7 @@ class MemberTool(_Tool[A_contra]):
 Tool: TypeAlias = StoreTool[Any] | ReadTool[Any] | OutsideTool[Any] | MemberTool[Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Toolset:
     """The tools of one agent, the same for every turn: what a turn may not do is refused at the call. Which of them a
     prompt shows is decided in `more.py`."""
@@ -184,13 +185,7 @@ class Toolset:
     operations: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The operations that are left of a tool, where a rule names them; the model is shown no others."""
 
-    @classmethod
-    def of(
-        cls, tools: Iterable[Tool], enabled: Iterable[str], operations: Mapping[str, tuple[str, ...]] | None = None
-    ) -> "Toolset":
-        wanted = set(enabled)
-        return cls({tool.name: tool for tool in tools if tool.name in wanted}, operations or {})
-
+    @cached_property
     def specs(self) -> tuple[ToolSpec, ...]:
         """As the model sees them, in stable order."""
         found = (self.tools[name] for name in sorted(self.tools))

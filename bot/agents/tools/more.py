@@ -8,7 +8,7 @@ that permissions, grants and the record know one name for each thing.
 
 import functools
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -123,22 +123,31 @@ class Offer:
 
 def offer(tools: Toolset, material: PromptInputs, force: str) -> Offer:
     """What is shown here: what is needed every day, what was asked for or used, and what a rule speaks of."""
-    turn, public = material.turn, material.turn.scope.audience == PUBLIC
-    rarely = _RARELY | (_RARELY_IN_PUBLIC if public else {})
-    rarely |= {} if place_source(turn.place) == BLUESKY else _RARELY_OFF_BLUESKY
-    needed = {force, *(name for rule in Rules.of(material.agent).rules for name in rule.named)}
-    needed |= {row.tool_name for row in material.history if row.role == "tool" and row.tool_name}
-    needed |= set(_asked_for(material))
-    every = [spec for spec in tools.specs() if spec.name != MORE_TOOLS]
+    turn, needed = material.turn, {force, *_asked_for(material)}
+    if material.agent.rules:
+        needed.update(*(rule.named for rule in Rules.of(material.agent).rules))
+    public, bluesky = turn.scope.audience == PUBLIC, place_source(turn.place) == BLUESKY
+    return _offer(tools, frozenset(needed & NAMED_TOOLS), public=public, bluesky=bluesky)
+
+
+@functools.lru_cache(maxsize=100)
+def _offer(tools: Toolset, needed: Set[str], *, public: bool, bluesky: bool) -> Offer:
+    """The same objects for the same tools: what is written of them is kept."""
+    rarely = _RARELY | (_RARELY_IN_PUBLIC if public else {}) | ({} if bluesky else _RARELY_OFF_BLUESKY)
+    every = [spec for spec in tools.specs if spec.name != MORE_TOOLS]
     named = tuple(spec for spec in every if spec.name in rarely and spec.name not in needed)
     if len(named) < 2:  # asking would take more words
         return Offer(tuple(every))
-    listed = tuple(f"{spec.name} ({rarely[spec.name]})" for spec in named)
-    return Offer((*(spec for spec in every if spec not in named), _spec(listed)), named)
+    listed = "; ".join(f"{spec.name} ({rarely[spec.name]})" for spec in named)
+    asking = spec_of(MORE_TOOLS, MoreToolsTool.description.format(named=listed), MoreToolsArguments, ())
+    return Offer((*(spec for spec in every if spec not in named), asking), named)
 
 
 def _asked_for(material: PromptInputs) -> Iterator[str]:
-    """Tools that this turn got, and those it called without getting them."""
+    """Tools that this conversation used, that this turn got, and that it called without getting them."""
+    for row in material.history:
+        if row.role == "tool" and row.tool_name:
+            yield row.tool_name
     for step in material.steps:
         if isinstance(step.body, Answered):
             for call in step.body.calls:
@@ -152,9 +161,3 @@ def _names(arguments: str) -> Sequence[str]:
         return MoreToolsArguments.model_validate_json(arguments).names
     except ValueError:
         return ()
-
-
-@functools.lru_cache(maxsize=100)
-def _spec(listed: tuple[str, ...]) -> ToolSpec:
-    """The same object for the same tools: what is written of it is kept."""
-    return spec_of(MORE_TOOLS, MoreToolsTool.description.format(named="; ".join(listed)), MoreToolsArguments, ())

@@ -175,7 +175,7 @@ def toolset(*enabled: str) -> Toolset:
 
 
 def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() -> None:
-    every = toolset("search", "recall", "send_message", "context", "unknown").specs()
+    every = toolset("search", "recall", "send_message", "context", "unknown").specs
     assert [spec.name for spec in every] == ["context", "more_tools", "recall", "search", "send_message"]
     specs = [spec for spec in every if spec.name != "more_tools"]
     assert all(spec.parameters["type"] == "object" for spec in specs)
@@ -208,16 +208,16 @@ def test_tools_are_shown_in_a_stable_order_with_the_schema_of_their_arguments() 
 
 
 def test_schemas_say_nothing_that_every_prompt_would_pay_for_in_vain() -> None:
-    every = [part for spec in toolset(*TOOLS).specs() for part in spec.parameters["properties"].values()]
+    every = [part for spec in toolset(*TOOLS).specs for part in spec.parameters["properties"].values()]
     assert every
     assert not [part for part in every if {"title", "maxLength", "minLength"} & set(part)]
     assert not [part for part in every if not part.get("default", True)]
-    lines = {spec.name: spec for spec in toolset("context").specs()}["context"].parameters["properties"]["first_line"]
+    lines = {spec.name: spec for spec in toolset("context").specs}["context"].parameters["properties"]["first_line"]
     assert lines == {"description": "edit_range, viewport: counted from 1", "type": "integer"}
-    limit = {spec.name: spec for spec in toolset("search").specs()}["search"].parameters["properties"]["limit"]
+    limit = {spec.name: spec for spec in toolset("search").specs}["search"].parameters["properties"]["limit"]
     assert limit == {"default": 8, "maximum": 50, "minimum": 1, "type": "integer"}
 
 
 def test_an_agent_has_only_the_tools_it_was_given() -> None:
-    assert [spec.name for spec in toolset("search").specs()] == ["search"]
-    assert toolset().specs() == ()
+    assert [spec.name for spec in toolset("search").specs] == ["search"]
+    assert toolset().specs == ()
