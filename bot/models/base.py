@@ -9,6 +9,7 @@ from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias
 
 
@@ -75,6 +76,11 @@ class ToolSpec:
     name: str
     description: str
     parameters: dict[str, Any]
+
+    @cached_property
+    def size(self) -> int:
+        """About how many characters it takes in a request."""
+        return len(self.description) + len(str(self.parameters))
 
 
 class Trouble(StrEnum):

@@ -70,9 +70,9 @@ def _fitting(found: Sequence[Fact], head: str, room: int) -> Iterator[Quoted]:
 
 def _within(lines: Iterable[Quoted], head: str, room: int) -> Iterator[Quoted]:
     """The first lines that fit."""
-    text = str(quotation(head, ""))
+    text = ""
     for each in lines:
-        text += f"{each}\n"
+        text = f"{text or quotation(head, '')}{each}\n"
         if estimate_tokens(text) > room:
             return
         yield each
@@ -80,8 +80,8 @@ def _within(lines: Iterable[Quoted], head: str, room: int) -> Iterator[Quoted]:
 
 def project_lines(found: Learned) -> Iterator[Quoted]:
     """Lessons from projects, strongest first: weak axes, repeated issues, wishes."""
-    if found.weak:
-        yield say("- weak in the last projects, do better: {axes}", axes=", ".join(found.weak))
+    if found.rated and (weak := found.weak):
+        yield say("- weak in the last projects, do better: {axes}", axes=", ".join(weak))
     yield from map(project_line, (*found.issues, *found.wishes, *found.rated))
 
 

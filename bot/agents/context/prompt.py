@@ -206,20 +206,23 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
     own_away, shared_away = blocks.away_blocks(rows, material.agent.id, turn.scope, _AWAY)
-    changing = {*turn.blocks, *(each.id for each in known if _changed_lately(each, turn))}
+    logs = [each for each in known if each.type is BlockType.LOG]
+    stable, changing = list[Block](), list[Block]()
+    for each in known[: len(known) - len(logs)]:  # logs come last
+        (changing if each.id in turn.blocks or _changed_lately(each, turn) else stable).append(each)
     compacted = summaries.newest(rows, turn.agent, turn.place, turn.scope.audience)
     asked = {each.message.id for each in material.asked}
-    alone = any(isinstance(each.payload, PatrolDue) for each in material.asked)
+    alone = is_patrol(turn.place)
     history = [] if alone else in_view(material.agent, list(_history(rows, turn, asked, compacted)))
     shown = [*history, *(each.message for each in material.asked)]
     found = replace(
         material,
-        asked=tuple(_with_what_came(rows, turn, each, shown) for each in material.asked),
+        asked=tuple([_with_what_came(rows, turn, each, shown) for each in material.asked]),
         place_name=inbox.place_name(rows, turn.place),
         zone="" if turn.person is None else quiet_hours.of(rows, (turn.person,)).zone,
-        stable=tuple(each for each in known if each.type is not BlockType.LOG and each.id not in changing),
-        changing=tuple(each for each in known if each.type is not BlockType.LOG and each.id in changing),
-        logs=tuple(each for each in known if each.type is BlockType.LOG and each.audience == turn.scope.audience),
+        stable=tuple(stable),
+        changing=tuple(changing),
+        logs=tuple([each for each in logs if each.audience == turn.scope.audience]),
         spots=_spots(rows, turn, known),
         away=tuple(own_away),
         shared_away=tuple(shared_away),
@@ -228,7 +231,7 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         kept=inventory(rows, turn, material.agent),
         known=knowledge(rows, turn),
         recovery=recovery.told(rows, turn, material.stopped),
-        situation=None if is_patrol(turn.place) else load_situation(rows, turn),  # that is for people's turns
+        situation=None if alone else load_situation(rows, turn),  # that is for people's turns
         gathered=True,
     )
     return found if reminders(found) else remind(rows, found)
@@ -279,31 +282,33 @@ def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compactio
         newest = [*(messages.by_ids(rows, older, turn.scope) if older else ()), *newest]
     if len(newest) == HISTORY_ROWS:
         newest = newest[beginning(newest) :]
-    unseen, everywhere = unshown.people(rows) - {turn.person}, turn.scope.audience == PUBLIC
-    newest = [each for each in newest if each.person not in unseen or not (everywhere or each.batch is None)]
-    found = [message for message in newest if message.id not in asked]
-    before = [message for message in found if summaries.position(message) < turn.id]  # the same in all its steps
-    return sorted(before, key=lambda message: (summaries.position(message), message.id))
+    if unseen := unshown.people(rows) - {turn.person}:
+        everywhere = turn.scope.audience == PUBLIC
+        newest = [each for each in newest if each.person not in unseen or not (everywhere or each.batch is None)]
+    placed = [(each.batch or each.id, each.id, each) for each in newest if each.id not in asked]
+    return [each for position, _, each in sorted(placed) if position < turn.id]  # the same in all its steps
 
 
 def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool = False) -> Request:
     """Render the request for the next model step. Pure: the same inputs give the same request, byte for byte."""
-    config = {**material.agent.config}
-    for payload in (each.payload for each in material.asked if isinstance(each.payload, Brought)):
-        given = {"temperature": payload.temperature, "max_tokens": payload.max_tokens}
-        config.update({name: value for name, value in given.items() if value is not None})
+    temperature, max_tokens = material.agent.config.get("temperature"), material.agent.config.get("max_tokens")
+    for each in material.asked:
+        if isinstance(each.payload, Brought):
+            temperature = temperature if each.payload.temperature is None else each.payload.temperature
+            max_tokens = max_tokens if each.payload.max_tokens is None else each.payload.max_tokens
     past = [*earlier(material.compacted), *conversation(material.history, material.agent.id)]
     current = list(_render_current(material))
     answers = [step.body for step in material.steps if isinstance(step.body, Answered)]
     if last_step:
         current.append(UserMessage("[system] This is the last step of this turn: answer now, without tools."))
-    instructions, blocks, recalled_ = _instructions(material), _memory(material), len(recalled_lines(material.recalled))
+    instructions, blocks = _instructions(material), _memory(material)
+    recalled_ = len(recalled_lines(material.recalled)) if material.recalled else 0
     return Request(
-        system="\n\n".join(part for part in (instructions, blocks) if part),
+        system="\n\n".join(filter(None, (instructions, blocks))),
         messages=(*past, *current),
         tools=tuple(tools),
-        temperature=config.get("temperature"),
-        max_tokens=config.get("max_tokens"),
+        temperature=temperature,
+        max_tokens=max_tokens,
         begun_by=answers[-1].model if answers and answers[-1].calls else "",
         agent=material.agent.name,
         zone=material.zone,
@@ -311,7 +316,7 @@ def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool
         sizes={
             "instructions": len(instructions),
             "blocks": len(blocks),
-            "tools": sum(len(tool.description) + len(str(tool.parameters)) for tool in tools),
+            "tools": sum([tool.size for tool in tools]),
             "earlier": _characters(past),
             "recalled": recalled_,
             "now": _characters(current) - recalled_,
@@ -320,8 +325,12 @@ def render(material: PromptInputs, tools: Sequence[ToolSpec], *, last_step: bool
 
 
 def _characters(said: Iterable[Message]) -> int:
-    calls = (call for each in said if isinstance(each, AssistantMessage) for call in each.calls)
-    return sum(len(each.text) for each in said) + sum(len(call.arguments) for call in calls)
+    count = 0
+    for each in said:
+        count += len(each.text)
+        if isinstance(each, AssistantMessage) and each.calls:
+            count += sum(len(call.arguments) for call in each.calls)
+    return count
 
 
 _HOUSE_RULES = """## How this works
@@ -366,7 +375,7 @@ def shown_versions(material: PromptInputs) -> dict[BlockId, int]:
 
 
 def _labels(material: PromptInputs) -> Counter[str]:
-    return Counter(block.label for block in (*material.stable, *material.changing, *material.logs))
+    return Counter([block.label for block in (*material.stable, *material.changing, *material.logs)])
 
 
 def render_block(
@@ -411,7 +420,7 @@ def _render_asked(material: PromptInputs, asked: Asked) -> UserMessage:
     newest = asked is _newest(material)
     came = asked.payload if isinstance(asked.payload, Brought) else Brought()
     parts = [_around_turn(material) if newest else "", *carried(came, asked.answers), heard(row)]
-    text = "\n\n".join(part for part in parts if part)
+    text = "\n\n".join(filter(None, parts))
     images, files = (*came.images, *asked.pictures), bool(came.attachments or came.images)
     return UserMessage(text, row.text, row.created_at, row.speaker, images, files=files)
 
@@ -445,8 +454,9 @@ def _around_turn(material: PromptInputs) -> str:
     where = place_name(material.place_name) or line(material.turn.place)
     heard_by = readers(material.turn.scope.audience)
     parts: list[str] = [say("[now in {where}; your answer is heard by: {heard_by}]", where=where, heard_by=heard_by)]
-    labels = _labels(material)
-    parts += [render_block(block, labels, material.spots) for block in (*material.changing, *material.logs)]
+    if changing := (*material.changing, *material.logs):
+        labels = _labels(material)
+        parts += [render_block(block, labels, material.spots) for block in changing]
     if material.recalled:
         parts.append(quotation("your long-term memory", recalled_lines(material.recalled)))
     parts += [quotation(origin, lines) for origin, lines in _around(material)]

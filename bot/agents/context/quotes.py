@@ -26,7 +26,6 @@ _OUR_TAG = Pattern(r'<quoted from="[^"<>\n]*"(?: reason="[^"<>\n]*")?>|(</quoted
 _TAGS = Pattern(rf"(?<!\\)[{ANGLES}](?=[\s/／⁄∕]*(\S.{{0,11}}))")
 _MARKS = ("quoted", "block")
 _PLACE_ID = Pattern(r"[a-z]+:[^\s()<>\[\]]+")
-_BREAKS = Pattern(r"\s+")
 _LONGEST_LINE = 100_000
 _SOURCE = 300  # characters of a quotation's source
 
@@ -43,7 +42,11 @@ NOTHING = Quoted("")
 def passage(text: str) -> Quoted:
     """Several lines by somebody: without invisible characters, and with a backslash before whatever looks like a mark
     of ours: `[` at the beginning of a line, and the tags of quotations and blocks."""
-    return text if isinstance(text, Quoted) else Quoted(_HEADS.sub(r"\1\\", _without_tags(text)))
+    if isinstance(text, Quoted):
+        return text
+    if text.isascii() and text.isprintable() and "[" not in text and "<" not in text:
+        return Quoted(text)  # most names and short texts
+    return Quoted(_HEADS.sub(r"\1\\", _without_tags(text)))
 
 
 def within_block(text: str) -> Quoted:
@@ -66,7 +69,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def line(text: str, limit: int = _LONGEST_LINE) -> Quoted:
-    flat = _BREAKS.sub(" ", text).strip()
+    flat = " ".join(text.split())
     cut = flat if len(flat) <= limit else f"{flat[: limit - 1].rstrip()}…"
     return passage(cut)
 
@@ -76,6 +79,7 @@ def display_name(text: str, limit: int = MAX_NAME) -> Quoted:
     return line(flatten(text, limit))
 
 
+@functools.lru_cache(maxsize=100)
 def place_name(text: str) -> Quoted:
     """The name of a place, with a channel's sign before it."""
     if _PLACE_ID.fullmatch(text):
@@ -108,7 +112,11 @@ def say(sentence: str, /, **values: object) -> Quoted:
     """A sentence of ours with values. `sentence` is a literal: text by others is a value."""
     if (parts := _plain_parts(sentence)) is None:
         return Quoted(_SENTENCE.vformat(sentence, (), values))
-    return Quoted("".join(f"{before}{_shown(values[name]) if name else ''}" for before, name in parts))
+    said = ""
+    for before, name in parts:
+        value = values[name] if name else NOTHING
+        said += f"{before}{value if isinstance(value, Quoted) else _shown(value)}"
+    return Quoted(said)
 
 
 @functools.lru_cache(maxsize=1_000)
