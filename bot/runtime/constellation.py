@@ -233,13 +233,16 @@ class ConstellationRuntime:
             return taken, queued
 
         changes = any(arrival.kind in (Kind.EDIT, Kind.DELETE) for arrival in arrivals)
-        asked = {(each.place.id, each.group) for each in arrivals if each.group is not None and not changes}
+        late = any(each.at < self._shared.patience(each.source).careful_before for each in arrivals)
+        asked = {(each.place.id, each.group) for each in arrivals if each.group and not (changes or late)}
         begun = asked - self.conversations.keys()
 
         def store() -> Awaitable[tuple[list[Accepted | None], bool]]:
             """Idle conversations begin their turns in the same commit; the others are woken after it.
 
-            After an edit or deletion all are woken later, so that no turn reads what is still to be erased.
+            After an edit or deletion all are woken later, so that no turn reads what is still to be erased. So they are
+            for messages from before this process: a turn that ends it must not take the arrival with it, which would
+            be fetched again and again.
             """
             stored = self.database.write(_ACCEPT, take, durable=True)
             for place, group in begun:

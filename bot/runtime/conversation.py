@@ -5,10 +5,9 @@ are retried later and finally given up with a notice to the owner.
 """
 
 import asyncio
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
 import structlog
@@ -51,6 +50,7 @@ GIVEN_UP = gettext_noop("I am sorry, but I could not answer that. Have me try ag
 _ENDED = gettext_noop("the service ended during every attempt")
 _COMPARES = "dynamic"  # the pattern of groups that may choose by members' knowledge (`likeness`)
 _APART_AFTER = 2  # attempts at several rows together
+_LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LISTEN_SECONDS = 300.0  # how long a listening member may keep the conversation busy
 
 _log = structlog.get_logger("bot.runtime.conversation")
@@ -62,8 +62,8 @@ class Patience:
 
     `merge` is the silence in seconds that ends a person's burst of messages, `merge_most` the longest wait for it; with
     `merge` 0 a turn begins at once, and messages before its answer join it. `streams`: people see an answer while it is
-    written. Until `careful_until` (monotonic), a start is counted before its turn begins: what a new process finds may
-    have ended the one before.
+    written. A start is counted before its turn begins if its row arrived before `careful_before`: what a new process
+    finds may have ended the one before.
     """
 
     attempts: int = 5
@@ -71,7 +71,7 @@ class Patience:
     merge: float = 0
     merge_most: float = 5
     streams: bool = False
-    careful_until: float = 0
+    careful_before: datetime = _LONG_AGO
 
 
 OpenPlaces: TypeAlias = Sequence[tuple[str, PlaceId]]
@@ -204,7 +204,7 @@ class ConversationWorker:
         """What waits, with its turn if one can begin; and whether one could, but was postponed or dropped."""
         waiting = inbox.oldest(tx, self._place, self._group, self._deps.clock())
         head = waiting[0] if waiting else None
-        waits = head is None or head.turn is not None or head.next_attempt_at is not None or self._careful()
+        waits = head is None or head.turn is not None or head.next_attempt_at is not None or self._careful(head)
         found = None if waits or self._patience.merge > 0 else team(tx, self._group)
         if head is None or found is None or found.group.pattern == _COMPARES:
             return self._ahead(tx), False
@@ -276,7 +276,7 @@ class ConversationWorker:
                 if head.starts >= tries.MOST_STARTS:
                     await self._not_begun(head, _ENDED)
                     return None
-                if self._careful():
+                if self._careful(head):
                     await self._db.write(_ATTEMPT, lambda tx: tries.count_start(tx, head.id, self._deps.clock()))
                     self._risked = head.id
                 near = await likeness(self._db, head, self._deps.meaning) if compare else {}
@@ -379,8 +379,8 @@ class ConversationWorker:
         if dead:  # the caller that waits for an answer stops waiting
             self._deps.watch(events.Failed(TurnId(head.id), self._place, again=False))
 
-    def _careful(self) -> bool:
-        return time.monotonic() < self._patience.careful_until
+    def _careful(self, head: InRow) -> bool:
+        return head.received_at < self._patience.careful_before
 
     def _words(self, error: Exception) -> str:
         return f"{type(error).__name__}: {self._deps.redact(str(error))}"[:500]

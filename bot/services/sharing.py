@@ -1,9 +1,9 @@
 """Creates what the constellations of a process share, holding the data folder: for the service, and for commands."""
 
-import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from bot.agents.mcp import Servers, open_servers
@@ -38,8 +38,6 @@ from memory.store.ids import PersonId
 from sources.base import Endpoint
 from sources.terminal import PERSON, Journal
 from texts import error_text
-
-_CAREFUL_SECONDS = 60.0
 
 
 @asynccontextmanager
@@ -82,7 +80,7 @@ async def open_shared(
                 configured=configured.id,
                 home=home,
                 accounts=accounts,
-                parts=SharedParts(_patience(config), gate, Workers(), Intake()),
+                parts=SharedParts(_patience(config, clock()), gate, Workers(), Intake()),
                 endpoints=endpoints,
                 models=models,
                 embedders=embedders,
@@ -134,8 +132,8 @@ def open_folder(config: Config) -> DataFolder:
     return folder
 
 
-def _patience(config: Config) -> Callable[[str], Patience]:
-    usual = Patience(attempts=config.limits.attempts, careful_until=time.monotonic() + _CAREFUL_SECONDS)
+def _patience(config: Config, started: datetime) -> Callable[[str], Patience]:
+    usual = Patience(attempts=config.limits.attempts, careful_before=started)
     special = {
         "discord": replace(usual, merge=config.discord.merge_seconds),
         "terminal": replace(usual, streams=True),

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from bot.errors import ToolError
 from bot.models.base import Answer, Call, Request, ToolMessage
-from bot.runtime.conversation import GIVEN_UP
+from bot.runtime.conversation import GIVEN_UP, Patience
 from memory.store import database
 from memory.store.database import Database
 from memory.store.sqlite import Connection
@@ -23,6 +24,7 @@ from tests.bot.parts import (
     ANN,
     BOB,
     HALL,
+    NOON,
     HeldReply,
     ScriptedModel,
     call,
@@ -264,20 +266,33 @@ async def test_a_turn_whose_steps_cannot_be_read_is_given_up(tmp_path: Path) -> 
         assert service.platform.texts()[-1] in ("Rung.", "Yes.")
 
 
-async def test_an_answer_takes_three_commits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("begins", "begun"),
+    [
+        pytest.param(NOON, [["inbox.accept", "turn.begin"]], id="said now"),
+        pytest.param(
+            NOON + timedelta(days=1),
+            [["inbox.accept"], ["turn.begin"], ["turn.attempt"], ["turn.begin"]],
+            id="said before",
+        ),
+    ],
+)
+async def test_an_answer_takes_three_commits_unless_it_may_have_ended_the_process_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, begins: datetime, begun: list[list[str]]
+) -> None:
     commits, really = list[list[str]](), Database._commit
 
     def commit(self: Database, raw: Connection, units: Sequence[database._Unit[Any]]) -> list[Any]:
         commits.append([unit.point.name for unit in units])
         return really(self, raw, units)
 
-    async with running(tmp_path) as service:
+    async with running(tmp_path, Setting(patience=Patience(careful_before=begins))) as service:
         await service.heard(said("hello", 1))
         monkeypatch.setattr(Database, "_commit", commit)
         await service.heard(said("hello again", 2))
     # A delivery may look once more, and find nothing.
     assert [points for points in commits if points != ["outbox.sending"]] == [
-        ["inbox.accept", "turn.begin"],
+        *begun,
         ["turn.answer", "outbox.sending"],
         ["outbox.sent"],
     ]

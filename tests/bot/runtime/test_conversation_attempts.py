@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,11 @@ from bot.runtime.conversation import _BEGIN, GIVEN_UP, ConversationWorker, Patie
 from memory.queue import attempts as tries
 from memory.store.database import Database, Tx
 from sources.base import Notification
-from tests.bot.parts import BOB, HeldReply, Platform, ScriptedModel, said, says, texts
+from tests.bot.parts import BOB, NOON, HeldReply, Platform, ScriptedModel, said, says, texts
 from tests.bot.stage import OWNERS_PLACE, Service, Setting, running
 from texts import speaking
 
-CAREFUL = Patience(waits=(0.0,), careful_until=float("inf"))
+CAREFUL = Patience(waits=(0.0,), careful_before=NOON + timedelta(days=1))
 STATES = "SELECT status, attempts, alone FROM inbox ORDER BY id"
 
 
