@@ -8,6 +8,7 @@ among the values as that reader reads times. The catalogs (`de.po`, `ja.po`) are
 import functools
 import gettext
 import json
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -116,6 +117,14 @@ def number_text(value: float, form: str = ",") -> str:
     """A number in a format, with the separators of whoever is being answered."""
     text = format(value, form)
     return text.translate(_GERMAN) if language() == "de" else text
+
+
+def size_text(count: int) -> str:
+    """A number of bytes, in MB or kB."""
+    if count >= 1_000_000:
+        short = round(count / 1e6, 1)
+        return f"{number_text(short, ',.0f' if short.is_integer() else ',.1f')} MB"
+    return f"{number_text(math.ceil(count / 1e3))} kB"
 
 
 _GERMAN = str.maketrans(",.", ".,")

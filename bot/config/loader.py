@@ -286,7 +286,7 @@ def _read_environment(given: Mapping[str, str], environ: Mapping[str, str], prob
     names = _NAMES
 
     def where(name: str) -> str:
-        return f"{name} (environment)" if environ.get(name) else f"{name} (.env)"
+        return _("{name} (environment)", name=name) if environ.get(name) else f"{name} (.env)"
 
     unknown = [name for name in sorted(given.keys() - set(names)) if name.startswith("CARINA_")]
     problems += [_("{key}: unknown setting; {hint}", key=where(name), hint=nearest(name, names)) for name in unknown]
@@ -394,8 +394,8 @@ def _check_groups(config: Config) -> Iterator[str]:
 
 def _check_models(config: Config) -> Iterator[str]:
     """Every requested provider must have its key."""
-    wanted = {config.model.default: "CARINA_MODEL or model.default"}
-    wanted |= dict.fromkeys(config.model.fallback, "CARINA_FALLBACK_MODELS or model.fallback")
+    wanted = {config.model.default: _("CARINA_MODEL or model.default")}
+    wanted |= dict.fromkeys(config.model.fallback, _("CARINA_FALLBACK_MODELS or model.fallback"))
     if config.model.upkeep:
         wanted.setdefault(config.model.upkeep, "model.upkeep")
     if config.budgets.cheaper_model:

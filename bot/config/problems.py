@@ -33,6 +33,7 @@ _EXPECTED = {
     "too_short": gettext_noop("{min_length} or more entries"),
     "too_long": gettext_noop("{max_length} or fewer entries"),
     **dict.fromkeys(("literal_error", "enum"), gettext_noop("one of {expected}")),
+    "pattern": "{expected}",
 }
 """The expected value, by pydantic's type of error, with values of its context."""
 _GIVEN = re.compile(r"mcp\.[^.]+\.(env|headers)\b")
@@ -69,6 +70,13 @@ def expected(item: ErrorDetails) -> str:
     if (words := _EXPECTED.get(item["type"])) is None:
         return re.sub(r"^(Value error, |Input should be |Input should |String should )", "", item["msg"])
     return _(words, **item.get("ctx", {}))
+
+
+def unfit(item: ErrorDetails) -> str:
+    """What is wrong with an argument, for an error of pydantic."""
+    if item["type"] in _EXPECTED:
+        return _("expected {expected}", expected=expected(item))
+    return item["msg"].removeprefix("Value error, ")
 
 
 def unmet(key: str, found: str, wanted: str) -> str:

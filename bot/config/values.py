@@ -10,6 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, SecretStr
+from pydantic_core import PydanticCustomError
 
 from memory.search.embedding import EXPECTED, is_choice
 from memory.store.errors import StoreError
@@ -30,7 +31,7 @@ def pattern(regex: str, expected: str) -> AfterValidator:
     def check(text: str) -> str:
         if re.fullmatch(regex, text):
             return text
-        raise ValueError(_(expected))
+        raise PydanticCustomError("pattern", "{expected}", {"expected": _(expected)})
 
     return AfterValidator(check)
 

@@ -32,7 +32,7 @@ from sources.bluesky.keys import NAME
 from sources.bluesky.session import BlueskySession
 from sources.bluesky.settings import Act, BlueskySettings, Filters, RememberedPost, Wiring
 from sources.bluesky.source import BlueskySource
-from texts import _, gettext_noop
+from texts import _, gettext_noop, reason_of
 
 T = TypeVar("T")
 
@@ -149,7 +149,7 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except (CallFailed, SourceRefused) as why:
-        raise UserError(str(why)) from why
+        raise UserError(reason_of(why)) from why
 
 
 async def _counts(here: _Here, clock: Clock) -> Mapping[str, int]:

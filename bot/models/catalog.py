@@ -12,6 +12,7 @@ from bot.errors import ConfigError
 from bot.models.base import Access, Limits, Model, ModelError, Request
 from bot.models.chain import BreakerModel, FallbackModel, LazyModel, LenientModel, RetryingModel
 from bot.models.health import ModelHealth
+from texts import reason_of
 
 
 class ModelCatalog:
@@ -70,7 +71,7 @@ class ModelCatalog:
         try:
             return self._link(name).health
         except ConfigError as error:  # of an agent in the database whose model was configured once
-            return ModelHealth(name, reason=str(error))
+            return ModelHealth(name, reason=reason_of(error))
 
     async def aclose(self) -> None:
         for model in self._lazy.values():

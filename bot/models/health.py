@@ -46,7 +46,7 @@ class ModelHealth:
     @property
     def why(self) -> str:
         """Why the last call failed; empty where it did not."""
-        return self.reason.removeprefix(self.model).lstrip(": ").rstrip(".")
+        return _(self.reason).removeprefix(self.model).lstrip(": ").rstrip(".")
 
     @property
     def advice(self) -> str:
@@ -57,7 +57,7 @@ class ModelHealth:
         """The state on one line; where something is wrong, why, and what to do about it."""
         state = _(self.state.value)
         if self.since is None:
-            return f"{state}: {self.reason}" if self.reason else state
+            return f"{state}: {_(self.reason)}" if self.reason else state
         parts = [_("{state} since {at}", state=state, at=self.since)]
         if self.trouble is not None:
             parts = [f"{parts[0]}: {self.why}.", self.advice]

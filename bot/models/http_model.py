@@ -93,8 +93,7 @@ def late(model: str) -> ModelError:
     return ModelBusy(gettext_lazy("{model} did not answer in time", model=model), trouble=Trouble.UNREACHABLE)
 
 
-def cut_off(model: str, phase: str) -> ModelError:
-    reason = gettext_lazy("{model}: the connection failed ({phase})", model=model, phase=phase)
+def cut_off(reason: str) -> ModelError:
     return ModelBusy(reason, trouble=Trouble.UNREACHABLE)
 
 
@@ -210,9 +209,9 @@ class EventStream:
         except TimeoutError:
             raise late(model) from None
         except aiohttp.ClientConnectorError:
-            raise cut_off(model, "connect") from None
+            raise cut_off(gettext_lazy("{model}: there is no connection to its server", model=model)) from None
         except (aiohttp.ClientError, OSError):
-            raise cut_off(model, "closed") from None
+            raise cut_off(gettext_lazy("{model}: the connection was closed", model=model)) from None
         except ValueError as error:
             raise no_answer(model, type(error).__name__) from None
 

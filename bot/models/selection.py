@@ -13,6 +13,7 @@ from bot.models.offline import OfflineModel
 from bot.secrets import Redactor
 from memory.agents import Agent
 from memory.store.clock import Clock
+from texts import _
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class ModelSelection:
     def health(self, names: Iterable[str] = ()) -> tuple[ModelHealth, ...]:
         """How the models of these names and the fallbacks stand, in words without secrets."""
         redact = Redactor(self.config.secrets()).text
-        return tuple(replace(found, reason=redact(found.reason)) for found in self.catalog.health(names))
+        return tuple(replace(found, reason=redact(_(found.reason))) for found in self.catalog.health(names))
 
 
 @asynccontextmanager

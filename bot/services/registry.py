@@ -22,6 +22,7 @@ from pydantic.fields import FieldInfo
 
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, People
+from bot.config.problems import unfit
 from bot.errors import CallError, ConfigError, ToolError, UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller, Location, Via, is_offered
 from bot.services.results import Listing, Plain, Result, Sentence
@@ -175,10 +176,7 @@ def validated(model: type[Arguments], given: Mapping[str, Any], via: Via) -> Arg
     try:
         return model.model_validate(given)
     except ValidationError as error:
-        names = [
-            (shown.get(str(each["loc"][0]), str(each["loc"][0])), each["msg"].removeprefix("Value error, "))
-            for each in error.errors()
-        ]
+        names = ((shown.get(str(each["loc"][0]), str(each["loc"][0])), unfit(each)) for each in error.errors())
         raise CallError("; ".join(f"{name}: {why[:1].lower()}{why[1:]}" for name, why in names)) from None
 
 

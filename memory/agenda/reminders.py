@@ -63,11 +63,12 @@ class Reminder:
 
 @dataclass(frozen=True)
 class Listed:
-    """A reminder with its next due time, or whether it is paused."""
+    """A reminder with its next due time, whether it is paused, and whether its message still waits to be delivered."""
 
     reminder: Reminder
     next_at: datetime | None
     paused: bool
+    undelivered: bool
 
 
 def job_id(identifier: ReminderId, suffix: str = "") -> str:
@@ -98,12 +99,19 @@ def listing(rows: Rows, scope: Scope, people: tuple[PersonId, ...]) -> list[List
     condition, parameters = scope.sql("r.audience")
     of_it = "j.id IN ('reminder:' || r.id, 'reminder:' || r.id || ':later')"
     sql = f"""SELECT r.*, (SELECT min(j.next_at) FROM jobs j WHERE j.status = 'active' AND {of_it}) AS next_at,
-                EXISTS (SELECT 1 FROM jobs j WHERE j.status = 'paused' AND {of_it}) AS paused
+                EXISTS (SELECT 1 FROM jobs j WHERE j.status = 'paused' AND {of_it}) AS paused,
+                EXISTS (SELECT 1 FROM outbox o WHERE o.key = r.told_key AND o.status IN ('pending', 'sending'))
+                  AS undelivered
               FROM reminders r WHERE {condition} AND r.person_id IN ({", ".join("?" * len(people))})
                 AND r.status IN ('waiting', 'told', 'escalated') ORDER BY next_at IS NULL, next_at, r.id LIMIT 200"""
     found = rows.all(sql, (*parameters, *people))
     return [
-        Listed(_reminder(row), None if row["next_at"] is None else from_text(row["next_at"]), bool(row["paused"]))
+        Listed(
+            _reminder(row),
+            None if row["next_at"] is None else from_text(row["next_at"]),
+            bool(row["paused"]),
+            bool(row["undelivered"]),
+        )
         for row in found
     ]
 

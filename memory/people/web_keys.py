@@ -14,7 +14,7 @@ from memory.store.ids import AgentId, PersonId, new_id
 from memory.store.row_mapper import RowMapper
 
 CODE_LIFE, SESSION_LIFE = timedelta(minutes=5), timedelta(days=30)
-_NOTED_EVERY = timedelta(hours=1)
+_NOTED_EVERY = timedelta(minutes=1)
 _MOST_CODES, _MOST_SESSIONS = 10, 100
 
 

@@ -203,11 +203,13 @@ def lines(found: list[Listed], zone: str) -> list[str]:
     return [f"- {each.reminder.text} ({_state(each, zone)}) `{each.reminder.id}`" for each in found]
 
 
-def stand(status: Status, *, paused: bool) -> str:
+def stand(listed: Listed) -> str:
     """The status of a reminder, in words; empty if it just waits for its time."""
-    if paused:
+    if listed.paused:
         return _("paused")
-    return "" if status is Status.WAITING else _("sent, not done yet")
+    if listed.undelivered:
+        return _("due, not delivered yet")
+    return "" if listed.reminder.status is Status.WAITING else _("sent, not done yet")
 
 
 @dataclass(frozen=True)
@@ -357,5 +359,5 @@ def on_clocks(moment: datetime | None, zone: str) -> str:
 def _state(each: Listed, zone: str) -> str:
     reminder = each.reminder
     due = "" if each.next_at is None else clock_words(each.next_at, zone)
-    how = stand(reminder.status, paused=each.paused)
+    how = stand(each)
     return "; ".join(filter(None, (due, repetition(reminder.trigger), how, _("urgent") if reminder.urgent else "")))

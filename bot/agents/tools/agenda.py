@@ -272,7 +272,7 @@ def _reminder_data(reminder: Reminder) -> dict[str, Any]:
 
 
 def _listed(each: Listed, zone: str) -> dict[str, Any]:
-    how = reminding.stand(each.reminder.status, paused=each.paused)
+    how = reminding.stand(each)
     when = ", ".join(filter(None, (on_clocks(each.next_at, zone), reminding.repetition(each.reminder.trigger), how)))
     return _timed(each.reminder, each.next_at) | {"when": when}
 

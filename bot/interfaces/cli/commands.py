@@ -150,14 +150,14 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
 
 
 def _worded(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments, with separate words joined to a text; a second of two words is the next argument, if any."""
+    """The arguments, with separate words joined to a text; of two that were quoted, the second is the next argument."""
     told = next((each for each in entry["parameters"] if each["words"]), None)
     if told is None or told["name"] not in given:
         return dict(given)
     name, after = told["name"], [each["name"] for each in entry["parameters"] if each["positional"]][1:]
     said = [*given[name], *(given[each] for each in after if each in given)]
     others = {key: value for key, value in given.items() if key not in (name, *after)}
-    if after and len(said) == 2:
+    if after and len(said) == 2 and " " in "".join(said):
         return {**others, name: said[0], after[0]: said[1]}
     return {**others, name: " ".join(said)}
 

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import click
 
 from bot import logs
+from bot.config import Config
 from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.home import data_folder, version
@@ -58,8 +59,7 @@ def commands(context: click.Context) -> None:
         return
     config = configured()
     if streams.attended() and not config.sources:
-        log_to(config, level="error")
-        asyncio.run(_chatting().interactive(config, dashboard=True))
+        _talk(config, dashboard=True)
     else:
         _serve()
 
@@ -91,10 +91,10 @@ def chat(once: str | None, constellation: str) -> None:
     if once is not None and not once.strip():
         raise CallError('--once: give a message to send, such as --once "what do you know about me?"')
     config = configured()
-    log_to(config, level="error")
     if once is None:
-        asyncio.run(_chatting().interactive(config, constellation))
+        _talk(config, constellation)
     else:
+        log_to(config, level="error")
         asyncio.run(_chatting().once(config, once, constellation))
 
 
@@ -109,6 +109,12 @@ def serve_tools() -> None:
         )
     serving_tools = loaded("bot.interfaces.mcp.server")  # only here: loading it takes a second
     asyncio.run(serving_tools.serve_tools(folder, version()))
+
+
+def _talk(config: Config, constellation: str = "", *, dashboard: bool = False) -> None:
+    log_to(config, level="error")
+    with streams.unechoed():
+        asyncio.run(_chatting().interactive(config, constellation, dashboard=dashboard))
 
 
 def _chatting() -> Any:

@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
         streams.drop_output()
         return 1
     except (CallError, UserError, Failed) as error:
-        click.echo(f"carina: {error_text(error)}", err=True)
+        click.echo(streams.wrapped(f"carina: {error_text(error)}"), err=True)
         return error.code if isinstance(error, Failed) else 2 if isinstance(error, CallError) else 1
 
 
@@ -109,7 +109,7 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
         if "aside" in reply:
             click.echo(reply["aside"], err=True)
         if reply["text"]:
-            _print(reply["text"])
+            _print(reply["text"] if view["as_json"] else streams.wrapped(reply["text"]))
         ours = entry["name"] in _OPENED and not arguments.get("person")  # a link for somebody else is not used up here
         if ours and streams.attended() and not view["as_json"]:
             loaded("webbrowser").open(reply["text"])  # where there is none it says no

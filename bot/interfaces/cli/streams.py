@@ -2,7 +2,14 @@
 
 import io
 import os
+import shutil
 import sys
+import textwrap
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+if sys.platform != "win32":
+    import termios
 
 
 def typed() -> bool:
@@ -12,6 +19,37 @@ def typed() -> bool:
 def attended() -> bool:
     """Whether a person reads and types at a terminal."""
     return typed() and sys.stdout is not None and sys.stdout.isatty()
+
+
+def wrapped(text: str) -> str:
+    """For a terminal, with long lines broken at spaces, so that it breaks no word."""
+    if not attended():
+        return text
+    width = shutil.get_terminal_size().columns
+    return "\n".join(_wrapped(line, width) if len(line) > width else line for line in text.split("\n"))
+
+
+def _wrapped(line: str, width: int) -> str:
+    indent = " " * (len(line) - len(line.lstrip(" -")) or 2)
+    return textwrap.fill(
+        line, width, subsequent_indent=indent, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
+    )
+
+
+@contextmanager
+def unechoed() -> Iterator[None]:
+    """What is typed before the line editor has started is kept for it and not shown. Ctrl-C works meanwhile."""
+    if sys.platform == "win32" or not attended():
+        yield
+        return
+    before = termios.tcgetattr(sys.stdin)
+    input_modes, output_modes, control_modes, local_modes, *others = before
+    kept = local_modes & ~(termios.ECHO | termios.ICANON)
+    termios.tcsetattr(sys.stdin, termios.TCSANOW, [input_modes, output_modes, control_modes, kept, *others])
+    try:
+        yield
+    finally:
+        termios.tcsetattr(sys.stdin, termios.TCSANOW, before)
 
 
 def meant(said: str) -> bool | None:

@@ -60,7 +60,7 @@ async def _asked(thinking: ModelSelection, name: str) -> Finding:
             _("answers, after {seconds:.1f} s", seconds=time.perf_counter() - began),
         )
     return Finding(
-        gettext_lazy("model {name}", name=name), State.PROBLEM, f"{_(health.state)}: {_(health.why)}", health.advice
+        gettext_lazy("model {name}", name=name), State.PROBLEM, f"{_(health.state)}: {health.why}", health.advice
     )
 
 

@@ -297,8 +297,12 @@ async def command(ctx: Context) -> Response:
 def _shown(result: Result | None, text: str) -> dict[str, Any]:
     """A result as a table where it is one, else as its words."""
     rows = [row.model_dump() for row in getattr(result, "rows", ())]
-    flat = [{name: value for name, value in row.items() if not isinstance(value, dict)} for row in rows]
+    flat = [{name: _cell(value) for name, value in row.items() if not isinstance(value, dict)} for row in rows]
     return {"rows": flat, "text": "" if rows else text, "document": result.document if result is not None else ""}
+
+
+def _cell(value: Any) -> Any:
+    return ", ".join(map(str, value)) if isinstance(value, tuple) else value
 
 
 def _operation(ctx: Context, name: str) -> Operation:

@@ -87,10 +87,6 @@ def number(value: float | None) -> str:
     return number_text(value, ",.0f")
 
 
-def kilobytes(size: int) -> str:
-    return texts._("{count} KB", count=number_text(-(-size // 1024)))
-
-
 def money(value: float | None) -> str:
     """In dollars; small amounts with what matters of them."""
     if value is None:
@@ -194,7 +190,7 @@ def environment() -> Environment:
         "when": when,
         "num": number,
         "money": money,
-        "kb": kilobytes,
+        "size": texts.size_text,
         "told": texts._,
         "md": markdown,
         "words": words,

@@ -42,13 +42,13 @@ _Where = Annotated[
     Param("Where to remind you (default: as you set it, or privately)", via=DISCORD_ONLY),
 ]
 _REMINDERS = {"here": gettext_noop("Where I set them"), "privately": gettext_noop("In direct messages")}
-_Reminder = Annotated[_Named, Param("Number or words from it", suggests="reminders")]
+_Reminder = Annotated[_Named, Param("Words from it", suggests="reminders")]
 _Until = Annotated[
     DayPart | None,
     Param("Part of the day to snooze until", labels={"evening": "This evening", "morning": "Tomorrow morning"}),
 ]
 _Days = Annotated[int, Field(ge=1, le=3_660), Param("How many days ahead")]
-_Event = Annotated[_Named, Param("Number or title of the event", suggests="events")]
+_Event = Annotated[_Named, Param("Title of the event, or words from it", suggests="events")]
 _MINUTES = 31 * 24 * 60
 
 
@@ -95,11 +95,11 @@ class ReminderRow(Row):
     repeats: str
     urgent: bool = Field(validation_alias="reminder.urgent")
     paused: bool
+    words: str = Field(exclude=True)
 
     def line(self, ink: Ink) -> str:
-        told = reminding.stand(reminders.Status(self.state), paused=self.paused)
         due = "" if self.next is None else ink.time(self.next)
-        about = "; ".join(filter(None, (due, self.repeats, told, _("urgent") if self.urgent else "")))
+        about = "; ".join(filter(None, (due, self.repeats, self.words, _("urgent") if self.urgent else "")))
         return f"{ink.text(self.text)} – {about}"
 
 
@@ -159,7 +159,10 @@ class Agenda(MemoryService, Announcing):
         zone = self._zone(rows, caller)
         found = (
             ReminderRow.from_record(
-                each, next=_local(each.next_at, zone), repeats=reminding.repetition(each.reminder.trigger)
+                each,
+                next=_local(each.next_at, zone),
+                repeats=reminding.repetition(each.reminder.trigger),
+                words=reminding.stand(each),
             )
             for each in self._reminders(rows, caller)
         )

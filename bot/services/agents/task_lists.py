@@ -62,12 +62,12 @@ _Under = Annotated[_Words, Param("Task that it is a step of", metavar="TASK", su
 _After = Annotated[_Words, Param("Task that must be done first", metavar="TASK", suggests="tasks")]
 _Fields = Annotated[tuple[str, ...], Param("A field of your own, such as room=kitchen", metavar="NAME=VALUE")]
 _Done = Annotated[bool, Param("Include completed and canceled tasks")]
-_Task = Annotated[_Named, Param("Number or words from it", suggests="tasks")]
-_SharedTask = Annotated[_Named, Param("Number or words from it", suggests="shared tasks")]
+_Task = Annotated[_Named, Param("Words from it", suggests="tasks")]
+_SharedTask = Annotated[_Named, Param("Words from it", suggests="shared tasks")]
 _Agent = Annotated[str, Param("Who does it now (default: anyone)", metavar="NAME", suggests="agents")]
 _Name = Annotated[str, Param("Template", suggests="task templates")]
 _NewName = Annotated[str, Field(min_length=1, max_length=60), Param("Name for the template")]
-_Saved = Annotated[_Named, Param("Number or words from the task", suggests="tasks")]
+_Saved = Annotated[_Named, Param("Words from the task", suggests="tasks")]
 _Title = Annotated[str, Field(max_length=300), Param("Title of the task (default: the template's)", metavar="TEXT")]
 
 

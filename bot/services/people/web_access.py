@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action, People
+from bot.config.values import pattern
 from bot.errors import UserError
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.names import find_living
@@ -31,9 +32,8 @@ from texts import _, gettext_noop, ngettext
 _WRITE = commit_point("web.write")
 
 
-_Name = Annotated[
-    str, Field(min_length=1, max_length=40, pattern=r"^[\w.-]+$"), Param("Name for the token, such as the program's")
-]
+_NAME = pattern(r"[\w.-]{1,40}", gettext_noop("1 to 40 letters, digits, - . and _"))
+_Name = Annotated[str, Field(min_length=1, max_length=40), _NAME, Param("Name for the token, such as the program's")]
 _Scope = Annotated[Literal["chat", "read", "admin"], Param("What it may do")]
 _Agent = Annotated[str, Param("Only agent that it can talk to", metavar="NAME", suggests="agents")]
 _Person = Annotated[
@@ -242,7 +242,7 @@ class WebAccess:
         return await self._add(NewKey(Kind.SESSION, KeyScope.OWN, browser, person)) if known else None
 
     async def holder(self, kind: Kind, secret: str) -> WebKey | None:
-        """The key with that secret; its use is recorded once an hour."""
+        """The key with that secret; its use is recorded once a minute."""
         now = self.clock()
         found = await self.registry.read(lambda rows: web_keys.find(rows, kind, secret, now))
         if found is not None and not web_keys.is_noted(found, now):

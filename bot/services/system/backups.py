@@ -24,7 +24,7 @@ from memory.store.database import Database
 from memory.store.errors import StoreError
 from memory.store.sqlite import Connection
 from scheduler.jobs import Firing, Kinds, Working
-from texts import _, error_text, ngettext, number_text
+from texts import _, error_text, ngettext, size_text
 
 BACKUP = "backup"
 
@@ -51,7 +51,7 @@ class BackupRow(Row):
     def line(self, ink: Ink) -> str:
         if self.made is None:
             return ink.text(f"{self.name}: {self.reason}")
-        size = f"{ngettext('{count} file', '{count} files', self.files)}, {_size(self.bytes)}"
+        size = f"{ngettext('{count} file', '{count} files', self.files)}, {size_text(self.bytes)}"
         copied = _("; copied to {copied_to}", copied_to=ink.text(self.copied_to)) if self.copied_to else ""
         return f"{ink.text(self.name)}, {ink.time(self.made)}: {size}{copied}"
 
@@ -118,8 +118,8 @@ class VacuumedFile(Row):
 
     def line(self, ink: Ink) -> str:
         freed = self.bytes_before - self.bytes_after
-        done = _("{size} freed", size=_size(freed)) if freed > 0 else _("nothing to free")
-        return ink.text(f"{self.file}: {_size(self.bytes_after)}, {done}")
+        done = _("{size} freed", size=size_text(freed)) if freed > 0 else _("nothing to free")
+        return ink.text(f"{self.file}: {size_text(self.bytes_after)}, {done}")
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,3 @@ def _vacuum(raw: Connection) -> dict[str, Any]:
 def _pages(raw: Connection) -> int:
     count, size = raw.execute("PRAGMA page_count").fetchone(), raw.execute("PRAGMA page_size").fetchone()
     return int(count[0]) * int(size[0]) if count and size else 0
-
-
-def _size(count: int) -> str:
-    return f"{number_text(count / 1e6, ',.1f')} MB" if count >= 1_000_000 else f"{number_text(count / 1e3, ',.0f')} kB"

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, Field, SecretStr
 
 from bot.agents.data_sources import FIELDS, DataSources, job_id, plan
 from bot.agents.permissions.policy import Action
+from bot.config.values import pattern
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_FEED, find, find_agent, find_living
@@ -49,8 +50,11 @@ _Template = Annotated[
 ]
 
 
+_NAME = pattern(r"[A-Za-z0-9_-]{1,40}", gettext_noop("1 to 40 letters, digits, - and _"))
+
+
 class AddSource(Arguments):
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,40}$"), Param("Name for the source, such as news")]
+    name: Annotated[str, _NAME, Param("Name for the source, such as news")]
     feed: Annotated[str, Field(max_length=2_000), Param("URL of an RSS or Atom feed", metavar="URL")] = ""
     calendar: Annotated[str, Field(max_length=2_000), Param("URL of a calendar in iCalendar format", metavar="URL")] = (
         ""

@@ -1,13 +1,45 @@
 """What a line typed in a chat means: a command of the chat, something to say, or a command that is none."""
 
+from pathlib import Path
+
 import pytest
 
-from bot.interfaces.cli.chat.prompt import Help, Quit, Refused, Say, own_help, understood
+from bot.config import load_config
+from bot.errors import CallError
+from bot.interfaces.cli.chat.chat_commands import CommandLine
+from bot.interfaces.cli.chat.prompt import Clear, Help, Quit, Refused, Say, own_help, understood
+from bot.interfaces.cli.connection import Line
 
 
 @pytest.mark.parametrize("line", ["/quit", "/exit", "/QUIT", "/quit  "])
 def test_quit_and_exit_end_the_chat(line: str) -> None:
     assert isinstance(understood(line), Quit)
+
+
+@pytest.mark.parametrize("line", ["clear", " Clear ", "cls"])
+def test_a_person_clears_the_screen_as_in_a_shell(line: str) -> None:
+    assert isinstance(understood(line, ["tasks"]), Clear)
+    assert understood(line) == Say(line), "in a pipe there is no screen"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("memory", "Usage: /memory [OPTIONS] COMMAND"),
+        ("memory nothing", "Usage: /memory [OPTIONS] COMMAND"),
+        ("tasks done", "Usage: /tasks done [OPTIONS] TASK"),
+    ],
+)
+async def test_how_a_command_is_used_is_shown_once_and_with_its_slash(tmp_path: Path, typed: str, shown: str) -> None:
+    async def nobody(_question: str) -> str:
+        raise AssertionError
+
+    line = Line(load_config({}, tmp_path), lambda *_given, **_named: None, "", own=True)
+    try:
+        said = await CommandLine(line, nobody).run(typed)
+    except CallError as error:
+        said = str(error)
+    assert said.count("Usage:") == said.count(shown) == 1
 
 
 def test_help_is_known_and_names_every_command() -> None:

@@ -61,6 +61,15 @@ def test_it_begins_with_who_answers_and_one_line_on_the_missing_model(chat: Term
     left(chat)
 
 
+def test_what_is_typed_before_it_has_begun_is_said_and_shown_once(tmp_path: Path) -> None:
+    with closing(Terminal(tmp_path, "chat")) as terminal:
+        while not (tmp_path / "data").is_dir():
+            terminal.wait(0.01)
+        terminal.type("hello\r")
+        assert terminal.shows("Hello! Good").count("hello") == 1
+        left(terminal)
+
+
 def test_a_line_is_edited_and_had_back_also_in_the_next_chat(chat: Terminal, tmp_path: Path) -> None:
     chat.type("remember that my hat is green\x1b[D\x1b[D\x1b[D\x1b[D\x1b[Dred or \r")
     chat.shows("I'll remember: your hat is red or green")
@@ -111,6 +120,8 @@ def test_commands_and_names_are_completed_and_done(chat: Terminal, tmp_path: Pat
     chat.shows("(?s)> /tasks list.*buy oat milk")
     chat.type("/nonsense\r")
     chat.shows("There is no /nonsense")
+    chat.type("clear\r")
+    chat.shows(r"\A>\s*\nCarina · offline")
     left(chat)
     assert said(tmp_path) == []
 

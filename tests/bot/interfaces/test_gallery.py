@@ -13,7 +13,7 @@ NOT_FOR_PEOPLE = {
     "an internal id": re.compile(r"\b(?:ent|grp|agt|blk|trn)_[0-9a-z]{8,}"),
     "an option of the command line": re.compile(r"(?<![\w-])--[a-z]"),
     "a time where none is shown": re.compile(r"<t:"),
-    "a limit that was not met": re.compile(r"input should"),
+    "a limit that was not met": re.compile(r"expected (a number|one of|\d)"),
     "parentheses in parentheses": re.compile(r"\([^()]*\([^()]*\)\)"),
     "a list of nothing": re.compile(r"There are: none"),
 }

@@ -274,7 +274,7 @@ async def test_a_hang_meets_each_time_limit(server: ModelServer, after: int, lim
 async def test_nobody_there_is_busy(server: ModelServer) -> None:
     model = connect(Access("openai:scripted", LIMITS, "k", "http://127.0.0.1:9/v1"))
     async with model.provider:
-        with pytest.raises(ModelBusy, match=r"connection failed \(connect\)"):
+        with pytest.raises(ModelBusy, match="no connection to its server"):
             await events(model)
 
 

@@ -155,8 +155,8 @@ async def test_a_call_gives_the_result_of_the_method_without_secrets() -> None:
     ("given", "words"),
     [
         ({}, "words: field required"),
-        ({"words": "x" * 21}, "words: string should have at most 20 characters"),
-        ({"words": "x", "times": 4}, "times: input should be less than or equal to 3"),
+        ({"words": "x" * 21}, "words: expected 20 or fewer characters"),
+        ({"words": "x", "times": 4}, "times: expected a number of at most 3"),
         ({"words": "x", "other": 1}, "other: extra inputs are not permitted"),
     ],
 )

@@ -175,6 +175,7 @@ async def interactive(config: Config, constellation: str = "", *, dashboard: boo
 async def _piped(line: Line, config: Config, stop: _Stop) -> None:
     """Send line after line until the signal to stop, each after the previous answer."""
     view, lines = ChatView(Console(highlight=False, no_color=config.no_color or None)), _read_lines()
+    refused = False
     stop.started()
     try:
         while (text := await stop.before(lines.get()) or _END) is not _END and not stop.wanted.is_set():
@@ -182,26 +183,32 @@ async def _piped(line: Line, config: Config, stop: _Stop) -> None:
                 continue
             match understood(text.rstrip("\n")):
                 case Say(said):
-                    if not await stop.before(_say(line, said, view), _SAYING_SECONDS):
+                    answered = await stop.before(_say(line, said, view), _SAYING_SECONDS)
+                    if answered is None:
                         view.note(_(_STOPPED))
+                    refused |= answered is False
                 case Help():
                     view.note(own_help())
                 case Refused(words):
                     view.note(words)
+                    refused = True
                 case _:
-                    return
+                    break
     finally:
         view.close()  # also after an error: a spinner hides the cursor
+    if refused:
+        raise UserError("Not every line was accepted.")
 
 
 async def _say(line: Line, text: str, view: ChatView) -> bool:
-    """Send a line and show its answers, or why there are none. Raises ServiceEnded, NoService."""
+    """Send a line and show its answers, or why it was refused; then False. Raises ServiceEnded, NoService."""
     try:
         await _show_all(line.once(text, new_id(ONCE)), lambda each: view.show(from_data(each)), asyncio.Event())
     except (ServiceEnded, NoService):
         raise
     except UserError as error:
         view.note(error_text(error))
+        return False
     return True
 
 

@@ -30,6 +30,16 @@ def offered() -> dict[str, Any]:
     return tree
 
 
+class _ChatCommands(Commands):
+    """Commands whose usage shows the slash."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, others = super().resolve_command(ctx, args)
+        return f"/{name}", command, others
+
+
 @dataclass(frozen=True)
 class CommandLine:
     """Runs what is typed after a slash. `ask` asks the person a question and returns the answer."""
@@ -45,7 +55,9 @@ class CommandLine:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 kept = {**manifest(), "by_hand": {}}
                 kept["operations"] = [each for each in kept["operations"] if each["name"] not in _NOT_HERE]
-                Commands(kept, lambda *given: called.append(given)).main(split(words), "", standalone_mode=False)
+                _ChatCommands(kept, lambda *given: called.append(given)).main(split(words), "", standalone_mode=False)
+        except click.exceptions.NoArgsIsHelpError as error:
+            return error.format_message()
         except click.ClickException as error:
             usage = error.ctx.get_usage() + "\n" if isinstance(error, click.UsageError) and error.ctx else ""
             raise CallError(f"{usage}{error.format_message()}") from None
@@ -66,7 +78,8 @@ class CommandLine:
             if "error" in reply:
                 raise UserError(reply["error"])
             said += [reply.get("aside", ""), reply.get("text", "")]
-        return "\n".join(filter(None, said))
+        text = "\n".join(filter(None, said))
+        return text if view["as_json"] else streams.wrapped(text)
 
 
 def split(words: str) -> list[str]:

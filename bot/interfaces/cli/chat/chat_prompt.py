@@ -22,7 +22,7 @@ from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, offered
-from bot.interfaces.cli.chat.prompt import Command, Help, Quit, Refused, Say, help_text, understood
+from bot.interfaces.cli.chat.prompt import Clear, Command, Help, Quit, Refused, Say, help_text, understood
 from bot.interfaces.cli.connection import Line
 from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError
@@ -154,6 +154,8 @@ class PromptChat:
                 self._view.note(words)
             case Command(words):
                 self._above.write((await self._commands.run(words)).strip("\n") + "\n")
+            case Clear():
+                self._session.app.renderer.clear()
             case Quit():
                 pass
 

@@ -25,7 +25,6 @@ _COMMAND = re.compile(r"/(?P<word>[^\W\d_][\w-]*)(?P<rest>\s.*)?", re.DOTALL)
 ALONE = ("help", "quit", "exit")
 SERVED = ("why", "approve", "deny")
 """What the service understands (`bot.interfaces.chat.Chat.say`)."""
-_LEAVING = ("exit", "quit")
 
 
 def own_help() -> str:
@@ -63,13 +62,19 @@ class Quit:
     """End the chat."""
 
 
-Typed: TypeAlias = Say | Refused | Command | Help | Quit
+class Clear:
+    """Clear the screen."""
+
+
+Typed: TypeAlias = Say | Refused | Command | Help | Quit | Clear
+_BARE: dict[str, type[Quit | Clear]] = {"exit": Quit, "quit": Quit, "clear": Clear, "cls": Clear}
+"""Words that a shell understands, and so does a person's chat."""
 
 
 def understood(line: str, commands: Collection[str] = ()) -> Typed:
-    """The meaning of a line. With `commands`, these work after a slash, and "exit" and "quit" work without one."""
-    if commands and line.strip().casefold() in _LEAVING:
-        return Quit()
+    """The meaning of a line. With `commands`, these work after a slash, and "exit" and "clear" work without one."""
+    if commands and (meant := _BARE.get(line.strip().casefold())):
+        return meant()
     found = _COMMAND.fullmatch(line.rstrip())
     if found is None:
         return Say(line)

@@ -208,8 +208,15 @@ def test_who_opted_out_is_told_nothing_ever_again(tx: Tx) -> None:
 
 
 def test_what_nobody_acknowledges_is_said_once_more_and_no_more(tx: Tx) -> None:
+    def listed() -> list[str]:
+        return [reminding.stand(each) for each in reminders.listing(tx, ALONE, (ANN,))]
+
     kept = planned(tx)
+    assert listed() == [""]
     says().remind(tx, firing(tx, kept))
+    assert listed() == ["due, not delivered yet"]
+    tx.run("UPDATE outbox SET status = 'sent'")
+    assert listed() == ["sent, not done yet"]
     again = firing(tx, kept, suffix="again")
     assert again.due == NOW + timedelta(minutes=50)
     says().remind(tx, again)
