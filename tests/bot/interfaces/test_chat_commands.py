@@ -9,6 +9,7 @@ from bot.errors import CallError
 from bot.interfaces.cli.chat.chat_commands import CommandLine
 from bot.interfaces.cli.chat.prompt import Clear, Help, Quit, Refused, Say, own_help, understood
 from bot.interfaces.cli.connection import Line
+from bot.interfaces.control import replies_of
 
 
 @pytest.mark.parametrize("line", ["/quit", "/exit", "/QUIT", "/quit  "])
@@ -31,10 +32,10 @@ def test_a_person_clears_the_screen_as_in_a_shell(line: str) -> None:
     ],
 )
 async def test_how_a_command_is_used_is_shown_once_and_with_its_slash(tmp_path: Path, typed: str, shown: str) -> None:
-    async def nobody(_question: str) -> str:
+    async def nobody(_asked: str) -> str:
         raise AssertionError
 
-    line = Line(load_config({}, tmp_path), lambda *_given, **_named: None, "", own=True)
+    line = Line(load_config({}, tmp_path), lambda asked: replies_of(nobody(asked)), "", own=True)
     try:
         said = await CommandLine(line, nobody).run(typed)
     except CallError as error:
