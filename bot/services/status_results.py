@@ -1,7 +1,7 @@
 """How a service is doing, as it is shown: nothing is loaded but what that takes."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from pydantic import Field
@@ -124,22 +124,17 @@ class ServiceStatus(Result):
     """Places of which missed messages could not be read."""
 
     def lines(self, ink: Ink) -> list[str]:
-        """A line for each part, then the numbers."""
-        return [ink.text(self.heading), *self.parts(ink), *map(ink.text, self._counted())]
+        """What has to be seen to, a line for each part, then the numbers."""
+        problems = (f"{_(each.about)}: {each.words}; {each.remedy}" for each in self.problems())
+        counts = gettext_noop("{waiting} waiting for an answer, {unsent} to be sent, {dead} failed")
+        return [ink.text(self.heading), *map(ink.text, problems), *self.parts(ink), self.told(ink, counts)]
 
     @property
     def heading(self) -> str:
         return _("Carina is running (constellation {constellation})", constellation=self.constellation)
 
     def parts(self, ink: Ink) -> list[str]:
-        since = "" if self.halted is None else _(" since {halted}", halted=ink.time(self.halted))
-        halted = (
-            [_("HALTED{since}; `carina halt release` or `/admin halt release` resumes", since=since)]
-            if self.halted
-            else []
-        )
         before = (
-            *([self.unstored] if self.unstored else []),
             *(f"{_(name)}: {words}" for name, words in self.fronts.items()),
             *(
                 _("{part}: not configured (set {setting})", part=_(part), setting=_(setting))
@@ -150,31 +145,34 @@ class ServiceStatus(Result):
             *([_("search by meaning: {how}", how=self.embedding)] if self.embedding else []),
             *(_("MCP server {name}: {words}", name=name, words=words) for name, words in self.mcp.items()),
             *(_agent(name, model) for name, model in self.agents.items()),
-            *(_("memory: {words}", words=words) for words in self.damage),
-            *(_("not read: {words}", words=words) for words in self.gaps),
         )
-        return [*halted, *map(ink.text, before), *(model.line(ink) for model in self.models), *map(ink.text, after)]
+        return [*map(ink.text, before), *(model.line(ink) for model in self.models), *map(ink.text, after)]
 
-    def _counted(self) -> list[str]:
-        lines = [
-            _(
-                "{waiting} waiting for an answer, {unsent} to be sent, {dead} failed",
-                waiting=self.waiting,
-                unsent=self.unsent,
-                dead=self.dead,
-            )
-        ]
-        lost = ((self.failed, _("not delivered")), (self.unknown, _("possibly delivered")))
-        if words := ", ".join(f"{count} {what}" for count, what in lost if count):
-            lines.append(_("outbox: {words}; `carina outbox list` and `/owner outbox list` show them", words=words))
-        if self.unfollowed:
-            parts = ngettext("{count} part", "{count} parts", self.unfollowed)
-            lines.append(
-                _("memory: {parts} of edited or deleted messages could not be removed; see the log", parts=parts)
-            )
+    def problems(self) -> Iterator[Finding]:
+        """What has to be seen to."""
+        if self.halted:
+            words = _("everything is halted since {halted}", halted=self.halted)
+            yield Finding("service", State.DOUBT, words, _("`carina halt release` or `/admin halt release` resumes"))
+        if self.unstored:
+            remedy = _("free up disk space, or stop the program that is locking the file")
+            yield Finding("database", State.PROBLEM, self.unstored.rstrip(".。"), remedy)
         if self.dead:
-            lines.append(_("inbox: `carina inbox list --dead` and `/admin inbox list` show the failed messages"))
-        return lines
+            words = _("failed messages: {count}", count=self.dead)
+            remedy = _("`carina inbox list --dead` and `/admin inbox list` show them")
+            yield Finding("inbox", State.DOUBT, words, remedy)
+        if count := self.failed + self.unknown:
+            words = _("answers that were not delivered, or may not have been: {count}", count=count)
+            remedy = _("`carina outbox list` and `/owner outbox list` show them")
+            yield Finding("outbox", State.DOUBT, words, remedy)
+        if self.unfollowed:
+            words = _("parts of edited or deleted messages that could not be removed: {count}", count=self.unfollowed)
+            remedy = _("the log says why (not_followed); `carina restart` tries again")
+            yield Finding("memory", State.PROBLEM, words, remedy)
+        for words in self.damage:
+            yield Finding("memory", State.PROBLEM, words, _("`carina memory verify` shows details"))
+        for words in self.gaps:
+            remedy = _("make sure the bot may read the channel's history; messages missed there stay unanswered")
+            yield Finding("missed messages", State.DOUBT, words, remedy)
 
 
 def _agent(name: str, model: str) -> str:

@@ -367,11 +367,11 @@ async def test_what_an_answer_used_is_corrected_as_it_was_seen(tmp_path: Path) -
         page = await said(s, "where is the dentist?")
         why = page.rpartition('<a href="')[2].partition('"')[0].replace("&amp;", "&")
         form = re.search(
-            r'value="correct">.*?name="id" value="(.*?)".*?name="seen" value="(.*?)"', (await s.get(why)).text
+            r'value="why.correct">.*?name="id" value="(.*?)".*?name="seen" value="(.*?)"', (await s.get(why)).text
         )
         assert form is not None
         for text, told in (("It is on Oak Street", "Corrected."), ("It is on Main Street", "It was changed after")):
-            assert told in (await s.post(why, do="correct", id=form[1], seen=form[2], text=text)).text
+            assert told in (await s.post(why, op="why.correct", id=form[1], seen=form[2], text=text)).text
         assert [each["text"] for each in await s.call("archival.list")] == ["It is on Oak Street"]
 
 

@@ -11,6 +11,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.diagnostics.model_checks import examine_embedder, examine_models
 from bot.secrets import Redactor
+from bot.services.status_results import ServiceStatus
 from memory.store.clock import Clock
 from sources.diagnostics import Finding, State
 from texts import _, error_text, gettext_lazy
@@ -124,40 +125,11 @@ def examine_service(service: Service) -> list[Finding]:
     """The problems that a running service reports."""
     if service is None:
         return [Finding("service", State.UNSET, _("not running"), _("start it with `carina run`"))]
-    found = []
-    if service["halted"]:
-        remedy = _("resume with `carina halt release` or /admin halt release")
-        found.append(
-            Finding("service", State.DOUBT, _("everything is halted since {halted}", halted=service["halted"]), remedy)
-        )
-    if service["unstored"]:
-        words = _("the database {unstored}", unstored=service["unstored"])
-        found.append(
-            Finding(
-                "database", State.PROBLEM, words, _("free up disk space, or stop the program that is locking the file")
-            )
-        )
-    if service["dead"]:
-        words = _("failed messages: {count}", count=service["dead"])
-        found.append(Finding("inbox", State.DOUBT, words, _("`carina inbox list --dead` shows them")))
-    if service["failed"] or service["unknown"]:
-        words = _(
-            "answers that were not delivered, or may not have been: {count}",
-            count=service["failed"] + service["unknown"],
-        )
-        found.append(Finding("outbox", State.DOUBT, words, _("`carina outbox list` shows them")))
-    if service["unfollowed"]:
-        words = _("parts of edited or deleted messages that could not be removed: {count}", count=service["unfollowed"])
-        remedy = _("the log says why (not_followed); `carina restart` tries again")
-        found.append(Finding("memory", State.PROBLEM, words, remedy))
+    status = ServiceStatus.model_validate(service)
+    found = list(status.problems())
     found += [
-        Finding("memory", State.PROBLEM, words, _("`carina memory verify` shows details"))
-        for words in service["damage"]
+        Finding(gettext_lazy("service on {name}", name=name), State.DOUBT, words, _("check its log"))
+        for name, words in status.fronts.items()
+        if not status.ready.get(name, True)
     ]
-    for words in service["gaps"]:
-        remedy = _("make sure the bot may read the channel's history; messages missed there stay unanswered")
-        found.append(Finding("missed messages", State.DOUBT, words, remedy))
-    for name, words in service["fronts"].items():
-        if not service["ready"].get(name, True):
-            found.append(Finding(gettext_lazy("service on {name}", name=name), State.DOUBT, words, _("check its log")))
     return found or [Finding("service", State.GOOD, _("running, with no failed messages"))]

@@ -5,13 +5,12 @@ import json
 import re
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import Any
 from urllib.parse import quote
 
 from starlette.datastructures import UploadFile
 from starlette.responses import HTMLResponse, Response
 
-from bot.interfaces.web.context import FAILURES, Context, Question, told
+from bot.interfaces.web.context import FAILURES, Context, outcome
 from bot.interfaces.web.render import render
 from bot.interfaces.web.security import MOST_WITH_FILES, Refusal
 from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing
@@ -25,12 +24,7 @@ WHO = "dashboard"
 _LINES = 200
 _KEY = re.compile(r"[0-9a-f]{32}")
 _MOST_FILES = 50  # of a message; which of them are taken is decided elsewhere
-_MEMORY_ACTIONS = {
-    "forget": ("why.forget", ("kind", "id")),
-    "narrow": ("why.narrow", ("kind", "id")),
-    "correct": ("why.correct", ("id", "seen", "text")),
-}
-"""By what a form asks for: the operation, and what of the form it takes."""
+_MEMORY_ACTIONS = ("why.forget", "why.narrow", "why.correct")
 
 
 async def chat(ctx: Context) -> Response:
@@ -126,24 +120,11 @@ async def why(ctx: Context) -> Response:
     """What an answer was made from, and what can be done about each memory."""
     name = ctx.request.path_params["name"]
     to = await ctx.web.talk.conversation(WHO, name)
-    caller, call = replace(ctx.caller(), alone=Spoken(to.place.id, Scope(OWNER))), ctx.web.services.registry.call
-    done: dict[str, Any] = {}
+    done, message = await outcome(ctx, _MEMORY_ACTIONS), ctx.query("message")
+    caller = replace(ctx.caller(), alone=Spoken(to.place.id, Scope(OWNER)))
     explained: Result | str
-    message = ctx.query("message")
-    if ctx.request.method == "POST":
-        form = await ctx.form()
-        operation, fields = _MEMORY_ACTIONS.get(form.get("do", ""), ("", ()))
-        came: Result | Question | str = _("There is no such action.")
-        if operation:
-            try:
-                came = await call(
-                    operation, caller, {each: form.get(each, "").replace("\r\n", "\n") for each in fields}
-                )
-            except FAILURES as error:
-                came = error_text(error)
-        done = await told(ctx, came)
     try:
-        explained = await call("why", caller, {"message": message} if message else {})
+        explained = await ctx.web.services.registry.call("why", caller, {"message": message} if message else {})
     except FAILURES as error:
         explained = error_text(error)
     return ctx.page("why.html", title=_("Why"), name=name, explained=explained, message=message, **done)

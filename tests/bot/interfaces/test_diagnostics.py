@@ -19,6 +19,7 @@ from bot.interfaces.diagnostics.host_checks import (
     examine_folder,
 )
 from bot.interfaces.diagnostics.model_checks import examine_embedder
+from bot.services.status_results import ServiceStatus
 from memory.store import backups
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
@@ -28,14 +29,10 @@ from sources.diagnostics import Finding, State
 from tests.bot.parts import NOON
 from tests.memory.search.embedding_server import serving
 
-SOUND: dict[str, Any] = {
-    **dict.fromkeys(("halted", "unstored"), ""),
-    **dict.fromkeys(("dead", "failed", "unknown", "unfollowed"), 0),
-    "damage": [],
-    "gaps": [],
-    "fronts": {"discord": "connected as carina, 40 ms", "dashboard": "http://127.0.0.1:8480"},
-    "ready": {"discord": True},
-}
+SOUND: dict[str, Any] = ServiceStatus(
+    constellation="home", not_configured={}, models=(), embedding="", mcp={}, agents={}, ready={"discord": True},
+    fronts={"discord": "connected as carina, 40 ms", "dashboard": "http://127.0.0.1:8480"},
+).model_dump(mode="json")  # fmt: skip
 Usage = namedtuple("Usage", "total used free")
 
 
@@ -46,8 +43,13 @@ def test_a_sound_service() -> None:
 @pytest.mark.parametrize(
     ("more", "about", "state", "words"),
     [
-        ({"halted": "2026-11-22 12:00"}, "service", State.DOUBT, "everything is halted since 2026-11-22 12:00"),
-        ({"unstored": "takes no writes"}, "database", State.PROBLEM, "the database takes no writes"),
+        (
+            {"halted": "2026-11-22T12:00:00Z"},
+            "service",
+            State.DOUBT,
+            "everything is halted since 2026-11-22 12:00 UTC",
+        ),
+        ({"unstored": "It takes no writes."}, "database", State.PROBLEM, "It takes no writes"),
         (
             {"unfollowed": 2},
             "memory",

@@ -246,7 +246,7 @@ async def test_a_halt_holds_though_discord_takes_no_answer_any_more(tmp_path: Pa
             assert (await t.olga.command("admin halt now")).failed
             t.server.faults.release_events()
             await t.service.logged("halted")
-        assert "HALTED since" in (await t.olga.command("admin status")).text
+        assert "halted since" in (await t.olga.command("admin status")).text
 
 
 async def test_a_form_from_before_a_restart_is_heard_after_it_and_a_question_is_over(tmp_path: Path) -> None:
