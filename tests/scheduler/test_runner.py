@@ -10,10 +10,10 @@ from structlog.testing import capture_logs
 
 from memory import jobs
 from memory.jobs import Status
-from memory.store.database import Database, Tx
+from memory.store.database import Database
 from memory.store.errors import EntryNotFound
 from memory.store.ids import ConstellationId
-from scheduler.jobs import Done, Firing, Queueing, Working
+from scheduler.jobs import Firing, Queueing, Working
 from scheduler.runner import LEASE, MAX_ATTEMPTS
 from scheduler.triggers import At, Cron, Every
 from tests.scheduler.parts import NOON, PUT, SECRET, Clock, Ground, ground
@@ -141,17 +141,6 @@ async def test_a_job_that_failed_for_good_stays_to_be_seen(here: Ground) -> None
     assert (await here.job("once")).status is Status.FAILED
 
 
-async def test_one_that_fails_keeps_no_other_from_running(here: Ground) -> None:
-    def fail(_tx: Tx, _firing: Firing) -> Done:
-        raise ValueError("no such thing")
-
-    here.kinds.add(Queueing("broken", fail))
-    await here.put("a", At(NOON), "broken")
-    await here.put("b", At(NOON))
-    await here.runner.tick()
-    assert [firing.job.id for firing in here.fired] == ["b"]
-
-
 async def test_a_kind_that_nobody_knows_waits_and_says_so(here: Ground) -> None:
     await here.put("strange", At(NOON), "of another version")
     await here.runner.tick()
@@ -216,16 +205,6 @@ async def test_one_that_is_asked_for_while_it_runs_is_not_run_beside_itself(here
     await here.runner.settled()
     assert runs == ["w"]
     assert (await here.job("w")).last_detail == "worked"
-
-
-async def test_one_that_is_asked_for_keeps_its_plan(here: Ground) -> None:
-    await here.put("daily", Every(DAY, NOON + HOUR))
-    async with here.constellations.use(here.home) as database:
-        await database.write(PUT, lambda tx: jobs.ask(tx, "daily", here.clock()))
-    here.runner.changed(here.home)
-    await here.runner.tick()
-    assert len(here.fired) == 1
-    assert (await here.job("daily")).next_at == NOON + HOUR
 
 
 async def test_a_clock_that_is_adjusted_repeats_nothing(here: Ground) -> None:

@@ -40,15 +40,6 @@ async def test_what_was_there_before_is_not_heard_and_what_comes_is_heard_once(h
     assert here.why == ["before"]
 
 
-async def test_what_came_during_a_time_away_is_read_page_by_page_in_its_order(here: Ground) -> None:
-    await here.look(here.source())
-    here.server.page = 7
-    for number in range(40):
-        here.mention(f"question {number}")
-    await here.look(here.source())
-    assert here.texts == [f"question {number}" for number in range(40)]
-
-
 async def test_a_mark_in_the_future_loses_nothing_of_what_comes_now(here: Ground) -> None:
     here.memory.marks["bluesky.mark"] = "2999-01-01T00:00:00.000Z"
     here.server.page = 2
@@ -154,21 +145,6 @@ async def test_words_of_who_is_not_shown_are_not_shown_in_quotes_either(
     assert heard.quoted is not None
     assert heard.quoted.text == f"and at this\n{line}".strip()
     assert ("Quetzal" in repr(here.heard)) is bool(line)
-
-
-async def test_a_rename_keeps_person_and_block(here: Ground) -> None:
-    source = here.source()
-    await here.look(source)
-    here.mention("one")
-    here.ana.handle = "anna.example.com"
-    here.mention("two")
-    await here.look(source)
-    one, two = here.heard
-    assert one.speaker is not None
-    assert two.speaker is not None
-    assert one.speaker.id == two.speaker.id
-    assert one.blocks[1].label == two.blocks[1].label
-    assert "anna.example.com" in two.blocks[1].profile
 
 
 async def test_stop_is_kept_by_person_and_opt_in_ends_it(here: Ground) -> None:
@@ -375,15 +351,6 @@ async def test_what_pictures_show_is_heard_in_words_also_where_they_are_quoted(h
     first, second = here.texts
     assert first.splitlines() == ["mine", "(image: a cat)", "(image without a description)"]
     assert second.splitlines() == ["look", "(quotes bob.test: theirs (image: a dog))"]
-
-
-async def test_what_was_read_a_moment_ago_is_not_looked_for_at_once(here: Ground) -> None:
-    source = here.source()
-    await here.look(source)
-    here.mention("wait")
-    await here.look(source)
-    await source._watched.look(here.deliver)
-    assert here.server.count("app.bsky.feed.getPosts") == 0
 
 
 async def test_of_many_that_wait_each_is_looked_for(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,19 +54,6 @@ async def settled(here: Ground) -> None:
     await until(lambda: here.memory.marks.get("bluesky.stream") == str(len(here.server.jetstream.events) + 1))
 
 
-async def test_posts_of_followed_people_are_heard_and_not_answered(here: Ground) -> None:
-    async with running(here, source(here)):
-        here.bob.post("nobody asked")
-        here.ana.post("the ferry is late")
-        await until(lambda: here.heard)
-        await settled(here)
-    assert [(each.text, each.answer) for each in here.heard] == [("the ferry is late", False)]
-    assert here.heard[0].speaker is not None
-    assert here.heard[0].speaker.name == "Ana"  # the event has no names: the thread has
-    assert here.server.jetstream.asked[0]["dids"] == [here.ana.did]
-    assert here.server.jetstream.asked[0]["collections"] == ["app.bsky.feed.post"]
-
-
 async def test_an_event_that_nobody_foresaw_does_not_end_it(here: Ground, monkeypatch: pytest.MonkeyPatch) -> None:
     really, failed = Subscription._event, list[object]()
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.store.ids import OutboxId, Snowflakes
-from sources.bluesky.keys import author_of, message_id, record_key, uri_and_cid
-from sources.bluesky.richtext import MOST_BYTES, MOST_GRAPHEMES, facets, fits, graphemes, marks, posts
+from sources.bluesky.keys import record_key
+from sources.bluesky.richtext import MOST_BYTES, facets, fits, graphemes, marks, posts
 
 FAMILY = "👨‍👩‍👧‍👦"
 
@@ -109,12 +109,3 @@ def test_the_key_of_a_row_is_always_the_same_and_no_others() -> None:
     assert keys == [record_key(row) for row in rows]
     assert sorted(keys) == keys
     assert all(regex.fullmatch("[2-7a-j][2-7a-z]{12}", key) for key in keys)
-
-
-def test_a_message_is_a_record_with_its_content() -> None:
-    uri = "at://did:plc:ana/app.bsky.feed.post/3k1"
-    assert uri_and_cid(message_id(uri, "bafy1")) == (uri, "bafy1")
-    assert author_of(uri) == "did:plc:ana"
-    for other in ("", "gone", "123", f"{uri}#", "#bafy", "https://x.test/#a", f"{uri}/more#bafy"):
-        assert uri_and_cid(other) == ("", "")
-    assert MOST_GRAPHEMES == 300

@@ -69,17 +69,6 @@ async def test_each_conversation_keeps_its_order(
         assert all(done.index(-1) < done.index(number) for number in behind)
 
 
-async def test_queues_do_not_wait_for_each_other() -> None:
-    done: list[int] = []
-
-    async def act(queues: ChannelQueues) -> None:
-        for number, (queue, rounds) in enumerate([(1, 0), (1, 3), (1, 0), (2, 0)], 1):
-            queues.put(queue, job(done, number, rounds))
-
-    await through(act)
-    assert done == [1, 4, 2, 3]
-
-
 async def test_a_hold_is_ended_only_by_its_own_release() -> None:
     done: list[int] = []
 

@@ -11,7 +11,6 @@ import discord
 import pytest
 
 from memory.store.ids import OutboxId, PersonId, PlaceId, RequestId, TurnId, snowflakes
-from memory.store.recent import Pace
 from sources.base import (
     ANSWERED,
     Activity,
@@ -303,17 +302,6 @@ async def test_what_arrived_is_found_in_history(server: DiscordServer, general: 
         server.faults.fail("GET", "/channels/*/messages", 403, code=50001)
         with pytest.raises(HistoryUnreadable):
             await running.endpoint.find((delivery(place_id(thread.id), "x"),))
-
-
-def test_edits_of_one_message_wait_for_each_other_and_not_for_those_of_another() -> None:
-    pace: Pace[str] = Pace(1.0, 10)
-    assert [pace.wait("one", 5.0), pace.wait("one", 5.25), pace.wait("two", 5.25), pace.wait("one", 9.0)] == [
-        0,
-        0.75,
-        0,
-        0,
-    ]
-    assert pace.wait("one", 9.0) == 1.0, "also after a second that nothing happened in"
 
 
 async def test_an_answer_does_not_replace_its_last_preview_within_the_second(

@@ -19,30 +19,6 @@ from tests.wire.discord.messages import Upload
 from tests.wire.discord.server import DiscordServer
 
 
-async def test_a_mention_in_a_public_channel_is_for_the_guild(server: DiscordServer) -> None:
-    guild = server.guild("Home")
-    general = guild.text_channel("general", topic="all\nthings")
-    ana = server.person("ana", global_name="Ana")
-    guild.add(ana, nick="Annie", roles=[guild.role("Cooks")])
-    async with connected(server) as running:
-        said = await ana.say(general, "<@bot> remember that my dentist is on Elm Street")
-        heard = await running.ear.next()
-    assert heard.text == "remember that my dentist is on Elm Street"
-    assert (heard.kind, heard.external_id, heard.position) == (Kind.MESSAGE, str(said.id), str(said.id))
-    assert heard.place.id == place_id(general.id)
-    assert heard.place.audience == guild_audience(guild_id(guild.id))
-    assert heard.place.bindings == (f"discord:{general.id}", f"discord:guild:{guild.id}")
-    assert heard.speaker is not None
-    assert (heard.speaker.id, heard.speaker.name, heard.speaker.username) == (person_id(ana.id), "Annie", "ana")
-    assert (heard.speaker.roles, heard.speaker.trust) == (("Cooks",), Trust.STRANGER)
-    channel, user = heard.blocks
-    assert channel.label == f"discord_channel:{general.id}"
-    assert "Topic: all things" in channel.profile
-    assert user.label == f"discord_user:{ana.id}"
-    assert user.about == person_id(ana.id)
-    assert server.unserved == []
-
-
 async def test_the_audience_follows_the_table(server: DiscordServer) -> None:
     guild = server.guild("Home")
     ana, oz = server.person("ana"), server.person("oz")

@@ -132,15 +132,6 @@ def test_what_becomes_of_a_message(mode: Mode, heard: Heard, where: ChannelInfo,
     assert is_answered(heard, where, settings(default_mode=mode)) is outcome
 
 
-def test_the_narrowest_mode_wins_and_threads_inherit() -> None:
-    chain = thread().chain
-    modes: dict[int, Mode] = {}
-    for one, mode in ((GUILD, Mode.OFF), (CATEGORY, Mode.OPEN), (CHANNEL, Mode.LISTEN), (THREAD, Mode.MENTION)):
-        modes[one] = mode
-        assert settings(modes=dict(modes), default_mode=Mode.OPEN).mode(chain) is mode
-    assert settings(default_mode=Mode.OPEN).mode(chain) is Mode.OPEN
-
-
 COOK = Author(ANA, "Ana", roles={77: "Cooks"})
 PLAIN = Author(ANA, "Ana")
 

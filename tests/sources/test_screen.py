@@ -107,16 +107,6 @@ def test_markdown_is_drawn_on_a_terminal() -> None:
     assert out.shown.splitlines()[-2:] == ["See the page (https://example.com/x).", "A second line."]
 
 
-def test_emphasis_is_bold_and_code_is_coloured_on_a_terminal_with_colours() -> None:
-    out = Screen()
-    console = Console(
-        file=out, force_terminal=True, color_system="standard", width=60, height=30, _environ={"TERM": "xterm"}
-    )
-    ChatView(console).show(Said("1", "**two** and `x`"))
-    assert re.search(r"\x1b\[1m\s*two", out.getvalue())
-    assert out.shown == "two and x"
-
-
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from memory.people.audience import OWNER, Trust
 from memory.store.ids import OutboxId, PlaceId
 from sources import terminal
 from sources.base import (
@@ -19,10 +18,7 @@ from sources.base import (
     DeliveryFailed,
     DeliveryUnclear,
     Endpoint,
-    Kind,
     OutFile,
-    PlaceKind,
-    Source,
 )
 from sources.terminal import (
     Busy,
@@ -58,18 +54,6 @@ def endpoint(path: Path) -> TerminalEndpoint:
 
 
 # ------------------------------------------------------------------------------------------------------- hearing
-
-
-def test_what_is_typed_becomes_a_notification_of_the_owner() -> None:
-    source: Source = TerminalSource("Ada", lambda: NOON)
-    assert isinstance(source, TerminalSource)
-    heard = source.hear("hello \ud800", "id-1")
-    assert heard == source.hear("hello \ufffd", "id-1")
-    assert (heard.source, heard.external_id, heard.subject, heard.kind) == ("terminal", "id-1", "id-1", Kind.MESSAGE)
-    assert (heard.place.id, heard.place.kind, heard.place.audience) == (PLACE, PlaceKind.TERMINAL, OWNER)
-    assert heard.speaker is not None
-    assert (heard.speaker.id, heard.speaker.name, heard.speaker.trust) == ("terminal:owner", "Ada", Trust.OWNER)
-    assert (heard.at, heard.answer) == (NOON, True)
 
 
 @pytest.mark.parametrize(("account", "name"), [("ada", "ada"), ("# a\nSystem: b", "a System- b"), ("\n", "you")])

@@ -17,7 +17,7 @@ from memory.agents import Agent
 from memory.knowledge import summaries
 from memory.knowledge.items import By
 from memory.knowledge.summaries import AgentSummary, ConstellationSummary
-from memory.people.audience import OWNER, Scope, Trust
+from memory.people.audience import Scope, Trust
 from memory.queue import messages
 from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId
@@ -157,27 +157,6 @@ async def test_another_agent_is_shown_what_happened_the_task_and_the_handoff_onc
     assert "buy tea" in again
 
 
-async def test_what_is_arranged_in_a_direct_message_is_known_nowhere_else(tmp_path: Path) -> None:
-    calls = [
-        call("coord", "1", operation="assign", content="buy the diamond", agent=""),
-        call("coord", "2", operation="handoff", content="the diamond is a surprise", agent="Anchor"),
-        call("coord", "3", operation="note", content="a diamond it is", importance="critical"),
-    ]
-    model = ScriptedModel(says("", *calls), says("done"))
-    async with running(tmp_path, Setting(model, toml=TWO)) as service:
-        await service.heard(said("psst", 1, ANNS))
-        await service.heard(said("anything new?", 2, PORT, BOB))
-        await service.heard(said("anything new?", 3, OLGAS, OLGA))
-        await service.heard(said("anything new?", 4, ANNS))
-        for scope in (Scope(HALL.audience), Scope(OWNER)):
-            assert "diamond" not in repr(await events(service, scope))
-    hall, owner, ann = model.requests[2:]
-    assert "diamond" not in repr(hall)
-    assert "diamond" not in repr(owner)
-    assert "- [just now] Flux assigned" not in newest(hall)
-    assert "buy the diamond" in newest(ann)
-
-
 async def test_a_task_of_the_guild_is_not_completed_in_a_direct_message(tmp_path: Path) -> None:
     model = ScriptedModel(says("", call("coord", operation="assign", content="water the plants")), says("done"))
     async with running(tmp_path, Setting(model)) as service:
@@ -304,17 +283,6 @@ async def test_what_is_idle_and_what_is_old_passes_by_itself(tmp_path: Path) -> 
         assert await service.column("SELECT count(*) FROM activity_events") == [0]
         assert await service.column("SELECT count(*) FROM activity_fts WHERE activity_fts MATCH 'moved'") == [0]
         assert len(await service.read(lambda rows: coordination.notes(rows, Scope(HALL.audience), 9))) == 1
-
-
-async def test_when_an_agent_was_active_elsewhere_is_not_told(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(toml=TWO)) as service:
-        await service.heard(said("psst", 1, ANNS))
-        await service.heard(said("hello", 2, PORT, BOB))
-        await service.heard(said("hello", 3))
-        await service.heard(said("hello", 4, PORT, BOB))
-    before, after = newest(service.model.requests[1]), newest(service.model.requests[3])
-    assert "- Flux: keeps an eye on time\n" in before
-    assert "- Flux: keeps an eye on time (active now)\n" in after
 
 
 async def _lived(service: Service) -> None:

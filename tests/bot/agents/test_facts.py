@@ -24,7 +24,6 @@ from tests.bot.parts import (
     OLGA,
     ScriptedModel,
     call,
-    channel,
     deleted,
     direct,
     edited,
@@ -35,7 +34,6 @@ from tests.bot.parts import (
 from tests.bot.stage import Service, Setting, running
 
 ANNS, OLGAS = direct(ANN, "guild"), direct(OLGA)
-ELSEWHERE = channel("77", "other")
 
 
 class Look(Arguments):
@@ -72,16 +70,6 @@ async def test_what_somebody_says_is_learned_and_shown_in_the_next_turn(tmp_path
     assert shown(first) == []
     assert shown(second) == ["- Preference (Ann): loves apple cake"]
     assert (fact.person, fact.audience, fact.trust) == (ANN.id, HALL.audience, Trust.APPROVED)
-
-
-async def test_what_is_said_in_a_direct_message_is_known_there_alone(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("I love the secret garden", 1, ANNS))
-        for number, (place, speaker) in enumerate([(HALL, ANN), (OLGAS, OLGA), (ELSEWHERE, BOB), (ANNS, ANN)], 2):
-            await service.heard(said("hello", number, place, speaker))
-    *others, ann = (shown(newest(request)) for request in service.model.requests[1:])
-    assert others == [[], [], []]
-    assert ann == ["- Preference (Ann): loves the secret garden"]
 
 
 async def test_what_is_said_in_a_guild_is_not_known_in_another(tmp_path: Path) -> None:

@@ -64,20 +64,6 @@ def test_a_work_state_is_what_the_steps_of_a_turn_say() -> None:
     assert (STATE.last_activity, STATE.at) == ("bell", NOON + timedelta(seconds=4))
 
 
-def test_the_text_says_task_work_files_commits_decisions_and_what_is_left() -> None:
-    assert recovery_text(STATE, SESSION).splitlines() == [
-        "Your work here was interrupted. What is known of it:",
-        "- Task: Optimize the pagination",
-        "- Did: Redesigned the bar.; used file (read)",
-        "- Unfinished: bell had begun, and nobody saw how it ended; add tests",
-        "- Files: web/src/Pane.tsx; docs/plan.md",
-        "- Commits: ad8ed51; 0123456789ab",
-        "- Decisions: used tokens instead of colours",
-        "- Before that: drew the fence",
-        "This is not the whole history: ask when you are unsure of a detail.",
-    ]
-
-
 @pytest.mark.parametrize("words", ["word " * 200, "緑茶を買う。" * 80, "x" * 900])
 def test_the_text_stays_within_its_tokens_and_keeps_task_and_work(words: str) -> None:
     many = (words,) * 5

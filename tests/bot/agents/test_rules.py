@@ -55,15 +55,6 @@ def wanted(rules: Rules, *done: str, used: dict[str, datetime] | None = None) ->
 # ----------------------------------------------------------------------------------------------------- what is refused
 
 
-def test_what_must_come_before() -> None:
-    rules = Rules((rule("requires_preceding", "send", tools=["search", "recall"]),))
-    assert refused(rules, "send") == "requires_preceding"
-    assert refused(rules, "send", "search") == "requires_preceding"
-    assert refused(rules, "send", "search", "!recall") == "requires_preceding"
-    assert not refused(rules, "send", "search", "recall")
-    assert not refused(rules, "search")
-
-
 def test_what_begins_a_turn() -> None:
     rules = Rules((rule("start_constraint", "context"),))
     assert refused(rules, "search") == "start_constraint"

@@ -56,18 +56,6 @@ def edited_to(words: str) -> str:
 # ----------------------------------------------------------------------------------------------- edits and deletions
 
 
-async def test_an_edit_begins_the_turn_again_before_anything_was_done(tmp_path: Path) -> None:
-    held = HeldReply(says("To the old words."))
-    model = ScriptedModel(held, says("To the new words."))
-    async with running(tmp_path, Setting(model)) as service:
-        service.hear(said("old", 1))
-        await held.begun.wait()
-        await service.heard(edited("new", 1))  # the model is not waited for
-        assert service.platform.texts() == ["To the new words."]
-    assert [texts(request) for request in model.requests] == [["old"], ["new"]]
-    assert not held.free.is_set()
-
-
 async def test_a_turn_begins_again_twice_at_most_and_then_the_edit_is_told(tmp_path: Path) -> None:
     held = [HeldReply(says(f"to {n}")) for n in range(3)]
     model = ScriptedModel(*held, says("To the last words."))

@@ -38,18 +38,6 @@ async def fails(model: BreakerModel, match: str = ".") -> None:
         await events(model)
 
 
-async def test_a_refusal_is_remembered_for_a_minute() -> None:
-    clock, inner = Clock(), ScriptedModel([REFUSED], says("hello"))
-    model = BreakerModel(inner, clock=clock)
-    await fails(model)
-    clock.now += PAUSE - 20
-    await fails(model, r"refused \(HTTP 401\) \(next attempt in 20 s\)")
-    assert len(inner.requests) == 1
-    clock.now += 20
-    assert (await last(model)).text == "hello"
-    assert (await last(model)).text == "hello"
-
-
 async def test_three_failures_in_a_row_are_enough() -> None:
     inner = ScriptedModel([BUSY], [BUSY], says("hello"), [BUSY], [GARBAGE], [BUSY], says("never"))
     model = BreakerModel(inner, clock=Clock())

@@ -247,39 +247,6 @@ def test_each_answer_says_what_belongs_to_it(turns: list[tuple[str, str]], store
 
 
 @pytest.mark.parametrize(
-    ("told", "asked", "answer"),
-    [
-        (
-            "remember that my dentist is on Elm Street",
-            "forget my dentist",
-            "Forgotten: what you told me about “my dentist”.",
-        ),
-        (
-            "merk dir, dass mein Zahnarzt in Rom ist",
-            "vergiss meinen Zahnarzt",
-            "Vergessen: was du mir über „meinen Zahnarzt“ gesagt hast.",
-        ),
-        (
-            "Meine Lieblingsfarbe ist blau",
-            "vergiss meine Lieblingsfarbe",
-            "Vergessen: was du mir über „meine Lieblingsfarbe“ gesagt hast.",
-        ),
-        (
-            "私の歯医者はエルム通りにあると覚えて",
-            "歯医者のことを忘れて",
-            "忘れました：「歯医者」について聞いたこと。",
-        ),
-    ],
-)
-def test_forgetting_says_what_is_gone_and_it_is_gone(told: str, asked: str, answer: str) -> None:
-    talk = Talk()
-    talk.say(told)
-    assert answer in talk.say(asked)
-    assert talk.stored == []
-    assert "Elm" not in talk.say("where is my dentist?")
-
-
-@pytest.mark.parametrize(
     ("kept", "asked", "told"),
     [
         ("remember that my cat is called Minka", "what is Ana's cat called?", "Ana told me: “my cat is called Minka”"),

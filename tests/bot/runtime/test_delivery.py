@@ -232,30 +232,12 @@ async def test_a_failed_answer_is_marked_in_the_transcript_for_the_agent(post: P
 # ----------------------------------------------------------------------------------- after a death: the whole table
 
 
-async def test_after_it_what_stands_in_the_history_was_sent(post: Post) -> None:
-    row = await post.put("a")
-    await post.begun(row, arrived=[row])
-    post.clock.forward(61)
-    await post.run()
-    assert (post.sent(), post.platform.finds, post.platform.texts()) == ([], [(row,)], ["hello"])
-    assert (await post.row(row)).external_id == "post-1"
-
-
 async def test_after_it_what_does_not_stand_there_is_sent(post: Post) -> None:
     row = await post.put("a")
     await post.begun(row)
     post.clock.forward(61)
     await post.run()
     assert (post.sent(), post.platform.finds, post.platform.texts()) == ([row], [(row,)], ["hello"])
-
-
-@pytest.mark.parametrize(("arrived", "sends"), [(True, 0), (False, 1)])
-async def test_a_platform_without_nonces_is_always_looked_at_first(post: Post, arrived: bool, sends: int) -> None:
-    post.platform.nonce_seconds = 0
-    row = await post.put("a")
-    await post.begun(row, arrived=[row] if arrived else [])
-    await post.run()
-    assert (len(post.sent()), post.platform.finds, post.platform.texts()) == (sends, [(row,)], ["hello"])
 
 
 async def test_where_the_history_cannot_be_read_nobody_can_tell_and_nothing_is_sent_again(post: Post) -> None:
@@ -359,17 +341,6 @@ async def test_identical_rows_are_matched_in_order(post: Post) -> None:
     found = [(await post.row(row)).external_id for row in rows]
     assert found == ["post-1", "post-2", "post-3"]
     assert post.platform.texts() == ["the same"] * 3
-
-
-async def test_what_was_sent_before_is_not_taken_for_a_later_row_with_the_same_words(post: Post) -> None:
-    first, second = await post.put("a", "Yes."), await post.put("b", "Yes.")
-    await post.begun(first, arrived=[first])
-    await post.write(lambda tx: outbox.mark_sent(tx, first, "post-1", post.clock()))
-    await post.begun(second)
-    post.clock.forward(61)
-    await post.run()
-    assert post.sent() == [second]
-    assert post.platform.texts() == ["Yes.", "Yes."]
 
 
 async def test_a_row_that_cannot_be_read_is_given_up_and_the_next_one_is_said(post: Post) -> None:

@@ -12,7 +12,7 @@ from bot.services.results import Markdown
 from bot.services.system.inbox import Unanswered
 from memory.store.ids import PersonId
 from sources.base import ANSWERED, Place, Speaker
-from tests.bot.parts import ANN, BOB, HALL, OLGA, SOURCE, ScriptedModel, deleted, direct, said, says
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, deleted, said, says
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
 
@@ -87,12 +87,3 @@ async def test_what_was_deleted_is_not_answered(tmp_path: Path) -> None:
         await service.heard(deleted(1))
         with pytest.raises(UserError, match="was deleted"):
             await retried(service, ANN.id, number)
-
-
-async def test_what_is_suggested_are_ones_own_words_as_far_as_they_may_be_seen(tmp_path: Path) -> None:
-    async with running(tmp_path, broken()) as service:
-        number = await given_up(service, direct(ANN))
-        suggest = offered(service).suggest
-        assert list(await suggest("retry", "message", caller(ANN.id), {})) == [(number, "hello")]
-        assert list(await suggest("retry", "message", caller(BOB.id), {})) == []
-        assert SOURCE in caller(ANN.id).person

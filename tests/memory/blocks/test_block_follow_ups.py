@@ -1,6 +1,5 @@
 """What agents wrote into blocks follows the words that it came from."""
 
-import json
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -208,17 +207,6 @@ def test_words_kept_to_fewer_leave_the_blocks_of_others(tx: Tx) -> None:
     narrow_message(tx, message_of(tx, row), alone, LATER)
     assert stands(tx, "notes") == "Kept.\n"
     assert stands(tx, "alone", alone) == "Kept.\nAnn lost her job.\n"
-
-
-def test_a_list_with_a_default_goes_back_too(tx: Tx) -> None:
-    fields = (Field(name="plans", type=FieldType.LIST, default=["rest"]), Field(name="mood"))
-    block(tx, "state", content="", schema=MapSchema(fields=fields))
-    turn = begun(tx, taken(tx, 1, "my locker code is 4711"))
-    blocks.add_item(tx, author(turn.id), "state", "plans", "Ann's locker code is 4711")
-    assert "4711" in stands(tx, "state")
-    delete(tx, 1)
-    assert "4711" not in stands(tx, "state")
-    assert "rest" in stands(tx, "state")
 
 
 def test_entries_of_a_log_go_as_well_and_those_of_other_turns_stay(tx: Tx) -> None:
@@ -585,24 +573,3 @@ def test_erasing_takes_what_the_person_let_more_people_know(tx: Tx) -> None:
     unwrite_person(tx, ANN, LATER)
     assert stands(tx, "codes", GUILD) == ""
     assert "4711" not in words_of_file(tx)
-
-
-def test_what_another_turn_wrote_itself_stays_though_it_says_the_same(tx: Tx) -> None:
-    first, second = begun(tx, taken(tx, 1, "my code is 4711")), begun(tx, taken(tx, 2, "shorter", person=BOB))
-    blocks.append_block(tx, author(first.id), "notes", "Ann's locker code is 4711")
-    blocks.replace_in_block(tx, author(second.id), "notes", "Ann's locker code is 4711", "The number: 4712.")
-    say(tx, second, "Now it has the code, 4711, alone.")
-    delete(tx, 1)
-    assert stands(tx, "notes") == "Kept.\nThe number: 4712."
-    rows = tx.all("SELECT content FROM messages WHERE batch_id = ? AND agent_id IS NOT NULL", (second.id,))
-    assert [row["content"] for row in rows] == ["Now it has the code, 4711, alone."]
-
-
-def test_what_the_turn_said_goes_whole_with_the_message(tx: Tx) -> None:
-    turn, other = begun(tx, taken(tx, 1, "they fired me")), begun(tx, taken(tx, 2, "and you?", person=BOB))
-    say(tx, turn, "", tool_call_id="c1", tool_name="context", tool_args=json.dumps({"a": "jobless"}))
-    say(tx, turn, "Oh no.", sequence=2)
-    say(tx, other, "They fired nobody.")
-    delete(tx, 1)
-    rows = tx.all("SELECT content, tool_args FROM messages WHERE agent_id IS NOT NULL ORDER BY id")
-    assert [tuple(row) for row in rows] == [("", "{}"), ("", None), ("They fired nobody.", None)]

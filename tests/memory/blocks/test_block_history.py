@@ -344,15 +344,6 @@ def test_what_others_wrote_does_not_run_into_the_line_before_what_goes(tx: Tx) -
     assert content(tx) == "Ana\nhas a cat\n"
 
 
-def test_what_comes_back_stands_behind_what_others_wrote_before_its_replacement(tx: Tx) -> None:
-    made(tx, "Ana likes tea.")
-    replace_in_block(tx, author(JOB), "notes", "tea", "coffee")
-    hot = [Splice(len("Ana likes "), 0, "hot ")]
-    by_agent(tx, author(MIA), "notes")(lambda document: document.change(lambda loro: make(loro, PLAIN.name, hot)))
-    undo(by_agent(tx, author(JOB), "notes"), JOB)
-    assert content(tx) == "Ana likes hot tea."
-
-
 # ---------------------------------------------------------------- whole values
 
 
@@ -420,21 +411,3 @@ def test_people_act_under_their_own_rights(tx: Tx) -> None:
 
 
 # ---------------------------------------------------------------- changes that Loro keeps as several
-
-
-def rewritten(tx: Tx) -> tuple[Block, list[str]]:
-    """A block that was written anew as a whole, by two writers in turn: commits of ten thousand operations."""
-    block = made(tx, char_limit=20_000)
-    texts = [f"{word} " * (9_000 // (len(word) + 1)) for word in ("one", "second", "third", "and a fourth")]
-    for number, text in enumerate(texts):
-        write_block(tx, author(WRITERS[number % 2]), "notes", text)
-    return block, texts
-
-
-def test_a_block_that_was_rewritten_as_a_whole_has_one_change_for_each(tx: Tx) -> None:
-    block, texts = rewritten(tx)
-    past = past_of_block(tx, block.id)
-    assert [step.change.seq for step in past.steps] == [1, 2, 3, 4]
-    assert [past.text_at(version) for version in range(5)] == ["", *texts]
-    assert "".join(piece.text for piece in blame(past)) == texts[3]
-    assert verify_block(tx, block.id) == []

@@ -1,8 +1,6 @@
 """Blocks over a real database: what is stored, and what survives damage."""
 
-from collections.abc import Callable
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -25,11 +23,9 @@ from memory.blocks.logs import TOOLS, Logged, append_log
 from memory.blocks.repair import damage_since, repair_block, verify_block
 from memory.blocks.store import CheckpointPolicy, open_block
 from memory.people.audience import Trust
-from memory.store.database import Database, Tx
-from memory.store.errors import BlockCorrupt, BlockTooLong
-from memory.store.faults import commit_point
+from memory.store.database import Tx
+from memory.store.errors import BlockCorrupt
 from memory.store.ids import TurnId
-from memory.store.migrations import Kind, prepare
 from tests.memory.blocks.block_parts import (
     ADA,
     DM,
@@ -43,9 +39,6 @@ from tests.memory.blocks.block_parts import (
     new,
 )
 from tests.memory.parts import kept_of
-
-POINT = commit_point("test.blocks")
-
 
 # ---------------------------------------------------------------- storage and damage
 
@@ -272,20 +265,3 @@ def test_what_is_held_about_a_person_can_be_counted_exported_and_erased(tx: Tx) 
         tx.all("SELECT 1 FROM memory_block_writers w LEFT JOIN memory_blocks b ON b.id = w.block_id WHERE b.id IS NULL")
         == []
     )
-
-
-async def test_a_refused_edit_rolls_back_alone_beside_others_in_one_commit(tmp_path: Path) -> None:
-    prepare(tmp_path / "carina.db", Kind.CONSTELLATION)
-    async with Database.open(tmp_path / "carina.db") as opened:
-        await opened.write(POINT, lambda tx: made(tx, new(char_limit=5)))
-        edits: list[Callable[[Tx], Block]] = [
-            lambda tx: append_block(tx, author(), "notes", "abc"),
-            lambda tx: append_block(tx, author(), "notes", "too long"),
-            lambda tx: append_block(tx, author(), "notes", "de"),
-        ]
-        first, second, third = [opened.write(POINT, edit) for edit in edits]
-        assert (await first).content == "abc"
-        with pytest.raises(BlockTooLong):
-            await second
-        assert (await third).content == "abcde"
-        assert (await opened.read(lambda rows: find_block(rows, ADA, "notes", IN_GUILD))).content == "abcde"

@@ -21,9 +21,8 @@ from memory.blocks import (
     visible_blocks,
     write_block,
 )
-from memory.blocks.document import SYSTEM, Writer, agent_writer, person_writer
+from memory.blocks.document import SYSTEM
 from memory.blocks.lifecycle import share_block, unshare_block
-from memory.blocks.store import open_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.requests import ApprovalNeeded, Permit
 from memory.store.database import Tx
@@ -213,21 +212,6 @@ def test_an_edit_that_changes_nothing_stores_nothing(tx: Tx) -> None:
     assert tx.all("SELECT seq FROM memory_block_updates")[0]["seq"] == 1
 
 
-def test_each_change_names_writer_and_turn_and_a_writer_keeps_its_peer(tx: Tx) -> None:
-    block = made(tx, new(content="a"))
-    for writer in (agent_writer(ADA), person_writer(MIA), agent_writer(ADA), Writer("job:sleep")):
-        append_block(tx, author(writer=writer), "notes", "b")
-    changes = open_block(tx, block.id, SYSTEM, NOW).document.changes()
-    assert [(change.writer, change.turn, change.seq) for change in changes] == [
-        ("system", None, 1),
-        ("agent:agt_ada", 3, 2),
-        ("person:discord:7", 3, 3),
-        ("agent:agt_ada", 3, 4),
-        ("job:sleep", 3, 5),
-    ]
-    assert len({row["peer"] for row in tx.all("SELECT peer FROM memory_block_writers")}) == 4
-
-
 # ---------------------------------------------------------------- audience and instances
 
 
@@ -311,15 +295,6 @@ def test_a_shared_block_is_seen_edited_as_far_as_allowed_and_lost_again(tx: Tx) 
     assert visible_blocks(tx, BEA, IN_GUILD) == []
 
 
-def test_a_shared_label_that_clashes_is_addressed_by_its_owner(tx: Tx) -> None:
-    share_block(tx, made(tx, new(content="of Ada")), BEA, Permission.READ_WRITE, NOW)
-    made(tx, new(owner=BEA, content="of Bea"))
-    assert find_block(tx, BEA, "notes", IN_GUILD).content == "of Bea"
-    for address in ("Ada/notes", f"{ADA}/notes"):
-        assert find_block(tx, BEA, address, IN_GUILD).content == "of Ada"
-    assert append_block(tx, author(agent=BEA), "Ada/notes", "!").content == "of Ada!"
-
-
 def test_a_label_that_two_others_use_must_be_given_with_its_owner(tx: Tx) -> None:
     share_block(tx, made(tx), BEA, Permission.READ_ONLY, NOW)
     made(tx, new(owner=CONSTELLATION_OWNER))
@@ -346,15 +321,3 @@ def test_shares_that_make_no_sense_are_refused(tx: Tx) -> None:
     for agent, permission in ((BEA, "admin"), (ADA, "append"), (AgentId("nobody"), "append")):
         with pytest.raises(Refused):
             share_block(tx, block, agent, Permission(permission), NOW)
-
-
-def test_an_edit_beyond_the_permission_is_refused_and_says_which_it_is(tx: Tx) -> None:
-    made(tx, new("rules", permission=Permission.READ_ONLY))
-    made(tx, new("diary", permission=Permission.APPEND))
-    with pytest.raises(BlockRefused, match="rules is read_only here: no append"):
-        append_block(tx, author(), "rules", "x")
-    with pytest.raises(BlockRefused, match="diary is append here: no overwrite"):
-        write_block(tx, author(), "diary", "x")
-    with pytest.raises(BlockRefused, match="no delete"):
-        delete_block(tx, author(), "diary")
-    assert append_block(tx, author(), "diary", "x").content == "x"

@@ -86,25 +86,6 @@ def check_index(tx: Tx) -> None:
     tx.run("INSERT INTO archival_fts (archival_fts, rank) VALUES ('integrity-check', 1)")
 
 
-def test_an_entry_is_read_back_as_it_was_by_id_and_by_label(tx: Tx) -> None:
-    new = NewEntry(
-        "Ann's hamster is called Bolt",
-        Origin(Scope(GUILD), Trust.APPROVED, ANN, MessageId(5), TurnId(7)),
-        label="pets",
-        category="people/ann",
-        tags=("pet", "hamster"),
-        metadata={"mood": "happy"},
-        importance=0.9,
-    )
-    entry = archival.insert(tx, STAR, new, NOON)
-    assert entry == archival.read(tx, STAR, entry.id, Scope(GUILD)) == archival.read(tx, STAR, "pets", Scope(GUILD))
-    assert (entry.content, entry.label, entry.category) == (new.content, "pets", "people/ann")
-    assert (entry.tags, entry.metadata, entry.importance) == (("pet", "hamster"), {"mood": "happy"}, 0.9)
-    assert (entry.people, entry.messages, entry.turn) == ((ANN,), (5,), 7)
-    assert (entry.audience, entry.trust, entry.reinforcement) == (GUILD, Trust.APPROVED, 0)
-    assert (entry.created_at, entry.updated_at, entry.last_seen) == (NOON, NOON, NOON)
-
-
 def test_an_entry_is_found_by_content_tags_category_label_and_day(tx: Tx) -> None:
     new = replace(BOLT, label="pets", category="people/friends", tags=("rodent",))
     entry = archival.insert(tx, STAR, new, NOON)
@@ -170,16 +151,6 @@ def test_other_agents_audiences_and_people_keep_their_own_copy(tx: Tx) -> None:
     assert archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=None)), NOON).id == others[3].id
 
 
-def test_a_superseded_or_archived_entry_is_not_reinforced_or_listed(tx: Tx) -> None:
-    first, second = put(tx, "old"), put(tx, "older")
-    tx.run("UPDATE archival_entries SET superseded_by = 'x', category = 'c' WHERE id = ?", (first.id,))
-    tx.run("UPDATE archival_entries SET archived_at = 'x', category = 'c' WHERE id = ?", (second.id,))
-    assert archival.latest(tx, STAR, Scope(GUILD)) == []
-    assert archival.categories(tx, STAR, Scope(GUILD)) == {}
-    assert put(tx, "old").id != first.id
-    assert put(tx, "older").id != second.id
-
-
 def test_a_label_is_unique_per_agent_and_audience_and_free_after_deletion(tx: Tx) -> None:
     first = put(tx, "one", label="pets")
     put(tx, "three")
@@ -198,16 +169,6 @@ def test_of_two_labels_the_scope_s_own_audience_goes_first(tx: Tx) -> None:
     public = put(tx, "public", PUBLIC, label="pets")
     assert archival.read(tx, STAR, "pets", Scope(GUILD)) == own
     assert archival.read(tx, STAR, "pets", Scope(ANNS)) == public
-
-
-def test_an_id_names_no_entry_that_was_given_it_as_a_label_when_that_was_possible(tx: Tx) -> None:
-    own, trap = put(tx, "guild's"), put(tx, "a trap")
-    tx.run("UPDATE archival_entries SET label = ? WHERE id = ?", (own.id, trap.id))
-    assert archival.delete(tx, STAR, own.id, Scope(GUILD)).entry == own
-    for again in (own.id, own.id.upper(), f" {own.id}.1"):
-        with pytest.raises(EntryNotFound):
-            archival.delete(tx, STAR, again, Scope(GUILD))
-    assert archival.read(tx, STAR, trap.id, Scope(GUILD)).content == "a trap"
 
 
 @pytest.mark.parametrize("label", ["ENT doctor", "ent_appointment", "trip: Rome", "coffee_order #2", "👩‍🚀", "می‌خواهم"])
@@ -352,19 +313,6 @@ def test_a_deletion_names_every_message_that_holds_the_words(tx: Tx) -> None:
     expected = sorted([source, again, more, *ours[:4]])
     assert archival.derived_messages(tx, archival.read(tx, STAR, entry.id, Scope(GUILD))) == expected
     assert archival.delete(tx, STAR, entry.id, Scope(GUILD)).messages == expected
-
-
-def test_the_list_is_newest_first(tx: Tx) -> None:
-    first, second = put(tx, "first"), put(tx, "second")
-    bobs = archival.insert(tx, STAR, replace(BOLT, origin=replace(HERE, person=BOB)), NOON)
-    archival.append(tx, STAR, second.id, "Bob agrees", replace(HERE, person=BOB), NOON)
-    put(tx, "another agent's", agent=MOON)
-
-    def listed(limit: int = 20) -> list[str]:
-        return [entry.id for entry in archival.latest(tx, STAR, Scope(GUILD), limit)]
-
-    assert listed() == [bobs.id, second.id, first.id]
-    assert listed(limit=1) == [bobs.id]
 
 
 def test_categories_are_counted(tx: Tx) -> None:

@@ -291,16 +291,6 @@ def test_a_part_never_sees_another_and_each_has_its_mark(tx: Tx) -> None:
     assert [part.audience for part in left] == [person_audience(ANN)]
 
 
-def test_more_than_a_run_looks_at_waits_for_the_next(tx: Tx) -> None:
-    several(tx, 450)
-    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
-    assert (len(choice.new[PART]), choice.more) == (400, True)
-    marks = tuple(Mark(Pass.DUPLICATES, part, position) for part, position in choice.position.items())
-    consolidation.apply(tx, Plan(marks=marks), NOON)
-    choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)
-    assert (len(choice.new[PART]), choice.more) == (50, False)
-
-
 def test_what_was_put_off_is_looked_at_again(tx: Tx) -> None:
     entry = kept(tx, "Ann takes the tram 71")
     choice = consolidation.choose(tx, STAR, Pass.DUPLICATES)

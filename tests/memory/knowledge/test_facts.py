@@ -10,10 +10,10 @@ import pytest
 from memory.knowledge import facts
 from memory.knowledge.facts import KNOWN, SHARED, Category, Fact, Relation, Room, Source, Statement, Step
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.queue import inbox, messages
+from memory.queue import messages
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, MessageId, PersonId, SessionId
-from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, followed, store, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, store, taken
 
 MOON = AgentId("agt_moon")
 OWNERS = PersonId("discord:olga")
@@ -39,15 +39,6 @@ def only(tx: Tx, scope: Scope | None = None) -> Fact:
 
 
 # ------------------------------------------------------------------------------------------------- words and likeness
-
-
-def test_words_are_folded_and_short_ones_left_out() -> None:
-    assert facts.words("User prefers SOLID borders over dashed") == {
-        *("user", "prefers", "solid", "borders", "over", "dashed")
-    }
-    assert facts.words("Note: use TERM_HOVER for all buttons!") >= {"note", "termhover", "buttons"}
-    assert facts.words("a to is the big cat") == {"the", "big", "cat"}
-    assert facts.words("node v8, ÄRGER mit Straße") == {"node", "v8", "ärger", "mit", "strasse"}
 
 
 def test_unspaced_scripts_are_compared_by_pairs() -> None:
@@ -190,16 +181,6 @@ def test_a_long_statement_ends_with_a_whole_word() -> None:
 def test_a_correction_is_known_as_one(text: str) -> None:
     assert facts.statements(text, own=True) == [Statement(PREFERENCE, "prefers the light theme", corrects=True)]
     assert not facts.statements("I prefer the light theme", own=True)[0].corrects
-
-
-def test_something_new_is_added_and_the_same_reinforced_in_another_session(tx: Tx) -> None:
-    for number, text in enumerate(["use TERM_HOVER for all buttons", "Use term_hover for all buttons!"], 1):
-        facts.learn(tx, [said(text)], source(number), NOON)
-    facts.learn(tx, [said("run the tests before committing")], source(2), NOON)
-    assert {(fact.text, fact.reinforcements) for fact in facts.listing(tx, Scope(GUILD))} == {
-        ("use TERM_HOVER for all buttons", 2),
-        ("run the tests before committing", 1),
-    }
 
 
 # ------------------------------------------------------------------------------------------------- what is learned
@@ -351,16 +332,6 @@ def test_what_does_not_hold_any_more_goes_first_and_what_all_know_last() -> None
     assert facts.victims([held(1, "a", shared=True), held(2, "a", worth=9), held(3, "a")], FactId(3), room) == [2]
 
 
-def test_a_stranger_pushes_out_strangers_and_never_the_partner() -> None:
-    room = Room(6, 4, 3)
-    partners = [held(number, "olga", Trust.OWNER) for number in range(4)]
-    strangers = [held(10, "bob", worth=9), held(11, "bob", worth=9), held(12, "eve")]
-    assert facts.victims([*partners, *strangers], FactId(12), room) == [10]
-    assert facts.victims([*partners, *strangers, held(13, "olga", Trust.OWNER)], FactId(13), room) == [0, 10]
-    many = [held(number, "eve") for number in range(20, 24)]
-    assert facts.victims([*partners[:1], *many], FactId(23), room) == [20]
-
-
 def test_what_the_web_said_to_the_partner_is_not_the_partners_word(tx: Tx) -> None:
     repeated(tx, "partner lesson is kept", [1], person=OWNERS, trust=Trust.OWNER)
     for number in range(60):
@@ -406,17 +377,6 @@ def test_what_is_forgotten_goes_with_all_that_it_had_replaced(tx: Tx) -> None:
         learned_from(tx, number, f"I prefer a {theme} theme")
     assert facts.forget(tx, only(tx).id) == 3
     assert tx.all("SELECT 1 FROM facts") == tx.all("SELECT 1 FROM fact_sources") == []
-
-
-def test_after_an_edit_the_new_words_are_learned_by_who_learned_the_old_ones(tx: Tx) -> None:
-    learned_from(tx, 1, "I prefer a dark theme")
-    change = {"kind": "edit", "external_id": "1@2", "subject": "1", "at": NOON + timedelta(minutes=1)}
-    inbox.accept(tx, arrival(1, "I love apple cake", **change), NOON)
-    followed(tx)
-    assert texts(tx) == ["loves apple cake"]
-    inbox.accept(tx, arrival(1, "", kind="delete", external_id="1!", subject="1"), NOON)
-    followed(tx)
-    assert texts(tx) == []
 
 
 def test_the_same_message_teaches_once(tx: Tx) -> None:

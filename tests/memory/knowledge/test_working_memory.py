@@ -8,12 +8,12 @@ import pytest
 from memory.knowledge import working
 from memory.knowledge.items import sweep
 from memory.knowledge.working import By, NewEntry, delete, get, listing, ranked, save
-from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
+from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import messages
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import PlaceId, TurnId
-from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, store, taken
+from tests.memory.parts import ANN, GUILD, NOON, begun, store, taken
 
 ABROAD = Audience("guild:discord:2")
 HERE = "session/discord:10"
@@ -119,29 +119,6 @@ def test_the_namespace_of_a_turn_is_its_conversation_or_its_patrol(tx: Tx) -> No
 
 
 # ------------------------------------------------------------------------------------------------------ audiences
-
-READERS = {
-    "that guild": (Scope(GUILD), [GUILD, PUBLIC]),
-    "another guild": (Scope(ABROAD), [ABROAD, PUBLIC]),
-    "Ann alone": (Scope(person_audience(ANN)), [person_audience(ANN), PUBLIC]),
-    "Bob alone, who sees the guild": (
-        Scope(person_audience(BOB), frozenset({GUILD})),
-        [person_audience(BOB), GUILD, PUBLIC],
-    ),
-    "everybody": (Scope(PUBLIC), [PUBLIC]),
-    "the owner": (Scope(OWNER), [OWNER, GUILD, ABROAD, PUBLIC]),
-}
-
-
-@pytest.mark.parametrize("reader", READERS)
-def test_namespaces_are_crossed_within_the_audience_only(tx: Tx, reader: str) -> None:
-    for number, audience in enumerate((GUILD, ABROAD, PUBLIC, OWNER, person_audience(ANN), person_audience(BOB))):
-        save(tx, by(Scope(audience), f"session/{number}"), NewEntry("a", audience))
-    scope, expected = READERS[reader]
-    found = listing(tx, "session", scope, NOON)
-    assert {each.content for each in found} == set(expected)
-    read_one_by_one = {content for number in range(6) for content in read(tx, f"session/{number}/a", scope)}
-    assert read_one_by_one == set(expected)
 
 
 def test_the_same_key_of_two_audiences_is_two_entries_and_the_own_one_comes_first(tx: Tx) -> None:

@@ -25,7 +25,6 @@ from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people import privacy
 from memory.people.audience import Scope, Trust
-from memory.people.privacy import Choice
 from memory.queue import inbox, messages, outbox, turns
 from memory.queue.messages import Said
 from memory.queue.payloads import Brought, Quotation
@@ -42,13 +41,11 @@ from memory.queue.steps import (
 from memory.queue.turns import Turn, TurnMoved
 from memory.store import byte_search
 from memory.store.database import Tx
-from memory.store.faults import commit_point
 from memory.store.ids import ErasureId, MessageId, PersonId, RequestId, TurnId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
 from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, row_of, taken
 
-SETUP = commit_point("tests.privacy")
 ONE = ErasureId(1)
 BLOBS = (
     "SELECT update_blob FROM memory_block_updates",
@@ -100,43 +97,6 @@ def erase(tx: Tx) -> Erased:
 
 
 # -------------------------------------------------------------------------------------------------------- choices
-
-
-def test_a_choice_holds_until_it_is_ended(registry: Tx) -> None:
-    privacy.choose(registry, ANN, Choice.PAUSED, NOON)
-    privacy.choose(registry, BOB, Choice.PAUSED, NOON)
-    privacy.choose(registry, ANN, Choice.OPTED_OUT, NOON)
-    assert {person: choice for person, (choice, _) in privacy.choices(registry).items()} == {
-        ANN: Choice.OPTED_OUT,
-        BOB: Choice.PAUSED,
-    }
-    privacy.choose(registry, ANN, None, NOON)
-    assert set(privacy.choices(registry)) == {BOB}
-
-
-def test_erasing_identities_keeps_the_choice_and_the_record(registry: Tx) -> None:
-    stamps = {"created_at": "", "updated_at": ""}
-    registry.insert("users", {"id": ANN, "username": "Ann Quetzal", **stamps})
-    row = {"id": ANN, "user_id": ANN, "provider": "discord", "provider_id": "ann", "created_at": ""}
-    registry.insert("user_identities", row)
-    registry.insert("users", {"id": BOB, "username": "Bob", **stamps})
-    registry.insert("constellations", {
-        "id": "con", "owner_id": BOB, "name": "home", "db_path": "x", "created_at": "", "last_accessed_at": "",
-    })  # fmt: skip
-    registry.insert("places", {"id": "discord:5", "constellation_id": "con", "bound_by": ANN, "created_at": ""})
-    privacy.choose(registry, ANN, Choice.OPTED_OUT, NOON)
-    begun_one = privacy.begin_erasure(registry, ANN, ANN, NOON)
-    (store,) = stores.GLOBAL_STORES
-    assert store.count(registry, ANN) == len(store.export(registry, ANN)) == 3
-    store.erase(registry, ANN)
-    store.erase(registry, BOB)
-    assert store.count(registry, ANN) == 0
-    assert "Quetzal" not in json.dumps(
-        [dict(zip(row.keys(), row, strict=True)) for row in registry.all("SELECT * FROM users")]
-    )
-    assert [(row["id"], row["username"]) for row in registry.all("SELECT * FROM users")] == [(BOB, BOB)]  # owns a house
-    assert set(privacy.choices(registry)) == {ANN}
-    assert privacy.open_erasures(registry) == [begun_one]
 
 
 def test_every_table_of_the_registry_is_accounted_for(registry: Tx) -> None:
@@ -424,20 +384,6 @@ def test_a_search_finds_words_in_any_case_escaped_and_across_its_chunks(
     copies = {"carina.db.before-2-now", "other.bak", "deleted/20261122-one/carina.db"}
     assert {copy.file for copy in found.copies} == copies
     assert found.files == 6
-
-
-def test_a_log_that_a_reader_keeps_is_said_to_be_kept(tmp_path: Path) -> None:
-    path = tmp_path / "carina.db"
-    tx = opened(path, Kind.CONSTELLATION)
-    tx._raw.execute("PRAGMA busy_timeout=50")
-    reader = connect(path, read_only=True)
-    reader.execute("BEGIN")
-    reader.execute("SELECT count(*) FROM messages").fetchall()
-    taken(tx, 1, "hello")
-    assert not empty_log(tx._raw)
-    reader.close()
-    assert empty_log(tx._raw)
-    tx._raw.close()
 
 
 def test_turn_ids_are_given_for_looking_again(tx: Tx) -> None:

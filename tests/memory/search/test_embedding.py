@@ -307,19 +307,6 @@ async def test_a_busy_server_is_asked_once_and_says_how_long_it_wants_to_rest(
     assert (caught.value.after, len(server.asked)) == (rest, 1)
 
 
-@pytest.mark.parametrize(
-    ("status", "setting"),
-    [(401, "EMBEDDING_API_KEY"), (403, "EMBEDDING_API_KEY"), (404, "EMBEDDING_MODEL and EMBEDDING_BASE_URL")],
-)
-async def test_a_refusal_is_not_repeated_and_names_the_setting(
-    server: EmbeddingServer, status: int, setting: str
-) -> None:
-    server.script = [saying("no", status)]
-    with pytest.raises(EmbedderRefused, match=rf"HTTP {status} \(see {setting}\): no"):
-        await ask(Choice("openai:small", server.url), "a")
-    assert len(server.asked) == 1
-
-
 @pytest.mark.parametrize("status", [400, 413, 422])
 async def test_a_text_that_is_refused_says_nothing_about_others(server: EmbeddingServer, status: int) -> None:
     server.script = [saying("too long", status)]

@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import pytest
-
 from memory.people.audience import Audience, Scope
 from memory.search import candidates, vectors
 from memory.search.embedding import Embedding, Tokens, to_vector
@@ -26,15 +24,6 @@ def test_each_word_takes_the_nearest_of_the_window_and_the_mean_counts() -> None
     told = {1: ZEROS, 2: ONES + HALF, 3: HALF}
     found = interact([ZEROS, ONES], told, {1: ((1,), (1, 2), (1, 2, 3)), 3: ((3,), (2, 3), (1, 2, 3))})
     assert found == {1: (0.0, 1.0, 1.0), 3: (0.0, 0.5, 1.0)}
-
-
-@pytest.mark.parametrize("width", [1, 3, 8, 48])
-def test_any_width_gives_the_share_of_equal_signs(width: int) -> None:
-    told = {7: bytes(range(width)) + b"\x0f" * width}
-    ((found,),) = interact([b"\x0f" * width], told, {7: ((7,),)}).values()
-    assert found == 1.0
-    ((found,),) = interact([b"\xf0" * width], {7: b"\x0f" * width}, {7: ((7,),)}).values()
-    assert found == -1.0
 
 
 def test_rows_of_which_nothing_is_told_are_passed_over() -> None:

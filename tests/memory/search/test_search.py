@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.knowledge import archival
-from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.people.audience import OWNER, PUBLIC, Audience, Scope
 from memory.queue import messages
 from memory.search import candidates, domains
 from memory.search.candidates import Word, by_words, share
@@ -14,7 +14,7 @@ from memory.search.hybrid import search
 from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query, Results
 from memory.store.fulltext import Term
 from memory.store.ids import MessageId, PersonId, PlaceId
-from tests.memory.search.search_world import ANN, ATTIC, BOB, GUILD, HALL, HERE, MOON, NOON, STAR, World, ids, look
+from tests.memory.search.search_world import ANN, ATTIC, BOB, GUILD, HERE, MOON, NOON, STAR, World, ids, look
 
 AUDIENCES = [
     PUBLIC,
@@ -40,22 +40,6 @@ def test_archival_blocks_can_be_searched_by_themselves(world: World) -> None:
     assert sorted(ids(look(world, "hamster"))) == sorted([kept, other])
 
 
-def test_a_hit_says_what_it_is(world: World) -> None:
-    entry = world.keep("a hamster", label="pets")
-    message = world.hear("a hamster", at=NOON + timedelta(minutes=1))
-    block = world.block("a hamster")
-    hits = {hit.id: hit for hit in look(world, "hamster").hits}
-    kinds = {id_: (hit.kind, hit.text, hit.label, hit.speaker, hit.place) for id_, hit in hits.items()}
-    assert kinds == {
-        entry: ("entry", "a hamster", "pets", None, None),
-        message: ("message", "a hamster", None, "Ann", HALL),
-        block: ("block", "about\na hamster", block, None, None),
-    }
-    assert hits[message].when == NOON + timedelta(minutes=1)
-    assert (hits[message].audience, hits[message].trust) == (GUILD, Trust.APPROVED)
-    assert hits[entry].matched == hits[message].matched == ("hamster",)
-
-
 def test_the_rarer_and_the_more_complete_rows_go_first(world: World) -> None:
     for number in range(20):
         world.hear(f"the name of thing {number}")
@@ -67,15 +51,6 @@ def test_the_rarer_and_the_more_complete_rows_go_first(world: World) -> None:
     assert hits[0].matched == ("name", "hamster")
     assert hits[1].matched == ("hamster",)
     assert ids(look(world, "name hamster", limit=1)) == [both]
-
-
-def test_a_row_with_every_word_gets_its_bonus(world: World) -> None:
-    world.hear("hamster " * 30)
-    both = world.hear("wheel hamster " + "and much else that was said there " * 20)
-    world.hear("wheel")
-    scores = {hit.id: hit.score for hit in look(world, "hamster wheel").hits}
-    without = {hit.id: hit.score for hit in look(world, "hamster wheel tortoise").hits}
-    assert scores[both] == pytest.approx(without[both] + 0.2, abs=1e-6)
 
 
 def test_of_equal_rows_the_newer_goes_first(world: World) -> None:

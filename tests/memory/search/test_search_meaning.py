@@ -133,33 +133,6 @@ def test_a_message_without_a_vector_is_not_put_behind_for_that(world: World) -> 
     assert ids(look(world, "hounds", meaning=ABOUT_DOGS)) == [new, old]
 
 
-@pytest.mark.parametrize(
-    ("conditions", "expected"),
-    [
-        ({}, {"ann", "bob", "attic", "early"}),
-        ({"author": "Bob"}, {"bob"}),
-        ({"place": ATTIC}, {"attic"}),
-        ({"until": NOON}, {"early"}),
-        ({"person": ANN}, {"ann", "attic", "early"}),
-    ],
-)
-def test_conditions_hold_for_what_is_found_by_meaning(
-    world: World, conditions: dict[str, Any], expected: set[str]
-) -> None:
-    names = {
-        world.hear("puppy"): "ann",
-        world.hear("puppy", person=BOB, speaker="Bob"): "bob",
-        world.hear("puppy", place=ATTIC): "attic",
-        world.hear("puppy", at=NOON - timedelta(hours=1)): "early",
-    }
-    world.hear("puppy", audience=ABROAD)
-    world.keep("puppy", agent=MOON)
-    embed(world.tx, {"puppy": DOGS})
-    found = look(world, "hounds", meaning=ABOUT_DOGS, limit=50, domains=frozenset({"messages"}), **conditions)
-    assert {names[hit.id] for hit in found.hits} == expected
-    assert look(world, "hounds", meaning=ABOUT_DOGS, domains=frozenset({"archival"})).hits == []
-
-
 @pytest.mark.parametrize("scope", [HERE, Scope(ABROAD), Scope(OWNER), Scope(Audience("person:discord:bob"))], ids=str)
 def test_what_others_were_told_changes_neither_what_is_found_nor_how_well(world: World, scope: Scope) -> None:
     theirs = [ABROAD, Audience("guild:1"), Audience("person:discord:ann"), Audience("public")]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory import blocks
-from memory.blocks import CONSTELLATION_OWNER, Author, NewBlock
+from memory.blocks import Author, NewBlock
 from memory.blocks.document import SYSTEM, agent_writer
 from memory.erasure import retraction
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
@@ -236,17 +236,6 @@ def test_a_person_finds_what_every_agent_keeps(tx: Tx) -> None:
     assert nearest(tx, asking("tortoise", agent=MOON), HERE) == []
 
 
-def test_blocks_are_found_by_their_owner_and_by_those_they_are_shared_with(tx: Tx) -> None:
-    block(tx, "mine", "tortoise")
-    block(tx, "all", "tortoise", owner=CONSTELLATION_OWNER)
-    shared = block(tx, "given", "tortoise")
-    grant = {"block_id": shared, "agent_id": MOON, "permission": "read_only", "attached_at": to_text(NOON)}
-    tx.insert("shared_block_agents", grant)
-    embed_all(tx)
-    assert {near.row for near in nearest(tx, asking("tortoise"), HERE)} == {1, 2, 3}
-    assert {near.row for near in nearest(tx, asking("tortoise", agent=MOON), HERE)} == {2, 3}
-
-
 def test_conditions_narrow_before_anything_is_taken(tx: Tx) -> None:
     for number in range(30):
         say(tx, f"tortoise {number}")
@@ -428,12 +417,3 @@ def test_a_text_that_is_refused_three_times_is_left_alone_until_it_changes(tx: T
     assert vectors.progress(tx) == vectors.Progress(waiting=0, refused=1)
     messages.edit_heard(tx, "discord", "0", "hamster", NOON)
     assert len(vectors.missing(tx, 8)) == 1
-
-
-def test_the_newest_of_each_kind_come_first(tx: Tx) -> None:
-    said = [say(tx, f"number {number}") for number in range(5)]
-    for number in range(5):
-        keep(tx, f"number {number}")
-    vectors.choose(tx, MODEL, DIMENSION)
-    found = [(each.kind, each.row) for each in vectors.missing(tx, 2)]
-    assert found == [("entry", 5), ("message", said[4]), ("entry", 4), ("message", said[3])]

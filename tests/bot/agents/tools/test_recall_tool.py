@@ -7,7 +7,7 @@ from bot.services.memory.archive import Archive
 from bot.services.results import Plain
 from sources.terminal import PERSON
 from tests.bot.agents.tools.test_tools import Scene, insert, only
-from tests.bot.parts import ANN, BOB, NOON, call, channel, direct, said
+from tests.bot.parts import BOB, NOON, call, channel, said
 from tests.bot.services.calling import registry
 from tests.bot.stage import OFFERED, Service, offered
 
@@ -29,15 +29,6 @@ async def test_a_query_finds_entries_and_talk_in_one(service: Service) -> None:
     assert (text, ok) == ("Nothing was found. Searched: 0 archival.", True)
     text, ok = only(await scene.do(call("recall", operation="query")))
     assert (ok, "query needs query" in text) == (False, True)
-
-
-async def test_a_query_finds_nothing_that_was_said_to_somebody_alone(service: Service) -> None:
-    scene = Scene(service)
-    await scene.do(insert("the secret ferry"), place=direct(ANN, "guild"), text="a secret ferry")
-    for words in ("secret", "ferry"):
-        text = only(await scene.do(call("recall", operation="query", query=words)))[0]
-        assert text.startswith("Nothing was found.")
-    assert only(await scene.do(call("recall", operation="categories")))[0] == "No entry has a category here."
 
 
 async def test_what_an_entry_is_kept_with_is_shown_where_it_is_read(service: Service) -> None:

@@ -16,7 +16,6 @@ from tests.bot.parts import (
     ANN,
     BOB,
     HALL,
-    OLGA,
     SOURCE,
     MovableClock,
     Platform,
@@ -73,16 +72,6 @@ def only(found: Sequence[tuple[str, bool]]) -> tuple[str, bool]:
 # ------------------------------------------------------------------------------------------------------ context
 
 
-async def test_what_is_noted_in_one_place_is_not_seen_in_another(service: Service) -> None:
-    scene = Scene(service)
-    await scene.do(append("human", "Said to me alone."), place=ANNS)
-    await scene.do(append("human", "Said in the attic."), place=ATTIC)
-    await scene.do(append("human", "Said in the hall."))
-    shown = {place.name: await scene.shown(place) for place in (HALL, ATTIC, ABROAD, ANNS)}
-    seen = {name: [w for w in ("alone", "attic", "hall") if f" {w}.\n" in text] for name, text in shown.items()}
-    assert seen == {"hall": ["hall"], "attic": ["attic", "hall"], "port": [], ANNS.name: ["alone", "hall"]}
-
-
 async def test_a_public_block_takes_nothing_that_was_said_in_a_guild(service: Service) -> None:
     text, ok = only(await Scene(service).do(append("persona", "I know Ann.")))
     assert not ok
@@ -109,24 +98,6 @@ async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(
 
 
 # ------------------------------------------------------------------------------------------------ recall and search
-
-
-async def test_entries_of_a_narrower_place_are_not_found_read_or_deleted_from_a_wider_one(service: Service) -> None:
-    scene = Scene(service)
-    await scene.do(insert("the secret is tuba", label="secret"), place=ANNS, text="psst, tuba")
-    for place in (HALL, ATTIC, ABROAD, direct(OLGA)):
-        speaker = OLGA if place == direct(OLGA) else ANN
-        refused = await scene.do(
-            call("recall", "1", operation="read", label="secret"),
-            call("recall", "2", operation="delete", label="secret"),
-            call("search", "3", query="tuba secret"),
-            call("recall", "4", operation="read"),
-            place=place,
-            speaker=speaker,
-        )
-        assert [ok for _text, ok in refused] == [False, False, True, True]
-        assert "tuba" not in refused[2][0] + refused[3][0]
-    assert "tuba" in only(await scene.do(call("recall", operation="read"), place=ANNS))[0]
 
 
 async def test_what_is_forgotten_on_request_is_gone_from_the_conversation_too(service: Service) -> None:
