@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import AgentId, GroupId, PlaceId, new_id
+from memory.store.ids import AgentId, GroupId, new_id
 from memory.store.migrations import unreadable_tables
 from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect, driver
@@ -229,12 +229,6 @@ def groups(rows: Rows) -> list[Group]:
 
 def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
     return [each for each in groups(rows) if identifier in (member.agent for member in each.members)]
-
-
-def set_group(tx: Tx, place: PlaceId, group_id: GroupId) -> list[str]:
-    """Record the group that a place was routed to last; returns the wider audiences of those who hear the place."""
-    sql = "UPDATE places SET group_id = ? WHERE id = ? RETURNING within"
-    return tx.value(sql, (group_id, place), json.loads) or []
 
 
 _membership = RowMapper(Membership)

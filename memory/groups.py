@@ -9,8 +9,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
+from memory.queue import outbox
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, PlaceId, TurnId
@@ -112,10 +113,29 @@ _LISTENING = """FROM group_parts p JOIN turns t ON t.id = p.turn_id JOIN turns r
     WHERE p.kind = 'observe' AND p.status = 'running' AND t.status = 'running' AND r.status = 'done'"""
 
 
-def listening(rows: Rows, place: PlaceId, group: GroupId) -> TurnId | None:
-    """The oldest turn of a member that listens to an answer; None while that is not complete."""
-    sql = f"SELECT p.turn_id {_LISTENING} AND t.place_id = ? AND t.group_id = ? ORDER BY p.turn_id LIMIT 1"
-    return rows.value(sql, (place, group), TurnId)
+class Waiting(NamedTuple):
+    """What waits: in one conversation, whether a row does, and the turn of a member that still has to listen; for
+    others, places with unsent rows or previews, each with its source, and conversations with messages by agents."""
+
+    here: bool
+    listening: TurnId | None
+    places: list[tuple[str, PlaceId]]
+    conversations: list[tuple[PlaceId, GroupId]]
+
+
+def waiting(rows: Rows, place_id: PlaceId, group: GroupId) -> Waiting:
+    """What waits after a turn, in one statement: usually the turn's own answer."""
+    sql = f"""SELECT 'here' AS what, '' AS one, '' AS two WHERE EXISTS (SELECT 1 FROM inbox
+            WHERE place_id = :place AND group_id = :group AND status IN ('received', 'claimed'))
+        UNION ALL SELECT 'listens', '', min(p.turn_id) {_LISTENING} AND t.place_id = :place AND t.group_id = :group
+          HAVING min(p.turn_id) IS NOT NULL
+        UNION ALL SELECT DISTINCT 'writes', place_id, group_id FROM inbox WHERE source = 'agent' AND status = 'received'
+        UNION ALL SELECT 'sends', source, place_id FROM ({outbox.OPEN})"""
+    found: dict[str, list[tuple[Any, Any]]] = {"here": [], "listens": [], "writes": [], "sends": []}
+    for what, one, two in rows.all(sql, {"place": place_id, "group": group}):
+        found[what].append((one, two))
+    listening = next((TurnId(turn) for _, turn in found["listens"]), None)
+    return Waiting(bool(found["here"]), listening, found["sends"], found["writes"])
 
 
 def listening_conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:

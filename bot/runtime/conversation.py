@@ -28,8 +28,8 @@ from bot.runtime.turn_start import Begun, begin_turn, unattended
 from memory import agents, groups
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.people.identities import place_named
-from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue import attempts as tries
+from memory.queue import inbox, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.outbox import PressButtons, TextDetail
 from memory.store.columns import Unreadable
@@ -222,10 +222,10 @@ class ConversationWorker:
         return await self._begin(head, compare=compare)
 
     def _ahead(self, rows: Rows) -> _Ahead:
-        head = next(iter(inbox.oldest(rows, self._place, self._group, self._deps.clock())), None)
+        found = groups.waiting(rows, self._place, self._group)
+        head = inbox.oldest(rows, self._place, self._group, self._deps.clock())[0] if found.here else None
         compare = head is not None and head.turn is None and agents.pattern(rows, self._group) == _COMPARES
-        listening = groups.listening(rows, self._place, self._group) if head is None else None
-        return _Ahead(head, outbox.open_places(rows), agent_messages.conversations(rows), compare, listening)
+        return _Ahead(head, found.places, found.conversations, compare, None if head else found.listening)
 
     async def _listen(self, turn: TurnId) -> bool:
         """When nobody waits for an answer, let a member that only listens read what was answered."""

@@ -82,10 +82,9 @@ class _Waiting:
     """What is left in a place: rows to send, in order; without any, the shown previews that no answer will replace."""
 
     rows: list[OutRow]
-    shown: list[OutRow]
     orphans: list[OutRow]
-    claimed: "tuple[OutRow, _Around] | None" = None
-    """The first row, if it was claimed in the same commit."""
+    around: "_Around | None" = None
+    """What the first row refers to, if it was claimed in the same commit."""
 
 
 @dataclass(frozen=True)
@@ -132,20 +131,17 @@ class DeliveryWorker:
 
     async def run(self) -> datetime | None:
         """Deliver until nothing is left (None), or return the time until which the rest has to wait."""
-        left: _Waiting | None = None
-        while True:
-            if left is None:
-                self._woken.clear()
-                left = await self._db.write(_SENDING, self._left_and_claimed, durable=True)
+        over = False
+        while not over or self._woken.is_set():
+            over = False
+            self._woken.clear()
+            left = await self._db.write(_SENDING, self._look, durable=True)
             self._deps.moved()
-            rows, orphans, claimed = left.rows, left.orphans, left.claimed
-            left = None
-            if not rows:
-                await self._clear_previews(orphans)
-                if not self._woken.is_set():
-                    return None
+            if not left.rows:
+                await self._clear_previews(left.orphans)
+                over = True
                 continue
-            row = rows[0]
+            row = left.rows[0]
             wait = (row.next_attempt_at - self._clock()).total_seconds() if row.next_attempt_at else 0
             if wait > _LONG_WAIT and row.status is Status.PENDING:
                 return row.next_attempt_at
@@ -153,11 +149,15 @@ class DeliveryWorker:
                 await self._pause(wait)
                 continue
             try:
-                left = await (self._send(*claimed) if claimed is not None else self._move(row, rows))
+                if left.around is None or isinstance(row.detail, Unreadable):
+                    await self._move(row, left.rows)
+                else:
+                    over = await self._send(row, left.around)
             except DatabaseRefused:
                 raise
             except Exception as error:
                 await self._failed_oddly(row, error)
+        return None
 
     async def _move(self, row: OutRow, rows: Sequence[OutRow]) -> None:
         """Move on a row that was claimed earlier."""
@@ -185,19 +185,13 @@ class DeliveryWorker:
             why = gettext_lazy("it failed {times} times ({error}); see the log", times=times, error=reason)
             await self._close(now, status, why)
 
-    def _left(self, rows: Rows) -> _Waiting:
-        found, shown = outbox.for_delivery(rows, self._place)
-        return _Waiting(found, shown, [] if found or not shown else outbox.orphan_previews(rows, self._place))
-
-    def _left_and_claimed(self, tx: Tx) -> _Waiting:
+    def _look(self, tx: Tx) -> _Waiting:
         """What is left; a row that is due is claimed in the same commit, usually the one that stored it."""
-        left, now = self._left(tx), self._clock()
-        for row in left.rows[:1]:
-            due = row.next_attempt_at is None or row.next_attempt_at <= now
-            if row.status is Status.PENDING and due and not isinstance(row.detail, Unreadable):
-                claimed = outbox.mark_sending(tx, row.id, now)
-                return left if claimed is None else replace(left, claimed=(claimed, _around(tx, claimed, left.shown)))
-        return left
+        if (claimed := outbox.claim(tx, self._place, self._clock())) is not None:
+            row, previews = claimed
+            return _Waiting([row], [], _around(tx, row, previews=previews))
+        found, shown = outbox.for_delivery(tx, self._place)
+        return _Waiting(found, [] if found or not shown else outbox.orphan_previews(tx, self._place))
 
     def _delivery(self, row: OutRow) -> Delivery:
         return to_delivery(row, self._deps.origin)
@@ -212,8 +206,8 @@ class DeliveryWorker:
         finally:
             self.waiting = False
 
-    async def _send(self, row: OutRow, around: _Around | None = None) -> _Waiting | None:
-        """Send a claimed row; None if more is left, or may be."""
+    async def _send(self, row: OutRow, around: _Around | None = None) -> bool:
+        """Send a claimed row; False if more is left, or may be."""
         if around is None:
             around = await self._db.read(lambda rows: _around(rows, row))
         preview = around.preview
@@ -230,13 +224,8 @@ class DeliveryWorker:
         else:
             self._unreached = 0
             self._woken.clear()  # later arrivals are seen below, or wake it again
-            return await self._db.write(_SENT, lambda tx: self._sent(tx, row, external, preview))
-        return None
-
-    def _sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> _Waiting | None:
-        self._mark_sent(tx, row, external, preview)
-        left = self._left(tx)
-        return None if left.rows else left
+            return not await self._db.write(_SENT, lambda tx: self._mark_sent(tx, row, external, preview))
+        return False
 
     async def _deliver(self, row: OutRow, around: _Around) -> str:
         """Send it, or replace the turn's preview with it; returns the platform's id."""
@@ -268,14 +257,16 @@ class DeliveryWorker:
         await self._endpoint.edit(row.place, found.external_id, row.content, buttons)
         return ""
 
-    def _mark_sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> None:
+    def _mark_sent(self, tx: Tx, row: OutRow, external: str, preview: OutRow | None) -> bool:
+        """Returns whether anything is left in the place."""
         if preview is not None and preview.external_id == external:
             outbox.replace_preview(tx, preview.id)
         now = self._clock()
-        outbox.mark_sent(tx, row.id, external, now)
+        left = outbox.mark_sent(tx, row.id, external, now)
         self._deps.broker.sent(tx, row, external, now)
         if isinstance(row.detail, ActDetail) and row.detail.images:
             outbox.drop_images(tx, row.id)
+        return left
 
     async def _failed(self, row: OutRow, error: DeliveryFailed) -> None:
         now, reason = self._clock(), error.reason
@@ -394,12 +385,12 @@ class DeliveryWorker:
             await self._db.write(_PREVIEW_GONE, functools.partial(outbox.replace_preview, preview=row.id))
 
 
-def _around(rows: Rows, row: OutRow, shown: Sequence[OutRow] | None = None) -> _Around:
-    """The references of a row; `shown` are the previews in its place, if they were just read."""
+def _around(rows: Rows, row: OutRow, *, previews: bool = True) -> _Around:
+    """The references of a row; without `previews`, none is shown in its place."""
     if not isinstance(row.detail, TextDetail):
         return _Around(None, "")
-    shown = outbox.for_delivery(rows, row.place)[1] if shown is None else shown
-    preview = next((each for each in shown if each.key == row.detail.preview and each.external_id), None)
+    shown = outbox.of_key(rows, row.detail.preview) if previews and row.detail.preview else None
+    preview = shown if shown is not None and shown.status is Status.SENT and shown.external_id else None
     before = outbox.of_key(rows, row.detail.after) if row.detail.after else None
     return _Around(preview, before.external_id if before is not None else "")
 

@@ -21,7 +21,7 @@ from bot.agents.turn import TurnState, load_state
 from memory import activity, agents
 from memory.agents import Group
 from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission
-from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
+from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.people.identities import place_named
 from memory.queue import agent_messages, attempts, inbox, messages, outbox, turns
 from memory.queue.inbox import InRow, Status
@@ -61,7 +61,8 @@ def begin_turn(
     request = broker.decided(tx, head)
     alone = request is None and not plan.conducted
     first = alone and not any(row.attempts for row in rows)
-    scope = Scope(head.audience, frozenset(map(Audience, agents.set_group(tx, head.place, found.group.id))))
+    place = inbox.place(tx, head.place)
+    scope = Scope(head.audience, frozenset(place.within if place else ()))
     heard = messages.by_ids(tx, [row.message for row in rows if row.message is not None], scope)
     turn = Turn(
         id=identifier,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memory.store.database import Rows, Tx
-from memory.store.ids import AgentId, GroupId, InboxId, PlaceId, TurnId
+from memory.store.ids import AgentId, GroupId, InboxId, TurnId
 from memory.store.row_mapper import RowMapper
 
 SOURCE = "agent"
@@ -60,12 +60,6 @@ def between(rows: Rows, one: AgentId, other: AgentId | GroupId, since: datetime)
 def wrote(rows: Rows, run: TurnId) -> list[TurnId]:
     sql = """SELECT DISTINCT a.turn_id FROM inbox i JOIN agent_messages a ON a.inbox_id = i.id WHERE i.turn_id = ?"""
     return [TurnId(row["turn_id"]) for row in rows.all(sql, (run,))]
-
-
-def conversations(rows: Rows) -> list[tuple[PlaceId, GroupId]]:
-    """Places and groups in which such a message waits."""
-    sql = "SELECT DISTINCT place_id, group_id FROM inbox WHERE source = 'agent' AND status = 'received'"
-    return [(PlaceId(row["place_id"]), GroupId(row["group_id"])) for row in rows.all(sql)]
 
 
 def withdraw(tx: Tx, turn: TurnId, now: datetime) -> int:

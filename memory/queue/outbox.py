@@ -188,22 +188,26 @@ def add_edit(tx: Tx, row: OutRow, suffix: str, text: str, now: datetime, *, pers
     add(tx, NewRow(f"{row.key}/{suffix}", row.place, text, row.audience, person=person, detail=detail), now)
 
 
+_SHOWN = "o.kind = 'preview' AND o.status IN ('sending', 'sent') AND o.status = 'sent'"
+"""A visible preview, in the words of its index."""
+
+
 def for_delivery(rows: Rows, place: PlaceId) -> tuple[list[OutRow], list[OutRow]]:
     """The unsent rows of a place, in order, and the visible previews."""
-    sql = """SELECT * FROM outbox WHERE place_id = :place AND status IN ('pending', 'sending')
-        UNION ALL SELECT * FROM outbox WHERE place_id = :place AND kind = 'preview' AND status IN ('sending', 'sent')
-          AND status = 'sent' ORDER BY id"""
+    sql = f"""SELECT * FROM outbox WHERE place_id = :place AND status IN ('pending', 'sending')
+        UNION ALL SELECT * FROM outbox o WHERE place_id = :place AND {_SHOWN} ORDER BY id"""
     found = _row.all(rows, sql, {"place": place})
     return [row for row in found if row.status is not Status.SENT], [row for row in found if row.status is Status.SENT]
 
 
+# Two halves, as each has an index of its own: the outbox grows without limit.
+OPEN = f"""SELECT source, place_id FROM outbox WHERE status IN ('pending', 'sending')
+    UNION SELECT source, place_id FROM outbox o WHERE {_SHOWN}"""
+
+
 def open_places(rows: Rows) -> list[tuple[str, PlaceId]]:
     """Source and id of places with unsent rows, or with a preview that may be left over."""
-    # Two halves, as each has an index of its own: the outbox grows without limit.
-    sql = """SELECT source, place_id FROM outbox WHERE status IN ('pending', 'sending')
-        UNION SELECT source, place_id FROM outbox WHERE kind = 'preview' AND status IN ('sending', 'sent')
-          AND status = 'sent'"""
-    return sorted((source, PlaceId(place)) for source, place in many(rows, "source, place_id", sql))
+    return sorted((source, PlaceId(place)) for source, place in many(rows, "source, place_id", OPEN))
 
 
 def get(rows: Rows, identifier: OutboxId) -> OutRow | None:
@@ -267,6 +271,20 @@ def sent_since(rows: Rows, place: PlaceId, since: datetime) -> set[str]:
     return {row["external_id"] for row in rows.all(sql, (place, since))}
 
 
+def claim(tx: Tx, place: PlaceId, now: datetime) -> tuple[OutRow, bool] | None:
+    """Claim the first row of a place for sending; None if it is claimed already, or not due, or there is none. Also
+    returns whether a preview is shown there.
+
+    The commit of this must be durable.
+    """
+    sql = f"""UPDATE outbox SET status = 'sending', attempts = attempts + 1, sending_at = coalesce(sending_at, :now)
+        WHERE id = (SELECT id FROM outbox WHERE place_id = :place AND status IN ('pending', 'sending')
+          ORDER BY id LIMIT 1) AND status = 'pending' AND coalesce(next_attempt_at, '') <= :now
+        RETURNING *, EXISTS (SELECT 1 FROM outbox o WHERE o.place_id = :place AND {_SHOWN}) AS previews"""
+    row = tx.one(sql, {"place": place, "now": now})
+    return None if row is None else (_row(row), bool(row["previews"]))
+
+
 def mark_sending(tx: Tx, identifier: OutboxId, now: datetime) -> OutRow | None:
     """Claim a row for sending; None if it must not be sent any more. The commit of this must be durable."""
     sql = """UPDATE outbox SET status = 'sending', attempts = attempts + 1,
@@ -274,9 +292,13 @@ def mark_sending(tx: Tx, identifier: OutboxId, now: datetime) -> OutRow | None:
     return _row.first(tx, sql, {"id": identifier, "now": now})
 
 
-def mark_sent(tx: Tx, identifier: OutboxId, external_id: str, now: datetime) -> None:
-    sql = "UPDATE outbox SET status = 'sent', external_id = ?, sent_at = ?, last_error = NULL WHERE id = ?"
-    tx.run(sql, (external_id, now, identifier))
+def mark_sent(tx: Tx, identifier: OutboxId, external_id: str, now: datetime) -> bool:
+    """A row was sent; returns whether anything else in its place is unsent, or a preview that may be left over."""
+    sql = f"""UPDATE outbox SET status = 'sent', external_id = ?, sent_at = ?, last_error = NULL WHERE id = ?
+        RETURNING EXISTS (SELECT 1 FROM outbox o WHERE o.place_id = outbox.place_id AND o.id <> outbox.id
+            AND o.status IN ('pending', 'sending'))
+          OR EXISTS (SELECT 1 FROM outbox o WHERE o.place_id = outbox.place_id AND {_SHOWN})"""
+    return bool(tx.number(sql, (external_id, now, identifier)))
 
 
 def take(tx: Tx, row: OutRow, external_id: str, now: datetime) -> None:
