@@ -85,7 +85,7 @@ class PackagedEmbedder:
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _rest_later(self) -> None:
-        """Unload the model after a while without use: it takes 60 MB."""
+        """Unload the model after a while without use: it takes 40 MB."""
         if self._idle is not None:
             self._idle.cancel()
         loop = asyncio.get_running_loop()
@@ -124,10 +124,15 @@ class _Model:
         options.enable_cpu_mem_arena = False  # it would keep the most memory that a run ever took
         options.enable_mem_pattern = False
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # the other cores are for the service
+        # The table of words stays in the installed file: it is half of the model, and a text needs few of its rows.
+        self._file = _located(_MODEL, _FILES[_MODEL])
+        installed = self._file.read_bytes()
+        model, self._input, table, scales = rewritten(installed)
+        self._begins, self._scales = installed.index(table), self._numpy.frombuffer(scales, "<f4").copy()
         with tempfile.TemporaryDirectory(prefix="carina-") as folder:
             # From a file, since a session keeps a copy of the bytes that it is given.
             path = Path(folder) / "model.onnx"
-            path.write_bytes(rewritten(_located(_MODEL, _FILES[_MODEL]).read_bytes()))
+            path.write_bytes(model)
             self._session = runtime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
     def run(self, encoded: Sequence[list[int]]) -> list[Embedding]:
@@ -139,6 +144,7 @@ class _Model:
             numbers[row, : len(tokens)] = tokens
         mask = (numbers != 0).astype(numpy.int64)  # 0 is padding and occurs in no text
         given = {"input_ids": numbers, "attention_mask": mask, "token_type_ids": numpy.zeros_like(numbers)}
+        given[self._input] = self._vectors(numbers)
         (hidden,) = self._session.run(["last_hidden_state"], given)
         weights = mask[:, :, None].astype(numpy.float32)
         means = (hidden * weights).sum(axis=1) / weights.sum(axis=1)
@@ -146,6 +152,17 @@ class _Model:
             Embedding(to_vector(mean.tolist()), self._tokens(tokens, hidden[row]))
             for row, (tokens, mean) in enumerate(zip(encoded, means, strict=True))
         ]
+
+    def _vectors(self, numbers: Any) -> Any:
+        """The rows of the table of words, scaled."""
+        different, places = self._numpy.unique(numbers, return_inverse=True)
+        read = bytearray()
+        with self._file.open("rb", buffering=0) as file:
+            for number in different.tolist():
+                file.seek(self._begins + number * DIMENSION)
+                read += file.read(DIMENSION)
+        rows = self._numpy.frombuffer(read, self._numpy.int8).reshape(-1, DIMENSION).astype(self._numpy.float32)
+        return (rows * self._scales[different, None])[places.reshape(numbers.shape)]
 
     def _tokens(self, encoded: Sequence[int], hidden: Any) -> Tokens:
         words = self.words.words(encoded)
@@ -264,7 +281,8 @@ def _words(text: str) -> Iterator[str]:
 
 _TABLE = b"inner.embeddings.word_embeddings.weight"
 _GRAPH, _OPERATIONS = 7, 8  # protobuf fields of a model
-_NODE, _TENSOR = 1, 5  # protobuf fields of a graph
+_NODE, _TENSOR, _GRAPH_INPUT = 1, 5, 11  # of a graph
+_VALUE_NAME, _VALUE_TYPE, _TENSOR_TYPE = 1, 2, 1  # of an input, and of its type
 _INPUT, _OUTPUT, _NAME, _KIND, _ATTRIBUTE, _DOMAIN = 1, 2, 3, 4, 5, 7  # of a node
 _SHAPE, _TYPE, _TENSOR_NAME, _RAW = 1, 2, 8, 9  # of a tensor
 _FLOAT, _UINT8 = 1, 2  # tensor types
@@ -279,21 +297,32 @@ class _Field(NamedTuple):
     whole: memoryview
 
 
-def rewritten(model: bytes) -> bytes:
-    """The model with rows selected before they are dequantized. Raises ValueError for another kind of file."""
-    parts: list[bytes | memoryview] = []
-    graphs = 0
-    for field in _fields(memoryview(model)):
-        graphs += field.number == _GRAPH
-        parts += _written(_GRAPH, _graph(field.value)) if field.number == _GRAPH else [field.whole]
-    if graphs != 1:
+class Rewritten(NamedTuple):
+    """A model that is given the vectors of words, `input`, instead of selecting them from its table.
+
+    `table` has a row of int8 numbers for each word, and `scales` a float for each row.
+    """
+
+    model: bytes
+    input: str
+    table: memoryview
+    scales: memoryview
+
+
+def rewritten(model: bytes) -> Rewritten:
+    """The model without its table of words, which is a half of it. Raises ValueError for another kind of file."""
+    fields = list(_fields(memoryview(model)))
+    graphs = [field for field in fields if field.number == _GRAPH]
+    if len(graphs) != 1:
         raise ValueError("the packaged model is not ONNX")
+    graph, selected, table, scales = _graph(graphs[0].value)
+    parts = [piece for each in fields for piece in (_written(_GRAPH, graph) if each is graphs[0] else [each.whole])]
     own = b"".join([*_written(_INPUT, [_OWN]), _integer(2, 1)])  # the first version of onnxruntime's own operations
-    return b"".join([*parts, *_written(_OPERATIONS, [own])])
+    return Rewritten(b"".join([*parts, *_written(_OPERATIONS, [own])]), selected.decode(), table, scales)
 
 
-def _graph(graph: memoryview) -> list[bytes | memoryview]:
-    """The graph with four nodes for the embedding table: select rows, widen, select scales, multiply.
+def _graph(graph: memoryview) -> tuple[list[bytes | memoryview], bytes, memoryview, memoryview]:
+    """The graph with the selected rows of the embedding table as a further input; its name, the table and the scales.
 
     A matrix that was widened, scaled and multiplied becomes one node.
     """
@@ -303,25 +332,22 @@ def _graph(graph: memoryview) -> list[bytes | memoryview]:
     product = nodes.get((_TABLE,))
     if len(picks) != 1 or product is None:
         raise ValueError("the packaged model has another form than expected")
-    (pick,) = picks
     wide, scales = _texts(product, _INPUT)
     cast = nodes[(wide,)]
-    (table,), (_, words), picked = _texts(cast, _INPUT), _texts(pick, _INPUT), _texts(pick, _OUTPUT)
-    rows, row_scales = table + b"_rows", scales + b"_rows"
-    instead = (
-        _node(pick, (table, words), (rows,)),
-        _node(cast, (rows,), (wide,)),
-        _node(pick, (scales, words), (row_scales,)),
-        _node(product, (wide, row_scales), picked),
-    )
-    kept, matrices = _matrices(fields, nodes)
-    parts: list[bytes | memoryview] = []
+    (table,), (picked,) = _texts(cast, _INPUT), _texts(picks[0], _OUTPUT)
+    tensors = {name: field for field in fields if field.number == _TENSOR for name in _texts(field, _TENSOR_NAME)}
+    gone = [picks[0], cast, product, tensors[table], tensors[scales]]
+    kept, matrices = _matrices([field for field in fields if not any(field is each for each in gone)], nodes)
+    float_tensor = _written(_TENSOR_TYPE, [_integer(1, _FLOAT)])
+    described = [*_written(_VALUE_NAME, [picked]), *_written(_VALUE_TYPE, float_tensor)]
+    parts: list[bytes | memoryview] = _written(_GRAPH_INPUT, described)
     for field in kept:
-        if field is pick:
-            parts += [piece for node in instead for piece in _written(_NODE, [node])]
-        elif field is not cast and field is not product:
-            parts += matrices.get(_texts(field, _OUTPUT), [field.whole]) if field.number == _NODE else [field.whole]
-    return parts
+        parts += matrices.get(_texts(field, _OUTPUT), [field.whole]) if field.number == _NODE else [field.whole]
+    return parts, picked, _raw(tensors[table]), _raw(tensors[scales])
+
+
+def _raw(tensor: _Field) -> memoryview:
+    return next(field.value for field in _fields(tensor.value) if field.number == _RAW)
 
 
 def _matrices(
@@ -350,9 +376,7 @@ def _multiplied(numbers: _Field, scales: _Field, rows: bytes, made: bytes) -> li
     numpy: Any = importlib.import_module("numpy")
     shape = [_number(field.whole, 1)[0] for field in _fields(numbers.value) if field.number == _SHAPE]
     long, wide = shape
-    raw, factors = (
-        next(field.value for field in _fields(each.value) if field.number == _RAW) for each in (numbers, scales)
-    )
+    raw, factors = _raw(numbers), _raw(scales)
     # By columns and blocks; unsigned bytes with zero at 128.
     matrix = (numpy.frombuffer(raw, numpy.uint8) ^ 128).reshape(long, wide).T.tobytes()
     each = numpy.repeat(numpy.frombuffer(factors, numpy.float32), long // _BLOCK).tobytes()
@@ -384,14 +408,6 @@ def _attribute(name: bytes, value: int) -> bytes:
 
 def _integer(number: int, value: int) -> bytes:
     return _varint(number << 3) + _varint(value)
-
-
-def _node(like: _Field, inputs: tuple[bytes, ...], outputs: tuple[bytes, ...]) -> bytes:
-    """A node of the same kind with other inputs and outputs."""
-    kept = [field.whole for field in _fields(like.value) if field.number in (_KIND, _ATTRIBUTE)]
-    ends = [(_INPUT, name) for name in inputs] + [(_OUTPUT, name) for name in outputs]
-    named = (_NAME, b"".join((*outputs, b"_node")))
-    return b"".join([*(piece for number, text in (*ends, named) for piece in _written(number, [text])), *kept])
 
 
 def _texts(message: _Field, number: int) -> tuple[bytes, ...]:
