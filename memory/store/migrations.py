@@ -34,6 +34,8 @@ from memory.store.sqlite import OLDEST, Code, Connection, connect, copy_database
 _CHECKSUMS = """CREATE TABLE IF NOT EXISTS migration_checksums (
     version INTEGER PRIMARY KEY, name TEXT NOT NULL, sha256 TEXT NOT NULL) STRICT"""
 
+MAKING = ".new"
+"""The ending of the name of a file that is being created."""
 _ROOM = 1_000_000  # bytes that SQLite needs to open a file: its log's index alone takes 32 KB
 
 
@@ -143,16 +145,20 @@ def prepare(path: Path, kind: Kind) -> None:
 
     Raises DatabaseFull if a new one cannot be written.
     """
-    if not path.exists() or path.stat().st_size == 0:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        path.touch(mode=0o600)
-        apply(path, kind)
+    if path.exists() and path.stat().st_size:
+        check(status(path, kind))
         return
-    found = status(path, kind)
-    if found.version == 0 and _is_blank(path):  # the first start was interrupted
-        apply(path, kind)
-        return
-    check(found)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    making = path.with_name(f"{path.name}{MAKING}")
+    _remove(making)  # of a killed start
+    try:
+        making.touch(mode=0o600)
+        apply(making, kind)
+        with _writing(path), closing(connect(making)) as raw:
+            raw.execute("PRAGMA journal_mode=DELETE").fetchall()  # all that is in the log goes into the file
+        making.replace(path)
+    finally:
+        _remove(making)
 
 
 def prepare_at(path: Path, kind: Kind, version: int) -> None:
@@ -236,12 +242,6 @@ def _copy(path: Path, copy: Path) -> None:
 def _remove(path: Path) -> None:
     for each in (path, Path(f"{path}-wal"), Path(f"{path}-shm")):
         each.unlink(missing_ok=True)
-
-
-def _is_blank(path: Path) -> bool:
-    """Whether the file contains nothing but what precedes the first migration."""
-    with closing(connect(path, read_only=True)) as raw:
-        return not raw.execute("SELECT 1 FROM sqlite_schema WHERE name <> 'migration_checksums' LIMIT 1").fetchall()
 
 
 def apply(path: Path, kind: Kind, most: int | None = None) -> None:

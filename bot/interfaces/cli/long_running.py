@@ -113,8 +113,7 @@ def serve_tools() -> None:
 
 def _talk(config: Config, constellation: str = "", *, dashboard: bool = False) -> None:
     log_to(config, level="error")
-    with streams.unechoed():
-        asyncio.run(_chatting().interactive(config, constellation, dashboard=dashboard))
+    asyncio.run(_chatting().interactive(config, constellation, dashboard=dashboard))
 
 
 def _chatting() -> Any:

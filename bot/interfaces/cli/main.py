@@ -8,6 +8,7 @@ import functools
 import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from bot.interfaces.cli import client, streams
 from bot.interfaces.cli.commands import Commands, manifest, operation_entry
 from bot.interfaces.cli.home import data_folder, locale, version
 from bot.interfaces.cli.loading import loaded
-from memory.store.errors import FolderLocked
+from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder
 from texts import _, error_text, speak, speak_click
 
@@ -46,7 +47,8 @@ def run(arguments: Sequence[str]) -> int:
     speak_click()
     arguments = _option_last(arguments)
     if not arguments or arguments[0] in manifest()["by_hand"]:  # without a command: a chat, or the service
-        return int(loaded("bot.interfaces.cli.long_running").main(list(arguments)))
+        with streams.unechoed() if arguments[:1] in ([], ["chat"]) else nullcontext():
+            return int(loaded("bot.interfaces.cli.long_running").main(list(arguments)))
     try:
         code = Commands(manifest(), perform).main(list(arguments), "carina", standalone_mode=False)
         return code if isinstance(code, int) else 0
@@ -59,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
     except BrokenPipeError:  # who read the output has read enough, as `head` does
         streams.drop_output()
         return 1
-    except (CallError, UserError, Failed) as error:
+    except (CallError, UserError, StoreError, Failed) as error:
         click.echo(streams.wrapped(f"carina: {error_text(error)}"), err=True)
         return error.code if isinstance(error, Failed) else 2 if isinstance(error, CallError) else 1
 
@@ -91,7 +93,7 @@ def perform(entry: Mapping[str, Any], arguments: Mapping[str, Any], view: Mappin
         if starts:
             try:
                 perform(operation_entry("service.install"), {}, view)
-            except (CallError, UserError, Failed) as error:
+            except (CallError, UserError, StoreError, Failed) as error:
                 click.echo(error_text(error), err=True)
         perform(operation_entry("doctor"), {}, view)
         return

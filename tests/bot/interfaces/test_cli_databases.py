@@ -123,6 +123,13 @@ def test_a_file_that_no_migration_mends_is_said_and_left_alone(
     assert path.exists() is (state != "missing")
 
 
+def test_a_folder_that_takes_no_lock_is_said(tmp_path: Path, here: Here) -> None:
+    (tmp_path / "data" / "carina.lock").mkdir(parents=True)  # as in a folder that cannot be written to
+    done = here("tasks list")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "carina.lock could not be opened: Is a directory" in done.stderr
+
+
 def test_a_lost_registry_is_said_and_not_made_anew(tmp_path: Path, here: Here) -> None:
     (path,) = begin(tmp_path, "home")
     (tmp_path / "data" / "global.db").unlink()
