@@ -68,6 +68,12 @@ def run(rows: Rows, identifier: TurnId) -> Run | None:
     return _run.first(rows, "SELECT * FROM group_runs WHERE turn_id = ?", (identifier,))
 
 
+def latest(rows: Rows, group: GroupId) -> Run | None:
+    """The newest run of a group that was made of parts."""
+    sql = "SELECT * FROM group_runs WHERE group_id = ? AND conducted ORDER BY turn_id DESC LIMIT 1"
+    return _run.first(rows, sql, (group,))
+
+
 def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -> None:
     """Record a run's outcome; in the transaction that ends the turn.
 

@@ -179,7 +179,7 @@ def change(tx: Tx, task: Task, columns: Mapping[str, Value], scope: Scope, now: 
         values |= {"title": title, "search_text": index_text(f"{title}\n{notes}")}
     if isinstance(parent := values.get("parent_id"), int):
         _require_known(task, _required(tx, TaskId(parent), scope))
-        _require_no_circle(tx, TaskId(parent), task)
+        _require_no_circle(tx, TaskId(parent), task, str(values.get("needs", "[]")))
     changed: dict[TaskId, dict[str, Value]] = {task.id: values}
     if "status" in values:
         ended = values["status"] in (Status.DONE, Status.CANCELLED)
@@ -248,13 +248,13 @@ def _require_known(task: Task, other: Task) -> None:
         )
 
 
-def _require_no_circle(tx: Tx, first: TaskId, then: Task) -> None:
-    """Refuse a circle: a task would wait for one that waits for it, through needs or steps."""
-    sql = """WITH RECURSIVE ahead (id) AS (SELECT :then
+def _require_no_circle(tx: Tx, first: TaskId, then: Task, more: str = "[]") -> None:
+    """Refuse a circle: a task would wait for one that waits for it, by needs or steps; `more` are its new needs."""
+    sql = """WITH RECURSIVE ahead (id) AS (SELECT :then UNION SELECT value FROM json_each(:more)
                UNION SELECT e.value FROM ahead a JOIN tasks t ON t.id = a.id JOIN json_each(t.needs) e
                UNION SELECT t.id FROM ahead a JOIN tasks t ON t.parent_id = a.id)
              SELECT 1 FROM ahead WHERE id = :first"""
-    if tx.one(sql, {"then": then.id, "first": first}) is not None:
+    if tx.one(sql, {"then": then.id, "first": first, "more": more}) is not None:
         raise Refused("That would be circular: {title} would have to be done before itself.", title=repr(then.title))
 
 

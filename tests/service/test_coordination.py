@@ -64,10 +64,11 @@ async def test_people_in_charge_arrange_too_and_agents_are_told(tmp_path: Path) 
         await t.ask(t.ana, t.general, "<@bot> hello", within=45)
         public = str(t.model.requests[0].messages[-1]["content"])
         assert "sow peas" in public
-        assert "noted: no loud music (high)" in public
+        assert "The owner noted: no loud music (high)" in public
         assert "the owner is away" not in public
         await t.ask(t.olga, t.olga.direct, "hello")
-        assert "the owner is away" in str(t.model.requests[1].messages[-1]["content"])
+        assert "- the owner to Carina: the owner is away" in str(t.model.requests[1].messages[-1]["content"])
+        assert "- the owner to Carina: the owner is away" in (await t.service.run("coord", "status"))[1]
         change, to = {"task": "sow peas", "state": "in_progress"}, {"task": "sow peas", "agent": "Anchor"}
         refused(await t.ana.command("tasks change", change, t.general), "There is no task 'sow peas'")
         refused(await t.ana.command("admin coord reassign", to), "Only an admin may assign tasks")

@@ -124,7 +124,10 @@ def _lately(last_active: datetime | None, now: datetime) -> Quoted:
 
 def event_line(event: Event) -> Quoted:
     """An event in one line: who, what, where, and the beginning of the message."""
-    who, here = display_name(event.agent_name or "Somebody"), event.kind in (Kind.RECEIVED, Kind.SENT) and event.said
+    who, here = (
+        display_name(event.agent_name or _by_hand(event.trust).capitalize()),
+        event.kind in (Kind.RECEIVED, Kind.SENT) and event.said,
+    )
     told = say("{who} {words}", who=who, words=line(event.words, 2 * _WORDS))
     if event.kind is Kind.RECEIVED and event.said and event.speaker:
         told = say("{told} from {speaker}", told=told, speaker=display_name(event.speaker))
@@ -156,8 +159,13 @@ def task_line(task: Task, zone: str = "UTC") -> Quoted:
 
 
 def handoff_line(note: Handoff) -> Quoted:
-    by, to = display_name(note.from_name) or "somebody", display_name(note.to_name) or "anyone"
+    by, to = display_name(note.from_name) or _by_hand(note.trust), display_name(note.to_name) or "anyone"
     return say("- {by} to {to}: {text}{doubt}", by=by, to=to, text=line(note.content, _LINE), doubt=_doubt(note.trust))
+
+
+def _by_hand(trust: Trust) -> str:
+    """Who did something that no agent did."""
+    return "the owner" if trust is Trust.OWNER else "somebody"
 
 
 def _doubt(trust: Trust) -> Quoted:

@@ -263,7 +263,7 @@ def _aborted(now: Situation, number: int, stage: Stage, outcome: list[dict[str, 
     parts = [part for part in now.parts if part.kind == "stage" and part.stage == number]
     late, failed = gettext_noop("{name} took too long"), gettext_noop("{name} could not do it")
     ended = [_(late if part.status == "late" else failed, name=now.name(part.agent)) for part in parts]
-    why = "; ".join(ended) or _("none of its agents can be asked at the moment")
+    why = "; ".join(dict.fromkeys(ended)) or _("none of its agents can be asked at the moment")
     text = _("I stopped at the stage “{stage}”: {why}.", stage=stage.name, why=why)
     return Say(((None, text),), {"stages": outcome, "aborted": stage.name})
 

@@ -230,7 +230,8 @@ def _sentence(event: Event, by_hand: str) -> str:
 
 
 def _handoff(note: Handoff) -> str:
-    by, to = note.from_name or _("somebody"), note.to_name or _("anyone")
+    by_hand = _("the owner") if note.trust is Trust.OWNER else _("somebody")
+    by, to = note.from_name or by_hand, note.to_name or _("anyone")
     return _("{by} to {to}: {text}", by=by, to=to, text=one_line(note.content, _SHOWN)) + _doubt(note.trust)
 
 

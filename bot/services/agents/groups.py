@@ -6,6 +6,7 @@ Where a group answers is what the file says, unless it was set by command: here 
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -137,6 +138,11 @@ class GroupStatus(Result):
     pattern: str
     members: tuple[MemberRow, ...]
     state: dict[str, Any]
+    began: datetime | None = None
+    """When the members were last asked to work together; `ended` is empty while they do."""
+    ended: datetime | None = None
+    stopped: str = ""
+    """The stage of a pipeline at which that ended."""
     speaking: tuple[str, ...] = Field(exclude=True)
     """Those who take turns, in order."""
 
@@ -146,6 +152,12 @@ class GroupStatus(Result):
 
     def _kept(self, ink: Ink) -> Iterator[str]:
         kept = self.state
+        if self.began is not None:
+            stopped = self.told(ink, gettext_noop("; stopped at the stage {stopped}")) if self.stopped else ""
+            began = (
+                gettext_noop("Last asked together: {began}") if self.ended else gettext_noop("At work since {began}")
+            )
+            yield self.told(ink, began) + stopped
         if self.speaking and "index" in kept:
             following = self.speaking[int(kept["index"]) % len(self.speaking)]
             yield ink.text(_("Next in turn: {agent}", agent=following))
@@ -201,9 +213,12 @@ class Groups(UsesApprovals):
     def status(self, rows: Rows, _caller: Caller, group: _Group) -> GroupStatus:
         found = find_group(rows, group)
         names = {str(each.id): each.name for each in agents.every_agent(rows)}
-        usual = self.config.model.default
+        usual, run = self.config.model.default, groups.latest(rows, found.id)
         return GroupStatus.from_record(
             found,
+            began=run and run.started_at,
+            ended=run and run.ended_at,
+            stopped=run.outcome.get("aborted", "") if run else "",
             members=tuple(MemberRow.of(agents.agent(rows, each.agent), each, usual) for each in found.members),
             state=_with_names(groups.state(rows, found.id), names),
             speaking=tuple(names[each.agent] for each in found.members if each.role != "observer"),

@@ -50,7 +50,7 @@ _PRIORITIES = {
     "high": gettext_noop("high priority"),
     "urgent": gettext_noop("urgent"),
 }
-_STATES = {
+STATES = {
     "in_progress": gettext_noop("in progress"),
     "done": gettext_noop("done"),
     "cancelled": gettext_noop("canceled"),
@@ -117,7 +117,7 @@ class TaskRow(Row):
 
     def line(self, ink: Ink) -> str:
         about = (
-            _(_STATES.get(self.status, "")),
+            _(STATES.get(self.status, "")),
             _(_PRIORITIES.get(self.priority, "")),
             "" if self.due is None else self.told(ink, gettext_noop("due {due}")),
             self.told(ink, gettext_noop("for {agent}")) if self.agent else "",

@@ -23,6 +23,7 @@ from bot.agents.tools.search_results import (
     why_found,
 )
 from bot.errors import UserError
+from bot.services.agents.task_lists import STATES
 from bot.services.caller import Caller, Via
 from bot.services.memory.archive import agents_called
 from bot.services.names import MOMENTS, moment_said
@@ -134,6 +135,8 @@ class HitRow(Row):
 
     @property
     def name(self) -> str:
+        if self.kind == "task":
+            return _(STATES.get(self.label, ""))
         return shown_name(self.label, "") if self.kind == "entry" else self.label
 
     @property

@@ -201,6 +201,9 @@ def test_a_group_made_by_command_answers_where_it_says(here: Here, tmp_path: Pat
         "pattern": "round_robin",
         "members": [{"agent": "Star", "status": "active", "role": "regular", "model": "offline"}],
         "state": {},
+        "began": None,
+        "ended": None,
+        "stopped": "",
     }
 
 
@@ -245,6 +248,7 @@ def test_what_a_pattern_remembers_is_shown_with_agents_by_name(here: Here, tmp_p
     assert list(found["state"]["used"]) == ["Star"]
     shown = here("group status Main").stdout.splitlines()
     assert "Next in turn: Moon" in shown
+    assert not any("together" in line for line in shown), "one answered"
     assert any(re.fullmatch(r"Last asked: Star \w{3}, \d+ \w{3} \d{4}, \d\d:\d\d \(.*\)", line) for line in shown)
 
 

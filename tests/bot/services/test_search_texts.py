@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions.policy import People
+from bot.services.agents.task_lists import TaskLists
 from bot.services.caller import owner_at_terminal
 from bot.services.memory.archive import Archive
 from bot.services.memory.search import Found
 from bot.services.registry import Registry
+from bot.services.results import Plain
 from memory.agents import Agent, seed_agent
 from memory.store.constellation import Constellations
 from memory.store.faults import commit_point
@@ -33,7 +35,7 @@ async def archive(folder: Path) -> AsyncIterator[Registry]:
         async with constellations.use(constellation) as database:
             await database.write(SETUP, lambda tx: seed_agent(tx, star, NOON))
             store = database, People((PERSON,)), MovableClock()
-            made = registry(Archive(*store), search(*store))
+            made = registry(Archive(*store), TaskLists(*store, "UTC"), search(*store))
             for text in (STORK, CRANE, FLAMINGO):
                 await made.call("archival.add", owner_at_terminal(), {"text": text})
             yield made
@@ -75,3 +77,12 @@ async def test_it_finds_what_has_the_words_and_nothing_else(tmp_path: Path, text
     async with archive(tmp_path) as made:
         assert sorted(await texts(made, text)) == sorted(wanted)
         assert await texts(made, "stork") == [STORK], "and it goes on"
+
+
+async def test_a_task_is_found_without_a_domain_and_says_its_state(tmp_path: Path) -> None:
+    async with archive(tmp_path) as made:
+        await made.call("tasks.add", owner_at_terminal(), {"title": "feed the heron"})
+        for state, words in (("open", "task #"), ("in_progress", "task in progress #")):
+            await made.call("tasks.change", owner_at_terminal(), {"task": "heron", "state": state})
+            found = await made.call("search", owner_at_terminal(), {"text": "heron"})
+            assert words in found.terminal(Plain("UTC", NOON))

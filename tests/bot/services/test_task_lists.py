@@ -163,6 +163,8 @@ async def test_nothing_waits_for_itself_however_far_around(desk: Desk, given: di
         await desk("tasks.change", **given)
     with pytest.raises(UserError, match="circular"):
         await desk("tasks.change", task="call the landlord", under="buy boxes")
+    with pytest.raises(UserError, match="circular"):
+        await desk("tasks.add", title="label boxes", under="pack books", after="move house")
     assert await desk.tree() == before
 
 

@@ -11,6 +11,9 @@ from bot.agents.context.quotes import say
 from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, ReadTool, ToolContext
 from bot.models.base import Answer, Request
+from bot.services.agents.groups import GroupStatus
+from bot.services.results import Plain
+from memory import agents, groups
 from memory.erasure.person import begin_again
 from memory.people.audience import Trust
 from memory.store.database import Rows, Tx
@@ -19,6 +22,7 @@ from sources.base import DeliveryFailed
 from tests.bot.agents.groups.parts import Cast, Line, stages, told, who
 from tests.bot.parts import (
     HALL,
+    NOON,
     OLGA,
     Fate,
     HeldReply,
@@ -33,6 +37,8 @@ from tests.bot.parts import (
 )
 from tests.bot.stage import Setting, running
 
+STOPPED = "I stopped at the stage “b”: Bee could not do it."
+INK = Plain("UTC", NOON)
 STANDS_IN = replace(says("I read that, A gave this"), model="offline", degraded="HTTP 500")
 """What the offline model says where a member's own gives no answer."""
 
@@ -119,9 +125,13 @@ async def test_each_post_of_several_members_goes_on_from_the_one_before(
     [
         ('on_failure = "skip"', ["Ant", "Bee", "Cat"], "Cat on: A"),
         ('on_failure = "retry"\nattempts = 3', ["Ant", "Bee", "Bee", "Bee", "Cat"], "Cat on: B"),
-        ('on_failure = "retry"\nattempts = 2', ["Ant", "Bee", "Bee"], "I stopped at the stage “b”: "),
+        (
+            'on_failure = "retry"\nattempts = 2',
+            ["Ant", "Bee", "Bee"],
+            "I stopped at the stage “b”: Bee could not do it.",
+        ),
         ('on_failure = "fallback"\nfallback_agent = "Dog"', ["Ant", "Bee", "Dog", "Cat"], "Cat on: D"),
-        ('on_failure = "abort"', ["Ant", "Bee"], "I stopped at the stage “b”: Bee could not do it."),
+        ('on_failure = "abort"', ["Ant", "Bee"], STOPPED),
     ],
 )
 @pytest.mark.parametrize("nothing", ["", STANDS_IN])
@@ -139,6 +149,13 @@ async def test_what_follows_when_a_stage_fails(
         await service.heard(said("go", 1))
         (text,) = service.platform.texts()
         assert text.startswith(answer)
+        (group,) = [each.id for each in await service.read(agents.groups) if each.pattern == "pipeline"]
+        run = await service.read(lambda rows: groups.latest(rows, group))
+        assert run is not None
+        ran = {"began": run.started_at, "ended": run.ended_at, "stopped": run.outcome.get("aborted", "")}
+        shown = GroupStatus(group="g", pattern="pipeline", members=(), state={}, speaking=(), **ran).lines(INK)[1:]
+        stopped = "; stopped at the stage b" if "stopped" in answer else ""
+        assert shown == [f"Last asked together: {INK.time(NOON)}{stopped}"]
     assert model.asked() == asked
 
 
