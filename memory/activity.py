@@ -169,16 +169,18 @@ class Wanted:
 
 def recent(rows: Rows, scope: Scope, limit: int, *wanted: Wanted) -> list[Event]:
     """The newest events that the scope may know, newest first: up to `limit` for each of `wanted`, at most `MOST`."""
-    chosen = [_newest(each, scope, max(0, min(limit, MOST))) for each in wanted]
-    newest = " UNION ALL ".join(f"SELECT * FROM ({sql})" for sql, _ in chosen)
-    parameters = tuple(value for _, values in chosen for value in values)
+    chosen, parameters = list[str](), list[Value]()
+    for each in wanted:
+        sql, values = _newest(each, scope, max(0, min(limit, MOST)))
+        chosen.append(f"SELECT * FROM ({sql})")
+        parameters += values
     said, known = scope.sql("m.audience")
     sql = f"""SELECT e.*, a.name AS agent_name, p.name AS place_name, substr(m.content, 1, {_SAID}) AS said,
               m.speaker AS speaker
               FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN places p ON p.id = e.place_id
               LEFT JOIN messages m ON m.id = e.message_id AND e.event_type IN ('message_received', 'message_sent')
               AND m.deleted_at IS NULL AND {said} AND {shown("m")}
-              WHERE e.id IN ({newest}) ORDER BY e.at DESC, e.id DESC LIMIT ?"""
+              WHERE e.id IN ({" UNION ALL ".join(chosen)}) ORDER BY e.at DESC, e.id DESC LIMIT ?"""
     return _event.all(rows, sql, (*known, *parameters, max(0, min(limit, MOST)) * len(wanted)))
 
 
@@ -232,9 +234,9 @@ _ON_PATROL = "NOT (e.place_id GLOB 'patrol:*' AND e.event_type IN ('tool_execute
 
 def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
     condition, known = scope.sql("e.audience")
-    parts: list[tuple[str, tuple[Value, ...]]] = [(condition, known), ("e.at >= ?", (to_text(wanted.since),))]
-    parts.append((shown("e"), ()))
+    conditions, values = [shown("e"), condition], list[Value](known)
     given: dict[str, Value] = {
+        "e.at >= ?": wanted.since,
         "e.event_type = ?": wanted.kind,
         "e.agent_id = ?": wanted.agent,
         "e.agent_id IS NOT ?": wanted.others_than,
@@ -242,8 +244,11 @@ def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
         "e.id IN (SELECT value FROM json_each(?))": None if wanted.among is None else json.dumps(wanted.among),
         "NOT (e.place_id IS ? AND e.event_type IN ('message_received', 'message_sent'))": wanted.unless_in,
     }
-    parts += [(sql, (value,)) for sql, value in given.items() if value is not None]
-    return " AND ".join(sql for sql, _ in parts), tuple(value for _, values in parts for value in values)
+    for sql, value in given.items():
+        if value is not None:
+            conditions.append(sql)
+            values.append(value)
+    return " AND ".join(conditions), tuple(values)
 
 
 _event = RowMapper(

@@ -7,10 +7,12 @@ builds on these functions.
 """
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any
 
@@ -175,8 +177,8 @@ def remove(tx: Tx, identifiers: Iterable[int]) -> int:
 
 def remove_of(tx: Tx, kind: Kind, **exactly: Value) -> int:
     """Delete the items of a kind with exactly these column values; returns how many."""
-    wanted: dict[str, Value] = {"kind": kind, **exactly}
-    return tx.run(f"DELETE FROM items WHERE {' AND '.join(f'{column} IS :{column}' for column in wanted)}", wanted)
+    where, wanted = _exactly(kind, exactly)
+    return tx.run(f"DELETE FROM items WHERE {where}", wanted)
 
 
 def forget_before(tx: Tx, kind: Kind, moment: datetime) -> int:
@@ -220,20 +222,19 @@ def get(rows: Rows, identifier: int) -> Item:
 
 def find(rows: Rows, kind: Kind, **exactly: Value) -> list[Item]:
     """Items of a kind with exactly these column values, newest first, without a scope: for code that writes them."""
-    sql, wanted = _exactly(kind, exactly)
-    return _item.all(rows, sql, wanted)
+    where, wanted = _exactly(kind, exactly)
+    return _item.all(rows, f"SELECT * FROM items WHERE {where} ORDER BY id DESC", wanted)
 
 
 def newest(rows: Rows, kind: Kind, **exactly: Value) -> Item | None:
     """The first of these, or None."""
-    sql, wanted = _exactly(kind, exactly)
-    return _item.first(rows, f"{sql} LIMIT 1", wanted)
+    where, wanted = _exactly(kind, exactly)
+    return _item.first(rows, f"SELECT * FROM items WHERE {where} ORDER BY id DESC LIMIT 1", wanted)
 
 
 def _exactly(kind: Kind, exactly: Mapping[str, Value]) -> tuple[str, dict[str, Value]]:
     wanted: dict[str, Value] = {"kind": kind, **exactly}
-    where = " AND ".join(f"{column} IS :{column}" for column in wanted)
-    return f"SELECT * FROM items WHERE {where} ORDER BY id DESC", wanted
+    return " AND ".join([f"{column} IS :{column}" for column in wanted]), wanted
 
 
 def between(rows: Rows, kind: Kind, first: str, last: str) -> list[Item]:
@@ -262,18 +263,33 @@ def known(
     return _item.all(rows, sql, values)
 
 
-def known_under(rows: Rows, scope: Scope, kind: Kind, paths: Sequence[str], now: datetime) -> list[Item]:
-    """Items of a kind at or below these paths, valid at `now` and known to the scope, newest first.
+def of_turn(rows: Rows, turn: Turn, paths: Sequence[str], kinds: Sequence[Kind], most: int) -> dict[Kind, list[Item]]:
+    """What a turn may be shown, in one read: its place's newest summary and unfinished work, for exactly its hearers;
+    of working memory, what is valid and at or below `paths`; and the `most` recently said of `kinds`."""
+    condition, known = turn.scope.sql("audience")
+    here = "agent_id = ? AND place_id = ? AND audience = ? ORDER BY id DESC LIMIT 1"
+    asked = [f"kind = 'conversation' AND {here}", f"kind = 'work' AND {here}"]
+    asked.append(f"kind IN ({', '.join('?' * len(kinds))}) AND {condition} ORDER BY updated_at DESC, id DESC LIMIT ?")
+    values: list[Value] = [*(turn.agent, turn.place, turn.scope.audience) * 2, *kinds, *known, most]
+    for path in paths:
+        asked.append(f"kind = 'working' AND {_UNDER} AND {condition} AND (valid_until IS NULL OR valid_until > ?)")
+        values += (*_below(path), *known, turn.started_at)
+    sql = " UNION ALL ".join([f"SELECT * FROM (SELECT * FROM items WHERE {each})" for each in asked])
+    found = defaultdict[Kind, list[Item]](list)
+    for item in sorted(_item.all(rows, sql, values), key=attrgetter("id"), reverse=True):
+        found[item.kind].append(item)
+    return found
+
+
+def known_under(rows: Rows, scope: Scope, kind: Kind, path: str, now: datetime) -> list[Item]:
+    """Items of a kind at or below a path, valid at `now` and known to the scope, newest first.
 
     Paths match by whole segments: `subagent/1` does not match `subagent/10/a`.
     """
     condition, parameters = scope.sql("audience")
-    under = " OR ".join([f"({_UNDER})"] * len(paths))
-    sql = f"""SELECT * FROM items WHERE kind = ? AND ({under}) AND {condition}
+    sql = f"""SELECT * FROM items WHERE kind = ? AND {_UNDER} AND {condition}
               AND (valid_until IS NULL OR valid_until > ?) ORDER BY id DESC"""
-    asked = (value for path in paths for value in _below(path))
-    values: tuple[Value, ...] = (kind, *asked, *parameters, now)
-    return _item.all(rows, sql, values)
+    return _item.all(rows, sql, (kind, *_below(path), *parameters, now))
 
 
 def under(rows: Rows, kind: Kind, path: str, audience: Audience) -> list[Item]:

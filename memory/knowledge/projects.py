@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from memory.knowledge import items
@@ -30,7 +31,7 @@ KINDS = (Kind.REVIEW, Kind.PREFERENCE, Kind.PROJECT)
 _ROOM = {Kind.REVIEW: 20, Kind.PREFERENCE: 10, Kind.PROJECT: 50}
 _ORDER = (Kind.PREFERENCE, Kind.PROJECT, Kind.REVIEW)  # of a list
 _LISTED = 200
-_READ = 1_000  # items, of all that the scope may know
+READ = 1_000  # items, of all that the scope may know
 
 
 @dataclass(frozen=True)
@@ -198,19 +199,20 @@ def tech_of(project: Item) -> str:
     return str(project.detail.get("tech", ""))
 
 
-def learned(rows: Rows, scope: Scope, until: datetime) -> Learned:
-    """What a scope may know of all this, from approved people."""
-    found = [each for each in items.known(rows, scope, KINDS, _READ) if each.trust >= Trust.APPROVED]
-    return weightiest([each for each in found if each.created_at <= until])
-
-
-def weightiest(found: Sequence[Item]) -> Learned:
-    """What is shown of it: issues found often, the newest wishes and rated projects."""
-    issues = [each for each in found if each.kind is Kind.REVIEW and each.strength >= _OFTEN]
-    wishes = [each for each in found if each.kind is Kind.PREFERENCE]
-    rated = [each for each in found if each.kind is Kind.PROJECT and ratings_of(each)]
-    newest = sorted(rated, key=lambda each: each.id, reverse=True)
-    often = sorted(issues, key=lambda each: each.strength, reverse=True)
+def learned(stored: Mapping[Kind, Sequence[Item]], until: datetime) -> Learned:
+    """What is shown of these, from approved people: issues found often, the newest wishes and rated projects."""
+    if stored.keys().isdisjoint(KINDS):
+        return Learned()
+    issues, wishes, rated = (
+        [
+            each
+            for each in sorted(stored.get(kind, ()), key=attrgetter("updated_at", "id"), reverse=True)
+            if each.trust >= Trust.APPROVED and each.created_at <= until
+        ]
+        for kind in KINDS
+    )
+    often = sorted([each for each in issues if each.strength >= _OFTEN], key=attrgetter("strength"), reverse=True)
+    newest = sorted([each for each in rated if ratings_of(each)], key=attrgetter("id"), reverse=True)
     return Learned(tuple(often[:_MOST_OFTEN]), tuple(wishes[:_MOST_WISHES]), tuple(newest[:_MOST_RATED]))
 
 

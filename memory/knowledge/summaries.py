@@ -99,12 +99,12 @@ def position(message: Message) -> int:
 def newest(rows: Rows, agent: AgentId, place: PlaceId, audience: Audience) -> Compaction | None:
     """The newest compaction of an agent's view of a conversation for that audience."""
     found = items.newest(rows, Kind.CONVERSATION, agent_id=agent, place_id=place, audience=audience)
-    return None if found is None else _compaction(found)
+    return None if found is None else compaction(found)
 
 
 def of_place(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[Compaction]:
     """Compactions of a place that the scope may know and that have a text, newest first."""
-    return [_compaction(each) for each in items.known_of(rows, scope, Kind.CONVERSATION, place, limit)]
+    return [compaction(each) for each in items.known_of(rows, scope, Kind.CONVERSATION, place, limit)]
 
 
 def uncompacted(rows: Rows, place: PlaceId, audience: Audience, after: int, limit: int) -> list[Message]:
@@ -144,7 +144,7 @@ def add(tx: Tx, made: Compaction) -> Item:
     return items.put(tx, new, made.created_at)
 
 
-def _compaction(item: Item) -> Compaction:
+def compaction(item: Item) -> Compaction:
     if item.agent is None or item.place is None:
         raise AssertionError("a summary of a conversation has an agent and a place")
     return Compaction(

@@ -11,7 +11,7 @@ from memory.knowledge import items
 from memory.knowledge.items import Item, Kind, NewItem
 from memory.queue.steps import WorkState
 from memory.queue.turns import Turn
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Tx
 from memory.store.ids import MessageId
 
 
@@ -36,22 +36,10 @@ def keep(tx: Tx, turn: Turn, state: WorkState, messages: list[MessageId]) -> Non
 
 def clear(tx: Tx, turn: Turn) -> None:
     """Delete the record: the agent finished a turn in that place."""
-    items.remove_of(tx, Kind.WORK, **_whose(turn))
+    items.remove_of(tx, Kind.WORK, agent_id=turn.agent, place_id=turn.place, audience=turn.scope.audience)
 
 
-def left(rows: Rows, turn: Turn) -> WorkState | None:
-    """The unfinished work before a turn, in its place and for its hearers."""
-    found = _of_turn(rows, turn)
-    if not found:
-        return None
-    item = found[0]
+def left(item: Item) -> WorkState:
+    """The state of unfinished work, as it was kept."""
     said: dict[str, Any] = {name: tuple(each) if isinstance(each, list) else each for name, each in item.detail.items()}
     return WorkState(**said, prompt=item.text, at=item.created_at)
-
-
-def _of_turn(rows: Rows, turn: Turn) -> list[Item]:
-    return items.find(rows, Kind.WORK, **_whose(turn))
-
-
-def _whose(turn: Turn) -> dict[str, Value]:
-    return {"agent_id": turn.agent, "place_id": turn.place, "audience": turn.scope.audience}

@@ -230,7 +230,7 @@ def _none(key: str) -> str:
 
 def get(rows: Rows, key: str, scope: Scope, now: datetime) -> list[Entry]:
     """The values at a full path that the scope may know: its own audience's first, then the newest."""
-    found = [_entry(each) for each in items.known_under(rows, scope, Kind.WORKING, (key,), now) if each.key == key]
+    found = [_entry(each) for each in items.known_under(rows, scope, Kind.WORKING, key, now) if each.key == key]
     return sorted(found, key=lambda each: each.audience != scope.audience)
 
 
@@ -247,22 +247,21 @@ def listing(rows: Rows, prefix: str, scope: Scope, now: datetime, *, parts: bool
 
     Paths match by whole segments: `subagent/1` does not match `subagent/10/a`.
     """
-    found = items.known_under(rows, scope, Kind.WORKING, (prefix.rstrip("/"),), now)
+    found = items.known_under(rows, scope, Kind.WORKING, prefix.rstrip("/"), now)
     return [_entry(each) for each in found if parts or each.detail["index"] is None][:_MOST_READ]
 
 
-def before(rows: Rows, prefixes: Sequence[str], turn: Turn) -> list[list[Entry]]:
-    """The entries below each path when a turn began, newest first, as far as its hearers may know them.
+def before(found: Sequence[Item], prefixes: Sequence[str], turn: Turn) -> list[list[Entry]]:
+    """Of these, the entries below each path when a turn began, in the same order.
 
     Without parts of long results. All steps of a turn see the same.
     """
-    began, bare = turn.started_at, [prefix.rstrip("/") for prefix in prefixes]
     there = [
         _entry(each)
-        for each in items.known_under(rows, turn.scope, Kind.WORKING, bare, began)
-        if each.detail["index"] is None and each.turn != turn.id and each.created_at <= began
+        for each in found
+        if each.detail["index"] is None and each.turn != turn.id and each.created_at <= turn.started_at
     ]
-    return [[each for each in there if f"{each.key}/".startswith(f"{prefix}/")][:_MOST_READ] for prefix in bare]
+    return [[each for each in there if f"{each.key}/".startswith(f"{prefix}/")][:_MOST_READ] for prefix in prefixes]
 
 
 def is_taken(rows: Rows, name: str, audience: Audience) -> bool:

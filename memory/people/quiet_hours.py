@@ -27,6 +27,9 @@ def of(rows: Rows, people: tuple[PersonId, ...]) -> Times:
     return Times() if row is None else Times(row["zone"], row["quiet_from"], row["quiet_until"], row["reminders"])
 
 
+ZONE = "SELECT zone FROM person_times WHERE person_id = ? ORDER BY updated_at DESC LIMIT 1"
+
+
 def zone_for(rows: Rows, people: tuple[PersonId, ...], default: str) -> str:
     """The person's time zone; `default` if they set none."""
     return of(rows, people).zone or default

@@ -4,6 +4,7 @@ Their earlier messages stay stored for themselves. Choices come from global.db a
 A label comes with a person's message and ends with their next message without it.
 """
 
+import json
 from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum
@@ -43,5 +44,8 @@ def chosen(rows: Rows) -> dict[PersonId, str]:
     return {PersonId(row["person_id"]): row["since"] for row in found}
 
 
+PEOPLE = "SELECT json_group_array(person_id) FROM unshown_people"
+
+
 def people(rows: Rows) -> frozenset[PersonId]:
-    return frozenset(PersonId(row["person_id"]) for row in rows.all("SELECT person_id FROM unshown_people"))
+    return frozenset(rows.value(PEOPLE, (), json.loads) or ())

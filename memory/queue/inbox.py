@@ -254,10 +254,6 @@ def place(rows: Rows, identifier: PlaceId) -> Heard | None:
     return _place.first(rows, "SELECT * FROM places WHERE id = ?", (identifier,))
 
 
-def place_name(rows: Rows, identifier: PlaceId) -> str:
-    return rows.value("SELECT name FROM places WHERE id = ?", (identifier,), str) or ""
-
-
 def direct_place(rows: Rows, person: PersonId) -> Heard | None:
     """The place of somebody's latest direct message; None if they never wrote one."""
     sql = """SELECT p.* FROM places p WHERE p.kind = 'direct' AND EXISTS (SELECT 1 FROM messages m

@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from memory.erasure import retraction, stores
+from memory.knowledge import items, projects
+from memory.knowledge.projects import Learned
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import attempts, follow_ups, inbox, turns
 from memory.queue.inbox import Arrival, Heard, InRow
@@ -95,10 +97,19 @@ def row_of(tx: Tx, identifier: InboxId) -> InRow:
     return row
 
 
+def a_turn(**change: Any) -> Turn:
+    plain = Turn(turns.new_turn_id(), STAR, MAIN, HALL.id, ANN, Scope(GUILD), Trust.SYSTEM, (), 0, NOON)
+    return replace(plain, **change)
+
+
+def lessons(tx: Tx, scope: Scope, until: datetime) -> Learned:
+    """What projects taught a turn that begins then."""
+    return projects.learned(items.of_turn(tx, a_turn(scope=scope), (), projects.KINDS, projects.READ), until)
+
+
 def begun(tx: Tx, *rows: InRow, **change: Any) -> Turn:
     """A turn that has claimed these rows, at its first try."""
-    plain = Turn(turns.new_turn_id(), STAR, MAIN, HALL.id, ANN, Scope(GUILD), Trust.SYSTEM, (), 0, NOON)
-    turn = replace(plain, **change)
+    turn = a_turn(**change)
     turns.begin(tx, turn)
     inbox.claim(tx, list(rows), turn.id)
     attempts.count_attempt(tx, turn.id)

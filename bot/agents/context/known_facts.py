@@ -4,7 +4,7 @@ They share a limit with the roster, and follow it above the newest message. What
 stays the same until something new is learned.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from bot.agents.context.quotes import NOTHING, Quoted, display_name, estimate_tokens, joined, line, quotation, say
@@ -40,11 +40,11 @@ class Knowledge:
         return [fact.id for fact in (*self.own, *self.shared)]
 
 
-def knowledge(rows: Rows, turn: Turn) -> Knowledge:
-    """Facts from before a turn that its hearers may know."""
+def knowledge(rows: Rows, turn: Turn, stored: Mapping[Kind, Sequence[Item]]) -> Knowledge:
+    """Facts from before a turn that its hearers may know, and the lessons in what is stored for them."""
     most = MOST_OWN, MOST_SHARED
     own, shared = facts.weightiest(rows, turn.agent, turn.scope, most, turn.person, turn.started_at)
-    return Knowledge(tuple(own), tuple(shared), projects.learned(rows, turn.scope, turn.started_at))
+    return Knowledge(tuple(own), tuple(shared), projects.learned(stored, turn.started_at))
 
 
 def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, Quoted]]:

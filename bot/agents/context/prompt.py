@@ -30,7 +30,7 @@ from bot.agents.context.quotes import (
     within_block,
 )
 from bot.agents.context.situation import ROSTER, Situation, load_situation, situation_parts
-from bot.agents.context.working_memory import TOOL, Inventory, inventory, inventory_parts
+from bot.agents.context.working_memory import TOOL, Inventory, inventory, inventory_parts, namespaces
 from bot.agents.groups import agent_messages
 from bot.agents.patrols import instructions, is_patrol
 from bot.agents.rules import EVERY, Rules
@@ -39,9 +39,9 @@ from memory import blocks, groups
 from memory.agents import Agent
 from memory.blocks import Block, BlockType
 from memory.groups import Part
-from memory.knowledge import archival, summaries
+from memory.knowledge.items import Kind
 from memory.knowledge.summaries import Compaction
-from memory.people import quiet_hours, unshown
+from memory.knowledge.turn_views import TurnView, turn_view
 from memory.people.audience import OWNER, PUBLIC, Audience
 from memory.people.identities import audience_called
 from memory.queue import inbox, message_files, messages, turns
@@ -119,7 +119,7 @@ class PromptInputs:
     """The summary of what is before it."""
     recalled: tuple[Recalled, ...] = ()
     kept: Inventory | None = None
-    """An overview of working memory; None before `gather`, and for an agent without it."""
+    """An overview of working memory; None if there is nothing in it."""
     situation: Situation | None = None
     """Other agents, events and open work; None before `gather`."""
     known: Knowledge = field(default_factory=Knowledge)
@@ -131,7 +131,7 @@ class PromptInputs:
     used: Mapping[str, datetime] = field(default_factory=dict)
     """The last calls, in earlier turns, of tools whose rules need that."""
     remembers: bool = True
-    """Whether the agent has entries that may be recalled."""
+    """Whether the agent has entries that may be recalled; not known before `gather`."""
     part: Part | None = None
     """The turn's task in its group, if it does not answer people itself."""
     gathered: bool = False
@@ -176,7 +176,6 @@ def inputs(rows: Rows, turn: Turn, agent: Agent, told: TurnRows) -> PromptInputs
         steps=recovery.without_notes(stored),
         used=_used(rows, turn, agent),
         part=part,
-        remembers=archival.has_any(rows, agent.id),
         stopped=recovery.stopped(stored, wordings),
     )
 
@@ -210,16 +209,16 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     stable, changing = list[Block](), list[Block]()
     for each in known[: len(known) - len(logs)]:  # logs come last
         (changing if each.id in turn.blocks or _changed_lately(each, turn) else stable).append(each)
-    compacted = summaries.newest(rows, turn.agent, turn.place, turn.scope.audience)
-    asked = {each.message.id for each in material.asked}
-    alone = is_patrol(turn.place)
-    history = [] if alone else in_view(material.agent, list(_history(rows, turn, asked, compacted)))
+    named = namespaces(rows, turn, material.agent)
+    view, alone = turn_view(rows, turn, named), is_patrol(turn.place)
+    history = [] if alone else in_view(material.agent, _history(rows, material, view))
     shown = [*history, *(each.message for each in material.asked)]
     found = replace(
         material,
         asked=tuple([_with_what_came(rows, turn, each, shown) for each in material.asked]),
-        place_name=inbox.place_name(rows, turn.place),
-        zone="" if turn.person is None else quiet_hours.of(rows, (turn.person,)).zone,
+        place_name=view.place_name,
+        zone=view.zone,
+        remembers=view.remembers,
         stable=tuple(stable),
         changing=tuple(changing),
         logs=tuple([each for each in logs if each.audience == turn.scope.audience]),
@@ -227,10 +226,10 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         away=tuple(own_away),
         shared_away=tuple(shared_away),
         history=tuple(history),
-        compacted=compacted,
-        kept=inventory(rows, turn, material.agent),
-        known=knowledge(rows, turn),
-        recovery=recovery.told(rows, turn, material.stopped),
+        compacted=view.compacted,
+        kept=inventory(turn, named, view.items[Kind.WORKING]),
+        known=knowledge(rows, turn, view.items),
+        recovery=recovery.told(rows, turn, material.stopped, view.items[Kind.WORK]),
         situation=None if alone else load_situation(rows, turn),  # that is for people's turns
         gathered=True,
     )
@@ -273,8 +272,9 @@ def _spots(rows: Rows, turn: Turn, shown: Sequence[Block]) -> dict[Audience, str
     return found
 
 
-def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compaction | None) -> Iterable[messages.Message]:
+def _history(rows: Rows, material: PromptInputs, view: TurnView) -> list[messages.Message]:
     """The place's messages before this turn: finished batches in order, without waiting or compacted ones."""
+    turn, asked, compacted = material.turn, {each.message.id for each in material.asked}, view.compacted
     newest = messages.conversation(rows, turn.place, turn.scope, HISTORY_ROWS, finished=True)
     if compacted is not None:
         older = compacted.kept - {message.id for message in newest}
@@ -282,9 +282,9 @@ def _history(rows: Rows, turn: Turn, asked: set[MessageId], compacted: Compactio
         newest = [*(messages.by_ids(rows, older, turn.scope) if older else ()), *newest]
     if len(newest) == HISTORY_ROWS:
         newest = newest[beginning(newest) :]
-    if unseen := unshown.people(rows) - {turn.person}:
+    if view.unshown:
         everywhere = turn.scope.audience == PUBLIC
-        newest = [each for each in newest if each.person not in unseen or not (everywhere or each.batch is None)]
+        newest = [each for each in newest if each.person not in view.unshown or not (everywhere or each.batch is None)]
     placed = [(each.batch or each.id, each.id, each) for each in newest if each.id not in asked]
     return [each for position, _, each in sorted(placed) if position < turn.id]  # the same in all its steps
 

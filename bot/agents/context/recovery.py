@@ -13,6 +13,7 @@ from bot.models.base import parsed
 from memory import groups
 from memory.knowledge import sessions, work
 from memory.knowledge.facts import actions
+from memory.knowledge.items import Item
 from memory.knowledge.sessions import Session
 from memory.queue import inbox, messages, turns
 from memory.queue.messages import Message
@@ -158,11 +159,11 @@ def without_notes(steps: Iterable[Step]) -> tuple[Step, ...]:
     return tuple(step for step in steps if not isinstance(step.body, TakenUp))
 
 
-def told(rows: Rows, turn: Turn, state: WorkState | None) -> str:
-    """The note for a turn: about itself, else about unfinished work in this place; empty if there was none."""
-    found = state or work.left(rows, turn)
-    if found is None:
+def told(rows: Rows, turn: Turn, state: WorkState | None, left: Sequence[Item]) -> str:
+    """The note for a turn: about itself, else about what was left unfinished; empty if there was nothing."""
+    if state is None and not left:
         return ""
+    found = state or work.left(left[0])
     last = sessions.recent(rows, turn.scope, 1, turn.agent)
     return recovery_text(found, last[0] if last else None)
 

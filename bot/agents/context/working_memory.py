@@ -8,13 +8,14 @@ it in working memory, in parts that the model reads as needed; the model sees th
 turns see the first `PAST` characters of either.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.agents.context.quotes import Quoted, joined, quotation, say
 from memory.agents import Agent
 from memory.knowledge import working
+from memory.knowledge.items import Item
 from memory.knowledge.working import By, Entry, NewEntry
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
@@ -35,18 +36,23 @@ class Inventory:
     others: tuple[Entry, ...]
 
 
-def inventory(rows: Rows, turn: Turn, agent: Agent) -> Inventory | None:
-    """Read the list; None for an agent without the tool."""
+def namespaces(rows: Rows, turn: Turn, agent: Agent) -> list[str]:
+    """The turn's own namespace and the others that it is shown; none for an agent without the tool."""
     if TOOL not in agent.tools:
+        return []
+    own = working.namespace_of(rows, turn)
+    peoples = own.startswith(f"{working.SESSION}/")
+    return [own, working.SHARED, *((working.SUBAGENT, working.PATROL) if peoples else ())]
+
+
+def inventory(turn: Turn, named: Sequence[str], found: Sequence[Item]) -> Inventory | None:
+    """The list of what was found in these namespaces."""
+    if not found:
         return None
-    namespace = working.namespace_of(rows, turn)
-    others = [working.SHARED]
-    if namespace.startswith(f"{working.SESSION}/"):  # people's turns
-        others += [working.SUBAGENT, working.PATROL]
-    own, shared, *more = working.before(rows, [namespace, *others], turn)
+    own, shared, *more = working.before(found, named, turn)
     left, patrols = more or ([], [])
     indexes = [each for each in left if each.key.endswith(working.INDEX)]
-    return Inventory(turn.started_at, namespace, tuple(own), (*patrols, *indexes, *shared))
+    return Inventory(turn.started_at, named[0], tuple(own), (*patrols, *indexes, *shared))
 
 
 def inventory_parts(found: Inventory) -> Iterator[tuple[str, Quoted]]:

@@ -14,11 +14,11 @@ from memory.knowledge.archival.entries import is_tag as is_tag
 from memory.knowledge.archival.entries import shown_name as shown_name
 from memory.knowledge.archival.entries import to_entry as to_entry
 from memory.knowledge.archival.journal import By as By
+from memory.knowledge.archival.reads import ANY as ANY
 from memory.knowledge.archival.reads import by_ids as by_ids
 from memory.knowledge.archival.reads import categories as categories
 from memory.knowledge.archival.reads import derived_messages as derived_messages
 from memory.knowledge.archival.reads import family_of as family_of
-from memory.knowledge.archival.reads import has_any as has_any
 from memory.knowledge.archival.reads import in_use as in_use
 from memory.knowledge.archival.reads import is_of_upkeep as is_of_upkeep
 from memory.knowledge.archival.reads import latest as latest

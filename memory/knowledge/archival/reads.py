@@ -59,9 +59,8 @@ def derived_messages(rows: Rows, entry: Entry) -> list[MessageId]:
     return [MessageId(row[0]) for row in found]
 
 
-def has_any(rows: Rows, agent: AgentId) -> bool:
-    """Whether the agent has any entry at all; without one, a search is pointless."""
-    return rows.one(f"SELECT 1 FROM archival_entries WHERE agent_id = ? AND {LIVING} LIMIT 1", (agent,)) is not None
+ANY = f"SELECT 1 FROM archival_entries WHERE agent_id = ? AND {LIVING}"
+"""For EXISTS: whether an agent has any entry at all; without one, a search is pointless."""
 
 
 def latest(rows: Rows, agent: AgentId, scope: Scope, limit: int = 20, before: datetime | None = None) -> list[Entry]:

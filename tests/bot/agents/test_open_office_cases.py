@@ -18,7 +18,7 @@ from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, SessionId
 from tests.bot.agents.test_recovery import SESSION, STATE
-from tests.memory.parts import ANN, GUILD, NOON, STAR, store
+from tests.memory.parts import ANN, GUILD, NOON, STAR, lessons, store
 
 HERE = Scope(GUILD)
 HERS = By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN)
@@ -159,9 +159,9 @@ CASES: dict[int, Callable[[], object]] = {
     43: lambda: "drew the fence" in recovery_text(STATE, SESSION) and "Optimize the" in recovery_text(STATE, SESSION),
     45: lambda: "last" not in roster_lines([NEW_AGENT], NOON)[0],
     46: lambda: "drew the fence" in roster_lines([replace(NEW_AGENT, did="drew the fence")], NOON)[0],
-    47: lambda: not shown(own=tuple(known(store())), projects=projects.learned(store(), HERE, NOON)),
+    47: lambda: not shown(own=tuple(known(store())), projects=lessons(store(), HERE, NOON)),
     48: lambda: SOLID in own(SOLID),
-    49: lambda: "Three.js" in shown(projects=projects.learned(wished("Three.js"), HERE, NOON))[PROJECTS_HEAD],
+    49: lambda: "Three.js" in shown(projects=lessons(wished("Three.js"), HERE, NOON))[PROJECTS_HEAD],
     50: lambda: [(each.category, each.reinforcements) for each in known(learned(SOLID)[0])] == [(Category.LESSON, 1)],
     52: lambda: reviewed() == ["No test for the empty list", "The README is out of date"],
     53: lambda: finished() == [(Kind.PROJECT, "A game of snake")],

@@ -10,7 +10,7 @@ from memory.people.audience import OWNER, Audience, Scope, Trust, person_audienc
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import MessageId
-from tests.memory.parts import ANN, BOB, GUILD, NOON, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, lessons, taken
 
 HERS = By(Scope(GUILD), Trust.APPROVED, NOON, person=ANN)
 HERE = Scope(GUILD)
@@ -69,14 +69,14 @@ def test_a_review_that_fails_gives_each_of_its_issues(tx: Tx) -> None:
 def test_an_issue_counts_once_for_each_message_and_is_shown_from_the_second_time_on(tx: Tx) -> None:
     projects.note_review(tx, by(1), "No test for the empty list!")
     projects.note_review(tx, by(1), "no test for the EMPTY list")
-    assert projects.learned(tx, HERE, NOON).issues == ()
+    assert lessons(tx, HERE, NOON).issues == ()
     (counted,) = projects.note_review(tx, by(2), "No test for the empty list")
     assert counted.strength == 2
-    assert [each.text for each in projects.learned(tx, HERE, NOON).issues] == ["No test for the empty list!"]
+    assert [each.text for each in lessons(tx, HERE, NOON).issues] == ["No test for the empty list!"]
     for number in range(7):
         for _ in range(2):
             projects.note_review(tx, by(), f"Issue of the number {number} again")
-    assert len(projects.learned(tx, HERE, NOON).issues) == 5
+    assert len(lessons(tx, HERE, NOON).issues) == 5
 
 
 def test_a_finished_project_is_one_record_with_its_summary(tx: Tx) -> None:
@@ -91,7 +91,7 @@ def test_a_wish_in_other_letters_is_the_same_wish_and_the_newest_are_shown(tx: T
     assert [each.text for each in projects.listing(tx, HERE)] == ["Three.js"]
     for number in range(4):
         projects.prefer(tx, by(minutes=2 + number), f"wish {number}")
-    assert [each.text for each in projects.learned(tx, HERE, NOON + timedelta(days=1)).wishes] == [
+    assert [each.text for each in lessons(tx, HERE, NOON + timedelta(days=1)).wishes] == [
         "wish 3", "wish 2", "wish 1"
     ]  # fmt: skip
 
@@ -103,7 +103,7 @@ def test_the_newest_project_is_rated_and_weak_axes_of_the_last_three_are_named(t
         projects.finish(tx, HERS, f"project {number}")
         projects.rate(tx, HERS, {"visual": 1 if number == 0 else 4})
     projects.rate(tx, HERS, {"engagement": 2})
-    found = projects.learned(tx, HERE, NOON)
+    found = lessons(tx, HERE, NOON)
     assert [each.text for each in found.rated] == ["project 4", "project 3", "project 2"]
     assert projects.ratings_of(found.rated[0]) == {"visual": 4, "engagement": 2}
     assert found.weak == ["engagement"], "project 0 is too long ago"
@@ -132,10 +132,10 @@ def test_nothing_passes_from_one_audience_to_another_nor_from_strangers_to_promp
     own = person_audience(ANN)
     projects.prefer(tx, by(audience=own), "a secret wish")
     projects.prefer(tx, By(Scope(GUILD), Trust.STRANGER, NOON, person=BOB), "a stranger's wish")
-    assert projects.learned(tx, HERE, NOON) == projects.Learned()
+    assert lessons(tx, HERE, NOON) == projects.Learned()
     assert [each.text for each in projects.listing(tx, HERE)] == ["a stranger's wish"]
-    assert [each.text for each in projects.learned(tx, Scope(own), NOON).wishes] == ["a secret wish"]
-    assert projects.learned(tx, Scope(OWNER), NOON).wishes == ()
+    assert [each.text for each in lessons(tx, Scope(own), NOON).wishes] == ["a secret wish"]
+    assert lessons(tx, Scope(OWNER), NOON).wishes == ()
     with pytest.raises(Refused):
         projects.rate(tx, by(audience=own), {"visual": 3})
 

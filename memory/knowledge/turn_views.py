@@ -1,0 +1,39 @@
+"""What a turn may be shown of the small things around it, read at once."""
+
+import json
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from memory.knowledge import archival, items, projects, summaries
+from memory.knowledge.items import Item, Kind
+from memory.knowledge.summaries import Compaction
+from memory.people import quiet_hours, unshown
+from memory.queue.turns import Turn
+from memory.store.database import Rows
+from memory.store.ids import PersonId
+
+
+@dataclass(frozen=True)
+class TurnView:
+    place_name: str
+    zone: str
+    """The person's time zone; empty if they set none."""
+    unshown: Set[PersonId]
+    """Others whose words are left out of what everybody hears."""
+    remembers: bool
+    """Whether the agent has entries that may be recalled."""
+    compacted: Compaction | None
+    """The newest summary of the conversation, for its hearers."""
+    items: Mapping[Kind, Sequence[Item]]
+
+
+_SQL = f"""SELECT (SELECT name FROM places WHERE id = ?), ({quiet_hours.ZONE}), ({unshown.PEOPLE}),
+           EXISTS ({archival.ANY})"""
+
+
+def turn_view(rows: Rows, turn: Turn, namespaces: Sequence[str]) -> TurnView:
+    """The view of a turn that is shown working memory in these namespaces."""
+    ((name, zone, hidden, remembers),) = rows.all(_SQL, (turn.place, turn.person, turn.agent))
+    stored = items.of_turn(rows, turn, namespaces, projects.KINDS, projects.READ)
+    compacted = next(map(summaries.compaction, stored[Kind.CONVERSATION]), None)
+    return TurnView(name or "", zone or "", {*json.loads(hidden)} - {turn.person}, bool(remembers), compacted, stored)
