@@ -81,8 +81,6 @@ def test_monitoring_shows_numbers_that_there_are() -> None:
     assert compose.count("profiles: [monitoring]") == 2
     mounted = re.findall(r"- \./(docs/\S+):/etc/\S+:ro$", compose, re.MULTILINE)
     assert {*mounted} == {str(path.relative_to(ROOT)) for path in (ROOT / "docs/monitoring").iterdir()}
-    mounted = re.findall(r"- \./(docs/\S+):/etc/\S+:ro$", compose, re.MULTILINE)
-    assert {*mounted} == {str(path.relative_to(ROOT)) for path in (ROOT / "docs/monitoring").iterdir()}
     assert "metrics.token" in text(".gitignore").splitlines()
     assert "metrics.token" in text(".dockerignore").splitlines()
 

@@ -15,7 +15,7 @@ from memory.people.access import Rule
 from memory.people.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
 from memory.store.ids import OutboxId
 from sources.attachments import decode
-from sources.base import Delivery, Kind, OutFile, PlaceKind, Quoted
+from sources.base import Delivery, OutFile, PlaceKind, Quoted
 from sources.discord.attachments import from_discord
 from sources.discord.endpoint import Said, allowed_mentions, matched, prefixed
 from sources.discord.notifications import (
@@ -26,8 +26,6 @@ from sources.discord.notifications import (
     blocks,
     is_answered,
     readable,
-    text_mark,
-    to_edit,
     to_notification,
     trust_of,
 )
@@ -279,15 +277,6 @@ def test_no_name_or_topic_adds_a_line(name: str, role: str, channel: str, text: 
     assert made.blocks[0].profile.count("\n") <= 2
     assert made.blocks[1].profile.count("\n") <= 3
     assert made.text == readable(message(text), ME)
-
-
-def test_an_edit_is_its_own_happening() -> None:
-    around = MessageContext(ME, info(), place_of(info(), settings()), settings())
-    later = NOW + timedelta(seconds=9)
-    made = to_edit(message("new", edited_at=later), later, around, answer=False)
-    assert (made.kind, made.subject, made.text, made.position) == (Kind.EDIT, "100", "new", "")
-    assert made.external_id == "100@2026-03-01T12:00:09+00:00"
-    assert text_mark("new") != text_mark("old")
 
 
 @pytest.mark.parametrize(

@@ -2,29 +2,9 @@
 
 import pytest
 
-from bot.agents.answers import Piece, package, without_our_lines
-from sources.base import MESSAGES, Form
+from bot.agents.answers import package, without_our_lines
+from sources.base import Form
 from sources.bluesky import richtext
-
-
-def split(text: str) -> list[str]:
-    return [text[start : start + 10] for start in range(0, len(text), 10)]
-
-
-@pytest.mark.parametrize("length", [1, 10, 11, 10 * MESSAGES.most_pieces])
-def test_pieces_say_the_whole_in_order(length: int) -> None:
-    text = "".join(chr(97 + number % 26) for number in range(length))
-    pieces = package(text, split)
-    assert "".join(piece.text for piece in pieces) == text
-    assert all(not piece.file_name for piece in pieces)
-
-
-def test_a_flood_is_a_beginning_and_a_file_with_the_whole() -> None:
-    text = "x" * (10 * MESSAGES.most_pieces + 1)
-    first, second = package(text, split)
-    assert first == Piece("x" * 10)
-    assert second.text == "(My answer is 51 characters long. The file contains all of it.)"
-    assert (second.file_name, second.file_text) == ("answer.md", text)
 
 
 @pytest.mark.parametrize(

@@ -72,14 +72,6 @@ def test_groups_that_exclude_each_other() -> None:
     assert not refused(rules, "write", "!read")
 
 
-@pytest.mark.parametrize("tool", ["bell", "*"])
-def test_how_often(tool: str) -> None:
-    rules = Rules((rule("max_calls", tool, count=2),))
-    assert not refused(rules, "bell", "bell", "horn", "horn")
-    assert refused(rules, "bell", "bell", "!bell") == "max_calls"
-    assert not refused(rules, "bell", "bell", "-bell")  # what a rule refused was no call
-
-
 def test_how_soon_again() -> None:
     rules = Rules((rule("cooldown", "bell", seconds=60),))
     assert not refused(rules, "bell")

@@ -109,14 +109,6 @@ async def test_of_two_messages_one_may_be_deleted_and_the_other_is_answered(tmp_
     assert texts(model.requests[2]) == ["one"]
 
 
-async def test_a_message_deleted_before_its_turn_is_never_seen_by_the_model(tmp_path: Path) -> None:
-    model = ScriptedModel()
-    async with running(tmp_path, Setting(model)) as service:
-        await service.heard(said("secret words", 1), deleted(1))
-        assert await states(service) == ["done"]
-    assert model.requests == []
-
-
 # -------------------------------------------------------------------------------------------------- after a death
 
 

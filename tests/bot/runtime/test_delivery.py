@@ -232,14 +232,6 @@ async def test_a_failed_answer_is_marked_in_the_transcript_for_the_agent(post: P
 # ----------------------------------------------------------------------------------- after a death: the whole table
 
 
-async def test_after_it_what_does_not_stand_there_is_sent(post: Post) -> None:
-    row = await post.put("a")
-    await post.begun(row)
-    post.clock.forward(61)
-    await post.run()
-    assert (post.sent(), post.platform.finds, post.platform.texts()) == ([row], [(row,)], ["hello"])
-
-
 async def test_where_the_history_cannot_be_read_nobody_can_tell_and_nothing_is_sent_again(post: Post) -> None:
     row, after = await post.put("a"), await post.put("b", "next")
     await post.begun(row, arrived=[row])

@@ -170,14 +170,6 @@ async def test_what_a_service_refuses_is_said_to_the_caller() -> None:
         await registry(Echo()).call("echo.refuse", ann(), {"words": "x"})
 
 
-async def test_only_who_may_is_served() -> None:
-    with pytest.raises(UserError, match="Only an admin may halt everything"):
-        await registry(Echo()).call("echo.halt", ann(), {"words": "x"})
-    assert await registry(Echo()).call("echo.halt", owner_at_terminal(), {"words": "x"}) == Sentence(text="x")
-    with pytest.raises(CallError, match=r"There is no operation 'echo\.count' here"):
-        await registry(Echo()).call("echo.count", ann(), {"words": "x"})
-
-
 async def test_what_an_interface_does_not_offer_cannot_be_given_through_it() -> None:
     given = {"words": "x", "path": "/etc/passwd"}
     with pytest.raises(CallError, match="path: not available here"):

@@ -31,7 +31,7 @@ from memory.store.ids import AgentId, EntryId
 from scheduler.jobs import Kinds
 from scheduler.runner import Runner
 from tests.bot.agents.tools.test_tools import Scene, only
-from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, direct, guild, says
+from tests.bot.parts import ANN, HeldReply, MovableClock, Platform, ScriptedModel, call, deleted, guild, says
 from tests.bot.stage import Service, Setting, running
 from tests.scheduler.parts import alike
 
@@ -161,14 +161,6 @@ async def test_without_a_model_it_is_stored_and_that_is_all_that_is_said(tmp_pat
         await g.run(hours=1)
         assert (await g.standing(), g.model.requests) == ([NOTE], [])
         assert await g.service.column("SELECT count(*) FROM jobs") == [0]
-
-
-async def test_it_is_of_who_said_it_and_where(tmp_path: Path) -> None:
-    async with ground(tmp_path) as g:
-        await g.save(place=direct(ANN, "guild"))
-        await g.run()
-        assert {each.audience for each in await g.entries()} == {person_audience(ANN.id)}
-        assert len(await g.entries()) == 3
 
 
 # ---------------------------------------------------------------------------------------------------- what is not kept

@@ -26,7 +26,7 @@ from memory.blocks.lifecycle import share_block, unshare_block
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, guild_audience, person_audience
 from memory.requests import ApprovalNeeded, Permit
 from memory.store.database import Tx
-from memory.store.errors import BlockExists, BlockNotFound, BlockRefused, BlockTooLong, Refused
+from memory.store.errors import BlockNotFound, BlockRefused, BlockTooLong, Refused
 from memory.store.ids import AgentId, GuildId, PersonId
 from tests.memory.blocks.block_parts import (
     ADA,
@@ -97,14 +97,6 @@ def test_logs_of_the_system_are_appended_by_the_system_only(tx: Tx) -> None:
 # ---------------------------------------------------------------- making and finding
 
 
-def test_a_block_begins_with_its_content_limit_and_search_words(tx: Tx) -> None:
-    core = made(tx, new("persona", PUBLIC, type=BlockType.CORE, content="I am Ada."))
-    working = made(tx)
-    assert (core.content, core.char_limit, working.char_limit) == ("I am Ada.", 2_000, 5_000)
-    found = tx.all("SELECT b.label FROM block_fts f JOIN memory_blocks b ON b.n = f.rowid WHERE block_fts MATCH 'ada'")
-    assert [row["label"] for row in found] == ["persona"]
-
-
 @pytest.mark.parametrize(
     ("block", "error"),
     [
@@ -119,22 +111,6 @@ def test_a_block_begins_with_its_content_limit_and_search_words(tx: Tx) -> None:
 def test_a_block_that_makes_no_sense_is_refused(tx: Tx, block: NewBlock, error: type[Exception]) -> None:
     with pytest.raises(error):
         made(tx, block)
-
-
-def test_labels_are_unique_among_the_living_of_one_owner_and_audience(tx: Tx) -> None:
-    made(tx)
-    made(tx, new(audience=PUBLIC))
-    made(tx, new(owner=BEA))
-    with pytest.raises(BlockExists):
-        made(tx)
-
-
-def test_a_deleted_block_frees_its_label_and_is_not_found_by_its_words(tx: Tx) -> None:
-    made(tx, new(permission=Permission.ADMIN, content="zebra"))
-    delete_block(tx, author(), "notes")
-    assert visible_blocks(tx, ADA, IN_GUILD) == []
-    assert tx.all("SELECT 1 FROM block_fts WHERE block_fts MATCH 'zebra'") == []
-    assert made(tx).content == ""
 
 
 def test_blocks_come_core_first_then_working_by_label_and_others_only_when_asked(tx: Tx) -> None:

@@ -275,14 +275,6 @@ def test_it_holds_for_a_block_of_which_the_document_lost_its_beginning(tx: Tx) -
 # ------------------------------------------------------------------------------------------------ the same, twice
 
 
-def test_the_same_text_from_the_same_version_again_changes_nothing(tx: Tx) -> None:
-    made(tx, new(content="Buy milk.\nBuy oats.\n"))
-    for text in ("Buy milk.\nBuy oat milk.\n", "Buy milk.\nBuy oat milk.\nCall Ann.\n"):
-        write_seen(tx, text, 1)
-    block = write_seen(tx, "Buy milk.\nBuy oat milk.\n", 1)
-    assert (block.content, block.version) == ("Buy milk.\nBuy oat milk.\nCall Ann.\n", 3)
-
-
 def test_items_that_others_added_just_so_meanwhile_are_not_added_twice(tx: Tx) -> None:
     made(tx, new(schema=ListSchema()))
     for item in ("a", "b"):

@@ -499,11 +499,3 @@ def test_an_entry_is_found_by_its_name_without_looking_at_the_others(tx: Tx, sco
         assert not any(each.startswith("SCAN") for each in plan), plan
     wanted = "archival_label (agent_id=? AND label=?"
     assert wanted in " ".join(plan), plan
-
-
-def test_what_was_said_in_private_is_not_appended_to_what_the_guild_reads(tx: Tx) -> None:
-    entry = put(tx, "for everybody", GUILD, label="notes")
-    in_private = replace(HERE, scope=Scope(ANNS, frozenset({GUILD})))
-    with pytest.raises(Refused, match="guild:1, who may not see"):
-        archival.append(tx, STAR, "notes", "a secret", in_private, LATER)
-    assert archival.read(tx, STAR, entry.id, Scope(GUILD)).content == "for everybody"

@@ -5,13 +5,11 @@ import importlib
 import math
 import os
 import platform
-import random
 import subprocess
 import sys
 import threading
 from array import array
 from collections.abc import AsyncIterator, Sequence
-from operator import mul
 from pathlib import Path
 from typing import Any
 
@@ -71,14 +69,6 @@ def made(choice: Choice) -> Embedder:
 def test_a_vector_is_a_direction_in_bytes() -> None:
     assert array("b", to_vector([3, -4])).tolist() == [95, -127]
     assert to_vector([3, -4]) == to_vector([0.03, -0.04])
-
-
-def test_bytes_keep_the_cosine() -> None:
-    drawn = random.Random(4)
-    for _ in range(50):
-        left, right = ([drawn.gauss(0, 1) + 0.5 for _ in range(384)] for _ in range(2))
-        exact = sum(map(mul, left, right)) / math.hypot(*left) / math.hypot(*right)
-        assert cosine(to_vector(left), to_vector(right)) == pytest.approx(exact, abs=2e-3)
 
 
 @pytest.mark.parametrize("numbers", [[0.0, 0.0], [math.nan, 1], [math.inf, 1], [], [None], ["a"], [1e300, 1]])

@@ -88,14 +88,6 @@ def test_every_kind_of_row_is_found_by_its_meaning(tx: Tx) -> None:
     assert [near.cosine for near in found] == sorted((near.cosine for near in found), reverse=True)
 
 
-def test_words_of_another_audience_or_place_are_in_no_window(tx: Tx) -> None:
-    say(tx, "a secret", audience=person_audience(ANN))
-    say(tx, "elsewhere", place=ELSEWHERE)
-    say(tx, "in the garden")
-    embed_all(tx)
-    assert [view for _kind, _row, view in held(tx)] == ["own", "own", "own"]
-
-
 def test_a_row_of_another_audience_between_two_does_not_show(tx: Tx) -> None:
     """Neither while it is there nor when it goes: what is found for a scope does not tell of it."""
     first, second = say(tx, "the tortoise is ill"), say(tx, "in the garden")

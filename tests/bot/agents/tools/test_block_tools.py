@@ -19,7 +19,7 @@ from memory.people.audience import Scope, Trust
 from memory.requests import Verdict
 from memory.store.database import Tx
 from tests.bot.agents.tools.test_tools import Scene, append, only
-from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, direct, results, said, says, whole
+from tests.bot.parts import ANN, BOB, HALL, OLGA, ScriptedModel, call, results, said, says, whole
 from tests.bot.stage import Service, Setting, running
 
 HEARD = Scope(HALL.audience)
@@ -416,11 +416,3 @@ async def test_a_viewport_without_its_last_line_goes_to_the_end_and_load_takes_n
         ):
             text, ok = await use(operation, **lines)
             assert (ok, words in text) == (False, True), text
-
-
-async def test_a_private_turn_is_told_which_block_to_write_instead(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        scene = Scene(service)
-        await scene.do(append("human", "Said in the hall."))
-        text, ok = only(await scene.do(append("persona", "I know a secret."), place=direct(ANN, "guild")))
-        assert (ok, text.endswith("write to human or scratchpad instead")) == (False, True)
