@@ -8,6 +8,16 @@ from typing import TypeAlias
 import regex
 
 from memory.store.patterns import Pattern, UnicodePattern
+from texts import _, gettext_noop
+
+_PLACES = {
+    "the dashboard with ": gettext_noop("the dashboard with {name}"),
+    "direct messages with ": gettext_noop("direct messages with {name}"),
+    "the direct messages with ": gettext_noop("the direct messages with {name}"),
+    "patrol:source-": gettext_noop("the news of {name}"),
+    "patrol:": gettext_noop("the patrol {name}"),
+}
+"""Places without a name of their own, by how what they are called begins where they are kept."""
 
 MAX_NAME = 64
 MAX_LINE = 300
@@ -102,6 +112,15 @@ def flatten(name: str, limit: int = MAX_NAME) -> str:
     line = _BREAKS.sub(" ", line).strip()
     line = _bounded(_HEADING.sub("", line).strip(), limit)
     return line if visible(_MARKS.sub("", line)) else ""
+
+
+def place_title(name: str) -> str:
+    """A place in the language of whoever is being answered: sources and the store name places in English."""
+    for beginning, form in _PLACES.items():
+        if name.startswith(beginning):
+            return _(form, name=name.removeprefix(beginning))
+    channel, inside, server = name.rpartition(" in ")
+    return _("{channel} in {server}", channel=channel, server=server) if inside and name.startswith("#") else name
 
 
 def without_call_behind(said: str, called: str) -> str:

@@ -48,7 +48,8 @@ SAMPLES: dict[str, Any] = {
 """What is given where a command suggests nothing, by the option's name."""
 MORE: dict[str, dict[str, Any]] = {
     "remind me": {"when": "tomorrow at 9"},
-    "my quiet": {"zone": "Europe/Lisbon", "quiet": "22:00-07:00"},
+    "my quiet": {"zone": "Europe/Lisbon", "from": "22:00", "until": "7:00"},
+    "facts add": {"fact": "Robin reads The Living Mountain"},
     "search": {"text": "river"},
     "memory archival search": {"text": "Porto"},
     "memory show": {"label": "Carina/persona"},
@@ -219,8 +220,10 @@ async def collect(folder: Path, without: Collection[str] = (), locale: str = "en
         found = sorted(leaves(gallery.server.commands), key=lambda each: any(word in each[0] for word in _LAST))
         for person in (mika, robin):
             for path, declared in found:
-                if path not in without and (person is robin or path.split()[0] not in ("admin", "owner")):
-                    await gallery.give(person, channel, path, declared)
+                ours = path.split()[0] in ("admin", "owner")
+                if path not in without and (person is robin or not ours):
+                    place = robin.direct if person is robin and not ours else channel
+                    await gallery.give(person, place, path, declared)
         for place in (robin.direct, channel):
             for message in place.messages:
                 gallery.shown.append(Shown(f"in {getattr(place, 'name', 'direct')}", "", [("", message, None)]))

@@ -262,9 +262,13 @@ def error_text(error: BaseException) -> str:
 
 def error_sentence(error: BaseException) -> str:
     """The same as a sentence of its own."""
-    said = error_text(error)
+    return sentence(error_text(error))
+
+
+def sentence(words: str) -> str:
+    """Words in the language of whoever is being answered, as a sentence of their own."""
     end = "。" if language() == "ja" else "."
-    return f"{said[:1].upper()}{said[1:]}{'' if said.endswith(('.', '!', '?', '。')) else end}"
+    return f"{words[:1].upper()}{words[1:]}{'' if words.endswith(('.', '!', '?', '…', '。')) else end}"
 
 
 def gettext_noop(message: str, /) -> str:

@@ -37,6 +37,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PersonId, PlaceId, TurnId, code, place_source
+from sources.text import place_title
 from texts import _, gettext_noop, ngettext
 
 _BEGIN = commit_point("turn.begin")
@@ -478,9 +479,8 @@ class ConversationWorker:
         if not Scope(OWNER).may_use(row.audience):
             error = error.partition(":")[0]
         words = _(
-            "I could not answer a message in {place_named} after {count}: {error}. {show} shows it, and {retry} "
-            "tries again.",
-            place_named=place_named(tx, self._place, Scope(OWNER)),
+            "I could not answer a message in {place} after {count}: {error}. {show} shows it, and {retry} tries again.",
+            place=place_title(place_named(tx, self._place, Scope(OWNER))),
             count=ngettext("{count} attempt", "{count} attempts", count),
             error=_(error),
             show=self._notices.command(f"inbox show {code(row.id)}", "admin inbox show"),

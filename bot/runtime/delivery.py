@@ -40,6 +40,7 @@ from sources.base import (
     OutFile,
     OutImage,
 )
+from sources.text import place_title
 from texts import _, gettext_lazy
 
 _SENDING = commit_point("outbox.sending")
@@ -293,8 +294,8 @@ class DeliveryWorker:
 
         def work(tx: Tx) -> None:
             text = _(
-                "An answer in {place_named} {words}: {reason}. {again}",
-                place_named=place_named(tx, row.place, Scope(OWNER)),
+                "An answer in {place} {words}: {reason}. {again}",
+                place=place_title(place_named(tx, row.place, Scope(OWNER))),
                 words=words,
                 reason=_(reason),
                 again=again,

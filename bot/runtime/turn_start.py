@@ -32,6 +32,7 @@ from memory.requests import Request
 from memory.store.database import Tx
 from memory.store.ids import TurnId, place_source
 from sources.terminal import SOURCE
+from sources.text import place_title
 from texts import _
 
 
@@ -169,7 +170,7 @@ def _tell_owner(tx: Tx, row: InRow, group: Group, notices: Notices, now: datetim
         "Nobody answers in {place}: every agent of the group {group_name} is archived or "
         "hibernated. `carina agent restore NAME` or `carina agent wake NAME` brings one back, and what was "
         "said in the last {count} days is answered then.",
-        place=place_named(tx, row.place, Scope(OWNER)),
+        place=place_title(place_named(tx, row.place, Scope(OWNER))),
         group_name=group.name,
         count=inbox.KEPT.days,
     )

@@ -13,7 +13,6 @@ from memory.people.audience import Audience, Scope
 from memory.store.clock import to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import PersonId, PlaceId, new_id, place_source
-from texts import _
 
 CODE_LIFE = timedelta(minutes=10)
 """How long a code is valid."""
@@ -113,17 +112,12 @@ def audience_called(rows: Rows, audience: Audience, scope: Scope) -> str:
 
 
 def place_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
-    """A place by name, as far as the scope may know it, with its id: "#hall in Town (discord:12)"."""
-    if place_source(place) == "patrol":  # nobody talks there, so it has no name
-        patrol = place.partition(":")[2]
-        source = patrol.removeprefix("source-")
-        return _("the patrol {name}", name=patrol) if source == patrol else _("the news of {name}", name=source)
-    name = place_called(rows, place, scope)
-    return f"{name} ({place})" if name else place
+    """A place by name, as far as the scope may know it, or else by its id."""
+    return place_called(rows, place, scope) or place
 
 
 def place_called(rows: Rows, place: PlaceId, scope: Scope) -> str:
-    """The same without its id; empty when no name is known."""
+    """The same; empty when no name is known."""
     row = rows.one("SELECT audience, name FROM places WHERE id = ?", (place,))
     if row is None:
         return ""

@@ -14,7 +14,7 @@ from memory.queue.turns import Turn
 from memory.requests import Given, Permit, Request, Status, Verdict
 from memory.store.ids import BlockId, PersonId, PlaceId, code
 from sources.discord.markup import times_of
-from sources.text import one_line
+from sources.text import one_line, place_title
 from texts import _, gettext_noop, ngettext
 
 _INLINE = 1_000  # longer arguments are also attached as a file
@@ -66,7 +66,7 @@ def card(request: Request, asking: Asking, here: str, *, may_read: bool, source:
         _("What: `{tool}`", tool=request.tool),
         *([_("The agent says: “{said}”", said=_plain(_cut(asking.said)))] if may_read and asking.said.strip() else []),
         _("Why you are asked: {plain}", plain=_plain(_(request.reason))),
-        _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(here)),
+        _("For: {plain} in {plain2}", plain=_plain(asking.speaker or _("somebody")), plain2=_plain(place_title(here))),
         _("Until: {moment}", moment=times_of(source)(request.expires_at)),
     ]
     if request.quorum > 1:

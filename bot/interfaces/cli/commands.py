@@ -13,7 +13,7 @@ import click
 
 from bot.errors import CallError
 from bot.interfaces.cli import streams
-from texts import _, gettext_noop, language
+from texts import _, gettext_noop, language, sentence
 
 CONSTELLATION = "in_constellation"
 """The option of every command that names the constellation."""
@@ -94,7 +94,7 @@ class Commands(_Suggesting):
     def _made(self, name: str, entry: Mapping[str, Any], path: str) -> click.Command:
         if isinstance(entry.get("summary"), str):
             return _command(name, entry, self._perform)
-        told = _stopped(_(self._titles[path]))
+        told = sentence(_(self._titles[path]))
         group = _Group(name, help=told, short_help=told)
         for word, below in entry.items():
             if below.get("default") is True:
@@ -141,10 +141,10 @@ def _command(name: str, entry: Mapping[str, Any], perform: Perform) -> click.Com
         parameters.append(click.Option(["--yes"], is_flag=True, help=_("Do not ask for confirmation.")))
     parameters.append(_constellation())
     parameters.append(click.Option(["--json", "as_json"], is_flag=True, help=_("Print JSON.")))
-    told = [f"{each['metavar']}: {_stopped(_(each['help']))}" for each in entry["parameters"] if each["positional"]]
+    told = [f"{each['metavar']}: {sentence(_(each['help']))}" for each in entry["parameters"] if each["positional"]]
     return click.Command(
-        name, callback=run, params=parameters, help="\n\n".join([_stopped(_(entry["summary"])), *told]),
-        short_help=_stopped(_(entry["summary"])), hidden="renamed" in entry,
+        name, callback=run, params=parameters, help="\n\n".join([sentence(_(entry["summary"])), *told]),
+        short_help=sentence(_(entry["summary"])), hidden="renamed" in entry,
         deprecated="renamed" in entry and _("Use `carina {name}` instead.", name=entry["name"].replace(".", " ")),
     )  # fmt: skip
 
@@ -160,10 +160,6 @@ def _worded(entry: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any
     if after and len(said) == 2 and " " in "".join(said):
         return {**others, name: said[0], after[0]: said[1]}
     return {**others, name: " ".join(said)}
-
-
-def _stopped(text: str) -> str:
-    return text + ("" if text.endswith((".", "。", "…", "?")) else "。" if language() == "ja" else ".")
 
 
 def _constellation() -> click.Option:
@@ -218,10 +214,10 @@ def _parameter(told: Mapping[str, Any]) -> click.Parameter:
             words, multiple=True, metavar=told["metavar"], help=_("{help}; can be repeated.", help=told_help)
         )
     if told["kind"] == "flag":
-        return click.Option(words, is_flag=True, default=None, help=_stopped(told_help))
+        return click.Option(words, is_flag=True, default=None, help=sentence(told_help))
     shown = "" if told["default"] in (None, "") else " " + _("[default: {value}]", value=told["default"])
     metavar = None if told["choices"] else told["metavar"]
-    return click.Option(words, type=kind, metavar=metavar, help=f"{_stopped(told_help)}{shown}")
+    return click.Option(words, type=kind, metavar=metavar, help=f"{sentence(told_help)}{shown}")
 
 
 def _type(told: Mapping[str, Any]) -> click.ParamType[Any]:

@@ -212,14 +212,16 @@ class Commands:
         tone = Tone.DONE if declared.changes else Tone.ASKS if any(each.code for each in found) else Tone.PLAIN
         words, title = "\n".join(lines), ""
         if isinstance(found[-1], Listing) and not declared.changes:  # turning a page would do it again
-            if found[-1].rows:
-                title = _(heading) if (heading := HEADINGS.get(declared.name)) else ""
-                items += await menu(self.registry, caller, declared)
             pages = paged(lines)
             number = max(1, min(number, len(pages)))
             if len(pages) > 1 and (turning := page_buttons(declared.name, given, number, len(pages))):
                 words, items = pages[number - 1], [*turning, *items]
                 footer = _("Page {number} of {count}", number=number, count=len(pages))
+            if found[-1].rows:
+                title = _(heading) if (heading := HEADINGS.get(declared.name)) else ""
+                there = {line.lstrip(" -") for line in words.split("\n")}
+                listed = [row for row in found[-1].rows if row.line(_INK).partition("\n")[0] in there]
+                items += await menu(self.registry, caller, declared, listed)
         return words, {"file": file, "looks": Looks(tone, title, footer, items)}
 
     def _value(self, interaction: Interaction, value: Any) -> Any:

@@ -89,7 +89,7 @@ class SettingsPages:
                 continue
             lines += result.lines(Markdown())
             items += await self._choices(caller, declared, argument) if argument else []
-            items += await menu(registry, caller, declared) if isinstance(result, Listing) else []
+            items += await menu(registry, caller, declared, result.rows) if isinstance(result, Listing) else []
         if name == "you":
             label = _("Change time zone and quiet hours")
             items.append(discord.ui.Button(label=label, custom_id="carina:settings:clocks"))

@@ -5,7 +5,7 @@ button for each of them. Ids hold the operation and its arguments, so they work 
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +14,7 @@ import discord
 from bot.errors import CallError, UserError
 from bot.services.caller import Caller, Via
 from bot.services.registry import Operation, Parameter, Registry
+from bot.services.results import Row
 from bot.services.slash_names import BUTTONS, names_of
 from sources.text import one_line
 from texts import _
@@ -47,19 +48,23 @@ def steps_of(operations: Mapping[str, Operation], declared: Operation) -> list[O
     return max(taking.values(), key=len, default=[])
 
 
-async def menu(registry: Registry, caller: Caller, declared: Operation) -> list[discord.ui.Item[Any]]:
+async def menu(
+    registry: Registry, caller: Caller, declared: Operation, rows: Iterable[Row]
+) -> list[discord.ui.Item[Any]]:
+    """The choice of one of the rows that are shown, where something can be done with it."""
+    listed = {row.choice[0] for row in rows}
     if not (steps := await registry.permitted(steps_of(registry.operations, declared), caller)):
         return []
     there = {value: words for each in (await _suggested(registry, caller, steps)).values() for value, words in each}
     found = [
         discord.SelectOption(label=one_line(words, _OPTION_LABEL) or value, value=value)
-        for value, words in list(there.items())[:_OPTIONS]
-        if 0 < len(value) <= _LONGEST_ID
+        for value, words in there.items()
+        if value in listed and 0 < len(value) <= _LONGEST_ID
     ]
     if not found:
         return []
     identifier = f"carina:pick:{declared.name}"
-    return [discord.ui.Select[Any](custom_id=identifier, placeholder=_("Choose one"), options=found)]
+    return [discord.ui.Select[Any](custom_id=identifier, placeholder=_("Choose one"), options=found[:_OPTIONS])]
 
 
 def page_buttons(name: str, given: Mapping[str, Any], number: int, count: int) -> list[discord.ui.Button[Any]]:

@@ -15,6 +15,7 @@ import texts
 from bot.services.results import relative
 from memory.store.clock import from_text
 from memory.store.digests import text_mark
+from sources.text import place_title
 from texts import gettext_noop, number_text
 
 HERE = Path(__file__).parent
@@ -110,22 +111,9 @@ def colors(writers: Iterable[str]) -> dict[str, int]:
     return {each: number_ % _WRITERS for number_, each in enumerate(dict.fromkeys(filter(None, writers)))}
 
 
-_PLACES = (
-    gettext_noop("the dashboard with {name}"),
-    gettext_noop("direct messages with {name}"),
-    gettext_noop("the direct messages with {name}"),
-)
-"""Names that sources give to places without one of their own; they are stored in English."""
-
-
 def named(text: str) -> str:
     """A place or a person without the id in parentheses."""
-    name = _ID.sub("", text) or text
-    for place in _PLACES:
-        whom = name.removeprefix(place.removesuffix("{name}"))
-        if whom != name:
-            return texts._(place, name=whom)
-    return name
+    return place_title(_ID.sub("", text) or text)
 
 
 def heading(name: str) -> str:

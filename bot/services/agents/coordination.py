@@ -31,7 +31,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import AgentId, PersonId
 from sources.terminal import PLACE
-from sources.text import one_line
+from sources.text import one_line, place_title
 from texts import _, gettext_noop, number_text
 
 _LISTED, _SHOWN = 20, 600
@@ -218,7 +218,7 @@ def _to(rows: Rows, name: str) -> tuple[AgentId | None, str]:
 def _sentence(event: Event, by_hand: str) -> str:
     """Who did what, where, and the beginning of the message; `by_hand` is the actor if it was not an agent."""
     told = _("{who} {words}", who=event.agent_name or by_hand, words=one_line(_(event.words), _SHOWN))
-    place = _("the terminal") if event.place == PLACE.id else event.place_name
+    place = _("the terminal") if event.place == PLACE.id else place_title(event.place_name)
     said = {"told": told, "place": place, "said": one_line(event.said, _SHORT)}
     if event.said and event.kind is Kind.RECEIVED and event.speaker:
         told = _("{told} from {speaker} in {place}: “{said}”", speaker=event.speaker, **said)

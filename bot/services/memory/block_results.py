@@ -11,7 +11,7 @@ from bot.services.results import Ink, Result, Row
 from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
 from memory.blocks.revert import Done
-from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
+from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, sentence
 
 _EXCERPT = 40
 _NOW_AT = gettext_noop("Block {block} is now at version {version}.")
@@ -222,7 +222,7 @@ class WentBack(Result):
             restored = ngettext("{count} restored", "{count} restored", self.restored)
             one, more = ngettext_noop("Undone: change {numbers}", "Undone: changes {numbers}")
             undone = ngettext(one, more, len(self.changes), numbers=_numbers(self.changes))
-            lines[0] += f" {undone} ({removed}, {restored})."
+            lines[0] += " " + sentence(f"{undone} ({removed}, {restored})")
         if self.not_restored:
             lines.append(
                 _("Not restored, because others have changed this part: {parts}", parts=_quoted(self.not_restored))

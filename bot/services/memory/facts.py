@@ -58,7 +58,7 @@ def _learned(each: Item) -> str:
     if each.kind is Kind.PREFERENCE:
         return _("wanted for projects: {text}", text=text)
     ratings, made = projects.ratings_of(each), projects.tech_of(each)
-    rated = ", ".join(f"{axis} {ratings[axis]}/5" for axis in AXES if axis in ratings)
+    rated = ", ".join(f"{_(axis)} {ratings[axis]}/5" for axis in AXES if axis in ratings)
     told = _("project ({ratings}): {text}", ratings=rated, text=text) if rated else _("project: {text}", text=text)
     return f"{told} ({one_line(made, LONGEST_TECH)})" if made else told
 

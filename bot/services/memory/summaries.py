@@ -38,7 +38,7 @@ from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.unattended_turns import NightTurn
 from sources.text import one_line
-from texts import _, error_text, gettext_lazy, gettext_noop, ngettext, ngettext_noop
+from texts import _, error_text, gettext_lazy, gettext_noop, ngettext, ngettext_noop, sentence
 
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # recent ones, shown with what agents did
@@ -160,7 +160,7 @@ def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:
-    return f"{title}: {'; '.join(lines)}".rstrip(".") + "." if lines else ""
+    return sentence(f"{title}: {'; '.join(lines)}") if lines else ""
 
 
 @dataclass(frozen=True)
@@ -212,7 +212,9 @@ class UndoneRow(Row):
     what: str
     state: str
     text: str
-    phrase = "{what}: {state} ({text})"
+
+    def line(self, ink: Ink) -> str:
+        return self.told(ink, "{what}: {state} ({text})", state=_(self.state))
 
 
 class Undone(Listing[UndoneRow]):
@@ -311,8 +313,8 @@ class ChangeReport(MemoryService):
                     lost=ngettext("{count} place", "{count} places", len(plan.lost)),
                 )
             ] * bool(plan.lost)
-            return _item(what, "partly", "; ".join([counted, *changed, *map(_, plan.kept)]))
-        return _item(what, "undone", counted)
+            return _item(what, gettext_noop("partly"), "; ".join([counted, *changed, *map(_, plan.kept)]))
+        return _item(what, gettext_noop("undone"), counted)
 
     def _entries(self, tx: Tx, noted: Sequence[Noted]) -> list[UndoneRow]:
         """Restore each entry from before the night, unless somebody has changed it since."""
@@ -366,7 +368,7 @@ def _past(rows: Rows, block: BlockId) -> Past | None:
 def _entry_back(tx: Tx, entry: EntryId, noted: Sequence[Noted]) -> UndoneRow:
     first, last = noted[0], noted[-1]
     if not journal.as_left(tx, last):
-        return _item(_("entry {entry}", entry=entry), "left", _("somebody has changed it since"))
+        return _item(_("entry {entry}", entry=entry), gettext_noop("left"), _("somebody has changed it since"))
     if first.before is None:
         row = tx.one("SELECT agent_id FROM archival_entries WHERE id = ?", (entry,))
         if row is not None:

@@ -24,7 +24,7 @@ from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Item, Pass, Run, run_records
 from memory.store.database import Rows, Tx
 from sources.text import one_line
-from texts import _, gettext_noop, ngettext, ngettext_noop
+from texts import _, gettext_noop, ngettext, ngettext_noop, sentence
 
 _LISTED, _SHOWN = 100, 300
 _GIVEN = {
@@ -106,8 +106,7 @@ class Upkeep(MemoryService, Announcing):
 
     @operation("dream.run", "Clean up long-term memory now", Action.JOBS, Options(changes=True, seconds=None))
     async def run(self, _caller: Caller) -> str:
-        said = _((await self.upkeep.run()).words or gettext_noop("nothing is new"))
-        return f"{said[:1].upper()}{said[1:]}."
+        return sentence(_((await self.upkeep.run()).words or gettext_noop("nothing is new")))
 
     @operation("dream.undo", "Undo the latest cleanup that changed something", Action.EDIT_ANY, CHANGES)
     @writes
@@ -160,7 +159,7 @@ class Upkeep(MemoryService, Announcing):
 
 def _head(run: Run) -> ReportRow:
     state = {"undone": _(", undone since"), "refused": _(", rejected by its own checks")}.get(run.outcome, "")
-    return ReportRow(what="run", at=run.at, text=f"{state}: {counts_words(run)}.")
+    return ReportRow(what="run", at=run.at, text=sentence(f"{state}: {counts_words(run)}"))
 
 
 def _as_seen(run: Run, items: list[Item]) -> Run:

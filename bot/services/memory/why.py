@@ -33,7 +33,7 @@ from memory.store.errors import Refused
 from memory.store.ids import PersonId, TurnId, place_source
 from memory.why import Kind, Memory
 from sources.discord.markup import message_link
-from sources.text import one_line
+from sources.text import one_line, place_title
 from texts import _, gettext_noop, ngettext
 
 _LOOKS, _LOOK_SECONDS = 20, 0.1  # tries for a message that was seen just before its id was stored
@@ -114,7 +114,7 @@ class MemoryRow(Row):
 
     def quoted(self, ink: Ink, limit: int) -> str:
         who = _(" by {speaker}", speaker=ink.text(self.speaker)) if self.speaker and self.kind != "block" else ""
-        where = _(" in {place}", place=ink.text(self.place)) if self.place else ""
+        where = _(" in {place}", place=ink.text(place_title(self.place))) if self.place else ""
         when = _(_WHEN[self.kind], when=ink.time(self.at))
         head = f"{ink.text(self._name)}, {when}{who}{where}; {self.readers}"
         lines = [head, f"> {ink.text(one_line(self.text, limit))}"]

@@ -16,6 +16,7 @@ from memory.people.identities import place_called
 from memory.queue import inbox
 from memory.store.database import Database, Rows
 from memory.store.ids import PlaceId
+from sources.text import place_title
 from texts import _, gettext_noop
 
 _Heard = Annotated[str, Param("Channel or server, such as discord:1234", suggests="places with modes")]
@@ -72,6 +73,6 @@ class ChannelModes:
         found = {}
         for name in (*chains, *sorted(named - chains.keys())):
             held = self.places.mode_of(chains.get(name, (name,)))
-            called = place_called(rows, PlaceId(name), caller.scope)
+            called = place_title(place_called(rows, PlaceId(name), caller.scope))
             found[name] = ModeRow.from_record(held, place=name, name=called, decided=held.setting is not None)
         return found

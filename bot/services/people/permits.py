@@ -30,6 +30,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, GrantId, PersonId, snowflakes
 from memory.store.plurals import many
 from memory.store.row_mapper import ending
+from sources.text import place_title
 from texts import _, gettext_noop
 
 _MOST_HOURS = 24 * 366
@@ -81,7 +82,7 @@ class RequestRow(Row):
             subject=_subject(rows, request.subject),
             reason=_(request.reason),
             person=person_named(rows, request.person, _OWNERS) if request.person else "",
-            place=place_named(rows, request.place, _OWNERS),
+            place=place_title(place_named(rows, request.place, _OWNERS)),
         )
 
     phrase = gettext_noop("{tool}: {reason}; expires {until}{id}")

@@ -35,7 +35,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import GroupId, PlaceId
 from sources.terminal import SOURCE
-from texts import _, gettext_noop, speak
+from texts import _, gettext_noop, sentence, speak
 from texts import language as spoken
 
 _CONFIGURED = "configured"
@@ -122,7 +122,7 @@ class PlaceSetting(Result):
         if self.since is not None:
             text = gettext_noop("by command of {by}, {since}, for {level}")
             origin = self.told(ink, text, by=ink.person(self.by), level=level)
-        return [f"{self.done}{self.words.format(f'**{ink.text(self.value)}**')} ({origin})."]
+        return [self.done + sentence(f"{self.words.format(f'**{ink.text(self.value)}**')} ({origin})")]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from bot.config.values import pattern
 from bot.errors import CallError, UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import NO_FEED, find, find_agent, find_living
-from bot.services.registry import CHANGES, Arguments, Options, Param, operation
+from bot.services.registry import CHANGES, Arguments, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Entry, Ink, Row
 from bot.services.system.jobs import Schedule
 from bot.services.transactions import Announcing, reads, writes
@@ -30,7 +30,7 @@ from texts import _, error_text, gettext_noop, ngettext
 
 _EVERY = 30
 
-_Name = Annotated[str, Param("Source, such as news", suggests="sources")]
+_Name = Annotated[str, Param("Source, such as news", suggests="data sources")]
 _Agent = Annotated[str, Param("Agent to tell", suggests="agents")]
 _Unsubscribed = Annotated[str, Param("Agent to stop notifying", suggests="agents")]
 
@@ -171,6 +171,11 @@ class SourceSettings(Announcing):
         jobs.drop(tx, job_id(found))
         data_sources.remove(tx, found.id)
         return _("Removed {name}.", name=found.name)
+
+    @suggestions("data sources")
+    @reads
+    def suggest(self, rows: Rows, _caller: Caller) -> Suggestions:
+        return tuple(source.name for source in data_sources.listing(rows))
 
     @reads
     def webhook(self, rows: Rows, name: str) -> tuple[DataSource, bytes] | None:

@@ -17,7 +17,7 @@ from bot.services.registry import AT_TERMINAL, CHANGES, KEEPS, Param, Suggestion
 from bot.services.results import Entry, Ink, Listing, Result, Row, relative
 from bot.services.transactions import Announcing, MemoryService, commit, reads, writes
 from memory.people.audience import Audience, Scope
-from memory.people.identities import place_called
+from memory.people.identities import place_named
 from memory.queue import inbox, messages, metrics, outbox, traces
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import TextDetail
@@ -28,7 +28,7 @@ from memory.store.errors import Refused
 from memory.store.ids import GroupId, InboxId, PlaceId, TurnId
 from memory.store.row_mapper import ending
 from sources.bluesky.keys import NAME as BLUESKY
-from sources.text import one_line
+from sources.text import one_line, place_title
 from texts import _, gettext_noop, ngettext, number_text
 
 _SUGGESTED = 100
@@ -92,14 +92,14 @@ class InboxRow(Row):
     @classmethod
     def of(cls, rows: Rows, row: InRow, scope: Scope) -> "InboxRow":
         error = shown_error(row.last_error, row.audience, scope)
-        return cls.from_record(row, last_error=error, place_name=place_called(rows, row.place, scope))
+        return cls.from_record(row, last_error=error, place_name=place_title(place_named(rows, row.place, scope)))
 
     @property
     def what(self) -> str:
         return _(_KINDS.get(self.kind, self.kind.capitalize()))
 
     def line(self, ink: Ink) -> str:
-        where = ink.text(self.place_name) or ink.place(self.place)
+        where = ink.place(self.place) if self.place_name == self.place else ink.text(self.place_name)
         head = self.told(ink, gettext_noop("{what} in {where}, {received_at}"), what=self.what, where=where)
         error = f": {ink.text(_(self.last_error))}" if self.last_error else ""
         return f"{head}, {_(_STATES[self.status])}{error}{ink.number(str(self.id))}"
@@ -163,7 +163,7 @@ class Inbox:
 
     def _named(self, row: InboxRow) -> str:
         ago = relative(row.received_at, self.clock())
-        return _("{what} in {where}, {ago}", what=row.what, where=row.place_name or row.place, ago=ago)
+        return _("{what} in {where}, {ago}", what=row.what, where=row.place_name, ago=ago)
 
     @reads
     def _listed(

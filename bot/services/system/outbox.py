@@ -21,6 +21,7 @@ from memory.queue.outbox import OutRow, Status, Undelivered
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import OutboxId
 from memory.store.row_mapper import ending
+from sources.text import place_title
 from texts import _, gettext_noop, ngettext
 
 _MOST = 1_000
@@ -128,7 +129,7 @@ def _line(rows: Rows, found: Undelivered) -> UndeliveredRow:
     return UndeliveredRow.from_record(
         row,
         what=_KINDS.get(row.key.partition("/")[0], "service"),
-        place=place_named(rows, row.place, Scope(OWNER)),
+        place=place_title(place_named(rows, row.place, Scope(OWNER))),
         pieces=1 + len(found.held),
         next=row.next_attempt_at if row.status is Status.PENDING else None,
         reason=shown_error(row.last_error, row.audience, Scope(OWNER)),

@@ -32,7 +32,7 @@ async def given_up(t: Live, channel: GuildChannel) -> str:
     await t.model.wait_for(1)
     channel.deny(t.server.bot, "send_messages")
     notice = await t.olga.direct.wait_for_bot(lambda m: "was not delivered" in m.text)
-    assert f"An answer in #{channel.name} in Home (discord:{channel.id})" in notice.text
+    assert f"An answer in #{channel.name} in Home was not delivered" in notice.text
     assert channel.from_bot == []
     channel.allow(t.server.bot, "send_messages")
     (row,) = await listed(t)
