@@ -135,7 +135,8 @@ def waiting(rows: Rows, place_id: PlaceId, group: GroupId) -> Waiting:
             WHERE place_id = :place AND group_id = :group AND status IN ('received', 'claimed'))
         UNION ALL SELECT 'listens', '', min(p.turn_id) {_LISTENING} AND t.place_id = :place AND t.group_id = :group
           HAVING min(p.turn_id) IS NOT NULL
-        UNION ALL SELECT DISTINCT 'writes', place_id, group_id FROM inbox WHERE source = 'agent' AND status = 'received'
+        UNION ALL SELECT 'writes', place_id, group_id FROM inbox INDEXED BY inbox_written
+          WHERE source = 'agent' AND status = 'received'
         UNION ALL SELECT 'sends', source, place_id FROM ({outbox.OPEN})"""
     found: dict[str, list[tuple[Any, Any]]] = {"here": [], "listens": [], "writes": [], "sends": []}
     for what, one, two in rows.all(sql, {"place": place_id, "group": group}):

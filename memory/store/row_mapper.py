@@ -62,7 +62,7 @@ class RowMapper(Generic[T]):
         found: dict[str, Value] = {}
         for name, column in self._named:
             value = getattr(record, name)
-            found[column] = value if type(value) in _PLAIN else _stored(value)  # nearly all are plain
+            found[column] = value if isinstance(value, _BOUND) else _stored(value)
         for name, made in self._columns.items():
             if isinstance(made, RowMapper):
                 found |= made.values(getattr(record, name))
@@ -104,23 +104,20 @@ def _conversion(hint: Any) -> _Convert | None:
     return None
 
 
-_PLAIN = frozenset({str, int, float, bytes, datetime, NoneType})
+_BOUND = (str, int, float, bytes, datetime, NoneType)
+"""What the driver binds as it is; so are flags, and enumerations of texts and numbers."""
 
 
 def _stored(value: Any) -> Value:
     match value:
         case Enum():
             return cast("str | int", value.value)
-        case bool():
-            return int(value)
         case Mapping():
             return json.dumps(dict(value), ensure_ascii=False)
         case frozenset():
             return json.dumps(sorted(value), ensure_ascii=False)
         case tuple() | list():
             return json.dumps(value, ensure_ascii=False)
-        case str() | int():  # ids
-            return value
     raise TypeError(f"a column holds no {type(value).__name__}")
 
 

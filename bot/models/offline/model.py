@@ -26,7 +26,7 @@ from bot.models.health import key_setting
 from bot.models.offline.acts import act
 from bot.models.offline.intents import Intent, Parser
 from bot.models.offline.language import Language, language, spoken
-from bot.models.offline.text import LONGEST, detect, uncalled
+from bot.models.offline.text import LONGEST, detect, told, uncalled
 from bot.models.offline.turn import Context, Lines, PendingError, Record, Turn
 from memory.store.clock import Clock
 from scheduler.zones import zone_of
@@ -217,13 +217,10 @@ def _decided(request: Request, newest: UserMessage | None, speaks: Language, tur
 
 def _language_before(request: Request) -> Language:
     """The language of the last message that tells one; English at the beginning."""
-    codes = [each.code for each in spoken()]
     for message in reversed(request.messages):
-        if isinstance(message, UserMessage) and message.said.strip():
-            told = {detect(message.said[:LONGEST], fallback).code for fallback in codes}
-            if len(told) == 1:
-                return language(told.pop())
-    return language(codes[0])
+        if isinstance(message, UserMessage) and message.said.strip() and len(best := told(message.said)) == 1:
+            return language(best[0])
+    return language(spoken()[0].code)
 
 
 def _digest(message: UserMessage) -> str:

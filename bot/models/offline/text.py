@@ -57,6 +57,12 @@ def clean(text: str) -> str:
 
 def detect(text: str, fallback: str = "en") -> Language:
     """The language of a text; the fallback where nothing tells (a number, a name, "ok")."""
+    best = told(text)
+    return language(fallback if fallback in best else best[0])
+
+
+def told(text: str) -> list[str]:
+    """The languages that a text may be in: more than one where nothing tells."""
     part = text[:2_000].lower()
     found = re.findall(_WORD, part)
     scores = {}
@@ -65,7 +71,7 @@ def detect(text: str, fallback: str = "en") -> Language:
         scores[each.code] = sum(map(each.marks.__contains__, found))
         scores[each.code] += 2 * scripted if each.spaced else 1_000 * scripted
     best = max(scores.values())
-    return language(fallback if scores[fallback] == best else max(scores, key=scores.__getitem__))
+    return [code for code, score in scores.items() if score == best]
 
 
 def _ends_sentence(text: str, position: int, start: int, months: frozenset[str]) -> bool:
