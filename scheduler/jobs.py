@@ -21,13 +21,12 @@ LATE = timedelta(minutes=2)
 
 @dataclass(frozen=True)
 class Firing:
-    """A due job. `missed` counts the due times that this run covers; `asked`: run by hand, not by time."""
+    """A due job. `asked`: run by hand, not by time."""
 
     job: Job
     constellation: ConstellationId
     due: datetime
     now: datetime
-    missed: int = 1
     asked: bool = False
 
     @property

@@ -29,7 +29,7 @@ from memory.store.logs import Log
 from memory.store.sqlite import connect, driver
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Open, Opened, Queueing, Working
-from texts import _, ngettext
+from texts import _, ngettext, ngettext_noop
 
 _QUEUE = commit_point("job.queue")
 _CLAIM = commit_point("job.claim")
@@ -277,18 +277,11 @@ class Runner:
             attempts = held.attempts if held.holder == self._holder else held.attempts + 1
             if attempts < MAX_ATTEMPTS:
                 wait = _WAITS[min(attempts, len(_WAITS)) - 1]
-                jobs.hold(
-                    tx,
-                    job.id,
-                    now + wait,
-                    ngettext(
-                        "failed {count} time, trying again: {words}",
-                        "failed {count} times, trying again: {words}",
-                        attempts,
-                        words=words,
-                    ),
-                    attempts,
+                words_of = ngettext_noop(
+                    "failed {count} time, trying again: {words}", "failed {count} times, trying again: {words}"
                 )
+                again = ngettext(*words_of, attempts, words=words)
+                jobs.hold(tx, job.id, now + wait, again, attempts)
                 return
             trigger = triggers.load(held.trigger)
             after = triggers.next_run(trigger, now)
@@ -308,17 +301,12 @@ def _firing(tx: Tx, job: Job, constellation: ConstellationId, now: datetime) -> 
         jobs.plan(tx, job.id, job.next_at)
         return None
     trigger = triggers.load(job.trigger)
-    due, missed = triggers.newest_due(trigger, job.next_at, now)
+    due = triggers.newest_due(trigger, job.next_at, now)
     if job.grace is None or now - due <= job.grace:
-        return Firing(job, constellation, due, now, missed)
-    words = ngettext(
-        "skipped the due time {due}: too late",
-        "skipped {count} due times up to {due}: too late",
-        missed,
-        due=due,
-    )
+        return Firing(job, constellation, due, now)
+    words = _("skipped the due time {due}: too late", due=due)
     jobs.complete(tx, job, Completion(due, "skipped", words, triggers.next_run(trigger, now)), now)
-    _log.warning("job_skipped", job=job.id, missed=missed, due=due.isoformat())
+    _log.warning("job_skipped", job=job.id, due=due.isoformat())
     return None
 
 
@@ -326,10 +314,8 @@ def _completion(firing: Firing, detail: str) -> Completion:
     after = triggers.next_run(triggers.load(firing.job.trigger), firing.now)
     if not firing.late:
         return Completion(firing.due, "run", detail, after, planned=not firing.asked)
-    late = ngettext(
-        "late by {span}", "late by {span}, for {count} due times", max(firing.missed, 1), span=_span(firing.late)
-    )
-    _log.warning("job_late", job=firing.job.id, late=str(firing.late), missed=firing.missed)
+    late = _("late by {span}", span=_span(firing.late))
+    _log.warning("job_late", job=firing.job.id, late=str(firing.late))
     return Completion(firing.due, "late", f"{late}; {detail}" if detail else late, after)
 
 

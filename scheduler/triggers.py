@@ -19,7 +19,6 @@ from scheduler.zones import instant, zone_of
 from texts import _, ngettext
 
 SHORTEST = timedelta(seconds=1)
-_MOST_COUNTED = 1_000  # missed due times that are counted individually
 _UNITS = (("DAILY", 86_400), ("HOURLY", 3_600), ("MINUTELY", 60))
 _GAP = timedelta(hours=3)  # more than any clock change
 
@@ -85,18 +84,14 @@ def due_between(trigger: Trigger, first: datetime, last: datetime, most: int = 1
     return found
 
 
-def newest_due(trigger: Trigger, first: datetime, now: datetime) -> tuple[datetime, int]:
-    """The newest due time up to now, starting with `first`, and how many there were."""
+def newest_due(trigger: Trigger, first: datetime, now: datetime) -> datetime:
+    """The newest due time up to now, starting with `first`."""
     if isinstance(trigger, Every):
-        times = (now - first) // trigger.interval
-        return first + times * trigger.interval, times + 1
-    others = due_between(trigger, first, now, _MOST_COUNTED)
-    if len(others) < _MOST_COUNTED:
-        return (others[-1] if others else first), len(others) + 1
+        return first + (now - first) // trigger.interval * trigger.interval
     for back in (timedelta(hours=1), timedelta(days=1), timedelta(days=31), timedelta(days=366), now - first):
-        if recent := due_between(trigger, max(first, now - back), now, 2 * _MOST_COUNTED):
-            return recent[-1], len(others) + 1
-    return others[-1], len(others) + 1
+        if recent := due_between(trigger, max(first, now - back), now):
+            return recent[-1]
+    return first
 
 
 def require(trigger: Trigger, now: datetime) -> datetime:

@@ -15,7 +15,7 @@ from memory.store.ids import PersonId, code
 from scheduler.descriptions import clock_words
 from sources.discord.markup import times_of
 from sources.text import without_unseen
-from texts import _, ngettext, ngettext_noop, number_text
+from texts import _, gettext_noop, ngettext, ngettext_noop, number_text
 
 _MARKS = re.compile(r"(https?://\S+|<t:\d+:[fR]>|(?<!`)`[^`\n]+`(?!`))|([\\*_~|`<>\[\]#])")
 _FENCED = 3_500  # characters of code in a message; longer code becomes a file
@@ -48,6 +48,8 @@ COUNTED = {
     "steps": ngettext_noop("{count} step", "{count} steps"),
 }
 """Fields that count something, with the nouns."""
+WORDS = gettext_noop("archived"), gettext_noop("week")
+"""Values that are shown in the reader's language, and marked nowhere else."""
 
 
 class Ink(Protocol):

@@ -157,9 +157,10 @@ def test_a_trigger_is_the_same_after_it_was_stored(trigger: Trigger) -> None:
     assert load(dump(trigger)) == trigger
 
 
-def test_a_line_for_every_minute_is_counted_with_an_end() -> None:
+def test_the_newest_of_many_due_times() -> None:
     month = timedelta(days=30)
-    assert newest_due(Cron("* * * * *"), NOON, NOON + month) == (NOON + month, 1_001)  # "a thousand and more"
+    assert newest_due(Cron("* * * * *"), NOON, NOON + month) == NOON + month
+    assert newest_due(Cron("0 9 1 1 *"), NOON, NOON + month) == NOON
 
 
 # ---------------------------------------------------------------------------------------------------- quiet hours

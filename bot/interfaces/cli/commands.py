@@ -228,16 +228,6 @@ def _type(told: Mapping[str, Any]) -> click.ParamType[Any]:
     return _TYPES.get(told["kind"], click.STRING)
 
 
-class _Here(click.ParamType[str]):
-    """An absolute path: the service has another current folder."""
-
-    name = "path"
-
-    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        del param, ctx
-        return str(Path(value).expanduser().absolute())
-
-
 class _Content(click.ParamType[str]):
     """The text of a file, or of standard input."""
 
@@ -259,6 +249,6 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
     "text": click.STRING,
     "integer": click.INT,
     "number": click.FLOAT,
-    "path": _Here(),
+    "path": click.Path(resolve_path=True),  # absolute: the service has another current folder
     "content": _Content(),
 }

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from bot.agents.permissions.policy import Action
@@ -20,7 +19,7 @@ from bot.interfaces.diagnostics.host_checks import (
 from bot.interfaces.service_client import Holder, holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import Options, operation
-from bot.services.results import Ink, Result, Sentence
+from bot.services.results import Did, Sentence, did
 from bot.services.status_results import Findings
 from bot.services.system.halt import RestartArguments
 from memory.agents import models_named
@@ -34,13 +33,6 @@ from texts import _, error_text
 _CHECKS = Options(via=TERMINAL_ONLY, seconds=300.0)
 _RESTARTS = Options(via=TERMINAL_ONLY, changes=True, running=True, seconds=300.0)
 _LOOKS, _LOOK_SECONDS = 300, 0.2  # at least a minute until it answers again
-
-
-class Restarted(Result):
-    started: datetime
-
-    def lines(self, ink: Ink) -> list[str]:
-        return [_("The service restarted at {at}.", at=ink.time(self.started))]
 
 
 @dataclass(frozen=True)
@@ -69,7 +61,7 @@ class Installation:
         return Findings.of_checks([*found, *told, *(each for part in parts for each in part)])
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, _RESTARTS)
-    async def restart(self, _caller: Caller, arguments: RestartArguments) -> Restarted | Sentence:
+    async def restart(self, _caller: Caller, arguments: RestartArguments) -> Did | Sentence:
         """Restart the service, and wait until it answers. Raises UserError."""
         folder = DataFolder(self.config.home)
         holder = holder_of(folder)
@@ -82,7 +74,7 @@ class Installation:
         for _look in range(_LOOKS):
             await asyncio.sleep(_LOOK_SECONDS)
             if (started := await _started(folder)) not in ("", before):
-                return Restarted(started=from_text(started))
+                return did(_("The service restarted at {started}."), started=from_text(started))
         raise UserError(
             "The service did not come back within {seconds} seconds. Check its log.",
             seconds=f"{_LOOKS * _LOOK_SECONDS:.0f}",

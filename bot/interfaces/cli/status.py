@@ -1,15 +1,12 @@
 """`carina status` while no service runs: what a start would use."""
 
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.config import OFFLINE, Config
-from bot.errors import UserError
 from bot.interfaces.cli.database_files import File, examine, worst
 from bot.interfaces.exit_codes import exit_code
 from bot.services.caller import Caller, Via
@@ -61,7 +58,6 @@ class IdleService:
     @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(via=frozenset(Via)))
     async def show(self, _caller: Caller) -> IdleStatus:
         config, model = self.config, self.config.embedding_model
-        _require_possible(config.home)
         agents = {agent.name: config.model_of(agent) for agent in config.agents}
         names = [name for name in dict.fromkeys((*agents.values(), *config.model.fallback)) if name != OFFLINE]
         files = examine(DataFolder(config.home))
@@ -77,15 +73,3 @@ class IdleService:
             mcp=dict.fromkeys(config.mcp, _(_IDLE)),
             agents=agents,
         )
-
-
-def _require_possible(home: Path) -> None:
-    """Raise UserError if the data folder does not exist and cannot be created."""
-    if home.exists():
-        return
-    nearest = next(each for each in home.absolute().parents if each.exists())
-    try:
-        tempfile.TemporaryDirectory(prefix=".carina-", dir=nearest).cleanup()
-    except OSError as error:
-        words = _("The data folder {path} cannot be created: {error}. Set CARINA_HOME to another folder.")
-        raise UserError(words.format(path=home, error=error.strerror)) from error

@@ -62,11 +62,6 @@ _PATTERNS = {
     "voting": gettext_noop("by vote"),
     "sleeptime": gettext_noop("in the background"),
 }
-_STATUSES = {
-    "active": gettext_noop("active"),
-    "hibernated": gettext_noop("hibernated"),
-    "archived": gettext_noop("archived"),
-}
 _ROLES = {
     "regular": gettext_noop("regular member"),
     "supervisor": gettext_noop("supervisor"),
@@ -129,7 +124,7 @@ class MemberRow(Row):
 
     def line(self, ink: Ink) -> str:
         role, _colon, domain = self.role.partition(": ")
-        told = {"status": _(_STATUSES[self.status]), "role": f"{_(_ROLES[role])}{f': {domain}' if domain else ''}"}
+        told = {"status": _(self.status), "role": f"{_(_ROLES[role])}{f': {domain}' if domain else ''}"}
         return self.told(ink, gettext_noop("{agent}: {status}, {role}, model {model}"), **told)
 
 

@@ -17,7 +17,7 @@ from bot.errors import UserError
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.names import find_living, named_audience
 from bot.services.registry import AT_TERMINAL, CHANGES_AT_TERMINAL, Options, Param, operation, suggestions
-from bot.services.results import Did, Entry, Ink, Listing, Result, Row, did
+from bot.services.results import Did, Entry, Ink, Listing, Row, did
 from bot.services.transactions import reads, writes
 from memory import agents, folders
 from memory.folders import Access, Folder, NewFolder, disk
@@ -101,16 +101,6 @@ class FileRow(Row):
         return self.told(ink, gettext_noop("{file}: {bytes} bytes{note}"), note=note)
 
 
-class Attached(Result):
-    folder: str
-    agent: str
-    access: str
-
-    def lines(self, ink: Ink) -> list[str]:
-        may = {"read": _("can read"), "read_write": _("can read and write"), "none": _("cannot use")}[self.access]
-        return [self.told(ink, gettext_noop("{agent} {may} {folder} now."), may=may)]
-
-
 @dataclass(frozen=True)
 class Folders:
     """The folders of one constellation; `data` is Carina's own folder, which can never become one of them."""
@@ -163,19 +153,20 @@ class Folders:
 
     @operation("folder.attach", "Let an agent read or write a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes
-    def attach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent, write: _Write = False) -> Attached:
+    def attach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent, write: _Write = False) -> Did:
         access: Access = "read_write" if write else "read"
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         folders.attach(tx, folder.id, found.id, access, self.clock())
-        return Attached(folder=folder.name, agent=found.name, access=access)
+        text = _("{agent} can read and write {folder} now.") if write else _("{agent} can read {folder} now.")
+        return did(text, folder=folder.name, agent=found.name, access=access)
 
     @operation("folder.detach", "Remove an agent's access to a folder", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes
-    def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> Attached:
+    def detach(self, tx: Tx, _caller: Caller, name: _Name, agent: _Agent) -> Did:
         folder, found = folders.named(tx, name, _SCOPE), find_living(tx, agent)
         if not folders.detach(tx, folder.id, found.id):
             raise UserError("{agent} does not have the folder {folder}.", agent=found.name, folder=folder.name)
-        return Attached(folder=folder.name, agent=found.name, access="none")
+        return did(_("{agent} cannot use {folder} now."), folder=folder.name, agent=found.name, access="none")
 
     @operation("folder.audience", "Set who may see a folder's content", Action.FOLDERS, CHANGES_AT_TERMINAL)
     @writes

@@ -43,7 +43,6 @@ from texts import _, error_text, gettext_lazy, gettext_noop, ngettext, ngettext_
 _NEWEST, _MOST = 3, 60
 _SESSIONS = 5  # recent ones, shown with what agents did
 _NO_SUMMARIES = gettext_noop("There are no summaries that you can see here yet.")
-_SPANS = {"day": gettext_noop("day"), "week": gettext_noop("week")}
 
 
 _Agent = Annotated[str, Param("Only this agent", metavar="AGENT", suggests="agents", positional=True)]
@@ -156,7 +155,7 @@ def _all(found: ConstellationSummary, heard: str) -> SummaryRow:
     parts = [found.summary, _listed(_("Decided"), found.decisions), _listed(_("Open"), found.threads)]
     told = {"made": found.created_at or found.end, "text": " ".join(filter(None, parts)), "heard_in": heard}
     name = day if found.span == "day" else _("week of {start}", start=day)
-    return SummaryRow.from_record(found, of=_(_SPANS[found.span]), name=name, **told)
+    return SummaryRow.from_record(found, of=_(found.span), name=name, **told)
 
 
 def _listed(title: str, lines: Sequence[str]) -> str:

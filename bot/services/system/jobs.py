@@ -29,13 +29,6 @@ from texts import _, gettext_noop
 _BUILT_IN = commit_point("job.built_in")
 
 _LISTED = 200
-_STATES = {
-    "active": gettext_noop("active"),
-    "paused": gettext_noop("paused"),
-    "running": gettext_noop("running"),
-    "done": gettext_noop("done"),
-    "failed": gettext_noop("failed"),
-}
 _OUTCOMES = {
     "run": gettext_noop("done"),
     "late": gettext_noop("done late"),
@@ -114,7 +107,7 @@ class JobRow(Row):
         following = self.told(ink, gettext_noop("; next run {next}")) if self.next else _("; no next run")
         if self.next and ink.time(self.next) in self.plan:  # it runs once, and the plan says when
             following = ""
-        state, plan = _(_STATES[self.state]), ink.text(self.plan)
+        state, plan = _(self.state), ink.text(self.plan)
         name = f"{self.title}{' ' + _short(self.id) if ink.number(self.id) else ''}"
         return f"{ink.text(name)} ({state}): {plan}{following}{last}{detail}"
 
@@ -204,7 +197,7 @@ class Schedule(Announcing):
             command = caller.command("jobs list")
             raise UserError("There is no job {job}. {command} shows them.", job=repr(job), command=command)
         if found.status not in (Status.ACTIVE, Status.PAUSED) or not work(tx, found):
-            told = {"job": _title(found.id), "state": _(_STATES[_state(found)])}
+            told = {"job": _title(found.id), "state": _(_state(found))}
             raise UserError("“{job}” is {state}, so nothing was changed.", **told)
         _log.info("job_changed", job=found.id, act=act, by=caller.person, door=caller.approver.door)
         return jobs.get(tx, found.id) or found
