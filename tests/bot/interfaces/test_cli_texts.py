@@ -10,6 +10,7 @@ from typing import TypeVar
 import pytest
 
 from bot.config import load_config
+from bot.interfaces.cli import streams
 from bot.runtime.bootstrap import RoutingTable
 from memory.people.audience import OWNER, Trust
 from memory.queue import inbox
@@ -144,6 +145,26 @@ def test_vacuum_says_what_it_gave_back_file_by_file(here: Here) -> None:
     lines = here("db vacuum").stdout.splitlines()
     assert [line.split(": ")[0].split("/")[-1] for line in lines] == ["carina.db", "global.db"]
     assert all(re.search(r": [\d,.]+ (k|M)B, (.* freed|nothing to free)$", line) for line in lines)
+
+
+def test_what_a_name_may_contain_is_said_in_words(here: Here) -> None:
+    for command, words in (
+        ("source add a/b --feed https://example.org", "NAME: expected 1 to 40 letters, digits, - and _"),
+        ("token create a/b", "NAME: expected 1 to 40 letters, digits, - . and _"),
+    ):
+        refused = here(command)
+        assert (refused.returncode, refused.stderr) == (2, f"carina: {words}\n")
+
+
+def test_at_a_narrow_terminal_no_word_is_broken(here: Here, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = here("status").stdout
+    monkeypatch.setenv("COLUMNS", "24")
+    assert here("status").stdout == whole, "a pipe gets its lines whole"
+    monkeypatch.setattr(streams, "attended", lambda: True)
+    narrow = here("status").stdout
+    assert max(map(len, narrow.splitlines())) <= 24
+    assert narrow.split() == whole.split()
+    assert "\n  configured (set\n" in narrow
 
 
 def test_a_reminder_and_a_task_need_no_quotes(here: Here) -> None:

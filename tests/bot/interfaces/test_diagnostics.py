@@ -11,14 +11,14 @@ import pytest
 
 from bot.config import load_config
 from bot.interfaces.diagnostics import host_checks
-from bot.interfaces.diagnostics.checks import examine_approvals, examine_service
+from bot.interfaces.diagnostics.checks import examine_approvals, examine_bluesky, examine_service
 from bot.interfaces.diagnostics.host_checks import (
     examine_backups,
     examine_databases,
     examine_directives,
     examine_folder,
 )
-from bot.interfaces.diagnostics.model_checks import examine_embedder
+from bot.interfaces.diagnostics.model_checks import examine_embedder, examine_models
 from bot.services.status_results import ServiceStatus
 from memory.store import backups
 from memory.store.clock import utc_now
@@ -28,6 +28,7 @@ from memory.store.folder import DataFolder
 from sources.diagnostics import Finding, State
 from tests.bot.parts import NOON
 from tests.memory.search.embedding_server import serving
+from texts import speaking
 
 SOUND: dict[str, Any] = ServiceStatus(
     constellation="home", not_configured={}, models=(), embedding="", mcp={}, agents={}, ready={"discord": True},
@@ -139,6 +140,22 @@ def test_files_that_cannot_be_opened_and_a_missing_extension(monkeypatch: pytest
     monkeypatch.setattr(host_checks, "distances", Distances("", "", "no wheel for this machine"))
     *_, vectors = examine_databases(0, [])
     assert (vectors.state, "no wheel for this machine" in vectors.words) == (State.DOUBT, True)
+
+
+async def test_why_nobody_answers_is_said_in_the_readers_language(tmp_path: Path) -> None:
+    away = "http://127.0.0.1:9"
+    config = load_config(
+        {
+            "CARINA_HOME": str(tmp_path / "data"), "CARINA_MODEL": "openai:x", "OPENAI_BASE_URL": f"{away}/v1",
+            "BLUESKY_HANDLE": "me.example", "BLUESKY_APP_PASSWORD": "a-b", "BLUESKY_SERVICE": away,
+        },
+        tmp_path,
+    )  # fmt: skip
+    with speaking("de"):
+        (bluesky,) = await examine_bluesky(config, None)
+        (model,) = await examine_models(config, utc_now, {"openai:x": ""})
+    assert bluesky.words.startswith(f"{away} ist nicht erreichbar")
+    assert model.words == "nicht erreichbar: keine Verbindung zum Server"
 
 
 async def test_backups(tmp_path: Path) -> None:
