@@ -137,9 +137,9 @@ def _ask(entry: Mapping[str, Any], question: str) -> None:
             "{command}: {question} There is no terminal to ask at; --yes confirms it.", command=words, question=question
         )
         raise CallError(text)
-    sure = None
+    sure, question = None, streams.wrapped(_("{question} [y/N]", question=question))
     while sure is None:
-        sure = streams.meant(click.prompt(_("{question} [y/N]", question=question), default="n", show_default=False))
+        sure = streams.meant(click.prompt(question, default="n", show_default=False))
     if not sure:
         raise UserError("Nothing was done.")
 

@@ -158,7 +158,7 @@ def test_ctrl_c_empties_the_line_and_leaves_when_it_is_pressed_again(chat: Termi
 
 async def test_an_answer_streams_above_what_is_typed_and_ctrl_c_stops_it(tmp_path: Path) -> None:
     async with ModelServer.start() as model:
-        more = {**model.environment(), "CARINA_MODEL": "openai:scripted"}
+        more = {**model.environment(), "CARINA_MODEL": "openai:gpt-5-mini"}
         model.script(Slow(5, Answer("All **done** now.")), Hang())
         with closing(Terminal(tmp_path, "chat", **more)) as terminal:
             await asyncio.to_thread(terminal.shows, START)
@@ -169,6 +169,7 @@ async def test_an_answer_streams_above_what_is_typed_and_ctrl_c_stops_it(tmp_pat
             assert "No language model" not in seen
             seen = await asyncio.to_thread(terminal.shows, "All done now(?s:.)*\n> typed meanwhile")
             assert "thinking" not in seen
+            await asyncio.to_thread(terminal.shows, r"gpt-5-mini · terminal · \$0\.[\d.]+ in 24 hours")
             await asyncio.sleep(2)  # what comes before the answer is stored would join it
             terminal.type("\r")
             await model.wait_for(2)

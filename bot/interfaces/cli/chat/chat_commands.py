@@ -17,7 +17,7 @@ from bot.interfaces.cli.commands import Commands, manifest, operation_entry, pla
 from bot.interfaces.cli.connection import Line
 from texts import _
 
-_NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart"})
+_NOT_HERE = frozenset({"init", "backup.restore", "db.migrate", "restart", "uninstall"})
 """What needs a service that does not run, or ends the one that the chat is with."""
 _SHOWN = 30  # suggestions for an argument
 

@@ -161,7 +161,7 @@ class PromptChat:
 
     async def _ask(self, question: str) -> str:
         answered: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        self._question = question, answered
+        self._question = streams.wrapped(question), answered
         self._redraw()
         try:
             return await answered
