@@ -7,12 +7,12 @@ and nobody has edited since: existing agents keep their rows, new ones are added
 import json
 from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-from memory.store.database import Rows, Tx, Value
+from memory.store.database import Row, Rows, Tx, Value
 from memory.store.ids import AgentId, GroupId, new_id
 from memory.store.migrations import unreadable_tables
 from memory.store.row_mapper import RowMapper
@@ -178,11 +178,18 @@ def every_agent(rows: Rows) -> list[Agent]:
     return _agent.all(rows, f"{_AGENTS} 1 ORDER BY name")
 
 
+_GROUPS = """SELECT *, (SELECT json_group_array(json_array(agent_id, role, domain, json(capabilities), model)) FROM
+               (SELECT * FROM group_members WHERE group_id = g.id ORDER BY position)) AS members FROM agent_groups g"""
+
+
+def _members(row: Row) -> tuple[Member, ...]:
+    found = json.loads(row["members"])
+    return tuple([Member(agent, role, domain, tuple(able), model) for agent, role, domain, able, model in found])
+
+
 def group(rows: Rows, identifier: GroupId) -> Group:
     """The group with that id, its members in order; raises KeyError if there is none."""
-    found = _group.one(rows, "SELECT * FROM agent_groups WHERE id = ?", (identifier,))
-    sql = "SELECT * FROM group_members WHERE group_id = ? ORDER BY position"
-    return replace(found, members=tuple(_member.all(rows, sql, (identifier,))))
+    return _group.one(rows, f"{_GROUPS} WHERE g.id = ?", (identifier,))
 
 
 def pattern(rows: Rows, identifier: GroupId) -> str:
@@ -224,7 +231,7 @@ def answering(rows: Rows, of: Group) -> list[AgentId]:
 
 
 def groups(rows: Rows) -> list[Group]:
-    return [group(rows, GroupId(row["id"])) for row in rows.all("SELECT id FROM agent_groups ORDER BY name")]
+    return _group.all(rows, f"{_GROUPS} ORDER BY g.name")
 
 
 def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
@@ -232,7 +239,7 @@ def groups_of(rows: Rows, identifier: AgentId) -> list[Group]:
 
 
 _membership = RowMapper(Membership)
-_group = RowMapper(Group, members=lambda _row: (), pattern="pattern_type", config="pattern_config")
+_group = RowMapper(Group, members=_members, pattern="pattern_type", config="pattern_config")
 _agent = RowMapper(Agent, tools="enabled_tools", rules="tool_rules", files=lambda row: row["files"] or "")
 
 

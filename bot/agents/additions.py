@@ -29,8 +29,8 @@ def may_interrupt(material: PromptInputs, *, shown: bool) -> bool:
     """Whether a model call may be restarted: its turn did and showed nothing, and was not interrupted too often."""
     if shown or material.part is not None:
         return False
-    joined = sum(isinstance(step.body, Joined) for step in material.steps)
-    return joined <= MOST_INTERRUPTIONS and not any(has_effect(step.body) for step in material.steps)
+    joined = [step for step in material.steps if isinstance(step.body, Joined)]
+    return len(joined) <= MOST_INTERRUPTIONS and not any(has_effect(step.body) for step in material.steps)
 
 
 def spent_in_vain(model: str, request: Request, written: str) -> Usage:

@@ -40,7 +40,7 @@ class Piece:
 
 def without_our_lines(text: str) -> str:
     """A model's text without lines that only the platform writes: small models repeat those of their prompt."""
-    if not any(mark in text for mark in (" UTC", "heard by: ", "message below answers")):
+    if " UTC" not in text and "heard by: " not in text and "message below answers" not in text:
         return text
     return _OURS.sub("", text).strip() if _OURS.search(text) is not None else text
 

@@ -14,7 +14,7 @@ from memory.blocks.configured import Common, described
 from memory.blocks.document import SYSTEM
 from memory.blocks.lifecycle import set_block_settings
 from memory.blocks.lookup import blocks_described, own_block
-from memory.blocks.schemas import TEXT, dump_schema, parse_schema
+from memory.blocks.schemas import TEXT, parse_schema
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, BlockId, PersonId, new_id
@@ -76,7 +76,7 @@ def ensure_blocks(
 
 
 def new_block(owner: AgentId, seed: Mapping[str, Any], audience: Audience, about: PersonId | None = None) -> NewBlock:
-    schema = parse_schema(seed.get("schema", dump_schema(TEXT)))
+    schema = parse_schema(seed["schema"]) if "schema" in seed else TEXT
     return NewBlock(
         owner=owner,
         label=seed["label"],

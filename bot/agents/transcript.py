@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 
 from bot.agents.answers import Piece, queue
 from bot.agents.context.prompt import PromptInputs
@@ -31,6 +32,11 @@ class Ended:
     def source(self) -> str:
         return place_source(self.place)
 
+    @cached_property
+    def kept(self) -> bool:
+        """Whether arguments and results of the turn's tools are kept: not if somebody asked to forget."""
+        return not forgets(self.material.steps)
+
 
 def write(tx: Tx, ended: Ended, now: datetime) -> None:
     """Store the turn's batch and queue its answer, inside the transaction that ends the turn."""
@@ -46,7 +52,7 @@ def write(tx: Tx, ended: Ended, now: datetime) -> None:
             stored = messages.add_said(tx, replace(said, sequence=sequence))
             if step.seq == final:
                 message = stored
-    if not _kept(ended):
+    if not ended.kept:
         working.forget_turn(tx, material.turn.id)
     _queue(tx, ended, message, now)
     if ended.pieces:
@@ -54,13 +60,8 @@ def write(tx: Tx, ended: Ended, now: datetime) -> None:
         activity.note(tx, sent, now)
 
 
-def _kept(ended: Ended) -> bool:
-    """Whether arguments and results of the turn's tools are kept: not if somebody asked to forget."""
-    return not forgets(ended.material.steps)
-
-
 def _rows(step: Step, ended: Ended, *, final: bool, now: datetime) -> list[messages.Said]:
-    body, kept = step.body, _kept(ended)
+    body, kept = step.body, ended.kept
     if isinstance(body, CallEnded):
         given = body.trust if isinstance(body, CallDone) else Trust.AGENT
         trust = Trust(min(Trust.AGENT, given))  # later turns see it

@@ -88,7 +88,7 @@ def ensure_blocks(
     tx: Tx, agent: AgentId, audience: Audience, specs: Sequence[NewBlock], now: datetime
 ) -> list[tuple[Block, bool]]:
     """The same for several blocks of an agent and the constellation, for one audience; each with whether it is new."""
-    known = own_blocks(tx, agent, (spec.label for spec in specs), audience) if specs else {}
+    known = own_blocks(tx, agent, [spec.label for spec in specs], audience) if specs else {}
     found = []
     for spec in specs:
         before = known.get((spec.owner, spec.label))

@@ -31,6 +31,7 @@ from texts import gettext_lazy, gettext_noop
 _APPENDS = (Permission.APPEND, Permission.READ_WRITE, Permission.ADMIN)
 _NAMED = 40  # labels listed in an error
 _PLAIN = dump_schema(TEXT)
+_BY_TYPE = f"CASE b.block_type {' '.join(f'WHEN {each.value!r} THEN {n}' for n, each in enumerate(BlockType))} END"
 
 
 def visible_blocks(
@@ -51,8 +52,8 @@ def visible_blocks(
         among = _marks(referred)
         where += f" AND (b.block_type <> 'working' OR b.pinned OR b.label IN ({among}) OR b.id IN ({among}))"
         parameters += (*referred, *referred)
-    order, found = list(BlockType), _select(rows, agent, where, parameters)
-    return sorted(found, key=lambda b: (order.index(b.type), b.label, b.owner != agent, b.owner, b.audience))
+    where += f" ORDER BY {_BY_TYPE}, b.label, b.agent_id <> ?, b.agent_id, b.audience"
+    return _select(rows, agent, where, (*parameters, agent))
 
 
 def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[list[str], list[str]]:

@@ -81,34 +81,32 @@ def earlier(compacted: Compaction | None) -> Iterable[Message]:
         yield UserMessage(f"{head}\n{quotation('a summary of earlier talk here', compacted.summary)}")
 
 
-def conversation(rows: Sequence[messages.Message], own: AgentId) -> Iterable[Message]:
+def conversation(rows: Sequence[messages.Message], own: AgentId) -> list[Message]:
     """Rows as messages; a call whose result was cut off is left out.
 
     Messages of other agents are marked as theirs, so that no agent takes them for its own; their calls are not shown.
     """
     answered = {row.tool_call_id for row in rows if row.role == "tool"}
-    pending: AssistantMessage | None = None
+    said, pending = list[Message](), False  # whether the last one takes calls
     for row in rows:
         mine = row.agent in (None, own)
         if not mine and (row.tool_call_id is not None or not row.text):
             continue
         if row.role == "assistant" and mine:
             if row.tool_call_id is None:
-                if pending:
-                    yield pending
-                pending = AssistantMessage(_said(row), (), row.created_at)
+                said.append(AssistantMessage(_said(row), (), row.created_at))
+                pending = True
             elif row.tool_call_id in answered:
                 call = Call(row.tool_call_id, row.tool_name or "", row.tool_args or "{}")
-                pending = pending or AssistantMessage("", (), row.created_at)
-                pending = pending._replace(calls=(*pending.calls, call))
+                last = said.pop() if pending else None
+                made = last if isinstance(last, AssistantMessage) else AssistantMessage("", (), row.created_at)
+                said.append(made._replace(calls=(*made.calls, call)))
+                pending = True
             continue
-        if pending:
-            yield pending
-            pending = None
+        pending = False
         if row.deleted_at is None or row.role == "tool":
-            yield _met(row)
-    if pending:
-        yield pending
+            said.append(_met(row))
+    return said
 
 
 def _met(row: messages.Message) -> UserMessage | ToolMessage:

@@ -63,9 +63,9 @@ class Team:
 
     def acting(self, agent_id: AgentId) -> Agent:
         """A member as it acts in the group; see `acting`."""
-        member = next(each for each in self.group.members if each.agent == agent_id)
+        (member,) = [each for each in self.group.members if each.agent == agent_id]
         stands = Membership(member.role, member.model, self.group.pattern, several=len(self.speakers) > 1)
-        leads = member.role == "supervisor" or self.leader == agent_id
+        leads = member.role == "supervisor" or (stands.pattern == "supervisor" and self.leader == agent_id)
         return _as_member(self.agents[agent_id], stands, leads=leads)
 
     def able(self, agent: str) -> bool:
