@@ -105,5 +105,5 @@ class ApiEndpoint(Endpoint):
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         """Nothing to do: a withdrawn row is not read any more."""
 
-    async def show(self, activity: Activity) -> None:
+    def show(self, activity: Activity) -> None:
         """Nothing to do: callers watch turns directly."""

@@ -353,7 +353,7 @@ class Endpoint(Protocol):
         """Delete a message of ours, if it still exists. Raises DeliveryFailed."""
         ...
 
-    async def show(self, activity: Activity) -> None:
+    def show(self, activity: Activity) -> None:
         """Show or end a typing indicator; never raises if the platform refuses."""
         ...
 

@@ -249,7 +249,7 @@ class TerminalEndpoint(Endpoint):
         if place == PLACE.id:
             self._tell(Withdrawn(external_id))
 
-    async def show(self, activity: Activity) -> None:
+    def show(self, activity: Activity) -> None:
         """Tell the attached sessions that an answer is being made, or is not any more."""
         if activity.place == PLACE.id:
             self._tell(Busy(activity.busy))

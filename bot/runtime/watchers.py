@@ -79,23 +79,14 @@ class Broadcast:
 class Typing:
     """Shows a typing indicator while an answer is being made."""
 
-    def __init__(self, endpoints: Mapping[str, Endpoint], workers: Workers) -> None:
+    def __init__(self, endpoints: Mapping[str, Endpoint]) -> None:
         self._endpoints = endpoints
-        self._workers = workers
 
     def __call__(self, event: TurnEvent) -> None:
-        match event:
-            case Started():
-                self._show(event.place, busy=True)
-            case Complete() | Failed():
-                self._show(event.place, busy=False)
-            case _:
-                pass
-
-    def _show(self, place: PlaceId, *, busy: bool) -> None:
-        endpoint = self._endpoints.get(place_source(place))
-        if endpoint is not None:
-            self._workers.once(f"typing in {place}", endpoint.show(Activity(place, busy)))
+        if isinstance(event, Started | Complete | Failed):
+            endpoint = self._endpoints.get(place_source(event.place))
+            if endpoint is not None:
+                endpoint.show(Activity(event.place, isinstance(event, Started)))
 
 
 BEGIN_SECONDS, RUN_BEGIN_SECONDS = 2.5, 5.0

@@ -399,7 +399,7 @@ class _Maker:
         self._go_on(runtime, "idle agents", idling.run)
         workers = shared.parts.workers
         for watch in (
-            Typing(answers.endpoints, workers),
+            Typing(answers.endpoints),
             Previews(runtime, answers.endpoints, workers),
             Progress(runtime, answers.endpoints, workers),
             answers.compactor.watch,

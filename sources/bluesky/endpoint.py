@@ -381,7 +381,7 @@ class BlueskyEndpoint(Endpoint):
         except CallFailed as why:
             raise DeliveryFailed(why.reason, retry_after=5, reached=False) from why
 
-    async def show(self, activity: Activity) -> None:
+    def show(self, activity: Activity) -> None:
         """Bluesky has no typing indicator."""
 
 

@@ -130,7 +130,7 @@ class DiscordEndpoint(Endpoint):
         self._hooks = Webhooks(state)
         self._done: Recent[OutboxId, str] = Recent(5_000)
         self._edits: Pace[str] = Pace(EDIT_EVERY, 5_000)
-        self._typing: dict[PlaceId, asyncio.Task[None]] = {}
+        self._typing: dict[PlaceId, asyncio.TimerHandle | asyncio.Task[None]] = {}
 
     def split(self, text: str) -> list[str]:
         room = PREFIX_ROOM if self._state.settings.show_names else 0
@@ -272,19 +272,24 @@ class DiscordEndpoint(Endpoint):
                     raise
                 await self._hooks.withdraw(hook, message.id)
 
-    async def show(self, activity: Activity) -> None:
+    def show(self, activity: Activity) -> None:
         running = self._typing.get(activity.place)
         if not activity.busy:
             if running is not None:
                 running.cancel()
                 del self._typing[activity.place]
-        elif (running is None or running.done()) and self._state.spawn is not None:
-            self._typing[activity.place] = self._state.spawn(self._keep_typing(activity.place))
+        elif running is None or (isinstance(running, asyncio.Task) and running.done()):
+            loop = asyncio.get_running_loop()
+            self._typing[activity.place] = loop.call_later(TYPING_AFTER, self._begin_typing, activity.place)
+
+    def _begin_typing(self, place: PlaceId) -> None:
+        del self._typing[place]
+        if self._state.spawn is not None:
+            self._typing[place] = self._state.spawn(self._keep_typing(place))
 
     async def _keep_typing(self, place: PlaceId) -> None:
         try:
             async with asyncio.timeout(TYPING_AT_MOST):
-                await asyncio.sleep(TYPING_AFTER)
                 channel = await self._channel(await self._client(), place)
                 while True:
                     await outside(TYPING, _type(channel), SECONDS)

@@ -120,7 +120,7 @@ class Sink(Endpoint):
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         return
 
-    async def show(self, activity: Activity) -> None:
+    def show(self, activity: Activity) -> None:
         return
 
 

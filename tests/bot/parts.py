@@ -290,7 +290,7 @@ class Platform:
     async def withdraw(self, place: PlaceId, external_id: str) -> None:
         self.posts = [post for post in self.posts if post.external_id != external_id]
 
-    async def show(self, activity: Activity) -> None:
+    def show(self, activity: Activity) -> None:
         pass
 
     def texts(self, place: PlaceId = HALL.id) -> list[str]:

@@ -80,12 +80,12 @@ async def test_those_who_are_attached_are_shown_what_is_sent(endpoint: TerminalE
     seam: Endpoint = endpoint
     one, two = list[Shown](), list[Shown]()
     with endpoint.attach(one.append), endpoint.attach(two.append):
-        await seam.show(Activity(PLACE, busy=True))
+        seam.show(Activity(PLACE, busy=True))
         assert await seam.send(delivery(7, "hi", speaker="Carina")) == "terminal-7"
         await seam.edit(PLACE, "terminal-7", "hi!")
         await seam.withdraw(PLACE, "terminal-7")
-        await seam.show(Activity(PLACE, busy=False))
-        await seam.show(Activity(PlaceId("discord:1"), busy=True))
+        seam.show(Activity(PLACE, busy=False))
+        seam.show(Activity(PlaceId("discord:1"), busy=True))
     said = Said("terminal-7", "hi", "Carina")
     assert one == two == [Busy(True), said, Changed("terminal-7", "hi!"), Withdrawn("terminal-7"), Busy(False)]
 
