@@ -1,19 +1,19 @@
-"""Logs: structlog for everything, the standard library's loggers included.
+"""Logs of everything, the standard library's loggers included.
 
 Every line passes the redactor twice (field by field, and once more as it is written), so a secret does not reach
 the log even inside another library's exception. What people wrote is on one line with its control characters
 spelled out, so that it can forge neither a line of the log nor a terminal's colors.
 """
 
+import json
 import logging
 import sys
 from collections.abc import Mapping
-from typing import Any, TextIO
-
-import structlog
-from structlog.types import EventDict, Processor, WrappedLogger
+from datetime import UTC, datetime
+from typing import TextIO
 
 from bot.secrets import Redactor
+from memory.store.logs import Log
 
 _NAME = "carina"
 _QUIET = (
@@ -26,7 +26,7 @@ _SILENT = ("discord.client", "mcp")
 """Libraries that log a traceback for every reconnection and odd answer, and remarks on voice; our own lines report the
 state instead."""
 
-log: structlog.stdlib.BoundLogger = structlog.stdlib.get_logger(_NAME)
+log = Log(_NAME)
 
 
 def setup_logs(
@@ -42,23 +42,10 @@ def setup_logs(
     Colors only on a terminal and without `no_color`. Another call replaces the setup.
     """
     out = stream or sys.stderr
-    renderer = _machine() if as_json else _human(colors=out.isatty() and not no_color)
-    shared = _shared()
-    structlog.configure(
-        processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
-        wrapper_class=structlog.stdlib.BoundLogger,
-    )
-    clean = _Cleaner(redactor)
     handler = logging.StreamHandler(out)
     handler.set_name(_NAME)
-    remove_meta = structlog.stdlib.ProcessorFormatter.remove_processors_meta
-    handler.setFormatter(
-        structlog.stdlib.ProcessorFormatter(
-            processors=[remove_meta, structlog.processors.format_exc_info, clean, *renderer, clean.line],
-            foreign_pre_chain=shared,
-        )
-    )
+    colors = out.isatty() and not no_color
+    handler.setFormatter(_Objects(redactor) if as_json else _Lines(redactor, colors=colors))
     _install(handler, level.upper())
 
 
@@ -72,50 +59,69 @@ def stopped(**facts: object) -> None:
     log.info("stopped", **facts)
 
 
-def _shared() -> list[Processor]:
-    return [
-        structlog.contextvars.merge_contextvars,
-        structlog.stdlib.add_logger_name,
-        structlog.stdlib.add_log_level,
-        structlog.stdlib.PositionalArgumentsFormatter(),
-        structlog.processors.StackInfoRenderer(),
-    ]
+class _Lines(logging.Formatter):
+    """Lines for people. Tracebacks are indented, so that text in one cannot pass for a line of the log."""
+
+    def __init__(self, redactor: Redactor, *, colors: bool) -> None:
+        super().__init__()
+        self._redactor = redactor
+        self._colors = colors
+
+    def format(self, record: logging.LogRecord) -> str:
+        event, fields = _flat(self._redactor.clean(record.getMessage())), _fields(self._redactor, record)
+        level = record.levelname.lower()
+        words = (
+            self._colored(f"{datetime.fromtimestamp(record.created).astimezone():%H:%M:%S}", 2),
+            f"[{self._colored(f'{level:<9}', _COLORS.get(level, 31))}]",
+            self._colored(f"{event:<24}", 1),
+            f"[{self._colored(str(_flat(record.name)), 34)}]",
+            *(f"{self._colored(key, 36)}={self._colored(_shown(value), 35)}" for key, value in fields),
+        )
+        lines = [" ".join(words)]
+        for text in _tracebacks(self, record):
+            lines += [f"    {_flat(line)}" for line in self._redactor.clean(text).splitlines()]
+        return self._redactor.text("\n".join(lines))
+
+    def _colored(self, text: str, code: int) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self._colors else text
 
 
-def _machine() -> list[Processor]:
-    return [
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.JSONRenderer(ensure_ascii=False, default=str),
-    ]
-
-
-def _human(*, colors: bool) -> list[Processor]:
-    stamp = structlog.processors.TimeStamper(fmt="%H:%M:%S", utc=False)
-    plain = structlog.dev.plain_traceback
-    return [stamp, _indent, structlog.dev.ConsoleRenderer(colors=colors, exception_formatter=plain, pad_event_to=24)]
-
-
-def _indent(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Indent tracebacks, so that text in one cannot pass for a line of the log."""
-    for key in ("exception", "stack"):
-        if key in event:
-            event[key] = "\n".join(f"    {_flat(line)}" for line in str(event[key]).splitlines())
-    return event
-
-
-class _Cleaner:
-    """The processor that removes secrets and line breaks from a line's fields."""
+class _Objects(logging.Formatter):
+    """One JSON object per line."""
 
     def __init__(self, redactor: Redactor) -> None:
+        super().__init__()
         self._redactor = redactor
 
-    def __call__(self, _logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-        cleaned = self._redactor.clean(dict(event))
-        return {key: value if key in ("exception", "stack") else _flat(value) for key, value in cleaned.items()}
+    def format(self, record: logging.LogRecord) -> str:
+        at = datetime.fromtimestamp(record.created, UTC).isoformat().replace("+00:00", "Z")
+        line: dict[str, object] = {
+            **dict(_fields(self._redactor, record)),
+            "event": _flat(self._redactor.clean(record.getMessage())),
+            "logger": _flat(record.name),
+            "level": record.levelname.lower(),
+            "timestamp": at,
+        }
+        if texts := _tracebacks(self, record):
+            line["exception"] = self._redactor.clean("\n".join(texts))
+        return self._redactor.text(json.dumps(line, ensure_ascii=False, default=str))
 
-    def line(self, _logger: WrappedLogger, _method: str, line: Any) -> str:
-        """Remove secrets from the written line, which is text by now, whatever the fields were."""
-        return self._redactor.text(line)
+
+_COLORS = {"debug": 32, "info": 32, "warning": 33}
+
+
+def _fields(redactor: Redactor, record: logging.LogRecord) -> list[tuple[str, object]]:
+    fields: dict[str, object] = getattr(record, "fields", {})
+    return sorted((str(_flat(key)), _flat(value)) for key, value in redactor.clean(fields).items())
+
+
+def _tracebacks(formatter: logging.Formatter, record: logging.LogRecord) -> list[str]:
+    texts = [formatter.formatException(record.exc_info)] if record.exc_info and record.exc_info[0] else []
+    return [*texts, record.stack_info] if record.stack_info else texts
+
+
+def _shown(value: object) -> str:
+    return value if isinstance(value, str) and not set(value) & set(" \t=\r\n\"'") else repr(value)
 
 
 def _flat(value: object) -> object:

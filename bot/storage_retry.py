@@ -6,17 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-import structlog
-
 from memory.store.clock import Clock, utc_now
 from memory.store.errors import DatabaseRefused
+from memory.store.logs import Log
 from texts import _, ngettext, reason_of
 
 T = TypeVar("T")
 
 RETRY_SECONDS = 1.0
 
-_log = structlog.get_logger("bot.storage_retry")
+_log = Log("bot.storage_retry")
 
 
 @dataclass(frozen=True)

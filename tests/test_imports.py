@@ -8,7 +8,7 @@ import pytest
 
 HEAVY = (
     *("aiohttp", "apscheduler", "discord", "httpx", "loro", "numpy", "onnxruntime", "openai", "prompt_toolkit"),
-    *("pydantic_ai", "rich", "segno"),
+    *("pydantic_ai", "pygments", "rich", "segno"),
 )
 LISTED = "import json, sys; print(json.dumps(sorted(sys.modules)))"
 
@@ -73,3 +73,9 @@ def test_what_needs_no_service_loads_none(by: str) -> None:
 def test_a_chat_loads_a_service_only_where_none_runs() -> None:
     found = loaded("bot.interfaces.cli.chat.chat, bot.interfaces.cli.long_running")
     assert found.isdisjoint({"bot.app", "bot.runtime", "bot.interfaces.web"})
+
+
+def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later() -> None:
+    found = loaded("bot.interfaces.cli.long_running, bot.interfaces.cli.serve, bot.interfaces.discord.frontend")
+    needed = {"aiohttp", "apscheduler", "discord", "loro"}
+    assert found.isdisjoint({*HEAVY, "atproto_client", "babel", "genai_prices", "jinja2", "starlette"} - needed)

@@ -12,8 +12,6 @@ from dataclasses import asdict, replace
 from datetime import datetime
 from typing import TypeAlias, assert_never
 
-import structlog
-
 from bot.agents import events
 from bot.agents.budgets import Allowed, BudgetLevel
 from bot.agents.commit import arrivals, begin_again, cancel, end_turn, heard_at, join_arrivals
@@ -57,6 +55,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import Point, commit_point
 from memory.store.ids import TurnId, place_source
+from memory.store.logs import Log
 from texts import _, gettext_noop
 
 _JOIN = commit_point("turn.join")
@@ -70,7 +69,7 @@ _CANCEL = commit_point("turn.cancel")
 _GIVE_UP = commit_point("turn.give_up_part")
 _MOST_REASONING = 20_000  # characters of an answer's reasoning that are stored
 
-_log = structlog.get_logger("bot.agents.turn")
+_log = Log("bot.agents.turn")
 
 Ending: TypeAlias = bool
 """True if the turn is over, False if it must be read again."""

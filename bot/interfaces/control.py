@@ -20,19 +20,18 @@ from contextlib import aclosing, asynccontextmanager, closing, suppress
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import structlog
-
 from bot.errors import ToolError, UserError
 from bot.interfaces.cli.client import LONGEST_REQUEST
 from memory.store.errors import FolderLocked, StoreError
 from memory.store.folder import DataFolder, private_file
+from memory.store.logs import Log
 from texts import error_text
 
 Handler: TypeAlias = Callable[..., Any]
 """An operation: an async function (one reply) or async generator (many), with the request's keys as keyword
 arguments. Replies are plain JSON data. It raises UserError, ToolError or StoreError with words for the caller."""
 
-log = structlog.stdlib.get_logger("carina.control")
+log = Log("carina.control")
 
 _LONGEST_PATH = 103  # bytes of sun_path: 104 with its end on macOS and BSD, 108 on Linux
 _SHORT = Path("/", "tmp")  # where a folder of our own is made if temporary files go somewhere deep

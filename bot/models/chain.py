@@ -14,8 +14,6 @@ from contextlib import AbstractAsyncContextManager, AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-import structlog
-
 from bot.models import normalize, prices
 from bot.models.base import (
     Access,
@@ -41,9 +39,10 @@ from bot.models.base import (
 )
 from bot.models.health import ModelHealth
 from memory.store.clock import Clock, utc_now
+from memory.store.logs import Log
 from texts import gettext_lazy
 
-_log = structlog.get_logger("bot.models")
+_log = Log("bot.models")
 
 
 class ModelWrapper:

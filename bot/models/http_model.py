@@ -15,7 +15,6 @@ from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
-import structlog
 
 from bot.models import normalize, prices
 from bot.models.base import (
@@ -35,6 +34,7 @@ from bot.models.base import (
     Usage,
 )
 from bot.models.normalize import Pieces, clean
+from memory.store.logs import Log
 from texts import gettext_lazy
 
 _OVERFLOW = re.compile(
@@ -265,7 +265,7 @@ def _read(body: bytes) -> object:
         return text
 
 
-_log = structlog.get_logger("bot.models")
+_log = Log("bot.models")
 Finish = Literal["stop", "length", "filter"]
 OPTIONAL = frozenset({"temperature", "max_completion_tokens", "tool_choice", "stream_options", "response_format"})
 """Options that a request can do without: some models take them, and others refuse a request because of them."""

@@ -10,8 +10,6 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-import structlog
-
 from bot.agents import learning
 from bot.agents.deps import TurnDeps
 from bot.agents.notices import Notices
@@ -33,6 +31,7 @@ from memory.store.constellation import Constellation
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PlaceId, TurnId, place_source
+from memory.store.logs import Log
 from sources.base import Endpoint, Kind, Notification
 
 _ACCEPT = commit_point("inbox.accept")
@@ -41,7 +40,7 @@ _RELEASE = commit_point("outbox.release")
 
 _FOLLOW_SECONDS = 1.0  # between checks for retries that are due
 
-_log = structlog.get_logger("bot.runtime.constellation")
+_log = Log("bot.runtime.constellation")
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
-import structlog
-
 from bot.agents import events
 from bot.agents.additions import HOLD_SECONDS
 from bot.agents.context import recovery
@@ -37,6 +35,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull, DatabaseRefused
 from memory.store.faults import commit_point
 from memory.store.ids import GroupId, InboxId, PersonId, PlaceId, TurnId, code, place_source
+from memory.store.logs import Log
 from sources.text import place_title
 from texts import _, gettext_noop, ngettext
 
@@ -54,7 +53,7 @@ _APART_AFTER = 2  # attempts at several rows together
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _LISTEN_SECONDS = 300.0  # how long a listening member may keep the conversation busy
 
-_log = structlog.get_logger("bot.runtime.conversation")
+_log = Log("bot.runtime.conversation")
 
 
 @dataclass(frozen=True)

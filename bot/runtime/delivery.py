@@ -14,8 +14,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-import structlog
-
 from bot.agents.agenda.reminders import said_alone
 from bot.agents.notices import Notices
 from bot.agents.permissions.broker import Broker
@@ -29,6 +27,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import DatabaseRefused, RowUnreadable
 from memory.store.faults import commit_point
 from memory.store.ids import OutboxId, PlaceId, code
+from memory.store.logs import Log
 from sources.base import (
     ANSWERED,
     Buttons,
@@ -62,7 +61,7 @@ _FIRST_BROKEN = 1.0  # seconds until such a row is retried; doubled after each f
 _LONGEST_OUTAGE = 120.0  # seconds between attempts while the platform cannot be reached; doubled until then
 _GIVE_UP = timedelta(minutes=30)  # for unclear sends of one row that the history never shows
 
-_log = structlog.get_logger("bot.runtime.delivery")
+_log = Log("bot.runtime.delivery")
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,6 @@
 
 from collections.abc import Callable
 
-import structlog
-
 from bot.agents.notices import Notices
 from bot.runtime.arrivals import ask_again
 from memory.erasure import retraction
@@ -13,13 +11,14 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.errors import DatabaseBusy, DatabaseFull
 from memory.store.faults import commit_point
+from memory.store.logs import Log
 from texts import _, gettext_noop
 
 _DO = commit_point("follow_up.do")
 _FAILED = commit_point("follow_up.failed")
 _TAKE_UP = commit_point("follow_up.take_up")
 
-_log = structlog.get_logger("bot.runtime.follow_ups")
+_log = Log("bot.runtime.follow_ups")
 
 
 async def follow(

@@ -3,16 +3,15 @@
 import asyncio
 from collections.abc import Callable
 
-import structlog
-
 from bot.storage_retry import until_stored
 from memory.people.audience import Trust
 from memory.store.clock import Clock, to_text
 from memory.store.constellation import Constellations
+from memory.store.logs import Log
 from sources.base import Kind, Notification
 
 _MARK = "halt"
-_log = structlog.get_logger("bot.halt")
+_log = Log("bot.halt")
 
 
 class HaltState:

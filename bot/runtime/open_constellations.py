@@ -9,15 +9,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
-import structlog
-
 from bot.runtime.constellation import ConstellationRuntime
 from bot.runtime.workers import Workers
 from memory.store.ids import ConstellationId
+from memory.store.logs import Log
 
 _LOOK_SECONDS = 15.0
 _REST_SECONDS = 300.0
-_log = structlog.get_logger("bot.runtime.open_constellations")
+_log = Log("bot.runtime.open_constellations")
 
 Make: TypeAlias = Callable[[ConstellationId], AbstractAsyncContextManager[ConstellationRuntime]]
 """Creates the runtime of a constellation, which lasts until the context ends."""

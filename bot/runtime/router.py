@@ -9,20 +9,19 @@ import functools
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 
-import structlog
-
 from bot.runtime.constellation import SharedParts
 from bot.runtime.open_constellations import OpenConstellations
 from bot.runtime.supervision import Supervisor
 from memory.store.constellation import Constellations
 from memory.store.ids import ConstellationId, TurnId
+from memory.store.logs import Log
 from sources.base import Kind, Notification
 
 _BATCH = 64  # notifications in one durable commit at most
 LOOK_SECONDS = 1.0
 """Between checks of postponed deliveries."""
 
-_log = structlog.get_logger("bot.runtime.router")
+_log = Log("bot.runtime.router")
 
 
 class Router:

@@ -14,11 +14,10 @@ from collections.abc import Awaitable, Callable
 from contextvars import copy_context
 from typing import TypeAlias
 
-import structlog
-
 from bot.errors import ConfigError
 from bot.storage_retry import Unstored, until_stored
 from memory.store.backups import BackupFailed
+from memory.store.logs import Log
 from sources.base import SourceRefused, raise_if_cancelled
 from texts import _, error_text
 
@@ -30,7 +29,7 @@ HEALTHY_SECONDS = 600.0
 
 _TELL_SECONDS = 10.0
 
-_log = structlog.get_logger("bot.supervision")
+_log = Log("bot.supervision")
 
 Work: TypeAlias = Callable[[], Awaitable[None]]
 TellOwner: TypeAlias = Callable[[str, Exception], Awaitable[None]]

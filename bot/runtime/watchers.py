@@ -13,8 +13,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-import structlog
-
 from bot.agents.events import (
     AgentCompleted,
     AgentStarted,
@@ -35,10 +33,11 @@ from memory.groups import Part, Run
 from memory.queue import outbox, turns
 from memory.store.database import Rows
 from memory.store.ids import AgentId, PlaceId, TurnId, place_source
+from memory.store.logs import Log
 from sources.base import Activity, DeliveryFailed, DeliveryUnclear, Endpoint
 from texts import _, gettext_noop
 
-_log = structlog.get_logger("bot.runtime.watchers")
+_log = Log("bot.runtime.watchers")
 
 
 class Broadcast:

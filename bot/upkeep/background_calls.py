@@ -10,8 +10,6 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-import structlog
-
 from bot.agents.budgets import Allowed, BudgetLevel, Budgets
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.deps import TurnDeps
@@ -27,6 +25,7 @@ from memory.people.audience import OWNER, Scope
 from memory.store.clock import Clock
 from memory.store.database import Database, Tx
 from memory.store.faults import Point, call_point, commit_point, outside
+from memory.store.logs import Log
 from texts import gettext_lazy
 
 _RESERVE = commit_point("background.reserve")
@@ -36,7 +35,7 @@ _MODEL = call_point("dreams.model")
 
 _WAIT_SECONDS = 300  # at most, while people are being answered
 _ANSWER_TOKENS = 2_000
-_log = structlog.get_logger("bot.upkeep")
+_log = Log("bot.upkeep")
 
 _OWNER = Scope(OWNER)
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from weakref import WeakValueDictionary
 
-import structlog
 from pydantic import ValidationError
 
 from bot.agents.context.history import DEFAULT_BUDGET
@@ -50,6 +49,7 @@ from memory.queue.turns import Turn
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import call_point, commit_point
 from memory.store.ids import PlaceId, TurnId
+from memory.store.logs import Log
 
 _STORE = commit_point("compaction.store")
 _MODEL = call_point("compaction.model")
@@ -61,7 +61,7 @@ _SUMMARY_TOKENS = 1_024
 _LONGEST = 6_000  # characters of a summary
 _SHOWN = 2_000  # characters of one message that is summarized
 _CHUNK_TOKENS = 12_000
-_log = structlog.get_logger("bot.upkeep.compaction")
+_log = Log("bot.upkeep.compaction")
 
 PROMPT = """\
 You tell an agent in short what was said earlier in a conversation that it will not see any more. Keep who said what \

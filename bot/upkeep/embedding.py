@@ -12,8 +12,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field, replace
 
-import structlog
-
 from bot.agents.deps import Understood
 from bot.config import Config
 from bot.errors import UserError
@@ -46,6 +44,7 @@ from memory.store.database import Database, Rows
 from memory.store.errors import StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
+from memory.store.logs import Log
 from texts import _, error_text, ngettext
 
 _CHOOSE = commit_point("embedding.choose")
@@ -64,7 +63,7 @@ _STORE_PAUSE = 30.0  # after a write that the disk refused
 _LONGEST_PAUSE = 30.0  # one model may be paused for longer, and new rows belong to another
 _TRIAL_SECONDS = 10.0
 
-_log = structlog.get_logger("bot.upkeep.embedding")
+_log = Log("bot.upkeep.embedding")
 
 
 @dataclass

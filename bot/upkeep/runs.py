@@ -10,8 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-import structlog
-
 from bot.upkeep import consent
 from bot.upkeep.background_calls import NO_MODEL, Means, RunCalls
 from bot.upkeep.consolidation import Draft, consolidate, link_entities, merge_duplicates, sweep
@@ -28,6 +26,7 @@ from memory.store.clock import Clock, to_text
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import AgentId
+from memory.store.logs import Log
 from scheduler.jobs import Firing, Kinds, Working
 from texts import _, gettext_lazy, ngettext, ngettext_lazy, reason_of
 
@@ -37,7 +36,7 @@ _RETAIN = commit_point("dreams.retain")
 
 DREAM = "dream"
 _CORRECTIONS = 40  # corrections of an agent per run
-_log = structlog.get_logger("bot.upkeep")
+_log = Log("bot.upkeep")
 
 
 class Outcome(NamedTuple):

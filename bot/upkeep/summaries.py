@@ -10,8 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, time, timedelta
 from typing import TypeAlias, TypeVar
 
-import structlog
-
 from bot.agents.context.quotes import Quoted
 from bot.config.values import OFFLINE
 from bot.models.base import AssistantMessage, Request, UserMessage
@@ -27,6 +25,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.queue.messages import Message
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
+from memory.store.logs import Log
 from scheduler.jobs import Kinds, Working
 from scheduler.zones import instant, zone_of
 from texts import gettext_lazy, gettext_noop, join_lazy
@@ -177,7 +176,7 @@ _DAY_PARTS = 4  # in which a long day is summarized
 _MOST = 40  # summaries of one run
 _FAILURES = 3  # in a row, after which the rest is left for the next run
 _TOKENS = 1_500
-_log = structlog.get_logger("bot.upkeep.summaries")
+_log = Log("bot.upkeep.summaries")
 
 
 @dataclass

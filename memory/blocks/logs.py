@@ -10,8 +10,6 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import structlog
-
 from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
 from memory.blocks.configured import described
 from memory.blocks.containers import add_entry
@@ -23,8 +21,9 @@ from memory.blocks.targets import target_of
 from memory.people.audience import Audience, Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, TurnId
+from memory.store.logs import Log
 
-_logger = structlog.get_logger("memory.blocks")
+_logger = Log("memory.blocks")
 TOOLS, EVENTS, SUMMARIES = LOGS
 _KEPT, _SHOWN = 200, 10
 

@@ -1,15 +1,26 @@
-"""A logger that imports structlog on its first event: structlog imports rich, and few commands log anything."""
+"""Logs events with fields, by the standard library's loggers."""
 
-import importlib
-from collections.abc import Callable
+import logging
 
 
 class Log:
-    """Logs events under a module's name, like `structlog.get_logger`."""
+    """Logs under a name: `log.warning("late", seconds=3)`. The fields are the record's `fields`."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self._logger = logging.getLogger(name)
 
-    def __getattr__(self, level: str) -> Callable[..., None]:
-        logged: Callable[..., None] = getattr(importlib.import_module("structlog").get_logger(self._name), level)
-        return logged
+    def debug(self, event: str, *, exc_info: bool | BaseException | None = None, **fields: object) -> None:
+        self._logger.debug(event, exc_info=exc_info, extra={"fields": fields})
+
+    def info(self, event: str, **fields: object) -> None:
+        self._logger.info(event, extra={"fields": fields})
+
+    def warning(self, event: str, *, exc_info: bool | BaseException | None = None, **fields: object) -> None:
+        self._logger.warning(event, exc_info=exc_info, extra={"fields": fields})
+
+    def error(self, event: str, *, exc_info: bool | BaseException | None = None, **fields: object) -> None:
+        self._logger.error(event, exc_info=exc_info, extra={"fields": fields})
+
+    def exception(self, event: str, **fields: object) -> None:
+        """Log the exception that is being handled, with its traceback."""
+        self._logger.exception(event, extra={"fields": fields})

@@ -7,12 +7,12 @@ from subprocess import CompletedProcess
 from typing import TypeAlias
 
 import pytest
-from structlog.testing import capture_logs
 
 from bot import logs
 from bot.config import load_config
 from bot.interfaces.cli import main
 from bot.interfaces.cli.wizard import setup
+from tests.captured_logs import capture_logs
 
 Here: TypeAlias = Callable[[str], CompletedProcess[str]]
 

@@ -10,9 +10,6 @@ from pathlib import Path
 from typing import Any, TypeVar
 from unittest.mock import AsyncMock, patch
 
-from structlog.testing import capture_logs
-from structlog.typing import EventDict
-
 from bot.agents.additions import TypingPeople
 from bot.agents.answers import package, too_long
 from bot.agents.budgets import Budgets
@@ -63,6 +60,7 @@ from scheduler.runner import Runner
 from sources.base import Notification
 from tests.bot.parts import OLGA, SOURCE, MovableClock, Platform, ScriptedModel, direct
 from tests.bot.plain import none_of_folders, words_alone
+from tests.captured_logs import Event, capture_logs
 from tests.scheduler.parts import alike
 from tests.wire import PATIENCE
 
@@ -141,7 +139,7 @@ class Service:
     privacy: Privacy
     compactor: Compactor
     events: list[TurnEvent]
-    logs: list[EventDict]
+    logs: list[Event]
     troubles: list[str]
     """What the owner was told of tasks that failed."""
     crashed: bool = False

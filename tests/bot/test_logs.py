@@ -10,12 +10,12 @@ from typing import NamedTuple
 from urllib.parse import quote, quote_plus
 
 import pytest
-import structlog
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bot.logs import ready, setup_logs, stopped
 from bot.secrets import Redactor
+from memory.store.logs import Log
 
 SECRET = "canary+7f3b/9c2e=5d81 é"
 
@@ -27,7 +27,6 @@ def _as_before() -> Iterator[None]:
     yield
     root.handlers[:] = handlers
     root.setLevel(level)
-    structlog.reset_defaults()
 
 
 def logged(*, as_json: bool = False, secrets: tuple[str, ...] = (SECRET,)) -> io.StringIO:
@@ -92,8 +91,7 @@ def test_a_line_for_people_has_time_level_event_and_fields() -> None:
 def test_a_line_for_machines_is_one_object() -> None:
     stream = logged(as_json=True)
     ready("terminal")
-    with structlog.contextvars.bound_contextvars(turn=7):
-        logging.getLogger("somewhere").warning("odd %s", "thing")
+    logging.getLogger("somewhere").warning("odd %s", "thing", extra={"fields": {"turn": 7}})
     first, second = map(json.loads, stream.getvalue().splitlines())
     assert (first["event"], first["front_end"], first["level"], first["logger"]) == (
         "ready",
@@ -108,7 +106,7 @@ def test_a_line_for_machines_is_one_object() -> None:
 @pytest.mark.parametrize("as_json", [False, True])
 def test_a_secret_does_not_reach_the_log(as_json: bool) -> None:
     stream = logged(as_json=as_json)
-    logger = structlog.get_logger("x")
+    logger = Log("x")
     logger.info("said", text=SECRET, nested={"a": [SECRET.encode(), Path(f"/{SECRET}")]}, error=ValueError(SECRET))
     logging.getLogger("library").warning("request %s", f"https://host/?key={quote(SECRET)}")
     try:
@@ -124,11 +122,11 @@ def test_a_secret_does_not_reach_the_log(as_json: bool) -> None:
 def test_what_people_wrote_cannot_forge_a_line_or_a_colour() -> None:
     stream = logged()
     forged = "hello\n12:00:00 [info     ] stopped\x1b[2J\u202e\u2028x"
-    structlog.get_logger("x").info("said", text=forged, name={"of": [forged]})
+    Log("x").info("said", text=forged, name={"of": [forged]})
     try:
         raise ValueError(forged)
     except ValueError:
-        structlog.get_logger("x").exception("broken")
+        Log("x").exception("broken")
     lines = stream.getvalue().split("\n")
     assert not any(line.startswith("12:00:00 [info     ] stopped") for line in lines)
     assert all(line.isprintable() for line in lines)

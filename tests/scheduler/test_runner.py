@@ -6,7 +6,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from memory import jobs
 from memory.jobs import Status
@@ -16,6 +15,7 @@ from memory.store.ids import ConstellationId
 from scheduler.jobs import Firing, Queueing, Working
 from scheduler.runner import LEASE, MAX_ATTEMPTS
 from scheduler.triggers import At, Cron, Every
+from tests.captured_logs import capture_logs
 from tests.scheduler.parts import NOON, PUT, SECRET, Clock, Ground, ground
 
 HOUR, MINUTE, DAY = timedelta(hours=1), timedelta(minutes=1), timedelta(days=1)

@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from structlog.testing import capture_logs
 
 from sources.discord import listener
 from sources.discord.listener import ChannelQueues, Job
+from tests.captured_logs import capture_logs
 
 # (queue, waits this many rounds of the loop, raises)
 EVENTS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4), st.booleans()), max_size=30)

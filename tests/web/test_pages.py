@@ -197,8 +197,8 @@ async def test_logs_are_filtered_by_turn_and_component(tmp_path: Path, monkeypat
         await s.sign_in()
         monkeypatch.setattr(logs.recent, "formatter", None)
         for name, turn, words in (("bot.agents", 71, "first words"), ("bot.runtime", 72, "second words")):
-            given = {"event": words, "turn": turn}  # as structlog hands it over, whatever level the log has
-            logs.recent.emit(logging.makeLogRecord({"name": name, "levelname": "WARNING", "msg": given}))
+            given = {"msg": words, "fields": {"turn": turn}}  # whatever level the log has
+            logs.recent.emit(logging.makeLogRecord({"name": name, "levelname": "WARNING", **given}))
         for query, seen, hidden in (
             ("turn=71", "first words", "second words"),
             ("component=bot.runtime", "second words", "first words"),

@@ -11,8 +11,6 @@ from datetime import datetime, time, timedelta
 from importlib.metadata import entry_points
 from typing import Any
 
-import structlog
-
 from bot.agents.context.quotes import display_name
 from bot.agents.groups.addressing import mentioned_words
 from bot.agents.groups.settings import Sleeptime, Trigger
@@ -26,6 +24,7 @@ from memory.queue.payloads import TriggerFired
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PersonId, PlaceId, place_source
+from memory.store.logs import Log
 from memory.store.plurals import many
 from scheduler.quiet_hours import Quiet
 
@@ -175,7 +174,7 @@ _EARLY = timedelta(seconds=40)
 _TALK = timedelta(hours=24)
 """How far back a stretch of talk is followed."""
 _FRESH = timedelta(hours=24)
-_log = structlog.get_logger("bot.agents.groups.sleeptime")
+_log = Log("bot.agents.groups.sleeptime")
 
 
 def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:

@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, TypeAlias
 
-import structlog
 from mcp_types import CONNECTION_CLOSED
 from pydantic import ConfigDict
 from pydantic import model_validator as validate_model
@@ -30,6 +29,7 @@ from bot.config.mcp import PREFIX, McpServer
 from bot.errors import ToolError
 from memory.agents import Agent
 from memory.people.audience import Trust
+from memory.store.logs import Log
 from sources.text import one_line
 from texts import _, gettext_lazy, ngettext
 
@@ -95,7 +95,7 @@ _PAUSES = (1.0, 2.0, 5.0, 15.0, 60.0)
 _STEADY = 60.0  # seconds after which a connection counts as stable, and pauses start again
 _REASON = 200  # characters of a foreign error that are shown
 
-_log = structlog.stdlib.get_logger("carina.mcp")
+_log = Log("carina.mcp")
 
 
 class Server:

@@ -13,7 +13,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import anyio
-import structlog
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.client.stdio import get_default_environment
@@ -21,6 +20,7 @@ from mcp.shared.message import SessionMessage
 from mcp_types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
+from memory.store.logs import Log
 from sources.text import one_line
 
 LONGEST_MESSAGE = 4_000_000  # bytes
@@ -30,7 +30,7 @@ _GRACE = 1.0  # seconds to end by itself, and again after SIGTERM
 CLOSING = 3 * _GRACE
 """Seconds that ending a process may take."""
 
-_log = structlog.stdlib.get_logger("carina.mcp")
+_log = Log("carina.mcp")
 
 
 @dataclass(frozen=True)

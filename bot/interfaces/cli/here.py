@@ -36,8 +36,6 @@ def local_registry(config: Config, by: str) -> Registry:
 BEGINNING = "init"
 """Makes the configuration that all else reads."""
 
-_WITHOUT_LOG = frozenset({"status", "db.status"})
-"""They look at settings and files; what writes a log takes longer to load than that."""
 _LATER = frozenset({"remind.me", "remind.snooze", "events.add"})
 
 
@@ -50,8 +48,7 @@ def replies(name: str, arguments: Mapping[str, Any], view: Mapping[str, Any], by
         config = configured(beginning=name == BEGINNING)
         if by and (constellation := view.get("constellation")):
             config = in_constellation(config, str(constellation))
-        if name not in _WITHOUT_LOG:
-            log_to(config, level="error")
+        log_to(config, level="error")
         return asyncio.run(_replies(config, name, arguments, view, by))
     except FolderLocked:
         raise

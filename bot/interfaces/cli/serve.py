@@ -10,7 +10,6 @@ import webbrowser
 from pathlib import Path
 
 import click
-import structlog
 
 from bot import logs
 from bot.app import build
@@ -26,11 +25,12 @@ from bot.services.system.demo import CONFIGURATION, demo_agenda, write_demo
 from bot.services.system.halt import begin_anew
 from memory.store.clock import utc_now
 from memory.store.faults import commit_point
+from memory.store.logs import Log
 from scheduler.descriptions import clock_words
 from scheduler.zones import zone_of
 from texts import _, error_text, show_times
 
-_log = structlog.get_logger("bot.interfaces.cli.serve")
+_log = Log("bot.interfaces.cli.serve")
 _ARENA_MAX = -8  # of glibc's mallopt
 _BEGINNING = 600_000_000  # microseconds that a new start may take
 

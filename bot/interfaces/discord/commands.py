@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
 import discord
-import structlog
 from discord import app_commands
 
 from bot.errors import CallError, UserError
@@ -23,6 +22,7 @@ from bot.services.caller import Caller, Unconfirmed, Via
 from bot.services.registry import Operation, Parameter, Registry
 from bot.services.results import Listing, Markdown, Result
 from bot.services.slash_names import HEADINGS, HIDDEN, TITLES, names_of, operation_words
+from memory.store.logs import Log
 from sources.discord.cards import LONGEST, NO, PLAIN, Looks, Tone, container, paged
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id
@@ -61,7 +61,7 @@ _PICKED: Mapping[str, Any] = {
 }
 """What is picked from Discord's own lists."""
 _INK = Markdown()
-_log = structlog.get_logger(__name__)
+_log = Log(__name__)
 _LARGEST = 2**53  # of what Discord takes as an integer
 _LONGEST = 6_000  # characters that Discord takes in an option; a longer text comes by a form or the terminal
 

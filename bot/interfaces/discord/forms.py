@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 import discord
-import structlog
 from discord import app_commands
 
 from bot.interfaces.discord.responses import tell
 from memory.store.errors import DatabaseBusy, DatabaseFull
+from memory.store.logs import Log
 from sources.discord.client import BROKEN, answer_anyhow, not_stored
 
 Interaction: TypeAlias = discord.Interaction[Any]
@@ -26,7 +26,7 @@ Chosen: TypeAlias = Callable[[Interaction, re.Match[str], str], Awaitable[None]]
 Sent: TypeAlias = Callable[[Interaction, re.Match[str], dict[str, str]], Awaitable[None]]
 """Takes a form that was sent: what its id says, and what was written into each of its fields."""
 
-_log = structlog.get_logger(__name__)
+_log = Log(__name__)
 
 LONGEST = 4_000
 """Characters that Discord takes in one field."""

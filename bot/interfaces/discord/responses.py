@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, TypeAlias
 
 import discord
-import structlog
 from discord import app_commands
 
 from bot.errors import UserError
+from memory.store.logs import Log
 from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.outcomes import REFUSED
 from sources.outgoing import outgoing
@@ -25,7 +25,7 @@ LARGEST_FILE = 8_000_000
 
 _CHOICES, _NAME = 25, 100  # suggestions that Discord takes, and characters of one
 
-_log = structlog.get_logger(__name__)
+_log = Log(__name__)
 
 
 async def defer(interaction: Interaction, *, quietly: bool = False) -> bool:

@@ -29,7 +29,7 @@ class Recent(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         at = datetime.fromtimestamp(record.created, UTC)
-        turn = str(record.msg.get("turn", "")) if isinstance(record.msg, dict) else ""
+        turn = str(getattr(record, "fields", {}).get("turn", ""))
         with suppress(TypeError, ValueError):  # a line that cannot be written is reported by the service's own handler
             self.lines.append(LogLine(at, record.levelname.lower(), record.name, turn, self.format(record)))
 

@@ -14,8 +14,6 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import structlog
-
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.web import logs
@@ -27,6 +25,7 @@ from memory.queue import metrics
 from memory.store.clock import Clock
 from memory.store.database import Database
 from memory.store.ids import PersonId
+from memory.store.logs import Log
 from sources.api import ApiEndpoint, ApiSource
 from sources.base import Front
 from sources.terminal import PERSON, local_name
@@ -55,7 +54,7 @@ class PageMarks:
 _AGAIN_SECONDS = 30.0
 _OFF = gettext_noop("off ([web.server] listen is empty)")
 _NOT_WANTED = gettext_noop("off: only a chat is running; `carina run` starts it")
-_log = structlog.stdlib.get_logger("carina.web")
+_log = Log("carina.web")
 
 
 @dataclass

@@ -6,8 +6,6 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import structlog
-
 from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.config.agent_files import problem_with
@@ -25,11 +23,12 @@ from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Rows
 from memory.store.errors import StoreError
 from memory.store.ids import ConstellationId
+from memory.store.logs import Log
 from sources.terminal import PERSON
 from texts import _, error_text, ngettext, ngettext_noop
 
 _SHAPE = re.compile(r"[^\W_][\w .'-]*")
-_log = structlog.get_logger("bot.services.agents.constellations")
+_log = Log("bot.services.agents.constellations")
 
 _Name = Annotated[str, Param("Name of the constellation", suggests="constellations")]
 _Place = Annotated[str, Param("The place, such as discord:guild:1234, discord:1234 or bluesky", suggests="assigned")]

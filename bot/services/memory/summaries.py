@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from itertools import groupby
 from typing import Annotated, ClassVar, Literal
 
-import structlog
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -36,6 +35,7 @@ from memory.people.audience import Scope
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
+from memory.store.logs import Log
 from memory.unattended_turns import NightTurn
 from sources.text import one_line
 from texts import _, error_text, gettext_lazy, gettext_noop, ngettext, ngettext_noop, sentence
@@ -55,7 +55,7 @@ _KNOWN = timedelta(days=60)  # longer than Discord shows suggestions for, a nigh
 _LASTING = gettext_noop(
     "This cannot be redone as a whole: each block has its own `/memory undo`, and removed entries stay removed."
 )
-_log = structlog.get_logger("bot.services.memory.summaries")
+_log = Log("bot.services.memory.summaries")
 _Night = Annotated[
     str,
     Param(

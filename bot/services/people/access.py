@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Annotated, ClassVar
 
-import structlog
 from pydantic import Field
 
 from bot.agents.notices import Notices
@@ -34,6 +33,7 @@ from memory.store.database import Database, Rows, Tx
 from memory.store.errors import Refused, StoreError
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
+from memory.store.logs import Log
 from memory.store.recent import Recent
 from sources.base import UnknownPerson
 from texts import _, gettext_noop
@@ -55,7 +55,7 @@ _NOT_LET_IN = gettext_noop("The person who runs me does not want me to talk to y
 _NOT_OPEN = gettext_noop("This was already decided, or the request has expired. {command} allows somebody by name.")
 _FORGETS = Options(changes=True, formerly=("pair.revoke",))
 _BUTTON = Options(changes=True, via=DISCORD_ONLY, offered=False)
-_log = structlog.get_logger("bot.services.people.access")
+_log = Log("bot.services.people.access")
 
 
 def new_code() -> str:

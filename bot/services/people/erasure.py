@@ -14,8 +14,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-import structlog
-
 from bot.config.templates import beginning_texts
 from bot.errors import UserError
 from bot.storage_retry import until_stored
@@ -30,6 +28,7 @@ from memory.store.constellation import Constellation, Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, ErasureId, PersonId, TurnId
+from memory.store.logs import Log
 
 _BEGIN = commit_point("privacy.begin")
 _ERASE = commit_point("privacy.erase")
@@ -39,7 +38,7 @@ _RECEIPT = commit_point("privacy.receipt")
 _LOG_SECONDS = 10.0  # to empty a log that a reader holds; each try may wait for it as long as a write does
 _LOG_PAUSE = 0.1
 
-_log = structlog.get_logger("bot.services.people.erasure")
+_log = Log("bot.services.people.erasure")
 
 
 Reloaded: TypeAlias = Callable[[], Awaitable[None]]

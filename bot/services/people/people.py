@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Annotated, ClassVar
 
-import structlog
 from pydantic import Field
 
 from bot.agents.groups.settings import State
@@ -34,6 +33,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId, TurnId, place_source
+from memory.store.logs import Log
 from sources.text import one_line
 from texts import _, gettext_noop
 
@@ -43,7 +43,7 @@ _WRONG = 5  # wrong codes that a person may enter within `_WINDOW`
 _WINDOW = timedelta(minutes=10)
 _REMEMBERED = 1_000
 
-_log = structlog.get_logger("bot.services.people.people")
+_log = Log("bot.services.people.people")
 
 
 _Code = Annotated[str, Param("The code, such as ABCD-2345")]

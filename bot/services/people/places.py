@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Annotated, ClassVar, Literal, TypeAlias
 
-import structlog
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action, Approver, People
@@ -34,13 +33,14 @@ from memory.queue.place_settings import Kind, Setting
 from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import GroupId, PlaceId
+from memory.store.logs import Log
 from sources.terminal import SOURCE
 from texts import _, gettext_noop, sentence, speak
 from texts import language as spoken
 
 _CONFIGURED = "configured"
 _DECIDES = Options(changes=True, via=DISCORD_ONLY)
-_log = structlog.get_logger("bot.services.people.places")
+_log = Log("bot.services.people.places")
 
 
 @dataclass(frozen=True)

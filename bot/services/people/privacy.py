@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
-import structlog
-
 from bot.agents.permissions.policy import Action, People
 from bot.errors import UserError
 from bot.services.caller import IGNORED, TERMINAL_ONLY, Caller
@@ -28,6 +26,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, PersonId
+from memory.store.logs import Log
 from texts import _, gettext_noop
 
 _FOLLOW = commit_point("privacy.follow")
@@ -40,7 +39,7 @@ _SEES = Options(default=True)
 _EXPORTS = Options(changes=True, seconds=300.0, suffix="json")
 """It is logged, since the owner can export others' direct messages: never by a link, or with a read-only token."""
 _ERASES = Options(changes=True, asks=True, seconds=None)
-_log = structlog.get_logger("bot.services.people.privacy")
+_log = Log("bot.services.people.privacy")
 _Person = Annotated[
     str,
     Param(

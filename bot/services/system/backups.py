@@ -7,7 +7,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
-import structlog
 from pydantic import Field
 
 from bot.agents.permissions.policy import Action
@@ -22,6 +21,7 @@ from memory.store.clock import Clock
 from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.errors import StoreError
+from memory.store.logs import Log
 from memory.store.sqlite import Connection
 from scheduler.jobs import Firing, Kinds, Working
 from texts import _, error_text, ngettext, size_text
@@ -29,7 +29,7 @@ from texts import _, error_text, ngettext, size_text
 BACKUP = "backup"
 
 _SECONDS = 3_600.0
-_log = structlog.get_logger("bot.services.system.backups")
+_log = Log("bot.services.system.backups")
 
 
 _To = Annotated[Path | None, Param("Folder for a copy, ideally on another disk", metavar="PATH", via=TERMINAL_ONLY)]

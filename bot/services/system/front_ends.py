@@ -4,8 +4,6 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-import structlog
-
 from bot.agents.additions import TypingPeople
 from bot.errors import UserError
 from bot.services.names import find_agent, find_group
@@ -23,6 +21,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Rows
 from memory.store.faults import commit_point
 from memory.store.ids import ConstellationId, GroupId, PersonId, PlaceId
+from memory.store.logs import Log
 from sources.base import Notification, Place
 from texts import _
 
@@ -33,7 +32,7 @@ _CLOSE = commit_point("gaps.close")
 
 _AT_ONCE = 20
 
-_log = structlog.get_logger("bot.services.system.front_ends")
+_log = Log("bot.services.system.front_ends")
 
 
 class Gaps:

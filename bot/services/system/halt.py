@@ -7,8 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, ClassVar, NoReturn
 
-import structlog
-
 from bot.agents.permissions.policy import Action
 from bot.config import load_here
 from bot.errors import ConfigError, UserError
@@ -18,11 +16,12 @@ from bot.services.registry import Arguments, Options, Param, operation
 from bot.services.results import Did, did
 from memory.store.clock import from_text
 from memory.store.errors import StoreError
+from memory.store.logs import Log
 from texts import _
 
 _NOW = Options(changes=True, running=True, first=True, default=True)
 _RELEASE = Options(changes=True, running=True, formerly=("release",))
-_log = structlog.get_logger("bot.halt")
+_log = Log("bot.halt")
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, ClassVar
 
-import structlog
 from pydantic import Field
 
 from bot.agents.events import ToolCallCompleted, TurnEvent
@@ -21,6 +20,7 @@ from memory.store.clock import Clock
 from memory.store.database import Database, Rows, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import code
+from memory.store.logs import Log
 from scheduler import triggers
 from scheduler.jobs import Kinds
 from scheduler.triggers import Trigger
@@ -35,7 +35,7 @@ _OUTCOMES = {
     "skipped": gettext_noop("skipped"),
     "failed": gettext_noop("failed"),
 }
-_log = structlog.get_logger("bot.services.system.jobs")
+_log = Log("bot.services.system.jobs")
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,13 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
-import structlog
 
 from bot.errors import UserError
 from bot.interfaces.discord import forms, questions, responses
 from bot.interfaces.discord.questions import Asked, Questions
 from bot.interfaces.discord.responses import Interaction
 from sources.discord.client import BROKEN
+from tests.captured_logs import capture_logs
 
 
 class Deferred:
@@ -40,11 +40,11 @@ async def _broken() -> None:
 @pytest.mark.parametrize(("deferred", "way"), [(True, "followup"), (False, "response")])
 async def test_who_sent_a_form_that_breaks_is_told_and_the_log_has_why(deferred: bool, way: str) -> None:
     asked = Deferred(deferred=deferred)
-    with structlog.testing.capture_logs() as logged:
+    with capture_logs() as logged:
         await forms._stored(cast("Interaction", asked), _broken())
     assert asked.said == [(way, BROKEN)]
-    assert [(each["event"], each["log_level"], each["exc_info"]) for each in logged] == [
-        ("interaction_failed", "error", True)
+    assert [(each["event"], each["log_level"], type(each["exc_info"])) for each in logged] == [
+        ("interaction_failed", "error", TypeError)
     ]
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from structlog.testing import capture_logs
 
 from bot.models.base import (
     Access,
@@ -25,6 +24,7 @@ from bot.models.base import (
 from bot.models.chat_completions import connect
 from bot.models.http_model import HttpModel
 from tests.bot.models.scripted import HELLO, events, last
+from tests.captured_logs import capture_logs
 
 TOOLS = replace(HELLO, tools=(ToolSpec("recall", "Search.", {"type": "object"}),), force_tool="recall", temperature=0.5)
 CALLED = Call("c1", "recall", '{"q": "x"}')

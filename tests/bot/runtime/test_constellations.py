@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from bot.agents.permissions.policy import Approver
 from bot.config import load_config
@@ -43,6 +42,7 @@ from tests.bot.parts import (
     said,
 )
 from tests.bot.stage import SETUP, until
+from tests.captured_logs import capture_logs
 
 HALL, DECK = channel("hall", of="1"), channel("deck", of="2")
 SECRETS = {"home": "tangerine", "boat": "periwinkle"}

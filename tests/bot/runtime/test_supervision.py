@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from bot import storage_retry
 from bot.errors import ConfigError
@@ -26,6 +25,7 @@ from tests.bot.faults import ROOT, Injection, supervised_names
 from tests.bot.interfaces.test_chat import answers, service, told
 from tests.bot.parts import HALL, Platform, channel, edited, said
 from tests.bot.stage import Setting, running, until
+from tests.captured_logs import capture_logs
 
 ATTIC, ABROAD = channel("attic"), channel("pier", "abroad")
 

@@ -7,7 +7,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from structlog.testing import capture_logs
 
 from bot.config import load_config
 from bot.errors import UserError
@@ -24,6 +23,7 @@ from memory.store.database import Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
 from memory.store.sqlite import connect
+from tests.captured_logs import capture_logs
 
 BEGIN = commit_point("test_bot_backups.begin")
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)

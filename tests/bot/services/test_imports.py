@@ -16,7 +16,7 @@ from bot.interfaces.cli import loading
 from memory.store.folder import DataFolder
 
 ROOT = Path(__file__).parents[3]
-HEAVY = ("discord", "pydantic_ai", "pydantic", "numpy", "aiohttp", "loro", "rich", "structlog", "asyncio")
+HEAVY = ("discord", "pydantic_ai", "pydantic", "numpy", "aiohttp", "loro", "rich", "asyncio")
 OURS = (
     "bot.services",
     "bot.app",
@@ -92,10 +92,10 @@ def test_a_command_that_a_service_answers_loads_the_socket_alone(answering: Data
     assert seconds < SECONDS * SLACK
 
 
-def test_status_without_a_service_loads_no_log_no_tables_and_no_service(tmp_path: Path) -> None:
+def test_status_without_a_service_loads_no_tables_and_no_service(tmp_path: Path) -> None:
     out, modules, seconds = loaded(tmp_path / "data", "status")
     assert "not running" in out
-    unused = {"structlog", "rich", "discord", "numpy", "aiohttp", "httpx", "apscheduler"}
+    unused = {"rich", "discord", "numpy", "aiohttp", "httpx", "apscheduler"}
     assert not modules & {*unused, "bot.app", "bot.services.people.erasure", "bot.runtime.replication"}
     assert seconds < SECONDS * SLACK
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from structlog.testing import capture_logs
 
 from bot.agents.model_call import TurnControl
 from bot.agents.turn import TurnRunner
@@ -38,6 +37,7 @@ from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, dele
 from tests.bot.services.calling import NOW, registry, somebody
 from tests.bot.stage import SETUP, Service, Setting, running
 from tests.bot.terminals import carina
+from tests.captured_logs import capture_logs
 
 WORD = "quetzalcoatl"
 DIRECT = direct(ANN)

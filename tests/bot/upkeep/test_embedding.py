@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from structlog.testing import capture_logs
 
 from bot.config import load_config
 from bot.errors import ConfigError, UserError
@@ -33,6 +32,7 @@ from memory.store.constellation import Constellations
 from memory.store.database import Database, Tx
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId
+from tests.captured_logs import capture_logs
 from tests.memory.parts import GUILD, NOON, STAR
 from tests.memory.search.embedding_server import EmbeddingServer, giving, numbers, openai, saying, serving
 from tests.memory.search.vector_parts import say

@@ -5,7 +5,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-import structlog
 
 from memory import activity, blocks
 from memory.activity import Kind, NewEvent
@@ -28,6 +27,7 @@ from memory.store.database import Rows, Tx
 from memory.store.errors import BlockRefused, Refused
 from memory.store.ids import BlockId, PersonId, PlaceId, TurnId
 from memory.wider_audience import widen_block
+from tests.captured_logs import capture_logs
 from tests.memory.parts import ANN, BOB, GUILD, NOON, STAR, arrival, begun, followed, store, taken
 
 OWNER_ID = PersonId("terminal:owner")
@@ -243,7 +243,7 @@ def test_what_a_damaged_block_knows_no_writer_of_stays_and_is_logged(tx: Tx, dam
     damaged = blocks.find_block(tx, STAR, "notes", Scope(GUILD)).id
     for damage in damages:
         tx.run(f"{damage} WHERE block_id = ?", (damaged,))
-    with structlog.testing.capture_logs() as logged:
+    with capture_logs() as logged:
         delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\nShe likes tea.\n"
     assert tx.one("SELECT outcome FROM memory_block_repairs WHERE block_id = ?", (damaged,)) is not None
@@ -259,7 +259,7 @@ def test_what_was_written_before_the_history_that_is_kept_stays_and_is_logged(tx
     for day, (old, new) in enumerate([("Kept.", "Held."), ("Held.", "Kept.")] * 4):
         blocks.replace_in_block(tx, replace(late, now=NOON + timedelta(days=day)), "notes", old, new)
     assert revert.past_of_block(tx, kept).start > 2, "the history was cut"
-    with structlog.testing.capture_logs() as logged:
+    with capture_logs() as logged:
         delete(tx, 1)
     assert stands(tx, "notes") == "Kept.\nAnn's locker code is 4711.\n"
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", kept)]
@@ -278,7 +278,7 @@ def test_words_that_cannot_be_taken_out_are_logged(tx: Tx, monkeypatch: pytest.M
         return whole(rows, block)
 
     monkeypatch.setattr("memory.blocks.retraction.past_of_block", past)
-    with structlog.testing.capture_logs() as logged:
+    with capture_logs() as logged:
         delete(tx, 1)
     assert [(each["log_level"], each["block"]) for each in logged] == [("warning", broken)]
     assert stands(tx, "plans") == "Kept.\n", "the other one went all the same"
