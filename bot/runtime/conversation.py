@@ -373,7 +373,7 @@ class ConversationWorker:
             tries.not_begun(tx, head.id, error, due, dead=dead, now=now)
             if dead:
                 self._tell_asker(tx, [head], now)
-                self._tell_owner(tx, f"dead/inbox/{head.id}", head, count, error, now)
+                self._tell_owner(tx, f"dead/{head.id}/inbox", head, count, error, now)
 
         await self._db.write(_POSTPONE, work)
         if dead:  # the caller that waits for an answer stops waiting
@@ -459,7 +459,7 @@ class ConversationWorker:
         self._deps.broker.withdraw(tx, turn, now)
         if rows:
             count = max(max(row.attempts, row.starts + 1) for row in rows)
-            self._tell_owner(tx, f"dead/{turn}", rows[0], count, error, now)
+            self._tell_owner(tx, f"dead/{rows[0].id}/{turn}", rows[0], count, error, now)
 
     def _tell_asker(self, tx: Tx, rows: Sequence[InRow], now: datetime) -> None:
         """Tell the person that no answer will come; not if the owner is told why in the same place, or in public."""

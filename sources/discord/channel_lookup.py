@@ -44,6 +44,7 @@ class ChannelLookup:
         self._settings = state.settings
         self._channels: Recent[int, tuple[float, Any]] = Recent(500)
         self._members: Recent[tuple[int, int], tuple[float, discord.Member | None]] = Recent(5_000)
+        self._incomplete = False
 
     def partial(self, channel: int, guild: int | None) -> Any:
         return self._client.get_channel(channel) or self._client.get_partial_messageable(channel, guild_id=guild)
@@ -92,7 +93,8 @@ class ChannelLookup:
             seen = tuple(guild.id for guild in counted if guild.get_member(info.person) is not None)
             if seen or all(guild.chunked for guild in counted):
                 return seen
-        if len(counted) > MAX_GUILDS:
+        if len(counted) > MAX_GUILDS and not self._incomplete:
+            self._incomplete = True
             hint = "grant the intent Server Members, and all are known; or let people in by name"
             log.warning("memberships_incomplete", servers=len(counted), asked=MAX_GUILDS, hint=hint)
         members = await asyncio.gather(*(self.member(guild, info.person) for guild in counted[:MAX_GUILDS]))

@@ -142,7 +142,7 @@ class Inbox:
     @operation("inbox.retry", "Retry a failed message", Action.INBOX, CHANGES)
     async def retry(self, caller: Caller, row: _Dead) -> Entry[InboxRow]:
         which = (await self.database.read(lambda rows: find_message(rows, row, caller))).id
-        revived = await commit(self.database, lambda tx: inbox.revive(tx, which))
+        revived = await commit(self.database, lambda tx: _revive(tx, which, self.clock()))
         if revived is None:
             command = caller.command("inbox list")
             raise UserError("Message {which} has not failed. {command} shows which have.", which=row, command=command)
@@ -203,9 +203,8 @@ class Unanswered(MemoryService, Announcing):
         said = None if row.message is None else messages.of_id(tx, row.message)
         if said is not None and said.deleted_at is not None:
             raise Refused("The message was deleted, so there is nothing to answer.")
-        if inbox.revive(tx, row.id) is None:
+        if _revive(tx, row.id, self.clock()) is None:
             raise Refused("I can no longer answer that.")
-        self._show(tx, row)
         if self.halted():
             return _("Everything is halted now. I will try again afterwards.")
         return _("I am trying again now.")
@@ -226,12 +225,16 @@ class Unanswered(MemoryService, Announcing):
             raise Refused(_(_NONE))
         return row
 
-    def _show(self, tx: Tx, row: InRow) -> None:
-        """Remove the buttons from the notice that it was given up; on Bluesky there are none."""
-        for told in outbox.of_prefix(tx, f"given_up/{row.id}/"):
+
+def _revive(tx: Tx, row: InboxId, now: datetime) -> InRow | None:
+    """Retry a given-up message, and remove the buttons from what says so; on Bluesky there are none."""
+    revived = inbox.revive(tx, row)
+    if revived is not None:
+        for told in (*outbox.of_prefix(tx, f"given_up/{row}/"), *outbox.of_prefix(tx, f"notice/dead/{row}/")):
             pressed = isinstance(told.detail, TextDetail) and told.detail.press is not None
             if pressed and told.source != BLUESKY and not outbox.withdraw(tx, told.id) and told.content:
-                outbox.add_edit(tx, told, "shown", told.content, self.clock())
+                outbox.add_edit(tx, told, "shown", told.content, now)
+    return revived
 
 
 class DayRow(Row):
