@@ -3,10 +3,14 @@
 import os
 import re
 import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
+from bot.config import load_config
+from bot.interfaces.cli.commands import Commands, manifest
 from bot.interfaces.cli.long_running import commands
 from docs import settings_reference
 from tests.processes import run
@@ -15,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = README + (ROOT / "docs" / "memory.md").read_text(encoding="utf-8")
 
 
@@ -48,6 +53,54 @@ def test_what_the_documentation_shows_is_real(tmp_path: Path, name: str) -> None
         assert _timeless(done.stderr + done.stdout) == _timeless(printed)
 
 
+def _blocks() -> Iterator[tuple[str, str, str]]:
+    for page in PAGES:
+        for language, text in re.findall(r"^```(\w*)\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL):
+            yield page.name, language, text
+
+
+def test_every_command_that_the_documentation_names_exists() -> None:
+    everything = Commands(manifest(), lambda *_: None)
+    for page in PAGES:
+        for named in re.findall(r"`carina ([a-z][^`]*)`", page.read_text("utf-8")):
+            command: click.Command | None = everything
+            words = iter(named.replace("\\|", "|").split())
+            while isinstance(command, click.Group) and re.fullmatch(r"[a-z-]+", word := next(words, "")):
+                command = command.get_command(click.Context(command), word)
+                assert command is not None or word.startswith("--"), f"{page.name}: carina {named}"
+
+
+SECRET = "x" * 20
+COMMANDS = [
+    (page, line)
+    for page, language, text in _blocks()
+    if language in ("", "sh", "console")
+    for line in text.splitlines()
+    if re.search(r"(?:^|[ /])carina [a-z-]", line) and not line.startswith((" ", "-"))
+]
+
+
+@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=str)
+def test_every_command_line_of_the_documentation_is_one_that_is_accepted(page: str, line: str) -> None:
+    words = shlex.split(line.partition(" > ")[0], comments=True)
+    last = max(at for at, word in enumerate(words) if word.rpartition("/")[2] == "carina")
+    name, *rest = words[last + 1 :]
+    if name in manifest()["by_hand"]:
+        commands.commands[name].make_context(name, rest)
+    else:
+        Commands(manifest(), lambda *_: None).main([name, *rest], "carina", standalone_mode=False)
+
+
+TABLES = [(page, text) for page, language, text in _blocks() if language == "toml"]
+
+
+@pytest.mark.parametrize(("page", "text"), TABLES, ids=[page for page, _text in TABLES])
+def test_every_table_of_the_documentation_is_a_configuration(tmp_path: Path, page: str, text: str) -> None:
+    (tmp_path / "carina.toml").write_text(text, "utf-8")
+    secrets = dict.fromkeys(re.findall(r'"([A-Z]+_[A-Z_]+)"', text), SECRET) | {"OPENAI_API_KEY": SECRET}
+    assert load_config(secrets, tmp_path).home == tmp_path / "data", page
+
+
 def test_the_readme_names_every_command() -> None:
     names = _names(commands, ())
     table = README[README.index("## Commands") : README.index("Exit codes")].replace("\\|", "|")
@@ -68,7 +121,7 @@ def _documented(words: tuple[str, ...], table: str) -> bool:
 
 
 def test_every_link_in_the_documentation_leads_somewhere() -> None:
-    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+    for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
             if not target.startswith("http"):
                 assert (page.parent / target).exists(), f"{page.name} links to {target}"
