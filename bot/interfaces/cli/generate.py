@@ -135,12 +135,12 @@ def _reference() -> Iterator[str]:
             about = f"{told[head]}." if head in told else ""
             yield f"\n## {head}\n\n{about}\n\n| command | what it does | where | who |\n|---|---|---|---|"
         where = ", ".join(_shown(declared, each, slash) for each in Via if each in declared.via)
-        typed = Via.TERMINAL in declared.via
-        usage = f"`{_usage(declared)}`" if typed else _shown(declared, Via.DISCORD, slash)
+        via = Via.TERMINAL if Via.TERMINAL in declared.via else Via.DISCORD
+        usage = f"`{_usage(declared)}`" if via is Via.TERMINAL else _shown(declared, Via.DISCORD, slash)
         yield f"| {usage} | {declared.summary} | {where} | {declared.needs.least.value} |"
         for each in declared.parameters:
             about = "; ".join(filter(None, (each.help, ", ".join(each.choices))))
-            yield f"| &nbsp;&nbsp;`{each.called(Via.TERMINAL if typed else Via.DISCORD)}` | {about.replace('|', chr(92) + '|')} | | |"
+            yield f"| &nbsp;&nbsp;`{each.called(via)}` | {about.replace('|', chr(92) + '|')} | | |"
 
 
 def _shown(declared: Operation, via: Via, slash: Mapping[str, str]) -> str:
