@@ -40,6 +40,10 @@ else:
         return True
 
 
+_OURS = (
+    *("global.db*", "constellations", "backups", "erasures.jsonl", "control.sock", "control.path", "carina.lock"),
+    *("terminal.journal", "bluesky.session", ".restoring-*"),
+)
 _FOLDER_MODE = 0o700
 _FILE_MODE = 0o600
 _LOCK_SECONDS = 1.0
@@ -58,6 +62,10 @@ class DataFolder:
         self.terminal_journal = self.path / "terminal.journal"
         self.bluesky_session = self.path / "bluesky.session"
         self.lock_file = self.path / "carina.lock"
+
+    def own_files(self) -> set[Path]:
+        """What Carina created in the folder; everything else belongs to somebody else."""
+        return {path for pattern in _OURS for path in self.path.glob(pattern)}
 
     def control_address(self) -> Path:
         if self.control_path.exists():

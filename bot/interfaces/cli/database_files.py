@@ -19,12 +19,11 @@ from bot.interfaces.service_client import held
 from bot.services.caller import TERMINAL_ONLY, Caller
 from bot.services.registry import AT_TERMINAL, Options, Param, operation
 from bot.services.results import Ink, Lines, Listing, Row
-from memory.store import backups, erasure_ledger
 from memory.store.clock import utc_now
 from memory.store.constellation import registered, require
 from memory.store.errors import DatabaseCorrupt, DatabaseFull, DatabaseOutdated, DatabaseTooNew, StoreError
 from memory.store.folder import DataFolder
-from memory.store.migrations import MAKING, Kind, check, migrate, migrations, rehearse, status
+from memory.store.migrations import Kind, check, migrate, migrations, rehearse, status
 from memory.store.sqlite import driver
 from texts import _, error_text, gettext_noop, ngettext
 
@@ -277,10 +276,7 @@ def _nothing(folder: DataFolder) -> str:
 
 def _of_others(folder: DataFolder) -> bool:
     """Whether the folder has files that neither Carina nor an interrupted first start created."""
-    ours = {"constellations", *(path.name for path in (folder.global_db, folder.lock_file, folder.terminal_journal))}
-    ours |= {backups.FOLDER, erasure_ledger.NAME, f"{folder.global_db.name}{MAKING}"}
-    sockets = {folder.control_socket.name, folder.control_path.name}
-    return folder.path.is_dir() and any(path.name not in ours | sockets for path in folder.path.iterdir())
+    return folder.path.is_dir() and not folder.own_files().issuperset(folder.path.iterdir())
 
 
 def _holds(path: Path) -> bool:

@@ -23,7 +23,7 @@ from bot.interfaces.exit_codes import EXPECTED, UNEXPECTED, exit_code
 from bot.interfaces.service_client import holder_of
 from bot.secrets import Redactor
 from memory.store.folder import DataFolder
-from texts import _, error_text, gettext_noop
+from texts import _, error_text
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -34,21 +34,6 @@ def main(arguments: Sequence[str]) -> int:
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 0
     return 0
-
-
-class SpokenCommand(click.Command):
-    """A command whose help is in the language of the reader."""
-
-    def get_help(self, ctx: click.Context) -> str:
-        return super().get_help(ctx).replace(self.help or "", _(self.help or ""))
-
-
-class SpokenOption(click.Option):
-    """The same for an option."""
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        told = super().get_help_record(ctx)
-        return told and (told[0], _(told[1]))
 
 
 @click.group("carina", invoke_without_command=True)
@@ -64,10 +49,9 @@ def commands(context: click.Context) -> None:
         _serve()
 
 
-@commands.command(cls=SpokenCommand)
-@click.option("--log-json", is_flag=True, cls=SpokenOption, help=gettext_noop("Log one JSON object per line."))
+@commands.command(help=_("Run the service with all configured front ends."))
+@click.option("--log-json", is_flag=True, help=_("Log one JSON object per line."))
 def run(log_json: bool) -> None:
-    """Run the service with all configured front ends."""
     if log_json:
         with logged():
             _serve(as_json=True)
@@ -75,19 +59,15 @@ def run(log_json: bool) -> None:
         _serve()
 
 
-@commands.command(cls=SpokenCommand)
-@click.option(
-    "--once", metavar="TEXT", cls=SpokenOption, help=gettext_noop("Send this message, print the answer and exit.")
-)
+@commands.command(help=_("Chat with your agents at this terminal."))
+@click.option("--once", metavar="TEXT", help=_("Send this message, print the answer and exit."))
 @click.option(
     "--constellation",
     metavar="NAME",
     default="",
-    cls=SpokenOption,
-    help=gettext_noop("Constellation whose agents answer."),
+    help=_("Constellation whose agents answer."),
 )
 def chat(once: str | None, constellation: str) -> None:
-    """Chat with your agents at this terminal."""
     if once is not None and not once.strip():
         raise CallError('--once: give a message to send, such as --once "what do you know about me?"')
     config = configured()
@@ -98,9 +78,8 @@ def chat(once: str | None, constellation: str) -> None:
         asyncio.run(_chatting().once(config, once, constellation))
 
 
-@commands.command("mcp", cls=SpokenCommand)
+@commands.command("mcp", help=_("Serve your agents' tools to an MCP client over standard input and output."))
 def serve_tools() -> None:
-    """Serve your agents' tools to an MCP client over standard input and output."""
     folder = DataFolder(data_folder(Path.cwd()))  # of the settings it needs no other, and so none of the secrets
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
     if holder_of(folder) is None:
@@ -126,9 +105,8 @@ def _serving() -> Any:
     return loaded("bot.interfaces.cli.serve")
 
 
-@commands.command(cls=SpokenCommand)
+@commands.command(help=_("Show the dashboard with made-up data in a temporary folder."))
 def demo() -> None:
-    """Show the dashboard with made-up data in a temporary folder."""
     logs.setup_logs(Redactor(()), as_json=False, level="error", no_color=True)
     asyncio.run(_serving().show_demo())
 

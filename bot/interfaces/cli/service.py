@@ -276,13 +276,6 @@ async def _output(command: Sequence[str]) -> tuple[int, str]:
     return process.returncode or 0, said.decode("utf-8", "replace").strip()
 
 
-_OURS = (
-    *("global.db*", "constellations", "backups", "erasures.jsonl", "control.sock", "control.path", "carina.lock"),
-    *("terminal.journal", "bluesky.session", ".restoring-*"),
-)
-"""What Carina creates in a data folder; everything else belongs to somebody else."""
-
-
 @dataclass(frozen=True)
 class Removal:
     """Removes all of Carina's data; the program itself is removed by whatever installed it."""
@@ -306,7 +299,7 @@ class Removal:
             )
         )
         with held(folder, _("Stop it, then uninstall.")):
-            for path in _ours(folder.path):
+            for path in folder.own_files():
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
         left = sorted(path.name for path in folder.path.iterdir())
         if not left:
@@ -330,10 +323,6 @@ class Removal:
 
     def _files(self) -> tuple[Path, ...]:
         return self.config.file, self.config.file.with_name(".env")
-
-
-def _ours(folder: Path) -> list[Path]:
-    return sorted({path for pattern in _OURS for path in folder.glob(pattern)})
 
 
 def _program() -> str:
