@@ -1,6 +1,7 @@
 """`carina run`, `chat` and `mcp`: commands that run until they are stopped, and so are not operations.
 
-`bot.interfaces.exit_codes` explains the exit codes.
+`bot.interfaces.exit_codes` explains the exit codes. This module is loaded once the language of the reader is known, in
+which their help is.
 """
 
 import asyncio
@@ -61,12 +62,7 @@ def run(log_json: bool) -> None:
 
 @commands.command(help=_("Chat with your agents at this terminal."))
 @click.option("--once", metavar="TEXT", help=_("Send this message, print the answer and exit."))
-@click.option(
-    "--constellation",
-    metavar="NAME",
-    default="",
-    help=_("Constellation whose agents answer."),
-)
+@click.option("--constellation", metavar="NAME", default="", help=_("Constellation whose agents answer."))
 def chat(once: str | None, constellation: str) -> None:
     if once is not None and not once.strip():
         raise CallError('--once: give a message to send, such as --once "what do you know about me?"')
