@@ -82,6 +82,25 @@ def test_an_answer_is_tried_with_what_is_set_already(tmp_path: Path, monkeypatch
     assert (config.bluesky_service, config.bluesky_handle) == ("https://pds.example.org", "me.example.org")
 
 
+async def test_an_id_that_is_none_is_asked_for_again_and_the_token_is_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked, answers = list[str](), ["MTA", "ann"]
+
+    async def read(_wizard: Wizard, question: str, *_more: object, **_named: object) -> str:
+        asked.append(question.split(" (")[0])
+        if not answers:
+            raise EOFError
+        return answers.pop(0)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Wizard, "_read", read)
+    with pytest.raises(EOFError):
+        await Wizard({"name": "home", "owner": "Ann", "model": "offline"}).run()
+    assert asked == ["Discord bot token", "Your Discord user ID", "Your Discord user ID"]
+    assert 'found "ann"; expected a Discord ID, which has only digits' in capsys.readouterr().out
+
+
 def test_the_invitation_is_a_link_and_a_picture() -> None:
     said = invitation(1234)
     assert "https://discord.com/oauth2/authorize?client_id=1234&" in said

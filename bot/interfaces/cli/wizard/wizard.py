@@ -122,10 +122,12 @@ class Wizard:
                 return
             if self._config({"discord_token": token}) is None:
                 continue
-            owner = self.given.get("discord_owner") or await self._read(_("Your Discord user ID (Enter: no owner)"))
-            answers = {"discord_token": token, "discord_owner": owner}
-            config = self._config(answers)
-            if config is not None and await self._accepted(await examine_discord(config)):
+            answers, config = {"discord_token": token}, None
+            while config is None:
+                owner = self.given.pop("discord_owner", "")
+                answers["discord_owner"] = owner or await self._read(_("Your Discord user ID (Enter: no owner)"))
+                config = self._config(answers)
+            if await self._accepted(await examine_discord(config)):
                 self.given |= {name: value for name, value in answers.items() if value}
         if (application := application_of(str(self.given["discord_token"]))) is not None:
             click.echo(invitation(application))
