@@ -11,7 +11,7 @@ from bot.agents import turn_log
 from bot.agents.context import prompt
 from bot.agents.deps import TurnDeps
 from bot.agents.groups.speaker import plan_turn
-from bot.agents.groups.team import Team, at_place
+from bot.agents.groups.team import Team
 from bot.agents.notices import Notices
 from bot.agents.patrols import is_patrol
 from bot.agents.permissions import broker
@@ -23,7 +23,7 @@ from memory.agents import Group
 from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.people.identities import place_named
-from memory.queue import agent_messages, attempts, inbox, messages, outbox, turns
+from memory.queue import agent_messages, attempts, inbox, messages, outbox, place_settings, turns
 from memory.queue.inbox import InRow, Status
 from memory.queue.payloads import PAYLOAD, Brought, PatrolDue
 from memory.queue.steps import Joined, Step
@@ -62,8 +62,8 @@ def begin_turn(
     request = broker.decided(tx, head)
     alone = request is None and not plan.conducted
     first = alone and not any(row.attempts for row in rows)
-    place = inbox.place(tx, head.place)
-    scope = Scope(head.audience, frozenset(place.within if place else ()))
+    there = place_settings.at_place(tx, head.place)
+    scope = Scope(head.audience, there.within)
     heard = messages.by_ids(tx, [row.message for row in rows if row.message is not None], scope)
     turn = Turn(
         id=identifier,
@@ -92,7 +92,8 @@ def begin_turn(
     if not alone:
         return Begun(turn.id, None if request is None else load_state(tx, turn.id, max_steps))
     claimed = [replace(row, status=Status.CLAIMED, turn=turn.id) for row in rows]
-    agent = at_place(tx, found.acting(turn.agent), turn.place)
+    agent = found.acting(turn.agent)
+    agent = replace(agent, model=there.model or agent.model)
     material = prompt.inputs(tx, turn, agent, prompt.TurnRows(claimed, heard, [Step(1, joined, now)]))
     move = next_step(material, said=False, max_steps=max_steps)
     if first and isinstance(move, CallModel):  # read in this unit, to save a hop to another thread

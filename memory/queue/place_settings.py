@@ -1,10 +1,12 @@
 """Settings made by command: how a place is heard, which group and model answer there, what is paused, and the language
 for a person."""
 
+import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
+from memory.people.audience import Audience
 from memory.store.database import Rows, Tx
 from memory.store.ids import PersonId, PlaceId
 from memory.store.row_mapper import RowMapper
@@ -28,13 +30,22 @@ def settings(rows: Rows) -> list[Setting]:
     return _setting.all(rows, "SELECT * FROM steering ORDER BY decided_at DESC, kind, subject")
 
 
-def model_at(rows: Rows, place: PlaceId) -> str:
-    """The model for a place, from the narrowest setting that applies; empty if there is none."""
-    sql = """SELECT s.value FROM steering s
-             LEFT JOIN json_each((SELECT bindings FROM places WHERE id = :place)) b ON b.value = s.subject
-             WHERE s.kind = 'model' AND (s.subject = :place OR b.key IS NOT NULL)
-             ORDER BY s.subject = :place DESC, b.key LIMIT 1"""
-    return rows.value(sql, {"place": place}, str) or ""
+class AtPlace(NamedTuple):
+    model: str
+    """From the narrowest setting that applies; empty if there is none."""
+    within: frozenset[Audience]
+    """The wider audiences of those who hear the place."""
+
+
+def at_place(rows: Rows, place: PlaceId) -> AtPlace:
+    """How a place is answered."""
+    sql = """SELECT (SELECT s.value FROM steering s
+               LEFT JOIN json_each((SELECT bindings FROM places WHERE id = :place)) b ON b.value = s.subject
+               WHERE s.kind = 'model' AND (s.subject = :place OR b.key IS NOT NULL)
+               ORDER BY s.subject = :place DESC, b.key LIMIT 1),
+             (SELECT within FROM places WHERE id = :place)"""
+    model, within = rows.all(sql, {"place": place})[0]
+    return AtPlace(model or "", frozenset(json.loads(within or "[]")))
 
 
 def put(tx: Tx, setting: Setting) -> None:

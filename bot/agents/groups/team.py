@@ -11,7 +11,7 @@ from memory.groups import Part
 from memory.queue import place_settings
 from memory.queue.turns import Turn
 from memory.store.database import Rows
-from memory.store.ids import AgentId, GroupId, PlaceId
+from memory.store.ids import AgentId, GroupId
 
 _ASKED_BY_TOOL = {"ballot": "cast_ballot", "choice": "choose_members"}
 DELEGATE = "delegate"
@@ -99,12 +99,8 @@ def team(rows: Rows, group_id: GroupId) -> Team:
 def acting(rows: Rows, turn: Turn) -> Agent:
     """A turn's agent as it acts there: with the place's or group's model, its name on messages beside others', and the
     tools of its part in the group."""
-    return at_place(rows, _acting(rows, turn), turn.place)
-
-
-def at_place(rows: Rows, agent: Agent, place: PlaceId) -> Agent:
-    """The agent with the model that was chosen for a place."""
-    return replace(agent, model=place_settings.model_at(rows, place) or agent.model)
+    agent = _acting(rows, turn)
+    return replace(agent, model=place_settings.at_place(rows, turn.place).model or agent.model)
 
 
 def _acting(rows: Rows, turn: Turn) -> Agent:
