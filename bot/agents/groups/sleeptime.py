@@ -185,7 +185,8 @@ def look_all(tx: Tx, now: datetime, zone: str = "UTC") -> list[str]:
     """
     predicates = offered()
     sleeping = [group for group in agents.groups(tx) if group.pattern == "sleeptime"]
-    return [f"{group.name}: {name}" for group in sleeping for name in _look(tx, group.id, now, predicates, zone)]
+    fired = [f"{group.name}: {name}" for group in sleeping for name in _look(tx, group.id, now, predicates, zone)]
+    return list(dict.fromkeys(fired))  # a trigger may fire in several places
 
 
 def offered() -> dict[str, Predicate]:

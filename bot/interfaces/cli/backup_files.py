@@ -48,7 +48,7 @@ class Restored(Result):
     def lines(self, ink: Ink) -> list[str]:
         words = [_("Restored everything as it was on {at}.", at=ink.time(self.made))]
         if self.deleted:
-            words.append(_("Deleted what is newer: the constellations {names}.", names=", ".join(self.deleted)))
+            words.append(_("Constellations that are newer were deleted: {names}.", names=", ".join(self.deleted)))
         if self.erased_again:
             words.append(_("Repeated {erasures}.", erasures=_erasures(self.erased_again)))
         if self.to_erase:

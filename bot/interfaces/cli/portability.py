@@ -86,11 +86,13 @@ class Contents(Result):
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, done: str, verified: Verified, notes: tuple[str, ...] = ()) -> "Contents":
+    def of(cls, done: str, verified: Verified, notes: tuple[str, ...] = (), name: str = "") -> "Contents":
         about, tables = verified.manifest.about, verified.manifest.tables
-        rows = {name: held.rows for name, held in sorted(tables.items()) if held.rows}
+        rows = {table: held.rows for table, held in sorted(tables.items()) if held.rows}
         root = shown(verified.root)
-        return cls(done=done, kind=about.kind, name=about.name, root=root, thin=about.thin, rows=rows, notes=notes)
+        return cls(
+            done=done, kind=about.kind, name=name or about.name, root=root, thin=about.thin, rows=rows, notes=notes
+        )
 
     def lines(self, ink: Ink) -> list[str]:
         held = "; ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in self.rows.items()) or _("none")
@@ -161,7 +163,7 @@ class CarFiles:
                 new = await self._take(taken, arguments.rename)
         if not new:
             done = _("This file was already imported, so nothing was changed")
-        return Contents.of(done, verified, tuple(taken.notes))
+        return Contents.of(done, verified, tuple(taken.notes), arguments.rename if new else "")
 
     @contextmanager
     def _copied(self, kind: Kind) -> Iterator[Path]:

@@ -54,7 +54,7 @@ def test_a_constellation_moves_into_another_home(home: Path) -> None:
 def test_an_imported_constellation_is_used_before_the_configured_one_exists(home: Path) -> None:
     other, file = beside(home), str(home.parent / "one.car")
     assert run(home, "export", "constellation", "-o", file)[0] == 0
-    assert run(other, "import", file, "--rename", "second")[0] == 0
+    assert run(other, "import", file, "--rename", "second")[1].startswith("Imported: the constellation second")
     assert run(other, "--constellation", "second", "memory", "list")[1] == run(home, "memory", "list")[1]
     assert "There is no constellation 'third'" in run(other, "--constellation", "third", "memory", "list")[2]
     assert "There is no constellation home in" in run(other, "memory", "list")[2]
