@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any
 
 from memory.blocks import Author, Block, BlockType, NewBlock, Operation, Permission, edit_block, ensure_block
-from memory.blocks.configured import described
 from memory.blocks.containers import add_entry
 from memory.blocks.document import SYSTEM, BlockDocument
 from memory.blocks.records import LOGS
@@ -77,7 +76,7 @@ def append_log(tx: Tx, name: str, logged: Logged, entries: Iterable[Mapping[str,
     block = NewBlock(
         owner=logged.agent,
         label=name,
-        description=described(log.description, log.schema),
+        description=log.description,
         audience=logged.audience,
         trust=Trust.SYSTEM,
         type=BlockType.LOG,

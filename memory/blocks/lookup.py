@@ -119,7 +119,7 @@ def _marks(values: Collection[object]) -> str:
 _LIVING = """
 SELECT b.id, b.agent_id, b.label, b.description, b.block_type, b.char_limit, b.permission, b.pinned, b.person_id,
     b.audience, b.trust, b.profile, b.content, b.updated_at, s.permission AS given, a.name AS owner_name, b.schema,
-    b.next_seq - 1 AS version
+    b.next_seq - 1 AS version, b.created_at
 FROM memory_blocks b
 LEFT JOIN shared_block_agents s ON s.block_id = b.id AND s.agent_id = ?
 LEFT JOIN agents a ON a.id = b.agent_id
@@ -167,7 +167,7 @@ def _block(row: tuple[Any, ...], agent: AgentId) -> Block:
     """The block of a row, cached by the row's values, since most blocks are unchanged since the last prompt."""
     # In the order of _LIVING: access by name would take twice the time.
     block, owner, label, description, kind, limit, own, pinned, about, *rest = row
-    audience, trust, profile, content, updated_at, given, owner_name, schema, version = rest
+    audience, trust, profile, content, updated_at, given, owner_name, schema, version, created_at = rest
     shared = owner not in (agent, CONSTELLATION_OWNER)
     return Block(
         id=block,
@@ -183,6 +183,7 @@ def _block(row: tuple[Any, ...], agent: AgentId) -> Block:
         trust=_TRUST[trust],
         profile=profile,
         content=content,
+        created_at=from_text(created_at),
         updated_at=from_text(updated_at),
         shared_from=(owner_name or owner) if shared else None,
         access=access_at(_KINDS[kind], _LEVELS[own], None if given is None else _LEVELS[given], shared=shared),

@@ -150,6 +150,7 @@ class Block(NamedTuple):
     trust: Trust
     profile: str
     content: str
+    created_at: datetime
     updated_at: datetime
     shared_from: str | None
     """Name of the agent that shares the block; None for the agent's own blocks and the constellation's."""

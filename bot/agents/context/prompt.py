@@ -208,7 +208,7 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     logs = [each for each in known if each.type is BlockType.LOG]
     stable, changing = list[Block](), list[Block]()
     for each in known[: len(known) - len(logs)]:  # logs come last
-        (changing if each.id in turn.blocks or _changed_lately(each, turn) else stable).append(each)
+        (changing if _may_change(each, turn) else stable).append(each)
     named = namespaces(rows, turn, material.agent)
     view, alone = turn_view(rows, turn, named), is_patrol(turn.place)
     history = [] if alone else in_view(material.agent, _history(rows, material, view))
@@ -236,12 +236,13 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     return found if reminders(found) else remind(rows, found)
 
 
-def _changed_lately(block: Block, turn: Turn) -> bool:
-    """Whether it may change again soon: above the conversation, each change would invalidate the cache.
-
-    A long one stays there, since below it would never be cached.
+def _may_change(block: Block, turn: Turn) -> bool:
+    """Whether the next prompt may have another: above the conversation, each change would invalidate the cache. So do
+    notes on whoever of several people speaks, and what changed lately; a long one stays, as below it is never cached.
     """
-    return block.version > 1 and block.updated_at > turn.started_at - _LATELY and len(block.shown) <= _SHORT
+    if block.id in turn.blocks and block.about is not None and not turn.scope.audience.startswith("person:"):
+        return True
+    return block.updated_at > max(block.created_at, turn.started_at - _LATELY) and len(block.shown) <= _SHORT
 
 
 def _with_what_came(rows: Rows, turn: Turn, asked: Asked, shown: Iterable[messages.Message]) -> Asked:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import Request, UserMessage
 from memory.store.ids import snowflakes
-from sources.base import Quoted
+from sources.base import BlockSpec, Quoted
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -60,8 +60,15 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
     async with running(tmp_path) as service:
         for number in range(1, 6):
             others = [said(f"between us {n}", n, speaker=BOB, answer=False) for n in (10 * number, 10 * number + 1)]
-            await service.heard(*others, said(f"line {number}", number, speaker=ANN if number % 2 else BOB))
+            who = ANN if number % 2 else BOB
+            notes = (
+                BlockSpec("user", "About them.", f"Called {who.name}", who.id),
+                BlockSpec("room", "The room.", "Big."),
+            )
+            await service.heard(*others, said(f"line {number}", number, speaker=who, blocks=notes))
         requests = service.model.requests
+    assert "Big." in requests[-1].system
+    assert f"Called {ANN.name}" in newest(requests[-1])
     assert len(requests[-1].messages) == 19  # of 10 lines, 5 that are answered and 4 answers
     for before, after in itertools.pairwise(requests):
         assert after.system == before.system
@@ -74,15 +81,16 @@ async def test_a_block_that_changes_stands_below_the_conversation_until_it_was_l
 ) -> None:
     """So that a provider's cache keeps the conversation, although an agent writes down what it learns."""
     note = [says("", call("context", operation="append", label="human", content=f"Line {n}.")) for n in range(3)]
-    model = ScriptedModel(*(reply for each in note for reply in (each, says("Noted."))))
+    model = ScriptedModel(says("Hello."), *(reply for each in note for reply in (each, says("Noted."))))
     async with running(tmp_path, Setting(model)) as service:
-        for number in range(4):
+        for number in range(5):
+            service.clock.forward(1)
             await service.heard(said(f"line {number}", number))
         service.clock.forward(3_601)
         await service.heard(said("later", 9))
-    second, third, fourth, later = (model.requests[at] for at in (2, 4, 6, 7))
-    assert "Line 0." in second.system
-    assert third.system == fourth.system
+    second, third, fourth, later = (model.requests[at] for at in (3, 5, 7, 8))
+    assert second.system == third.system == fourth.system
+    assert "Line 0." in newest(second)
     assert fourth.messages[: len(third.messages) - 1] == third.messages[:-1]
     assert "Line 2." in newest(fourth)
     assert "Line 2." not in fourth.system
