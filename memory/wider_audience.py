@@ -40,26 +40,11 @@ def require_widening(rows: Rows, hand: Hand, block: Block, past: Past, to: Audie
     what = gettext_lazy("block {name}", name=block.label)
     if refused := _not_theirs_to_tell(rows, hand, what, block.audience, to):
         raise BlockRefused(refused)
-    missing = len(past.steps) != past.version or past.start
-    if missing:
-        raise BlockRefused(
-            "it is no longer known who wrote all of block {label}: there are {range}",
-            label=block.label,
-            range=past.range,
-        )
-    foreign = [step.change for step in past.steps if not _is_own(rows, step.change, hand.known, block.audience)]
-    if foreign:
-        made = ", ".join(str(change.seq) for change in foreign[:5])
-        raise BlockRefused(
-            "block {label} contains more than your words: {writer} made change {made}. Write what "
-            "others may know to another block",
-            label=block.label,
-            writer=foreign[0].writer,
-            made=made,
-        )
     turns = {step.change.turn for step in past.steps if step.change.turn is not None}
-    if refused := _of_others(rows, turns, what, block.audience, to):
-        raise BlockRefused(refused)
+    own = len(past.steps) == past.version and not past.start
+    own = own and all(_is_own(rows, step.change, hand.known, block.audience) for step in past.steps)
+    if not own or _has_others(rows, turns, block.audience, to):
+        raise BlockRefused(_MORE, what=what)
 
 
 def widen_block(tx: Tx, hand: Hand, block: Block, past: Past, to: Audience) -> Block:
@@ -137,10 +122,9 @@ def require_widening_entry(rows: Rows, hand: Hand, entry: Entry, to: Audience) -
         raise Refused("{what} was retired: only current entries can be shared more widely", what=what)
     turns, own = archival.turns_that_wrote(rows, entry), entry.people and set(entry.people) <= set(hand.known)
     own = own and not archival.is_of_upkeep(rows, entry.id)
-    if not own or any(not _is_own_turn(rows, each, hand.known, entry.audience) for each in turns):
-        raise Refused("{what} contains more than your words: store what others may know as a new entry", what=what)
-    if refused := _of_others(rows, turns, what, entry.audience, to):
-        raise Refused(refused)
+    own = own and all(_is_own_turn(rows, each, hand.known, entry.audience) for each in turns)
+    if not own or _has_others(rows, turns, entry.audience, to):
+        raise Refused(_MORE, what=what)
     if entry.label is not None:
         archival.require_unused_label(rows, entry.agent, entry.label, to)
 
@@ -172,17 +156,12 @@ def _is_own_turn(rows: Rows, turn: TurnId, known: Collection[PersonId], audience
     return row is not None and row["person_id"] in known and row["audience"] == audience
 
 
-def _of_others(rows: Rows, turns: Collection[TurnId], what: str, audience: Audience, to: Audience) -> str:
-    """Why text by these turns cannot be shared: the agent was shown something that `to` may not know; else empty."""
-    named = json.dumps(sorted(turns))
-    sql = "SELECT DISTINCT audience FROM turn_uses WHERE turn_id IN (SELECT value FROM json_each(?)) ORDER BY audience"
-    for row in rows.all(sql, (named,)):
-        source = Audience(row["audience"])
-        if source != audience and not Scope(to).may_use(source):
-            return gettext_lazy(
-                "when {what} was written, the agent knew things that only {source} may know, and it may contain some "
-                "of them: write what others may know separately",
-                what=what,
-                source=source,
-            )
-    return ""
+def _has_others(rows: Rows, turns: Collection[TurnId], audience: Audience, to: Audience) -> bool:
+    """Whether the agent was shown something in these turns that `to` may not know."""
+    sql = "SELECT DISTINCT audience FROM turn_uses WHERE turn_id IN (SELECT value FROM json_each(?))"
+    shown = (Audience(row["audience"]) for row in rows.all(sql, (json.dumps(sorted(turns)),)))
+    return any(source != audience and not Scope(to).may_use(source) for source in shown)
+
+
+_MORE = gettext_noop("{what} may contain more than your words: write what others may know separately")
+"""They wrote part of it, the agent knew something of theirs then, or nobody knows any more who wrote it."""

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 
 from bot.agents.context.history import DEFAULT_BUDGET
 from bot.agents.context.prompt import PromptInputs
-from bot.agents.context.quotes import NOTHING, Quoted, display_name, estimate_tokens, joined, line, quotation, say
+from bot.agents.context.quotes import NOTHING, Quoted, estimate_tokens, joined, quotation
 from bot.agents.deps import TurnDeps
 from bot.agents.events import Complete, OfMember, TurnEvent
 from bot.agents.patrols import is_patrol
@@ -35,6 +35,7 @@ from bot.upkeep.compaction_strategies import (
     plan,
     strategy_of,
 )
+from bot.upkeep.prompts import message_line
 from memory import agents
 from memory.agents import Agent
 from memory.blocks import logs
@@ -279,7 +280,4 @@ def _told(previous: Compaction | None, leaving: Sequence[Message]) -> Quoted:
 def _line(message: Message) -> Quoted:
     if message.deleted_at is not None or message.role == "tool":
         return NOTHING
-    if message.tool_name:
-        return say("- {who} used {tool}", who=display_name(message.speaker), tool=message.tool_name)
-    text, who = line(message.text, _SHOWN), display_name(message.speaker) or "somebody"
-    return say("- {who} ({when:%Y-%m-%d %H:%M}): {text}", who=who, when=message.created_at, text=text) if text else text
+    return message_line(message, most=_SHOWN) if message.tool_name or message.text else NOTHING

@@ -219,14 +219,14 @@ REPAIR = "That was not it ({}). Answer with the JSON object alone."
 
 def agent_text(sources: Sequence[Message]) -> Quoted:
     """What an agent was told, said and did, for a model; the newest that fits."""
-    return quotation("what the agent was told, said and did", joined(_newest(list(map(_line, sources)))))
+    return quotation("what the agent was told, said and did", joined(_newest(list(map(message_line, sources)))))
 
 
 def day_texts(sources: Sequence[Message], places: Mapping[str, str], most: int) -> list[Quoted]:
     """The messages of a day, for a model, in at most so many parts; if there are more, the newest."""
     parts: list[list[Quoted]] = [[]]
     room = CHUNK_TOKENS
-    for said in (_line(message, places.get(message.place, "")) for message in sources):
+    for said in (message_line(message, places.get(message.place, "")) for message in sources):
         size = estimate_tokens(said)
         if parts[-1] and size > room:
             parts.append([])
@@ -259,12 +259,12 @@ def _newest(lines: Sequence[Quoted]) -> Sequence[Quoted]:
     return lines
 
 
-def _line(message: Message, place: str = "") -> Quoted:
+def message_line(message: Message, place: str = "", most: int = _SHOWN) -> Quoted:
     where = say("[{place}] ", place=line(place, 40)) if place else NOTHING
     if message.tool_name:
         return say("- {where}{who} used {tool}", where=where, who=display_name(message.speaker), tool=message.tool_name)
     who = display_name(message.speaker) or ("the service" if message.role == "system" else "somebody")
-    when, text = f"{message.created_at:%Y-%m-%d %H:%M}", line(message.text, _SHOWN)
+    when, text = f"{message.created_at:%Y-%m-%d %H:%M}", line(message.text, most)
     return say("- {where}{who} ({when}): {text}", where=where, who=who, when=when, text=text)
 
 

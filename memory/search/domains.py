@@ -12,7 +12,7 @@ from typing import Any
 
 from memory.people.audience import Scope
 from memory.people.unshown import shown
-from memory.search.query import Among, Domain, Embedded, Kind, Nearness, Query
+from memory.search.query import Among, Domain, Embedded, Kind, Nearness, Query, seen_by
 from memory.store.clock import to_text
 from memory.store.database import Row, Rows, Value
 from memory.store.ids import AgentId
@@ -119,12 +119,14 @@ def _living_entries(agent: AgentId | None) -> Condition:
     return Condition(living) if agent is None else Condition(f"t.agent_id = ? AND {living}", (agent,))
 
 
-def _living_blocks(agent: AgentId | None) -> Condition:
-    living = "t.deleted_at IS NULL AND (t.content <> '' OR t.profile <> '')"  # empty blocks are no results
-    if agent is None:
-        return Condition(living)
-    shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
-    return Condition(f"{living} AND (t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2)
+def _seen(kind: Kind, living: str) -> Callable[[AgentId | None], Condition]:
+    """The rows of a kind that an agent can see and that are living."""
+
+    def condition(agent: AgentId | None) -> Condition:
+        seen, parameters = seen_by(kind, agent) or ("TRUE", ())
+        return Condition(f"{living} AND {seen}", parameters)
+
+    return condition
 
 
 # A message belongs to the turn that answered or wrote it; members' turns of a group share the parent turn. A message
@@ -149,13 +151,6 @@ _THEIRS = "(t.person_id = ? OR ? IN (SELECT value FROM json_each(t.metadata, '$.
 def _whole(query: Query) -> Iterable[Condition]:
     """Listings show whole entries, word searches their passages."""
     return () if query.text.strip() else (Condition("t.parent_entry_id IS NULL"),)
-
-
-def _living_passages(agent: AgentId | None) -> Condition:
-    if agent is None:
-        return Condition("t.folder_id IN (SELECT folder_id FROM folder_attachments) AND t.search_text <> ''")
-    mine = "t.folder_id IN (SELECT folder_id FROM folder_attachments WHERE agent_id = ?)"
-    return Condition(f"{mine} AND t.search_text <> ''", (agent,))
 
 
 def _at_path(query: Query) -> Iterable[Condition]:
@@ -196,7 +191,7 @@ _BLOCKS = Table(
     number="n",
     moment="t.updated_at",
     columns=f"{_BLOCK_TEXT}, {_NO_TALK}",
-    living=_living_blocks,
+    living=_seen("block", "t.deleted_at IS NULL AND (t.content <> '' OR t.profile <> '')"),  # empty ones are no results
     conditions={"person": _PERSON},
     also=_no_logs,
 )
@@ -308,7 +303,7 @@ TABLES = (
         number="n",
         moment="t.created_at",
         columns=f"t.content AS text, {_WHERE}, NULL AS speaker, NULL AS place, NULL AS role",
-        living=_living_passages,
+        living=_seen("passage", "t.search_text <> ''"),
         conditions={},
         also=_at_path,
     ),

@@ -304,3 +304,14 @@ def tags(rows: Rows, agent: AgentId | None, scope: Scope) -> list[str]:
     sql = f"""SELECT DISTINCT tag.value AS tag FROM archival_entries, json_each(archival_entries.tags) tag
               WHERE {_KEPT} AND {condition} ORDER BY tag.value"""
     return [str(row["tag"]) for row in rows.all(sql, (agent, agent, *parameters))]
+
+
+def seen_by(kind: Kind, agent: AgentId | None) -> tuple[str, tuple[Value, ...]] | None:
+    """The rows `t` of a kind that an agent can see; None if those are all."""
+    if kind == "block" and agent is not None:
+        shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
+        return f"(t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2
+    if kind == "passage":
+        mine = "" if agent is None else "WHERE agent_id = ?"
+        return f"t.folder_id IN (SELECT folder_id FROM folder_attachments {mine})", () if agent is None else (agent,)
+    return None

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from itertools import zip_longest
 
 from memory.search.embedding.base import Embedding, Vector, dimension_of, signs
-from memory.search.query import Among
+from memory.search.query import Among, seen_by
 from memory.search.vector_texts import KINDS, Embeddable, Kind, Text, View, texts_of
 from memory.store import sqlite
 from memory.store.database import Rows, Tx, Value
 from memory.store.errors import Refused
-from memory.store.ids import AgentId, EntryId
+from memory.store.ids import EntryId
 
 MOST_FAILURES = 3
 """After this many refusals by an embedder, a row is skipped until it changes."""
@@ -140,21 +140,10 @@ def _allowed(question: Question) -> tuple[str, tuple[Value, ...]]:
     parts = [spaces + (" AND s.agent_id = ?)" if own else ")")]
     parameters: list[Value] = [question.model, kind, question.view, *hearers]
     parameters += [agent] if own else []
-    for sql, values in filter(None, (_seen(kind, agent), narrowed)):
+    for sql, values in filter(None, (seen_by(kind, agent), narrowed)):
         parts.append(f"v.row IN (SELECT t.{_NUMBER[kind]} FROM {_TABLE[kind]} t WHERE {sql})")
         parameters += values
     return " AND ".join(parts), tuple(parameters)
-
-
-def _seen(kind: Kind, agent: AgentId | None) -> tuple[str, tuple[Value, ...]] | None:
-    """The rows of a kind that an agent can see; None if those are all."""
-    if kind == "block" and agent is not None:
-        shared = "t.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?)"
-        return f"(t.agent_id IN (?, '_constellation_') OR {shared})", (agent,) * 2
-    if kind == "passage":
-        mine = "" if agent is None else "WHERE agent_id = ?"
-        return f"t.folder_id IN (SELECT folder_id FROM folder_attachments {mine})", () if agent is None else (agent,)
-    return None
 
 
 _TABLE: Mapping[Kind, str] = {

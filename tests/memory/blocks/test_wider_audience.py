@@ -33,6 +33,7 @@ OTHER, OLGA = PersonId("discord:8"), PersonId("terminal:owner")
 HERS = Hand(MIA, (MIA,), is_owner=False, scope=IN_DM, trust=Trust.APPROVED, now=NOW)
 OWNERS = Hand(OLGA, (OLGA,), is_owner=True, scope=Scope(OWNER), trust=Trust.OWNER, now=NOW)
 ELSEWHERE = Audience("guild:discord:2")
+MORE = "may contain more than your words"
 
 
 def place(tx: Tx, audience: Audience) -> None:
@@ -110,17 +111,17 @@ def test_a_block_that_somebody_else_had_a_hand_in_stays() -> None:
     with blocks_store() as tx:
         block = of_hers(tx)
         append_block(tx, author(IN_DM, writer=Writer("job:sleep"), turn=None), "notes", "She seemed sad.\n")
-        with pytest.raises(BlockRefused, match="more than your words: job:sleep made change 1"):
+        with pytest.raises(BlockRefused, match=MORE):
             widened(tx, block)
     with blocks_store() as tx:
         block = of_hers(tx)
         append_block(tx, replace(turn(tx, 1, OTHER), scope=IN_DM), "notes", "x\n")
-        with pytest.raises(BlockRefused, match="more than your words: agent:agt_ada made change 1"):
+        with pytest.raises(BlockRefused, match=MORE):
             widened(tx, block)
     with blocks_store() as tx:
         block = of_hers(tx)
         append_block(tx, replace(turn(tx, 1, MIA, GUILD), scope=IN_DM), "notes", "x\n")  # others spoke there
-        with pytest.raises(BlockRefused, match="more than your words"):
+        with pytest.raises(BlockRefused, match=MORE):
             widened(tx, block)
 
 
@@ -129,7 +130,7 @@ def test_what_the_agent_had_before_it_is_not_carried_further(tx: Tx) -> None:
     block = of_hers(tx)
     append_block(tx, turn(tx, 1, MIA), "notes", "They all like tea.\n")
     tx.insert("turn_uses", {"turn_id": 1, "kind": "entry", "row_id": "ent_1", "audience": GUILD})
-    with pytest.raises(BlockRefused, match="the agent knew things that only guild:discord:1 may know"):
+    with pytest.raises(BlockRefused, match=MORE):
         widened(tx, block, PUBLIC)
     assert widened(tx, block, GUILD).audience == GUILD
 
@@ -165,7 +166,7 @@ def test_a_log_a_label_that_is_taken_and_a_lost_past_are_refused_and_nothing_cha
     with pytest.raises(BlockRefused, match="is a log"):
         widened(tx, block._replace(type=BlockType.LOG))
     past = past_of_block(tx, block.id)
-    with pytest.raises(BlockRefused, match="no longer known who wrote all"):
+    with pytest.raises(BlockRefused, match=MORE):
         widen_block(tx, HERS, block, replace(past, start=1, text="tea\n", steps=()), PUBLIC)
     assert find_block(tx, ADA, "notes", IN_DM).content == "tea\n"
     made(tx, new(audience=PUBLIC))
