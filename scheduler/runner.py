@@ -8,14 +8,13 @@ This is one of the three places where any exception is caught: a failed job's er
 """
 
 import asyncio
+import importlib
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TypeAlias
-
-from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from memory import jobs
 from memory.jobs import Completion, Job
@@ -87,13 +86,15 @@ class Runner:
 
     async def run(self) -> None:
         """Run due jobs until canceled. Interrupted work is repeated when its lease is over."""
-        timer = AsyncIOScheduler(timezone=UTC)
+        # Imported only here: commands without a service run no jobs.
+        timer = importlib.import_module("apscheduler.schedulers.asyncio").AsyncIOScheduler(timezone=UTC)
+        once = {"id": "wake", "replace_existing": True, "misfire_grace_time": None}
         timer.start()
         try:
             await self._look_everywhere()
             while True:
                 self._woken.clear()
-                await self._sleep(timer, await self._tick_safely())
+                await self._sleep(partial(timer.add_job, self._wake, "date", **once), await self._tick_safely())
         finally:
             timer.shutdown(wait=False)
             for task in self._working:
@@ -130,11 +131,10 @@ class Runner:
             _log.error("jobs_not_checked", reason=str(error), hint="tried again within a minute")
             return None
 
-    async def _sleep(self, timer: AsyncIOScheduler, until: datetime | None) -> None:
+    async def _sleep(self, wake: Callable[..., object], until: datetime | None) -> None:
         now = self._clock()
         wait = min(max((until - now) if until is not None else LONGEST_SLEEP, SHORTEST_SLEEP), LONGEST_SLEEP)
-        when = datetime.now(tz=UTC) + wait
-        timer.add_job(self._wake, "date", run_date=when, id="wake", replace_existing=True, misfire_grace_time=None)
+        wake(run_date=datetime.now(tz=UTC) + wait)
         with suppress(TimeoutError):
             async with asyncio.timeout(LONGEST_SLEEP.total_seconds() + 1):
                 await self._woken.wait()

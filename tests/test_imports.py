@@ -75,7 +75,14 @@ def test_a_chat_loads_a_service_only_where_none_runs() -> None:
     assert found.isdisjoint({"bot.app", "bot.runtime", "bot.interfaces.web"})
 
 
+def test_a_command_that_opens_the_services_loads_no_library_that_rows_can_do_without() -> None:
+    found = loaded("bot.interfaces.cli.here, bot.interfaces.cli.opened")
+    assert [name for name in (*HEAVY, "httpcore") if name in found and name != "loro"] == []
+
+
 def test_the_service_loads_nothing_of_the_terminal_or_of_what_answers_need_later() -> None:
     found = loaded("bot.interfaces.cli.long_running, bot.interfaces.cli.serve, bot.interfaces.discord.frontend")
-    needed = {"aiohttp", "apscheduler", "discord", "loro"}
-    assert found.isdisjoint({*HEAVY, "atproto_client", "babel", "genai_prices", "jinja2", "starlette"} - needed)
+    needed = {"aiohttp", "discord", "loro"}
+    assert found.isdisjoint(
+        {*HEAVY, "atproto_client", "babel", "genai_prices", "httpcore", "jinja2", "starlette"} - needed
+    )

@@ -70,7 +70,7 @@ class ToolRule(BaseModel):
     at most (periodic).
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     rule: RuleName
     tool: str = ""

@@ -22,7 +22,7 @@ from texts import _, gettext_noop
 class Section(BaseModel):
     """One table of the file: frozen, and unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 def pattern(regex: str, expected: str) -> AfterValidator:

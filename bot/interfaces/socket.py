@@ -27,7 +27,7 @@ Reply: TypeAlias = dict[str, Any]
 
 
 class View(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)
 
     as_json: bool = False
     ascii: bool = False

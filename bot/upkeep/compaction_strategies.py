@@ -28,7 +28,7 @@ _AGED = 10  # old messages that must have gathered before any leave, so that pro
 class _Limits(BaseModel):
     """The limits of every strategy: from how many messages on it acts, and how many of the newest it keeps."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
     max_messages: int = Field(default=160, ge=4, le=220)
     keep_recent: int = Field(default=60, ge=1, le=200)

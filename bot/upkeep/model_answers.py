@@ -33,7 +33,7 @@ class UnusableAnswer(TextError):
 class Form(BaseModel):
     """What an answer, or a part of one, has. Other keys are not read."""
 
-    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="ignore", hide_input_in_errors=True, defer_build=True)
 
 
 class MergeWish(Form):

@@ -9,10 +9,7 @@ import socket
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from dataclasses import dataclass
 from email.message import Message
-from typing import Any
-from urllib.parse import SplitResult, quote, quote_plus, urljoin, urlsplit
-
-import httpcore
+from urllib.parse import SplitResult, quote_plus, urljoin, urlsplit
 
 from texts import TextError
 
@@ -82,14 +79,11 @@ def _content_type(header: str) -> tuple[str, str]:
     return (parsed.get_content_type() if header else ""), charset
 
 
-_SECONDS = 20.0
-_CONNECT_SECONDS = 8.0
-_MOST_BYTES = 1_500_000
+SECONDS = 20.0
+CONNECT_SECONDS = 8.0
 _MOST_REDIRECTS = 5
 _MOST_URL = 2_000
 _LABEL = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?", re.IGNORECASE)
-_REDIRECTS = (301, 302, 303, 307, 308)
-_AGENT = "Carina (self-hosted chat bot)"
 _GLOBAL_UNICAST = ipaddress.ip_network("2000::/3")  # RFC 4291: the allocated part of IPv6
 _CARRYING = tuple(ipaddress.ip_network(each) for each in ("::/96", "64:ff9b::/96", "64:ff9b:1::/48"))
 """IPv6 networks whose addresses contain an IPv4 one: RFC 4291 (2.5.5.1), RFC 6052, RFC 8215."""
@@ -127,28 +121,6 @@ async def resolve(host: str, port: int) -> Iterable[str]:
     return dict.fromkeys(str(address[4][0]) for address in found)
 
 
-class _VettedNetwork(httpcore.AsyncNetworkBackend):
-    """Connects only to checked addresses. The request keeps the name, so certificates are checked against it."""
-
-    def __init__(self, vet: Vet, resolving: Resolve, named: str = "") -> None:
-        self._vet, self._resolving, self._named = vet, resolving, named
-        self._plain = httpcore.AnyIOBackend()
-
-    async def connect_tcp(self, host: str, port: int, *given: Any, **named: Any) -> httpcore.AsyncNetworkStream:
-        addresses = list(await self._resolving(host, port))
-        if not addresses or (host != self._named and not all(map(self._vet, addresses))):
-            raise WebRefused("{host} is not on the public web, so it is not read.", host=host)
-        for address in addresses[:-1]:
-            try:
-                return await self._plain.connect_tcp(address, port, *given, **named)
-            except (httpcore.ConnectError, httpcore.ConnectTimeout):
-                continue
-        return await self._plain.connect_tcp(addresses[-1], port, *given, **named)
-
-    async def sleep(self, seconds: float) -> None:
-        await asyncio.sleep(seconds)
-
-
 class Reader:
     """Fetches pages. `vet` and `resolving` exist for tests of refusals; no setting reaches them.
 
@@ -165,8 +137,8 @@ class Reader:
         if host in self._private:
             return
         try:
-            async with asyncio.timeout(_CONNECT_SECONDS):
-                addresses = await self._resolving(_ascii(host), parts.port or 443)
+            async with asyncio.timeout(CONNECT_SECONDS):
+                addresses = await self._resolving(ascii_host(host), parts.port or 443)
         except (OSError, TimeoutError):
             return
         if not all(map(self._vet, addresses)):
@@ -179,22 +151,22 @@ class Reader:
     async def fetch(self, url: str, accept: str = "text/html, text/*;q=0.9, application/json;q=0.8") -> Page:
         """The page at a URL, through at most five redirects. Raises WebRefused with a text for the model."""
         own = _host(url)
-        network = _VettedNetwork(self._vet, self._resolving, _ascii(own) if own in self._private else "")
+        # Its library, a MiB, is imported for the first page.
+        connection = await asyncio.to_thread(importlib.import_module, "sources.web.connection")
+        network = connection.VettedNetwork(self._vet, self._resolving, ascii_host(own) if own in self._private else "")
         try:
-            async with (
-                asyncio.timeout(_SECONDS),
-                httpcore.AsyncConnectionPool(network_backend=network, max_keepalive_connections=0) as pool,
-            ):
+            async with asyncio.timeout(SECONDS), connection.pool(network) as pool:
                 for _ in range(_MOST_REDIRECTS + 1):
-                    page, onward = await _one(pool, checked_url(url), accept)
+                    page, onward = await connection.get(pool, checked_url(url), accept)
                     if onward is None:
-                        return page
+                        found: Page = page
+                        return found
                     url = urljoin(url, onward)
         except TimeoutError as error:
             raise WebRefused(
-                "{host} took longer than {seconds:g} seconds.", host=_host(url), seconds=_SECONDS
+                "{host} took longer than {seconds:g} seconds.", host=_host(url), seconds=SECONDS
             ) from error
-        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError, ValueError) as error:
+        except (*connection.ERRORS, OSError, ValueError) as error:
             raise WebRefused("{host} could not be read: {why}.", host=_host(url), why=_brief(error)) from error
         raise WebRefused(
             "{host} redirects too often: more than {count} redirects.", host=_host(url), count=_MOST_REDIRECTS
@@ -218,46 +190,15 @@ def checked_url(url: str) -> SplitResult:
     return parts
 
 
-async def _one(pool: httpcore.AsyncConnectionPool, parts: SplitResult, accept: str) -> tuple[Page, str | None]:
-    target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    host = _ascii(parts.hostname or "")
-    url = httpcore.URL(
-        scheme=parts.scheme.encode(),
-        host=host.encode(),
-        port=parts.port,
-        target=quote(target, safe="/?&=%:@!$'()*+,;~-._[]", errors="replace").encode(),
-    )
-    limits = {"connect": _CONNECT_SECONDS, "read": _SECONDS, "write": _CONNECT_SECONDS, "pool": _CONNECT_SECONDS}
-    # No compression, so that the size limit counts what arrives.
-    named = f"[{host}]" if ":" in host else host
-    shown = named if parts.port is None else f"{named}:{parts.port}"
-    headers = {"Host": shown, "Accept": accept, "Accept-Encoding": "identity", "User-Agent": _AGENT}
-    async with pool.stream("GET", url, headers=list(headers.items()), extensions={"timeout": limits}) as answer:
-        found = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in answer.headers}
-        if answer.status in _REDIRECTS and found.get("location"):
-            return Page(parts.geturl(), answer.status, "", b""), found["location"]
-        if found.get("content-encoding", "identity").lower() != "identity":
-            raise WebRefused("{host} sent a compressed answer although it was asked not to.", host=host)
-        body = bytearray()
-        async for chunk in answer.aiter_stream():
-            body += chunk
-            if len(body) >= _MOST_BYTES:
-                break
-        whole = len(body) < _MOST_BYTES
-        return Page(
-            parts.geturl(), answer.status, found.get("content-type", ""), bytes(body[:_MOST_BYTES]), whole
-        ), None
-
-
 def _is_host(host: str) -> bool:
     """Whether it is an IPv6 address, or has the form of a name or an IPv4 address (RFC 1123, and underscores)."""
     try:
         return bool(ipaddress.ip_address(host))
     except ValueError:
-        return all(map(_LABEL.fullmatch, _ascii(host).removesuffix(".").split(".")))
+        return all(map(_LABEL.fullmatch, ascii_host(host).removesuffix(".").split(".")))
 
 
-def _ascii(host: str) -> str:
+def ascii_host(host: str) -> str:
     return host if host.isascii() else host.encode("idna").decode("ascii")
 
 

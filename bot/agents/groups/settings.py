@@ -20,7 +20,7 @@ Seconds: TypeAlias = Annotated[float, Field(gt=0, le=86_400)]
 class Table(BaseModel):
     """One table: frozen, and unknown keys are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True, defer_build=True)
 
 
 class Member(Table):

@@ -134,7 +134,7 @@ class Owned(Protocol):
 
 
 class Picture(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     file: str = Field(description="folder/file of a folder of yours, PNG or JPEG")
     alt: str = Field(min_length=1, max_length=2_000, description="what it shows, for who cannot see it")
