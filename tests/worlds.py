@@ -27,7 +27,7 @@ from bot.agents.tools.search_results import Where
 from bot.config.tables import Dreams as DreamSettings
 from bot.models.base import Model
 from bot.runtime.intake import AudienceResolver
-from bot.services.caller import Caller, Spoken, Via
+from bot.services.caller import Caller, Spoken, Via, owner_at_terminal
 from bot.services.memory.search import Found, Search, Wanted
 from bot.services.memory.upkeep import Upkeep
 from bot.services.people.people import Accounts
@@ -338,7 +338,7 @@ class Run:
         status = QUIET(front_ends, "home", "scripted:one", self.service.clock())
         store = self.service.database, People(())
         looking = Search(*store, self.service.clock, "UTC", self._understood, none_of_folders)
-        self.seen.elsewhere.append(repr((await status.status()).agents))
+        self.seen.elsewhere.append(repr((await status.show(owner_at_terminal())).agents))
         for place in (ANNS, ANNAS, BOBS, OLGAS, DEN, HALL, SQUARE):
             scope = self.accounts.audience.with_audiences(place).scope
             asker = WHO.get(place.id, [BOB])[0].id

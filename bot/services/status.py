@@ -87,9 +87,6 @@ class Status:
 
     @operation("status", "Show the status of front ends, models and queues", Action.STATUS, Options(running=True))
     async def show(self, _caller: Caller) -> ServiceStatus:
-        return await self.status()
-
-    async def status(self) -> ServiceStatus:
         database, connected = self.front_ends.database, self.front_ends.connected
         since = self.front_ends.clock() - _DAMAGE_SHOWN
         found, counts, damage, embedding, unread = await database.read(

@@ -229,11 +229,10 @@ class Agenda(MemoryService, Announcing):
     # ------------------------------------------------------------------ clocks
 
     @operation("quiet", "Show or set your time zone, quiet hours and where reminders arrive", Action.AGENDA, KEEPS)
-    async def quiet(self, caller: Caller, arguments: SetClocks) -> str:
-        return await (self._seen(caller) if arguments == SetClocks() else self._set(caller, arguments))
-
     @writes
-    def _set(self, tx: Tx, caller: Caller, arguments: SetClocks) -> str:
+    def quiet(self, tx: Tx, caller: Caller, arguments: SetClocks) -> str:
+        if arguments == SetClocks():
+            return self._clocks(tx, caller)
         selves = self.people.selves(caller.person)
         before = quiet_hours.of(tx, selves)
         quiet = quiet_hours.changed(before, arguments.begin, arguments.end)
@@ -242,10 +241,6 @@ class Agenda(MemoryService, Announcing):
         quiet_hours.put(tx, selves, Times(kept, *quiet, arguments.reminders or before.reminders), self.clock())
         note = _(" Reminders and events that already repeat keep their old time zone until you set them again.")
         return self._clocks(tx, caller) + (note if kept != before.zone else "")
-
-    @reads
-    def _seen(self, rows: Rows, caller: Caller) -> str:
-        return self._clocks(rows, caller)
 
     # ------------------------------------------------------------------ inside
 

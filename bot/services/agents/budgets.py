@@ -166,11 +166,12 @@ class Spending:
         since = self.clock() - timedelta(days=days)
         found = await self.database.read(lambda rows: budgets.bills(rows, since))
         every = {kind: tuple(map(BillRow.of_bill, bills)) for kind, bills in found.items()}
-        return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self._listed(caller))
+        return Cost(days=days, by=by, bills=every[by], every=every, budgets=await self.list_budgets(caller))
 
     @operation("budget.list", "List budgets and what is left", Action.COST)
     async def list_budgets(self, caller: Caller) -> Listing[BudgetRow]:
-        return await self._listed(caller)
+        none = _("There are no budgets. {command} sets one.", command=caller.command("budget set"))
+        return Listing.of(map(BudgetRow.from_state, await self._states()), none)
 
     @operation("budget.set", "Set a budget, effective immediately", Action.BUDGET, CHANGES)
     async def set_budget(self, caller: Caller, arguments: SetBudget) -> str:
@@ -212,10 +213,6 @@ class Spending:
     def _states(self, rows: Rows) -> list[BudgetState]:
         now = self.clock()
         return self.kept.states(rows, now)
-
-    async def _listed(self, caller: Caller) -> Listing[BudgetRow]:
-        none = _("There are no budgets. {command} sets one.", command=caller.command("budget set"))
-        return Listing.of(map(BudgetRow.from_state, await self._states()), none)
 
 
 def _whole(limit: Limit) -> str:

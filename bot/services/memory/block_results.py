@@ -11,6 +11,7 @@ from bot.services.results import Ink, Result, Row
 from memory.blocks.changes import Change, Deed, Step, Writer, played
 from memory.blocks.history import Piece
 from memory.blocks.revert import Done
+from sources.text import one_line
 from texts import _, gettext_noop, ngettext, ngettext_noop, number_text, sentence
 
 _EXCERPT = 40
@@ -324,8 +325,7 @@ def _purpose(change: Change, names: Names) -> str:
 
 
 def _excerpt(texts: Sequence[str]) -> str:
-    text = " ".join(" … ".join(texts).split())
-    return text if len(text) <= _EXCERPT else f"{text[: _EXCERPT - 1]}…"
+    return one_line(" … ".join(texts), _EXCERPT)
 
 
 def _quoted(texts: Sequence[str]) -> str:

@@ -117,17 +117,11 @@ class BlockSettings(MemoryService):
     checkpoints: CheckpointPolicy = DEFAULT_POLICY
 
     @operation("memory.share", "Share a block with another agent", Action.SHARE, CHANGES)
-    async def share(self, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
-        return await (self._share(caller, label, agent, Permission(at)) if agent else self._shares(caller, label))
-
-    @reads
-    def _shares(self, rows: Rows, caller: Caller, label: str) -> Shares:
-        return _shared(rows, find_named(rows, caller.scope, label))
-
     @writes
-    def _share(self, tx: Tx, caller: Caller, label: str, agent: str, at: Permission) -> Shares:
+    def share(self, tx: Tx, caller: Caller, label: BlockName, agent: _SharedWith = "", at: _At = "read_only") -> Shares:
         named = find_named(tx, caller.scope, label)
-        share_block(tx, named.block, find_living(tx, agent).name, at, self.clock())
+        if agent:
+            share_block(tx, named.block, find_living(tx, agent).name, Permission(at), self.clock())
         return _shared(tx, named)
 
     @operation("memory.unshare", "Stop sharing a block with an agent", Action.SHARE, CHANGES)
@@ -164,9 +158,9 @@ class BlockSettings(MemoryService):
         return await commit(self.database, work)
 
     @suggestions("sharers", within="label")
-    async def suggest_sharers(self, caller: Caller, label: str) -> Suggestions:
-        found = await self._shares(caller, label)
-        return [each.agent for each in found.shares]
+    @reads
+    def suggest_sharers(self, rows: Rows, caller: Caller, label: str) -> Suggestions:
+        return [each.agent for each in shares_of(rows, find_named(rows, caller.scope, label).block)]
 
     @operation("memory.create", "Create a memory block", Action.BLOCKS, KEEPS)
     @writes

@@ -12,7 +12,7 @@ from bot.config import load_here
 from bot.errors import ConfigError, UserError
 from bot.runtime.halt import HaltState
 from bot.services.caller import Caller
-from bot.services.registry import Arguments, Options, Param, operation
+from bot.services.registry import Options, Param, operation
 from bot.services.results import Did, did
 from memory.store.clock import from_text
 from memory.store.errors import StoreError
@@ -75,8 +75,7 @@ class Halt:
         return _("Released. I am answering the waiting messages in order.")
 
 
-class RestartArguments(Arguments):
-    check: Annotated[bool, Param("Only check the configuration")] = False
+Check = Annotated[bool, Param("Only check the configuration")]
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class Restart:
     wanted: asyncio.Event = field(default_factory=asyncio.Event)
 
     @operation("restart", "Restart the service gracefully", Action.RESTART, Options(changes=True, running=True))
-    async def restart(self, _caller: Caller, arguments: RestartArguments) -> str:
+    async def restart(self, _caller: Caller, check: Check = False) -> str:
         """Have it done. Raises UserError where the configuration is wrong: then nothing is ended."""
         if not self.possible:
             raise UserError("This service ends with the chat that opened it; only `carina run` can restart.")
@@ -98,7 +97,7 @@ class Restart:
             raise UserError(
                 "The configuration is not valid, so the old one stays in use: {error}", error=error
             ) from error
-        if arguments.check:
+        if check:
             return _("The configuration is valid.")
         self.wanted.set()
         return _("Restarting. I finish my current answers first, so it takes a few seconds.")

@@ -21,7 +21,7 @@ from memory.queue.outbox import OutRow, Status, Undelivered
 from memory.store.database import Database, Rows, Tx
 from memory.store.ids import OutboxId
 from memory.store.row_mapper import ending
-from sources.text import place_title
+from sources.text import one_line, place_title
 from texts import _, gettext_noop, ngettext
 
 _MOST = 1_000
@@ -140,5 +140,4 @@ def _line(rows: Rows, found: Undelivered) -> UndeliveredRow:
 def _text(row: OutRow) -> str:
     if not Scope(OWNER).may_use(row.audience):
         return _("(the owner cannot read it)")
-    words = " ".join(row.content.split())
-    return words if len(words) <= _SHOWN else f"{words[: _SHOWN - 1]}…"
+    return one_line(row.content, _SHOWN)
