@@ -170,7 +170,10 @@ class Beginning:
     async def write(self, _caller: Caller, arguments: WriteFile) -> Written:
         path, home = self.config.file, self.config.home
         toml, variables = arguments.toml(starter_text(arguments.starter)), arguments.environment()
-        _require_usable(toml, variables)
+        try:
+            tried(toml, variables)
+        except ConfigError as error:
+            raise UserError("Nothing was written: {error}", error=error) from error
         write_both(path, toml, path.with_name(".env"), variables)
         used = home.joinpath("global.db").exists()
         unset = frozenset(load_here().unset())
@@ -188,14 +191,11 @@ class Beginning:
         return invite_url(int(given))
 
 
-def _require_usable(toml: str, environment: Mapping[str, str]) -> None:
-    """Raise UserError with the problems if no service could start with these."""
+def tried(toml: str, environment: Mapping[str, str]) -> Config:
+    """The configuration of these. Raises ConfigError if no service could start with it."""
     with tempfile.TemporaryDirectory(prefix="carina-") as folder:
         Path(folder, "carina.toml").write_text(toml, "utf-8")
-        try:
-            load_config(environment, Path(folder))
-        except ConfigError as error:
-            raise UserError("Nothing was written: {error}", error=error) from error
+        return load_config(environment, Path(folder))
 
 
 def starter_text(starter: Starter) -> str:

@@ -2,7 +2,6 @@
 
 import asyncio
 import io
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,13 +13,13 @@ import segno
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import WordCompleter
 
-from bot.config import OFFLINE, Config, load_config, load_here
+from bot.config import OFFLINE, Config, load_here
 from bot.config.loader import environment, read_dotenv
 from bot.config.values import KEY_OF_PROVIDER
 from bot.errors import ConfigError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.service import no_manager
-from bot.interfaces.cli.wizard.init import WriteFile, require_new
+from bot.interfaces.cli.wizard.init import WriteFile, require_new, tried
 from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
 from bot.interfaces.diagnostics.model_checks import examine_models
 from bot.services.status_results import finding_text
@@ -110,8 +109,9 @@ class Wizard:
                 continue
             answers = {"model": f"{provider}:{model}", "api_key": key, "base_url": url if local else ""}
             config = self._config(answers)
-            tried = config and await examine_models(config, utc_now, {config.model.default: ""})
-            if config is not None and await self._accepted(tried or []):
+            if config is not None and await self._accepted(
+                await examine_models(config, utc_now, {config.model.default: ""})
+            ):
                 self.given |= {name: value for name, value in answers.items() if value}
                 return
 
@@ -147,17 +147,14 @@ class Wizard:
 
         It includes other variables of the environment and .env, such as BLUESKY_SERVICE.
         """
-        tried = WriteFile.model_construct(None, **{name: value for name, value in answers.items() if value})
+        said = WriteFile.model_construct(None, **{name: value for name, value in answers.items() if value})
         there = read_dotenv(Path(".env"), []) | environment()
         around = {name: value for name, value in there.items() if not name.startswith("CARINA_")}
-        with tempfile.TemporaryDirectory(prefix="carina-") as folder:
-            try:
-                path = Path(folder)
-                (path / "carina.toml").write_text(tried.toml(""), "utf-8")
-                return load_config(around | tried.environment(), path)
-            except ConfigError as error:
-                click.echo(error_text(error))
-                return None
+        try:
+            return tried(said.toml(""), around | said.environment())
+        except ConfigError as error:
+            click.echo(error_text(error))
+            return None
 
     async def _accepted(self, found: Sequence[Finding]) -> bool:
         """Show the findings of a try; with a problem, ask whether to keep the answer."""
