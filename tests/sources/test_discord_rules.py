@@ -23,7 +23,6 @@ from sources.discord.notifications import (
     Heard,
     MessageContext,
     admitted,
-    blocks,
     is_answered,
     readable,
     to_notification,
@@ -253,14 +252,6 @@ def test_of_a_forwarded_message_nothing_is_left_out_unsaid() -> None:
 def test_what_is_cut_says_how_long_it_was() -> None:
     assert shortened("x" * 300) == "x" * 300
     assert shortened("x" * 301) == "x" * 299 + "… (cut: it has 301 characters)"
-
-
-@pytest.mark.parametrize(("count", "end"), [(20, "r19"), (23, "r19 and 3 more")])
-def test_roles_that_are_not_named_are_counted(count: int, end: str) -> None:
-    author = Author(ANA, "Ana", roles={number: f"r{number}" for number in range(count)})
-    where = info()
-    user = blocks(author, MessageContext(ME, where, place_of(where, settings()), settings()))[1]
-    assert f"Roles here: {', '.join(f'r{n}' for n in range(19))}, {end}" in user.profile.splitlines()
 
 
 NAMES = st.text(max_size=40)

@@ -12,7 +12,7 @@ from bot.agents.permissions.policy import Caution
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext
 from memory.knowledge import facts
 from memory.knowledge.facts import Category, Fact, Source, Statement
-from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
+from memory.people.audience import Scope, Trust
 from memory.store.database import Tx
 from memory.store.ids import AgentId, FactId, SessionId
 from tests.bot.agents.context.test_context import newest
@@ -70,13 +70,6 @@ async def test_what_somebody_says_is_learned_and_shown_in_the_next_turn(tmp_path
     assert shown(first) == []
     assert shown(second) == ["- Preference (Ann): loves apple cake"]
     assert (fact.person, fact.audience, fact.trust) == (ANN.id, HALL.audience, Trust.APPROVED)
-
-
-async def test_what_is_said_in_a_guild_is_not_known_in_another(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("I love the guild's garden", 1))
-        assert await learned(service, Scope(Audience("guild:discord:other"))) == []
-        assert len(await learned(service, Scope(OWNER))) == 1
 
 
 async def test_an_agents_own_words_and_what_it_kept_teach_nothing(tmp_path: Path) -> None:
@@ -148,13 +141,6 @@ def test_facts_and_roster_stay_within_their_tokens(text: str, roster: str) -> No
     assert estimate_tokens(whole) <= TOKENS
     for _, lines in parts:
         assert lines.startswith("- Lesson: 0 ")  # the weightiest comes first, and what does not fit is cut behind
-
-
-async def test_nobody_sees_a_name_that_only_a_direct_message_knows(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("I love apple cake", 1, ANNS))
-        found = await learned(service, Scope(person_audience(ANN.id)))
-    assert [each.speaker for each in found] == ["Ann"]
 
 
 # ------------------------------------------------------------------------------------------------------------ the tool

@@ -124,10 +124,3 @@ async def test_every_fault_has_a_type_and_words(
         await events(model)
     if isinstance(caught.value, ModelBusy) and isinstance(reply, Refuses) and not reply.started:
         assert caught.value.retry_after == 3
-
-
-async def test_a_wrong_key_is_refused(server: AnthropicServer) -> None:
-    model = connect(Access(NAME, Limits(), "wrong", server.base_url))
-    async with model.provider:
-        with pytest.raises(ModelRefused, match="HTTP 401"):
-            await events(model)

@@ -271,13 +271,6 @@ async def test_a_hang_meets_each_time_limit(server: ModelServer, after: int, lim
     await hung_up(server.requests[0])
 
 
-async def test_nobody_there_is_busy(server: ModelServer) -> None:
-    model = connect(Access("openai:scripted", LIMITS, "k", "http://127.0.0.1:9/v1"))
-    async with model.provider:
-        with pytest.raises(ModelBusy, match="no connection to its server"):
-            await events(model)
-
-
 async def test_no_error_quotes_the_key(server: ModelServer) -> None:
     key = "sk-proj-very-secret"
     said = f"Incorrect API key provided: {key}."

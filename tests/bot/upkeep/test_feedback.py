@@ -65,13 +65,6 @@ async def test_a_correction_after_an_answer_is_noted_once_and_goes_with_its_mess
         assert await signals(service) == []
 
 
-async def test_what_is_corrected_alone_stays_alone(tmp_path: Path) -> None:
-    async with running(tmp_path, Setting(ScriptedModel())) as service:
-        await service.heard(said("hello", 1, ANNS))
-        await service.heard(said("no, that's wrong", 2, ANNS))
-        assert await signals(service) == [("correction", ANN.id, person_audience(ANN.id), "")]
-
-
 async def test_thumbs_under_an_answer_are_noted(tmp_path: Path) -> None:
     async with running(tmp_path, Setting(ScriptedModel())) as service:
         await service.heard(said("hello", 1))

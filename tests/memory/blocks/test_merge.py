@@ -200,13 +200,6 @@ def test_the_same_that_two_write_or_one_writes_twice_stands_once(tx: Tx) -> None
     assert content(tx) == "Buy milk.\nBuy oat milk and eggs.\nAnd tea.\n"
 
 
-def test_of_a_number_the_last_who_sets_it_wins(tx: Tx) -> None:
-    agent = book(tx)
-    set_field(tx, OWNER, "notes", "state.energy", 3)
-    set_field(tx, agent, "notes", "state.energy", 8)
-    assert "energy: 8\n" in content(tx)
-
-
 def test_an_item_beyond_those_that_were_shown_is_one_that_the_writer_added(tx: Tx) -> None:
     made(tx, new(content="", schema=BOOK))
     add_item(tx, OWNER, "notes", "todo", "a")

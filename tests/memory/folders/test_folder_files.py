@@ -270,13 +270,6 @@ def test_text_is_decoded_as_it_was_meant(content: bytes, expected: str) -> None:
     assert windows.window([content]).content == expected
 
 
-@pytest.mark.parametrize("content", [b"GIF89a\0\0", b"\x7fELF\0", "wide".encode("utf-16")])
-def test_what_is_no_text_is_named_and_not_read(root: Path, content: bytes) -> None:
-    (root / "thing.bin").write_bytes(content)
-    with pytest.raises(Refused, match=r"thing\.bin is a binary file"):
-        read(root, "thing.bin")
-
-
 def test_a_character_that_is_cut_off_does_not_spoil_the_line() -> None:
     (line,) = windows.lines(["ä".encode() * 10], kept=7)
     assert line.text == "äää"

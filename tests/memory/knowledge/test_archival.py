@@ -315,13 +315,6 @@ def test_a_deletion_names_every_message_that_holds_the_words(tx: Tx) -> None:
     assert archival.delete(tx, STAR, entry.id, Scope(GUILD)).messages == expected
 
 
-def test_categories_are_counted(tx: Tx) -> None:
-    for number, category in enumerate(["work/a", "work", "work/a", ""]):
-        archival.insert(tx, STAR, replace(BOLT, content=str(number), category=category), NOON)
-    assert archival.categories(tx, STAR, Scope(GUILD)) == {"work": 1, "work/a": 2}
-    assert archival.categories(tx, MOON, Scope(GUILD)) == {}
-
-
 def _read_each(tx: Tx, entries: list[Entry], scope: Scope, reading: Callable[[str], Entry]) -> list[Audience]:
     seen = []
     for entry in entries:

@@ -445,13 +445,6 @@ async def test_a_server_is_left_alone_as_long_as_it_asks_and_a_refusal_longest()
     assert refused.health.words == "failing: key; next try in 600 s"
 
 
-async def test_a_refused_text_leaves_the_embedder_as_it_is() -> None:
-    guarded = GuardedEmbedder(Scripted(TextRefused("too long")))
-    with pytest.raises(TextRefused):
-        await guarded.embed(["a"], 1)
-    assert len(await guarded.embed(["b"], 1)) == 1
-
-
 # ---------------------------------------------------------------------------------------------------------- questions
 
 

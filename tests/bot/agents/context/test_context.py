@@ -16,11 +16,8 @@ from tests.bot.parts import (
     BOB,
     ScriptedModel,
     call,
-    channel,
-    direct,
     said,
     says,
-    texts,
 )
 from tests.bot.stage import OFFERED, Setting, offered, running
 
@@ -137,13 +134,6 @@ async def test_old_rows_leave_in_chunks_so_that_the_beginning_seldom_changes(
     changes = sum(before != after for before, after in itertools.pairwise(first))
     assert 1 <= changes <= 20  # of 39
     assert min(len(request.messages) for request in service.model.requests[15:]) > 10
-
-
-async def test_a_place_never_shows_the_conversation_of_another(tmp_path: Path) -> None:
-    async with running(tmp_path) as service:
-        await service.heard(said("alone", 1, direct(ANN)), said("abroad", 2, channel("port", of="abroad")))
-        await service.heard(said("here", 3))
-        assert texts(service.model.requests[-1]) == ["here"]
 
 
 @given(st.text(max_size=200), st.text(max_size=200))

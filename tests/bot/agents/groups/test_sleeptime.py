@@ -78,13 +78,6 @@ def fires(one: Trigger, facts: Facts) -> bool:
 LONG_AGO = NOON - timedelta(hours=9)
 
 
-@pytest.mark.parametrize(("count", "expected"), [(19, False), (20, True)])
-def test_activity_counts_messages_since_the_last_run(count: int, expected: bool) -> None:
-    spoken = [ago(60), *(ago(minute) for minute in range(count, 0, -1))]
-    since = NOON - timedelta(minutes=30)
-    assert fires(trigger("constellation_activity", messages=20), Facts(NOON, since, spoken)) is expected
-
-
 def test_elapsed_counts_from_the_last_run_or_talk_without_a_pause() -> None:
     assert fires(trigger("time_elapsed", minutes=90), Facts(NOON, NOON - timedelta(minutes=90)))
     assert not fires(trigger("time_elapsed", minutes=90), Facts(NOON, NOON - timedelta(minutes=89)))
