@@ -579,7 +579,7 @@ async def test_words_of_ours_within_rows_are_in_the_language_of_the_reader(tmp_p
             ("/memory?show=facts", ">Vorliebe<", "user_preference"),
             (f"/messages/{answered}", "Zustellung über api: gesendet", "api: sent"),
             ("/commands/search", ">Bereich", ">Domain"),
-            ("/messages", "das Dashboard mit ", "the dashboard with"),
+            ("/messages", ">Dashboard mit ", "the dashboard with"),
             ("/context", "<td>Kern</td>", "<td>core</td>"),
         ):
             page = (await s.get(path)).text

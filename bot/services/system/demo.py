@@ -224,6 +224,7 @@ def _ask(writing: _Writing, asked: Mapping[str, str]) -> None:
     tx, agent = writing.tx, writing.agent(asked["agent"])
     group = writing.group("Workshop" if agent.name == "Anchor" else "Home")
     at = writing.now - timedelta(minutes=writing.dice.randint(12, 50))
+    reason = gettext_lazy("the agent's rules require approval for {tool}", tool=asked["tool"])
     place, scope = place_of("dashboard", group.id, group.name), Scope(OWNER)
     turn = Turn(turns.new_turn_id(), agent.id, group.id, place.id, PERSON, scope, Trust.OWNER, (), 0, at)
     turns.begin(tx, turn)
@@ -233,7 +234,7 @@ def _ask(writing: _Writing, asked: Mapping[str, str]) -> None:
         Request(
             requests.new_request_id(), Kind.TOOL, asked["tool"], agent.id, group.id, turn.id, f"demo-{turn.id}",
             asked["tool"], asked["arguments"], requests.digest_of(asked["tool"], asked["arguments"]),
-            ((Kind.TOOL, asked["tool"], ""),), {}, asked["reason"], place.id, PERSON, scope, Trust.OWNER, (PERSON,), 1,
+            ((Kind.TOOL, asked["tool"], ""),), {}, reason, place.id, PERSON, scope, Trust.OWNER, (PERSON,), 1,
             once_only=False, created_at=at, expires_at=writing.now + timedelta(hours=20),
         ),
     )  # fmt: skip
