@@ -119,12 +119,11 @@ def place_named(rows: Rows, place: PlaceId, scope: Scope) -> str:
 def place_called(rows: Rows, place: PlaceId, scope: Scope) -> str:
     """The same; empty when no name is known."""
     row = rows.one("SELECT audience, name FROM places WHERE id = ?", (place,))
-    if row is None:
-        return ""
-    audience = Audience(row["audience"])
-    if row["name"] and scope.may_use(audience):
+    audience = Audience("" if row is None else row["audience"])
+    if row is not None and row["name"] and scope.may_use(audience):
         return str(row["name"])
-    kind, _, person = audience.partition(":")
+    source, _, user = place.partition(":user:")  # of a person who never wrote there
+    kind, _, person = ("person", "", f"{source}:{user}") if user else audience.partition(":")
     name = person_called(rows, PersonId(person), scope) if kind == "person" else ""
     return f"the direct messages with {name}" if name else ""
 

@@ -355,3 +355,5 @@ def test_places_and_people_go_by_the_names_that_whoever_asks_may_know(tx: Tx) ->
     for scope, place, person in ((Scope(GUILD), "hall", "Ann"), (Scope(PUBLIC), "", "")):
         assert identities.place_called(tx, HALL.id, scope) == identities.audience_called(tx, GUILD, scope) == place
         assert identities.person_called(tx, ANN, scope) == person
+        direct = f"the direct messages with {person}" if person else "discord:user:ann"  # she never wrote there
+        assert identities.place_named(tx, PlaceId("discord:user:ann"), scope) == direct
