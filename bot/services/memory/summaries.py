@@ -32,12 +32,13 @@ from memory.knowledge.archival.journal import Noted
 from memory.knowledge.sessions import Session
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.people.audience import Scope
+from memory.people.identities import place_named
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
 from memory.store.logs import Log
 from memory.unattended_turns import NightTurn
-from sources.text import one_line
+from sources.text import one_line, place_title
 from texts import _, error_text, gettext_lazy, gettext_noop, ngettext, ngettext_noop, sentence
 
 _NEWEST, _MOST = 3, 60
@@ -194,6 +195,7 @@ class TurnRow(Row):
     turn: TurnId | None = Field(default=None, validation_alias="id")
     group: str = Field(default="", validation_alias="group_name")
     agent: str = Field(default="", validation_alias="agent_name")
+    place: str = ""
     why: tuple[str, ...] = ()
     wrote: tuple[str, ...] = ()
     parts: tuple[str, ...] = Field(default=(), exclude=True)
@@ -203,7 +205,7 @@ class TurnRow(Row):
 
     def line(self, ink: Ink) -> str:
         when = "" if self.at is None else ink.time(self.at)
-        head = ink.text(f"{self.agent} ({self.group}, ") + f"{when})" if self.agent else when
+        head = ink.text(f"{self.agent} ({self.group}, {self.place}, ") + f"{when})" if self.agent else when
         return f"{head}: {ink.text(self.text)}" if head else ink.text(self.text)
 
 
@@ -235,7 +237,7 @@ class ChangeReport(MemoryService):
         found = written(rows, turns, caller.scope, period)
         undone = unattended_turns.undone(rows, period.name, caller.scope)
         listed = [TurnRow(at=at, text=_(words)) for at, words in undone]
-        listed += [_turn_row(rows, turn, found) for turn in turns]
+        listed += [_turn_row(rows, turn, found, caller.scope) for turn in turns]
         if (more := unattended_turns.count_elsewhere(rows, period.start, period.end, turns)) > 0:
             one, many = ngettext_noop("{count} turn that you cannot see here", "{count} turns that you cannot see here")
             listed.append(TurnRow(text=ngettext(one, many, more)))
@@ -402,7 +404,7 @@ def _item(what: str, state: str, text: str) -> UndoneRow:
     return UndoneRow(what=what, state=state, text=text)
 
 
-def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
+def _turn_row(rows: Rows, turn: NightTurn, found: Written, scope: Scope) -> TurnRow:
     why = [line[2:] for line in turn.why.splitlines() if line.startswith("- ")]
     of = [(_block_part(each[0]), line) for each in found.blocks for line in _block_lines(turn, *each)]
     of += [(_entry_part(each), _entry_line(rows, each)) for each in found.entries if each.turn in turn.all]
@@ -414,7 +416,8 @@ def _turn_row(rows: Rows, turn: NightTurn, found: Written) -> TurnRow:
     parts += [] if parts[1:] else [_("wrote and said nothing")]
     text = "; ".join(filter(None, parts))
     wrote_in = tuple(part for part, _line in of)
-    return TurnRow.from_record(turn, why=why, wrote=wrote, parts=wrote_in, said=said, text=text)
+    place = place_title(place_named(rows, turn.place, scope))
+    return TurnRow.from_record(turn, place=place, why=why, wrote=wrote, parts=wrote_in, said=said, text=text)
 
 
 def _block_lines(turn: NightTurn, named: Named, past: Past, changes: Sequence[Change]) -> list[str]:

@@ -162,7 +162,7 @@ LEARNED = call("recall", "l", operation="insert", content="Ann loses track in th
 async def test_what_was_done_at_night_is_told_with_why(at: Dark) -> None:
     await at.acts(NOTE, LEARNED)
     (turn,) = await at.nights.report(BY_OLGA, "2026-11-22")
-    assert (turn["agent"], turn["group"]) == ("Bee", "Night")
+    assert (turn["agent"], turn["group"], turn["place"]) == ("Bee", "Night", "Olga's messages")
     assert turn["why"] == ["sync (high priority): somebody said 'lost track'"]
     assert turn["wrote"][0] == "wrote in block notes (1 change): Tuesday: lost track twice."
     assert turn["wrote"][1].endswith(": Ann loses track in the evening.")
