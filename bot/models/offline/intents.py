@@ -62,6 +62,7 @@ _LOOSE = (STATEMENT.act, "done_perhaps")
 _WEAK = (STATEMENT.act, "ask")
 _PHRASES = ("who", "help", "forget_all", "why", "about_me")
 _ACTS = ("agenda_task", "agenda_done", "agenda_cancel", "agenda_done_perhaps")
+_AT_TIMES = ("agenda_timer", "agenda_alarm", "agenda_event", "agenda_snooze")
 _LISTS = ("agenda_reminders", "agenda_tasks", "agenda_events")
 
 
@@ -345,7 +346,6 @@ class Parser:
 
     def _agenda(self, sentence: str) -> Intent | None:
         """What is wanted of reminders, tasks and events; None where a sentence wants nothing of the kind."""
-        begins = self.language.begins
         name, found = self.language.first(_LISTS, sentence)
         if found:
             days = next((int(group[4:]) for group, said in found.groupdict().items() if said), 0)
@@ -355,20 +355,20 @@ class Parser:
             first = found.groupdict().get("first") if found else None
             if found and (first is None or self._time_alone(first)):  # nothing stands before it, or its time alone
                 return self._timed("remind", " ".join(filter(None, found.groups())), sentence)
-        name, found = self.language.first(("agenda_timer", "agenda_alarm"), sentence)
+        name, found = self.language.first(_AT_TIMES, sentence)
+        if found and name == "agenda_event":
+            said, ends = _without_end(found["what"])
+            return self._timed("event", said, sentence, ends)
+        if found and name == "agenda_snooze":
+            later = self._moment(self.find_time(self._time_alone(found["for"] or "")), self.now)
+            minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED
+            return Intent("snooze", _unquoted(found["what"]), number=minutes)
         if found:
             what = (found.groupdict().get("for") or "").strip(_ASKED)
             text = what or self.language.say(name.removeprefix("agenda_"))
             when = self._time_alone(found["when"].replace("-", " "))
             missing = Intent("unclear", found[0].strip(_ASKED), "remind_when")
             return Intent("remind", text, when=when) if when else missing
-        if found := begins("agenda_event", sentence):
-            said, ends = _without_end(found["what"])
-            return self._timed("event", said, sentence, ends)
-        if found := begins("agenda_snooze", sentence):
-            later = self._moment(self.find_time(self._time_alone(found["for"] or "")), self.now)
-            minutes = max(1, round((later - self.now).total_seconds() / 60)) if later else _SNOOZED
-            return Intent("snooze", _unquoted(found["what"]), number=minutes)
         name, found = self.language.first(_ACTS, sentence)
         what = _unquoted(found["what"]) if found else ""
         return Intent(name.removeprefix("agenda_"), what) if what else None
