@@ -73,8 +73,8 @@ def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[l
         " GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT ?",
         (agent, agent, agent, *parameters, limit),
     )
-    own = sorted(row["label"] for row in found if row["own"])
-    return own, sorted(f"{row['owner']}/{row['label']}" for row in found if not row["own"])
+    own = sorted([row["label"] for row in found if row["own"]])
+    return own, sorted([f"{row['owner']}/{row['label']}" for row in found if not row["own"]])
 
 
 def find_block(rows: Rows, agent: AgentId, label: str, scope: Scope) -> Block:

@@ -50,13 +50,13 @@ def knowledge(rows: Rows, turn: Turn, stored: Mapping[Kind, Sequence[Item]]) -> 
 def knowledge_parts(known: Knowledge, roster: str) -> Iterator[tuple[str, Quoted]]:
     """The source and the lines of each part; `roster` stands above them and uses part of the limit."""
     room = TOKENS - (estimate_tokens(roster) if roster else 0)
-    shared = list(_fitting(known.shared, SHARED_HEAD, min(room, _SHARED_TOKENS)))
+    shared = list(_fitting(known.shared, SHARED_HEAD, min(room, _SHARED_TOKENS))) if known.shared else []
     if shared:
         room -= estimate_tokens(quotation(SHARED_HEAD, joined(shared)))
     taught = list(_within(project_lines(known.projects), PROJECTS_HEAD, min(room, _PROJECT_TOKENS)))
     if taught:
         room -= estimate_tokens(quotation(PROJECTS_HEAD, joined(taught)))
-    if own := list(_fitting(known.own, OWN_HEAD, room)):
+    if known.own and (own := list(_fitting(known.own, OWN_HEAD, room))):
         yield OWN_HEAD, joined(own)
     if shared:
         yield SHARED_HEAD, joined(shared)

@@ -212,7 +212,7 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     named = namespaces(rows, turn, material.agent)
     view, alone = turn_view(rows, turn, named), is_patrol(turn.place)
     history = [] if alone else in_view(material.agent, _history(rows, material, view))
-    shown = [*history, *(each.message for each in material.asked)]
+    shown = [*history, *[each.message for each in material.asked]]
     found = replace(
         material,
         asked=tuple([_with_what_came(rows, turn, each, shown) for each in material.asked]),
