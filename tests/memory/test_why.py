@@ -159,14 +159,17 @@ def test_a_narrowed_entry_takes_along_what_was_said_with_it_and_nothing_of_other
     assert [audience_of(tx, each) for each in elsewhere] == [GUILD, DEN]
 
 
-def test_a_narrowed_message_takes_along_what_was_learned_from_it_alone(tx: Tx) -> None:
+def test_a_narrowed_message_takes_along_its_echo_and_what_was_learned_from_it_alone(tx: Tx) -> None:
     row = taken(tx, 1, "the quagga is mine")
     alone, mixed = entry(tx, "a quagga", row=row), entry(tx, "two quaggas", row=row)
     archival.append(tx, STAR, mixed.id, "and Bob's", Origin(HERE, Trust.APPROVED, BOB), NOON)
     assert row.message is not None
+    mine = begun(tx, row)
+    messages.join_batch(tx, [row.message], mine.id)
+    echo = say(tx, mine, "your quagga!")
     (message,) = messages.by_ids(tx, [row.message], HERE)
     assert narrow_message(tx, message, ANNS, NOON) == 1
-    assert audience_of(tx, row.message) == ANNS
+    assert (audience_of(tx, row.message), audience_of(tx, echo)) == (ANNS, ANNS)
     assert archival.read(tx, STAR, alone.id, Scope(ANNS)).audience == ANNS
     assert archival.read(tx, STAR, mixed.id, HERE).audience == GUILD
     assert forget_derived(tx, row.message, NOON) == 2
