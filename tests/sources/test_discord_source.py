@@ -12,6 +12,7 @@ import pytest
 from memory.people.audience import guild_audience
 from memory.store.ids import OutboxId
 from sources.base import Delivery, Endpoint, Source, SourceRefused
+from sources.discord import channel_lookup
 from sources.discord.client import Commands, Tree, intents
 from sources.discord.markup import application_of, invite_url
 from sources.discord.places import direct_place, guild_id, place_id
@@ -65,6 +66,21 @@ async def test_without_any_privileged_intent_memberships_are_asked_for(server: D
     assert heard.text == "hello"
     assert heard.place.within == (guild_audience(guild_id(guild.id)),)
     assert sent == {}
+
+
+async def test_that_not_all_servers_are_asked_for_memberships_is_logged_once(
+    server: DiscordServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(channel_lookup, "MAX_GUILDS", 1)
+    server.granted_privileged = set()
+    ana = server.person("ana")
+    for name in ("Home", "Work"):
+        server.guild(name).add(ana)
+    async with connected(server) as running:
+        for words in ("hello", "again"):
+            await ana.dm(words)
+        await running.ear.wait(2)
+    assert caplog.messages.count("memberships_incomplete") == 1
 
 
 async def test_a_paused_source_speaks_but_does_not_hear(server: DiscordServer) -> None:
