@@ -18,8 +18,8 @@ from typing import Any
 
 from memory.store import erasure_ledger
 from memory.store.byte_search import BACKUPS
-from memory.store.clock import to_text
-from memory.store.constellation import Constellation, constellations, registered
+from memory.store.clock import to_text, utc_now
+from memory.store.constellation import Constellation, constellations, registered, set_aside
 from memory.store.database import Rows, Tx, Value, as_dict
 from memory.store.errors import StoreError
 from memory.store.folder import private_folder, sync_folder
@@ -39,7 +39,7 @@ class BackupFailed(StoreError):
 
 @dataclass(frozen=True)
 class _Present:
-    """Data of the current registry: the choices are kept, constellations that the backup lacks are deleted."""
+    """Data of the current registry: the choices are kept, constellations that the backup lacks are set aside."""
 
     constellations: list[Constellation]
     choices: list[dict[str, Any]]
@@ -163,8 +163,8 @@ def verify(backup: Backup) -> None:
 def restore(folder: Path, backup: Backup) -> tuple[int, list[str]]:
     """Replace the current files by a backup. Raises BackupFailed.
 
-    Returns how many erasures have to be repeated, and the names of constellations that were deleted, since they are
-    newer than the backup: no erasure would find what is not registered.
+    Returns how many erasures have to be repeated, and the names of constellations that are newer than the
+    backup: their files are in `deleted/`, like those of a deleted one.
 
     The caller must hold the folder's lock. The erasures are recorded in the registry, which is restored first, so that
     the next start repeats them whatever happens here.
@@ -199,7 +199,7 @@ def _replace(folder: Path, backup: Backup, staged: Path, newer: list[Constellati
     try:
         for each in newer:
             if each.path.parent.exists():
-                shutil.rmtree(each.path.parent)
+                set_aside(folder, each, utc_now())
         for name in (_GLOBAL, *(name for name in backup.files if name != _GLOBAL)):
             path = folder / name
             private_folder(path.parent)

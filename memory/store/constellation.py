@@ -206,9 +206,7 @@ class Constellations:
             del self._places[place]
         for former in self._former.values():
             former.discard(constellation)
-        target = private_folder(self._folder / DELETED) / f"{self._clock():%Y%m%dT%H%M%S}-{constellation}"
-        await asyncio.to_thread(found.path.parent.rename, target)
-        return target, len(places)
+        return await asyncio.to_thread(set_aside, self._folder, found, self._clock()), len(places)
 
     async def position(self, source: str) -> str | None:
         """The value that `note_position` stored last under that name."""
@@ -272,6 +270,12 @@ class Constellations:
         prepare(path, Kind.CONSTELLATION)
         slot.database = await slot.stack.enter_async_context(Database.open(path))
         return slot.database
+
+
+def set_aside(folder: Path, constellation: Constellation, now: datetime) -> Path:
+    """Move the files of a constellation that is registered no more to `deleted/`; returns where they are."""
+    target = private_folder(folder / DELETED) / f"{now:%Y%m%dT%H%M%S}-{constellation.id}"
+    return constellation.path.parent.rename(target)
 
 
 def registered(folder: Path) -> list[Path]:

@@ -40,15 +40,20 @@ class Restored(Result):
     to_erase: int
     missing: tuple[str, ...] = ()
     """Files that were not in the replica yet, and are empty now."""
-    deleted: list[str] = Field(default=[])
-    """Constellations that are newer than the backup."""
+    set_aside: list[str] = Field(default=[])
+    """Constellations that are newer than the backup; their files are in `deleted/`."""
     outdated: bool | None = Field(exclude=True)
     """Whether it must be migrated first; None if that is unknown."""
 
     def lines(self, ink: Ink) -> list[str]:
         words = [_("Restored everything as it was on {at}.", at=ink.time(self.made))]
-        if self.deleted:
-            words.append(_("Constellations that are newer were deleted: {names}.", names=", ".join(self.deleted)))
+        if self.set_aside:
+            words.append(
+                _(
+                    "Constellations that are newer than the backup are in deleted/ now: {names}.",
+                    names=", ".join(self.set_aside),
+                )
+            )
         if self.erased_again:
             words.append(_("Repeated {erasures}.", erasures=_erasures(self.erased_again)))
         if self.to_erase:
@@ -86,7 +91,7 @@ class BackupFiles:
         if not from_replica:
             caller.confirm(_(_QUESTION, name=name))
         with held(folder, _("Stop it, then restore.")):
-            again, deleted = backups.restore(folder.path, backup)
+            again, newer = backups.restore(folder.path, backup)
             left = await _erase_again(folder)
         waiting = again if left is None else left
         return Restored(
@@ -96,7 +101,7 @@ class BackupFiles:
             erased_again=max(again - waiting, 0),
             to_erase=waiting,
             missing=missing,
-            deleted=deleted,
+            set_aside=newer,
             outdated=True if left is None else None if left else False,
         )
 

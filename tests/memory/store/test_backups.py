@@ -49,7 +49,7 @@ async def test_what_is_put_back_is_what_was_there(tmp_path: Path) -> None:
     await lived(tmp_path, "and on")
 
 
-async def test_constellations_that_are_newer_than_the_backup_are_deleted(tmp_path: Path) -> None:
+async def test_constellations_that_are_newer_than_the_backup_are_set_aside(tmp_path: Path) -> None:
     await lived(tmp_path, "before")
     made = backups.create(tmp_path, NOW)
     async with Constellations.open(tmp_path, lambda: NOW) as constellations:
@@ -57,6 +57,7 @@ async def test_constellations_that_are_newer_than_the_backup_are_deleted(tmp_pat
     (tmp_path / "constellations" / "con_unknown").mkdir()
     assert backups.restore(tmp_path, made) == (0, ["garden"])
     assert not newer.path.parent.exists()
+    assert [each.name for each in tmp_path.glob("deleted/*/*")] == [newer.path.name]
     assert (tmp_path / "constellations" / "con_unknown").exists()  # not named by the registry: somebody put it there
     assert backups.restore(tmp_path, made) == (0, [])
 
