@@ -17,7 +17,10 @@ if sys.path[:1] != [_FOLDER]:
 
 def main() -> None:
     """Run the command line."""
-    import_module("bot.interfaces.cli.main").main()
+    try:
+        import_module("bot.interfaces.cli.main").main()
+    except KeyboardInterrupt:  # while something is loaded
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """`python -m bot`, the same as `carina`."""
 
-from bot.interfaces.cli.main import main
+from carina import main
 
 __all__ = ["main"]
 

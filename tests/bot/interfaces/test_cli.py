@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+import carina as carina_program
+from bot.interfaces.cli import main
 from tests.bot.terminals import Terminal, carina, environment
 from tests.processes import ROOT, START_SECONDS
 
@@ -163,6 +165,16 @@ def test_status_names_what_is_configured_without_a_secret(tmp_path: Path) -> Non
         "agent Carina: answers with openai:gpt-5-mini",
     ]
     assert "canary" not in done.stdout + done.stderr
+
+
+def test_ctrl_c_before_it_has_begun_ends_it_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    def loading(_arguments: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "run", loading)
+    with pytest.raises(SystemExit) as ended:
+        carina_program.main()
+    assert ended.value.code == 1
 
 
 # ------------------------------------------------------------------------------------------------ a chat, piped
