@@ -228,6 +228,18 @@ def _type(told: Mapping[str, Any]) -> click.ParamType[Any]:
     return _TYPES.get(told["kind"], click.STRING)
 
 
+class _Here(click.ParamType[str]):
+    """An absolute path: the service has another current folder. In the chat, no shell expands a `~`."""
+
+    name = "path"
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return str(Path(value).expanduser().absolute())
+        except RuntimeError as error:
+            self.fail(_("{value} cannot be read: {error}", value=value, error=error), param, ctx)
+
+
 class _Content(click.ParamType[str]):
     """The text of a file, or of standard input."""
 
@@ -249,6 +261,6 @@ _TYPES: Mapping[str, click.ParamType[Any]] = {
     "text": click.STRING,
     "integer": click.INT,
     "number": click.FLOAT,
-    "path": click.Path(resolve_path=True),  # absolute: the service has another current folder
+    "path": _Here(),
     "content": _Content(),
 }

@@ -3,11 +3,13 @@
 from pathlib import Path
 
 import pytest
+from click import BadParameter
 
 from bot.config import load_config
 from bot.errors import CallError
-from bot.interfaces.cli.chat.chat_commands import CommandLine
+from bot.interfaces.cli.chat.chat_commands import CommandLine, split
 from bot.interfaces.cli.chat.prompt import Clear, Help, Quit, Refused, Say, own_help, understood
+from bot.interfaces.cli.commands import Commands, manifest
 from bot.interfaces.cli.connection import Line
 from bot.interfaces.control import replies_of
 
@@ -41,6 +43,16 @@ async def test_how_a_command_is_used_is_shown_once_and_with_its_slash(tmp_path: 
     except CallError as error:
         said = str(error)
     assert said.count("Usage:") == said.count(shown) == 1
+
+
+def test_a_path_in_the_chat_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    called: list[tuple[object, ...]] = []
+    commands = Commands(manifest(), lambda *given: called.append(given))
+    commands.main(split("folder create notes --path ~/notes"), "", standalone_mode=False)
+    assert "/home/somebody/notes" in str(called)
+    with pytest.raises(BadParameter, match="~nobody-here"):
+        commands.main(split("folder create notes --path ~nobody-here/notes"), "", standalone_mode=False)
 
 
 def test_help_is_known_and_names_every_command() -> None:
