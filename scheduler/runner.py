@@ -150,6 +150,7 @@ class Runner:
                 earliest = await asyncio.to_thread(self._peek, constellation.id, constellation.path)
             except (StoreError, driver.DatabaseError) as error:
                 _log.error("jobs_not_read", constellation=constellation.name, reason=str(error))
+                self._changed.add(constellation.id)  # nothing else remembers it: it is opened instead
             else:
                 self._note(constellation.id, earliest)
 

@@ -12,6 +12,7 @@ from memory.jobs import Status
 from memory.store.database import Database
 from memory.store.errors import EntryNotFound
 from memory.store.ids import ConstellationId
+from memory.store.sqlite import driver
 from scheduler.jobs import Firing, Queueing, Working
 from scheduler.runner import LEASE, MAX_ATTEMPTS
 from scheduler.triggers import At, Cron, Every
@@ -228,6 +229,27 @@ async def test_at_a_start_the_index_is_as_the_files_are(tmp_path: Path) -> None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
     assert other.fired[0].late == HOUR
+
+
+async def test_a_file_that_cannot_be_read_at_a_start_is_opened_instead(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_path: Path, *, read_only: bool) -> None:
+        raise driver.OperationalError(f"database is locked, read only: {read_only}")
+
+    clock = Clock()
+    async with ground(tmp_path, clock) as one:
+        await one.put("soon", At(NOON + HOUR))
+    clock.now += 2 * HOUR
+    monkeypatch.setattr("scheduler.runner.connect", refuse)
+    async with ground(tmp_path, clock) as other:
+        task = asyncio.create_task(other.runner.run())
+        async with asyncio.timeout(20):
+            while not other.fired:
+                await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+    assert [each.job.id for each in other.fired] == ["soon"]
 
 
 async def test_what_is_made_while_it_sleeps_wakes_it(here: Ground) -> None:
