@@ -16,6 +16,7 @@ from memory.queue.steps import Answered, CallDone, CallEnded, Step, forgets
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import MessageId, OutboxId, PlaceId, TurnId, place_source
+from sources.text import place_title
 from texts import gettext_lazy
 
 
@@ -94,7 +95,7 @@ def _last(ended: Ended, now: datetime) -> list[messages.Said]:
     turn = ended.material.turn
     rows = [_said(ended, "assistant", ended.text, now)]
     if ended.place != turn.place:
-        text = f"From {turn.place}, which is not shown here, you said this of your own accord:"
+        text = f"From {place_title(turn.place)}, which is not shown here, you said this of your own accord:"
         rows.insert(0, _said(ended, "system", text, now))
     return [replace(each, place=ended.place) for each in rows]
 

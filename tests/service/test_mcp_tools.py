@@ -104,6 +104,10 @@ async def test_a_group_answers_as_the_owner_s_and_the_terminal_is_not_told_again
             text, ok = await called(client, "route_to_group", group="Planets", message="Who are you?")
             assert not ok
             assert "There is no group 'Planets'. There are: Main, Stars" in text
+            assert await called(client, "route_to_group", group="Main", group_id="Stars", message="Who are you?") == (
+                "route_to_group was not called. The arguments group and group_id mean the same and differ.",
+                False,
+            )
         spoken = rows(t, "SELECT place_id, role, content FROM messages WHERE content LIKE '%tea%' ORDER BY id")
         assert spoken == [
             ("terminal:local", "user", "Where is tea?"),
@@ -121,6 +125,7 @@ async def test_memory_is_read_as_the_owner_may(tmp_path: Path) -> None:
             found, ok = await called(client, "search_memory", query="guild meets")
             assert ok
             assert "Fridays" in found
+            assert "known in Home]" in found
             found, ok = await called(client, "search_memory", query="xylophone")
             assert (found, ok) == ("Nothing was found.", True)
             block, ok = await called(client, "read_block", block="persona")

@@ -452,7 +452,7 @@ def _newest(material: PromptInputs) -> Asked | None:
 
 def _around_turn(material: PromptInputs) -> str:
     """What changes each turn. It stands before the message: small models continue what they read last."""
-    where = place_name(material.place_name) or line(material.turn.place)
+    where = place_name(material.place_name) or place_name(material.turn.place)
     heard_by = readers(material.turn.scope.audience)
     parts: list[str] = [say("[now in {where}; your answer is heard by: {heard_by}]", where=where, heard_by=heard_by)]
     if changing := (*material.changing, *material.logs):

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memory.store.patterns import Pattern
-from sources.text import ANGLES, MAX_NAME, SQUARES, flatten, without_unseen
+from sources.text import ANGLES, MAX_NAME, SQUARES, flatten, place_title, without_unseen
 
 _WIDE = Pattern("[\u3040-\ud7a3]")
 _HEADS = Pattern(rf"^([^\S\n]*)(?=[{re.escape(SQUARES)}])", re.MULTILINE)
@@ -81,9 +81,9 @@ def display_name(text: str, limit: int = MAX_NAME) -> Quoted:
 
 @functools.lru_cache(maxsize=100)
 def place_name(text: str) -> Quoted:
-    """The name of a place, with a channel's sign before it."""
+    """The name of a place, with a channel's sign before it; patrols and news of sources have places, too."""
     if _PLACE_ID.fullmatch(text):
-        return line(text)
+        return line(place_title(text))
     sign = "#" if text.startswith("#") else ""
     return Quoted(sign + display_name(text.removeprefix("#"), 160))
 

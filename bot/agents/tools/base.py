@@ -207,7 +207,7 @@ class Toolset:
 def _problem(found: dict[str, Any], arguments: type[Arguments]) -> str:
     where = ".".join(str(part) for part in found["loc"])
     if found["type"] == "extra_forbidden" and len(found["loc"]) == 1:
-        return f"{where}: there is no such argument; there are {', '.join(arguments.named())}"
+        return f"{where}: there is no such argument; there are {', '.join(arguments.named()) or 'none'}"
     return f"{where}: {found['msg']}" if where else str(found["msg"])
 
 

@@ -119,10 +119,9 @@ def over_the_socket(folder: DataFolder) -> Ask:
 
 
 def _hit(hit: Mapping[str, Any]) -> str:
-    who = f" {hit['by']}" if hit["by"] else ""
-    return (
-        f"[{hit['kind']} {hit['id']}, {hit['when'][:16].replace('T', ' ')} UTC,{who} {hit['audience']}]\n{hit['text']}"
-    )
+    who = f" {hit['by']}," if hit["by"] else ""
+    when = hit["when"][:16].replace("T", " ")
+    return f"[{hit['kind']} {hit['id']}, {when} UTC,{who} known in {hit['where']}]\n{hit['text']}"
 
 
 class _Server(MCPServer):
@@ -133,6 +132,9 @@ class _Server(MCPServer):
         if taken is not None and (unknown := [each for each in arguments if _FORMERLY.get(each, each) not in taken]):
             given, known = ", ".join(unknown), ", ".join(taken) or "none"
             raise ToolError(f"{name} was not called. It has no argument {given}; its arguments are: {known}.")
+        for old, new in _FORMERLY.items():
+            if old in arguments and arguments.get(new, arguments[old]) != arguments[old]:
+                raise ToolError(f"{name} was not called. The arguments {new} and {old} mean the same and differ.")
         try:
             return await super().call_tool(name, arguments, *more, **named)
         except ToolError as error:

@@ -26,13 +26,13 @@ from bot.errors import UserError
 from bot.services.agents.task_lists import STATES
 from bot.services.caller import Caller, Via
 from bot.services.memory.archive import agents_called
-from bot.services.names import MOMENTS, moment_said
+from bot.services.names import MOMENTS, moment_said, where
 from bot.services.registry import Arguments, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Result, Row
 from bot.services.transactions import MemoryService, reads
 from memory.knowledge.archival import shown_name
 from memory.people import quiet_hours
-from memory.people.audience import Scope
+from memory.people.audience import Audience, Scope
 from memory.people.identities import label_called
 from memory.queue import inbox
 from memory.search import query
@@ -119,6 +119,8 @@ class HitRow(Row):
     text: str
     by: str = Field(validation_alias="speaker")
     audience: str
+    where: str
+    """The same by name."""
     when: datetime
     why: str
     perhaps: bool
@@ -129,9 +131,9 @@ class HitRow(Row):
     after: dict[str, Any] | None
 
     @classmethod
-    def of(cls, hit: Hit) -> "HitRow":
+    def of(cls, hit: Hit, where: str) -> "HitRow":
         beside = {"before": beside_data(hit.before), "after": beside_data(hit.after)}
-        return cls.from_record(hit, **beside, why=why_found(hit), matched=why_data(hit))
+        return cls.from_record(hit, **beside, where=where, why=why_found(hit), matched=why_data(hit))
 
     @property
     def name(self) -> str:
@@ -183,8 +185,8 @@ class Found(Result):
     """They are a listing, without words."""
 
     @classmethod
-    def of(cls, found: Results) -> "Found":
-        hits = tuple(map(HitRow.of, found.hits))
+    def of(cls, found: Results, places: Mapping[Audience, str]) -> "Found":
+        hits = tuple([HitRow.of(hit, places[hit.audience]) for hit in found.hits])
         return cls.from_record(found, hits=hits, unmet=nothing_searched(found.unmet))
 
     @property
@@ -238,13 +240,15 @@ class Search(MemoryService):
         apart = await self.of_folders(wanted.text, wanted.agent, caller.scope, wanted.path) if files else {}
         query = replace(wanted, meaning=asked.meaning, of_folders=apart)
 
-        def look(rows: Rows) -> Results:
+        why = "" if apart and wanted.domains == {"files"} else asked.why
+
+        def look(rows: Rows) -> Found:
             found = search(rows, query, caller.scope)
             named = [replace(each, label=label_called(rows, each.label or "", caller.scope)) for each in found.hits]
-            return replace(found, hits=named)
+            places = {each: where(rows, each, caller.scope) for each in {hit.audience for hit in found.hits}}
+            return Found.of(replace(found, hits=named, words_alone=why), places)
 
-        why = "" if apart and wanted.domains == {"files"} else asked.why
-        found = Found.of(replace(await self.database.read(look), words_alone=why))
+        found = await self.database.read(look)
         return found.model_copy(update={"partly": asked.meaning is not None or bool(apart)})
 
     @operation("archival.search", "Search the entries you can see", Action.SEARCH)

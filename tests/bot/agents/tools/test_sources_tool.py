@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from bot.agents.permissions.policy import call_needs
-from bot.agents.tools.base import ToolContext
+from bot.agents.tools.base import ToolContext, Toolset
 from bot.agents.tools.sources import NoSourceArguments, SourcesTool, SourceSubscribeTool, SubscribeArguments
 from bot.errors import ToolError
+from bot.models.base import Call
 from memory import agents, data_sources
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.store.database import Database, Tx
@@ -79,3 +80,8 @@ async def test_where_others_hear_it_there_are_no_sources(database: Database, aud
 def test_subscribing_asks_the_owner_whoever_talks() -> None:
     assert call_needs(HERE, "source_subscribe", (), SourceSubscribeTool.caution) is not None
     assert call_needs(HERE, "sources", (), SourcesTool.caution) is None
+
+
+def test_a_tool_that_takes_no_arguments_says_so() -> None:
+    with pytest.raises(ToolError, match=r"operation: there is no such argument; there are none\. Call it again"):
+        Toolset({"sources": SourcesTool()}).resolve(Call("x", "sources", '{"operation": "list"}'))
