@@ -1,0 +1,44 @@
+"""What a turn is shown of its conversation: only what its own agent has there, for exactly its hearers."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+from memory.knowledge import summaries, work
+from memory.knowledge.items import Kind
+from memory.knowledge.summaries import Compaction
+from memory.knowledge.turn_views import turn_view
+from memory.people.audience import OWNER, PUBLIC, Scope, Trust
+from memory.queue.steps import WorkState
+from memory.queue.turns import Turn
+from memory.store.database import Tx
+from memory.store.ids import AgentId, PlaceId
+from tests.memory.parts import HALL, NOON, a_turn
+
+MINE = a_turn()
+OTHERS = (
+    replace(MINE, agent=AgentId("agt_other")),
+    replace(MINE, place=PlaceId("discord:11")),
+    *(replace(MINE, scope=Scope(audience, frozenset({HALL.audience}))) for audience in (OWNER, PUBLIC)),
+)
+
+
+def left(tx: Tx, turn: Turn, text: str, minutes: int = 0) -> None:
+    """A summary of a turn's conversation, and unfinished work of its agent."""
+    audience, at = turn.scope.audience, NOON + timedelta(minutes=minutes)
+    made = Compaction(turn.agent, turn.place, "truncate", text, frozenset(), 1, 2, 1, "", audience, Trust.SYSTEM, at)
+    summaries.add(tx, made)
+    work.keep(tx, turn, WorkState("failed", text, "", (), (), (), (), (), "", at), [])
+
+
+def test_summary_and_unfinished_work_are_those_of_the_place_and_the_hearers_alone(tx: Tx) -> None:
+    for number, other in enumerate(OTHERS):
+        left(tx, other, f"other {number}", number)
+    view = turn_view(tx, MINE, [])
+    assert (view.compacted, view.items[Kind.WORK]) == (None, [])
+    left(tx, MINE, "mine")
+    for number, other in enumerate(OTHERS):
+        left(tx, other, f"newer {number}", 60 + number)
+    view = turn_view(tx, MINE, [])
+    assert view.compacted is not None
+    assert view.compacted.summary == "mine"
+    assert [each.text for each in view.items[Kind.WORK]] == ["mine"]
