@@ -71,8 +71,8 @@ Embedded: TypeAlias = Literal["entry", "message", "block", "passage", "task"]
 """Kinds whose rows have vectors."""
 
 DOMAINS: frozenset[Domain] = frozenset(("archival", "messages", "blocks"))
-"""The domains that are searched by default. Activity, facts, tasks and summaries repeat other rows, so they are
-searched only by name, and files on request. Archival blocks belong to the blocks."""
+"""The domains of a query that names none; without a name, agents and people search facts and tasks, too. Activity and
+summaries repeat other rows. Archival blocks belong to the blocks."""
 MAX_HITS = 100
 
 

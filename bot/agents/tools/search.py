@@ -42,8 +42,9 @@ class SearchArguments(Arguments):
     query: str = Field(default="", description="words to look for; empty lists the newest of the time or person")
     domain: Where | None = Field(
         default=None,
-        description="where to look; without it in entries, messages of all agents and blocks; archival_memory: entries "
-        "and archival blocks; conversations: those that you took part in; constellation_messages: those of all agents; "
+        description="where to look; without it in entries, messages of all agents, blocks, facts and tasks; "
+        "archival_memory: entries and archival blocks; conversations: those that you took part in; "
+        "constellation_messages: those of all agents; "
         "blocks finds older lines of logs too; activity: what agents did (tasks, handoffs, notes, tools, blocks); "
         "tasks: what people want to do; summaries: earlier talk, days and weeks in short (yours and those of all); "
         "files: passages of your folders as they were read last; all: everything",
