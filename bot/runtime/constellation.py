@@ -186,11 +186,16 @@ class ConstellationRuntime:
             self._deliver(place, place_source(place))
             await self._workers.settled.wait()
 
+    async def source_reachable(self, source: str) -> None:
+        """All places of a source are reachable again."""
+        for held, place in await self.database.read(outbox.open_places):
+            if held == source:
+                await self.reachable(place)
+
     async def reachable(self, place: PlaceId) -> None:
         """An unreachable place is reachable again: send what waits for it."""
         await self.database.write(_RELEASE, lambda tx: outbox.release(tx, place))
-        for source in await self.database.read(lambda rows: [s for s, p in outbox.open_places(rows) if p == place]):
-            self._deliver(place, source)
+        self._deliver(place, place_source(place))
 
     # ------------------------------------------------------------------ intake
 

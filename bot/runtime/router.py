@@ -59,6 +59,11 @@ class Router:
         for runtime in self.opened:
             runtime.resume()
 
+    def reachable(self, source: str) -> None:
+        """A platform can be reached, perhaps after an outage: send what waits for it."""
+        for runtime in self.opened:
+            self.workers.once(f"deliveries to {source}", runtime.source_reachable(source))
+
     def resume(self, constellation: ConstellationId) -> None:
         """Something other than a turn queued work: handle whatever waits there."""
         if (runtime := self.opened.get(constellation)) is not None:

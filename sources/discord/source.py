@@ -270,6 +270,7 @@ class DiscordSource:
         if math.isinf(self._connected_since):
             self._connected_since = asyncio.get_running_loop().time()
         self._connection.connected(str(client.user), len(client.guilds))
+        self._wiring.reachable()
         if not self._announced:
             self._announced = True
             self._wiring.on_ready(str(client.user))

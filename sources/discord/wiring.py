@@ -60,7 +60,7 @@ class Wiring:
     `cursors` and `recent` return what was seen and stored, `gaps` stores what could not be read, `never_wrote` returns
     whose direct messages must be looked for, `listens_from` the message id from which the bot listens at all (called
     before the first connection, so that no message comes before it); `on_ready` gets the bot's name on the first
-    connection.
+    connection, and `reachable` is called on every one.
     """
 
     cursors: Cursors
@@ -70,6 +70,7 @@ class Wiring:
     listens_from: Callable[[], Awaitable[int | None]]
     commands: Commands
     on_ready: Callable[[str], None] = lambda _: None
+    reachable: Callable[[], None] = lambda: None
     gave_up: Callable[[int], Awaitable[None]] = field(kw_only=True)
     """Tell the owner that something in a channel could not be handled, despite retries."""
     ignored: Callable[[PersonId], bool] = field(kw_only=True)

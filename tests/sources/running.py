@@ -96,9 +96,14 @@ class Ear:
     listens_from: int | None = None
     paused: bool = False
     """Whether nothing of what is heard is taken."""
+    reached: int = 0
+    """How often the connection was there, at first or again."""
     lost: list[int] = field(default_factory=list)
     """Channels in which something could not be handled."""
     _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def is_reached(self) -> None:
+        self.reached += 1
 
     def deliver(self, notification: Notification) -> None:
         self.heard.append(notification)
@@ -182,6 +187,7 @@ async def connected(server: DiscordServer, ear: Ear | None = None, **changes: An
         ear.starts_from,
         ear.commands,
         on_ready=lambda _: ear.ready.set(),
+        reachable=ear.is_reached,
         gave_up=ear.gave_up,
         ignored=lambda person: person in ear.ignored,
         paused=lambda: ear.paused,

@@ -303,9 +303,12 @@ async def test_resume_brings_what_was_missed_once(server: DiscordServer) -> None
     async with connected(server) as running:
         await ana.say(general, "<@bot> one")
         await running.ear.wait(1)
+        await asyncio.sleep(0.2)
+        before = running.ear.reached
         server.faults.cut()
         await ana.say(general, "<@bot> two")
         await running.ear.wait(2, 15)
+        assert running.ear.reached > before > 0, "what waits can be sent again"
         server.faults.close(4000)
         await ana.say(general, "<@bot> three")
         await running.ear.wait(3, 15)

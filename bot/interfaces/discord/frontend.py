@@ -75,6 +75,7 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         gaps=services.gaps,
         listens_from=listens_from,
         on_ready=lambda name: logs.ready("discord", name=name),
+        reachable=functools.partial(served.router.reachable, "discord"),
         commands=Offered(
             install=lambda tree: _install(tree, served, services.registry.operations, settings),
             synced=functools.partial(front_ends.mark, _MARK),

@@ -67,6 +67,29 @@ async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cu
         service.crash()
 
 
+async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(tmp_path: Path) -> None:
+    async with running(tmp_path) as service:
+        down = DeliveryFailed("not connected", retry_after=120.0, reached=False)
+        service.platform.refuses |= {HALL.id: down, ATTIC.id: down}
+        service.hear(said("one", 1), said("two", 2, ATTIC))
+
+        async def both_wait() -> bool:
+            return (
+                await service.column("SELECT status FROM outbox WHERE next_attempt_at IS NOT NULL") == ["pending"] * 2
+            )
+
+        await until(both_wait)
+        service.platform.refuses.clear()
+        service.router.reachable("bluesky")
+        await service.read(lambda _rows: None)
+        assert len(service.platform.sends) == 2, "that is another platform"
+        service.router.reachable("discord")
+        await until(lambda: _true(lambda: len(service.platform.posts) == 2))
+        assert {post.place for post in service.platform.posts} == {HALL.id, ATTIC.id}
+        await service.settled()
+        assert len(service.platform.posts) == 2
+
+
 async def test_a_notification_that_cannot_be_stored_does_not_take_others_with_it(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         bad: Any = object()
