@@ -293,12 +293,15 @@ def mark_sending(tx: Tx, identifier: OutboxId, now: datetime) -> OutRow | None:
 
 
 def mark_sent(tx: Tx, identifier: OutboxId, external_id: str, now: datetime) -> bool:
-    """A row was sent; returns whether anything else in its place is unsent, or a preview that may be left over."""
+    """A row was sent; returns whether anything else in its place is unsent, or a preview that may be left over.
+
+    That is unknown, so True, if the row was erased meanwhile.
+    """
     sql = f"""UPDATE outbox SET status = 'sent', external_id = ?, sent_at = ?, last_error = NULL WHERE id = ?
         RETURNING EXISTS (SELECT 1 FROM outbox o WHERE o.place_id = outbox.place_id AND o.id <> outbox.id
             AND o.status IN ('pending', 'sending'))
           OR EXISTS (SELECT 1 FROM outbox o WHERE o.place_id = outbox.place_id AND {_SHOWN})"""
-    return bool(tx.number(sql, (external_id, now, identifier)))
+    return tx.value(sql, (external_id, now, identifier), bool) is not False
 
 
 def take(tx: Tx, row: OutRow, external_id: str, now: datetime) -> None:

@@ -125,6 +125,20 @@ async def post(tmp_path: Path) -> AsyncIterator[Post]:
 # ------------------------------------------------------------------------------------------------------- the usual way
 
 
+async def test_a_row_that_is_erased_while_it_is_sent_holds_up_none_behind_it(post: Post) -> None:
+    first, second = await post.put("a"), await post.put("b")
+
+    class Erasing(Platform):
+        async def send(self, delivery: Delivery) -> str:
+            if delivery.id == first:
+                await post.write(lambda tx: tx.run("DELETE FROM outbox WHERE id = ?", (first,)))
+            return await super().send(delivery)
+
+    post.platform = Erasing(post.clock)
+    await post.run()
+    assert post.sent() == [first, second]
+
+
 async def test_a_row_is_durably_sending_before_its_first_byte_leaves(post: Post) -> None:
     row = await post.put("a")
     seen: list[Status] = []
