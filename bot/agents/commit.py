@@ -14,6 +14,7 @@ from bot.agents.patrols import is_patrol, is_silence
 from bot.agents.permissions.broker import Broker
 from bot.agents.steps import wordings
 from memory import groups
+from memory.people.audience import Trust
 from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.payloads import Brought
@@ -37,6 +38,8 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
         end_part(tx, material, material.part, text, now)
         return
     place = heard_at(turn_deps, turn)
+    if turn.trust > Trust.WEB:  # words from the web stay apart from the owner's conversation
+        place = inbox.conversation_place(tx, place)
     heard = all(isinstance(each.payload, Brought) for each in material.asked)  # an observer hears only of events
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
     said = "" if silent else text

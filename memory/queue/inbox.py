@@ -20,7 +20,7 @@ from memory.queue.payloads import PAYLOAD, Brought, Payload, about
 from memory.store.clock import from_text
 from memory.store.columns import Unreadable, many
 from memory.store.database import Rows, Tx, Value
-from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, snowflakes
+from memory.store.ids import AgentId, GroupId, InboxId, MessageId, PersonId, PlaceId, TurnId, place_person, snowflakes
 from memory.store.row_mapper import RowMapper
 from texts import gettext_noop
 
@@ -254,11 +254,12 @@ def place(rows: Rows, identifier: PlaceId) -> Heard | None:
     return _place.first(rows, "SELECT * FROM places WHERE id = ?", (identifier,))
 
 
-def direct_place(rows: Rows, person: PersonId) -> Heard | None:
-    """The place of somebody's latest direct message; None if they never wrote one."""
-    sql = """SELECT p.* FROM places p WHERE p.kind = 'direct' AND EXISTS (SELECT 1 FROM messages m
+def conversation_place(rows: Rows, place: PlaceId) -> PlaceId:
+    """The place itself or, if it names a person, the one of their latest direct message."""
+    sql = """SELECT p.id FROM places p WHERE p.kind = 'direct' AND EXISTS (SELECT 1 FROM messages m
              WHERE m.place_id = p.id AND m.person_id = ? AND m.role = 'user') ORDER BY p.heard_at DESC LIMIT 1"""
-    return _place.first(rows, sql, (person,))
+    person = place_person(place)
+    return PlaceId((rows.value(sql, (person,), str) if person else None) or place)
 
 
 def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Heard]:

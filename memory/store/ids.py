@@ -96,3 +96,9 @@ def new_id(prefix: str) -> str:
 def place_source(place: PlaceId | PersonId) -> str:
     """The source of an external id."""
     return place.partition(":")[0]
+
+
+def place_person(place: PlaceId) -> PersonId | None:
+    """The person whose direct messages a place such as "discord:user:1" is."""
+    source, _, rest = place.partition(":")
+    return PersonId(f"{source}:{rest.removeprefix('user:')}") if rest.startswith("user:") else None

@@ -60,6 +60,13 @@ async def test_what_a_patrol_has_to_say_is_said_to_the_owner_and_can_be_answered
         t.model.script(Answer("They are on their way."))
         await t.ask(t.olga, t.olga.direct, "call somebody")
         assert FIRE in str(t.model.requests[-1].body)
+        t.model.script(Answer("I saw smoke."))
+        await run_now(t)
+        await t.olga.direct.wait_for_bot(lambda message: message.text == "I saw smoke.")
+        t.model.script(Answer("Through the camera."))
+        await t.ask(t.olga, t.olga.direct, "how?")
+        shown = [(each["role"], str(each["content"])) for each in t.model.requests[-1].messages]
+        assert ("assistant", "I saw smoke.") in shown[-3:-1], "it stands in the conversation, where it was said"
         assert "Is anything on fire?" not in str(t.model.requests[-1].body)
         assert t.general.from_bot == t.ana.direct.from_bot == []
         await t.service.stop()

@@ -23,7 +23,7 @@ from memory.queue.messages import Spoken
 from memory.queue.payloads import TriggerFired
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx
-from memory.store.ids import GroupId, PersonId, PlaceId, place_source
+from memory.store.ids import GroupId, PlaceId, place_person, place_source
 from memory.store.logs import Log
 from memory.store.plurals import many
 from scheduler.quiet_hours import Quiet
@@ -212,7 +212,7 @@ def _look(tx: Tx, group_id: GroupId, now: datetime, predicates: Mapping[str, Pre
         checked = _moment(own.get("checked"))
         if checked is not None and now - checked < timedelta(minutes=settings.check_minutes) - _EARLY:
             continue
-        place = _place(tx, PlaceId(name))
+        place = inbox.conversation_place(tx, PlaceId(name))
         facts = _facts(tx, found, settings, own, (now, _scope(tx, place)))
         fired = [] if checked is None else holding(settings.triggers, facts, predicates)
         if fired and _is_quiet(settings, fired, zone, now):
@@ -240,21 +240,9 @@ def _is_quiet(settings: Sleeptime, fired: Sequence[Fired], zone: str, now: datet
     return Quiet(begin, end, zone).until(now) is not None
 
 
-def _place(rows: Rows, place: PlaceId) -> PlaceId:
-    """The direct messages of a person who is named as a place ("discord:user:1")."""
-    person = _person_of(place)
-    known = None if person is None else inbox.direct_place(rows, person)
-    return place if known is None else known.id
-
-
-def _person_of(place: PlaceId) -> PersonId | None:
-    source, _, rest = place.partition(":")
-    return PersonId(f"{source}:{rest.removeprefix('user:')}") if rest.startswith("user:") else None
-
-
 def _scope(rows: Rows, place: PlaceId) -> Scope:
     """Who hears messages in the place where the group acts."""
-    known, person = inbox.place(rows, place), _person_of(place)
+    known, person = inbox.place(rows, place), place_person(place)
     if known is not None:
         return Scope(known.audience, frozenset(known.within))
     if person is not None:
