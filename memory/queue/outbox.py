@@ -468,6 +468,10 @@ def retry(tx: Tx, found: Undelivered) -> None:
 
 def drop(tx: Tx, found: Undelivered) -> None:
     """Erase the text of the row and the pieces that wait for it; the fact that they were given up stays."""
-    gone = "UPDATE outbox SET status = 'withdrawn', content = '', detail = '{}'"
-    tx.run(f"{gone} WHERE {_HELD}", {"turn": found.row.turn, "id": found.row.id})
-    tx.run(f"{gone} WHERE id = ?", (found.row.id,))
+    row, gone = found.row, "UPDATE outbox SET status = 'withdrawn', content = '', detail = '{}'"
+    if row.status is Status.PENDING:  # it was not given up before
+        withdraw_rest(tx, row)
+        if row.message is not None:
+            messages.note_delivery(tx, row.message, f"{Status.FAILED}: {row.last_error}")
+    tx.run(f"{gone} WHERE {_HELD}", {"turn": row.turn, "id": row.id})
+    tx.run(f"{gone} WHERE id = ?", (row.id,))

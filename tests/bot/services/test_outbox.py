@@ -13,16 +13,17 @@ from bot.errors import UserError
 from bot.services.caller import Unconfirmed
 from bot.services.registry import Registry
 from bot.services.system.outbox import Outbox
-from memory.people.audience import Trust
-from memory.queue import outbox
+from memory.people.audience import Scope, Trust
+from memory.queue import messages, outbox
+from memory.queue.messages import Said
 from memory.queue.outbox import Status
 from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.ids import OutboxId, PersonId
 from sources.base import DeliveryFailed
 from sources.terminal import PERSON
-from tests.bot.parts import ANN, NOON, OLGA, MovableClock, ScriptedModel, direct, said, says
-from tests.bot.runtime.test_delivery import Post
+from tests.bot.parts import ANN, HALL, NOON, OLGA, SOURCE, MovableClock, ScriptedModel, direct, said, says
+from tests.bot.runtime.test_delivery import GUILD, STAR, Post
 from tests.bot.services.calling import registry, somebody
 from tests.bot.stage import Service, Setting, running
 
@@ -134,6 +135,22 @@ async def test_what_is_tried_again_by_itself_is_listed_and_can_be_tried_at_once(
     await post.retry(row)
     await post.run()
     assert post.sent() == [row]
+
+
+async def test_what_is_tried_again_by_itself_is_dropped_with_all_its_pieces(post: Counter) -> None:
+    turn = await post.turn()
+    said = Said(turn.id, 1, HALL.id, STAR, ANN.id, "Star", "assistant", "hello", SOURCE, GUILD, Trust.AGENT, NOON)
+    answer = await post.write(lambda tx: messages.add_said(tx, said))
+    rows = [await post.put(f"turn/{turn.id}/{n}", f"piece {n}", turn=turn.id, message=answer) for n in range(3)]
+    await post.begun(rows[0])
+    again = NOON + timedelta(hours=2)
+    await post.write(lambda tx: outbox.mark_retry(tx, rows[0], "not connected to Discord", again))
+    await post.drop(rows[0])
+    await post.run()
+    assert (post.platform.texts(), await post.listed()) == ([], [])
+    assert [(await post.row(row)).content for row in rows] == ["", "", ""]
+    (kept,) = await post.database.read(lambda rows: messages.by_ids(rows, [answer], Scope(GUILD)))
+    assert kept.delivery == "failed: not connected to Discord", "for the agent to see"
 
 
 async def test_only_the_owner_may(post: Counter) -> None:
