@@ -41,6 +41,7 @@ class Screen(pyte.Screen):
 class Terminal:
     def __init__(self, folder: Path, *arguments: str, **more: str) -> None:
         self._ours, theirs = pty.openpty()
+        self.at_first = self.modes()
         lines, columns = int(more.get("LINES", "24")), int(more.get("COLUMNS", "80"))
         termios.tcsetwinsize(self._ours, (lines, columns))
         self._screen = Screen(columns, lines, self.type)

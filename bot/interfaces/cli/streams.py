@@ -31,9 +31,10 @@ def wrapped(text: str) -> str:
 
 def _wrapped(line: str, width: int) -> str:
     indent = " " * (len(line) - len(line.lstrip(" -")) or 2)
-    return textwrap.fill(
+    filled = textwrap.fill(
         line, width, subsequent_indent=indent, replace_whitespace=False, break_long_words=False, break_on_hyphens=False
     )
+    return filled + line[len(line.rstrip(" ")) :]  # the space before what is typed
 
 
 @contextmanager

@@ -32,7 +32,7 @@ from memory.knowledge.archival.journal import Noted
 from memory.knowledge.sessions import Session
 from memory.knowledge.summaries import AgentSummary, Compaction, ConstellationSummary
 from memory.people.audience import Scope
-from memory.people.identities import place_named
+from memory.people.identities import place_called
 from memory.store.database import Database, Rows, Tx
 from memory.store.errors import BlockCorrupt, StoreError
 from memory.store.ids import AgentId, BlockId, EntryId, TurnId
@@ -205,7 +205,8 @@ class TurnRow(Row):
 
     def line(self, ink: Ink) -> str:
         when = "" if self.at is None else ink.time(self.at)
-        head = ink.text(f"{self.agent} ({self.group}, {self.place}, ") + f"{when})" if self.agent else when
+        where = ", ".join(filter(None, (self.group, self.place)))
+        head = ink.text(f"{self.agent} ({where}, ") + f"{when})" if self.agent else when
         return f"{head}: {ink.text(self.text)}" if head else ink.text(self.text)
 
 
@@ -416,7 +417,7 @@ def _turn_row(rows: Rows, turn: NightTurn, found: Written, scope: Scope) -> Turn
     parts += [] if parts[1:] else [_("wrote and said nothing")]
     text = "; ".join(filter(None, parts))
     wrote_in = tuple(part for part, _line in of)
-    place = place_title(place_named(rows, turn.place, scope))
+    place = place_title(place_called(rows, turn.place, scope))
     return TurnRow.from_record(turn, place=place, why=why, wrote=wrote, parts=wrote_in, said=said, text=text)
 
 

@@ -37,14 +37,13 @@ def service(tmp_path: Path) -> Iterator[Process]:
 @BOTH
 def test_at_its_sign_it_ends_cleanly(tmp_path: Path, number: signal.Signals) -> None:
     with closing(Terminal(tmp_path, "chat")) as terminal:
-        before = terminal.modes()
         terminal.shows(START)
         terminal.type("half a line")
         terminal.shows("> half a line")  # what reaches a terminal after the chat has left it is echoed by the terminal
         terminal.send_signal(number)
         assert terminal.ended() == 0
         assert_restored(terminal)
-        assert terminal.modes() == before
+        assert terminal.modes() == terminal.at_first
 
 
 @BOTH
