@@ -3,10 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 
-from memory.knowledge import summaries, work
+from memory.knowledge import summaries, work, working
 from memory.knowledge.items import Kind
 from memory.knowledge.summaries import Compaction
 from memory.knowledge.turn_views import turn_view
+from memory.knowledge.working import By, NewEntry
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.queue.steps import WorkState
 from memory.queue.turns import Turn
@@ -42,3 +43,11 @@ def test_summary_and_unfinished_work_are_those_of_the_place_and_the_hearers_alon
     assert view.compacted is not None
     assert view.compacted.summary == "mine"
     assert [each.text for each in view.items[Kind.WORK]] == ["mine"]
+
+
+def test_working_memory_is_shown_until_it_expires(tx: Tx) -> None:
+    by = By(MINE.scope, Trust.APPROVED, NOON, namespace="session/discord:10")
+    working.save(tx, by, NewEntry("note", "x", timedelta(minutes=5)))
+    turns = (replace(MINE, started_at=NOON + timedelta(minutes=minutes)) for minutes in (4, 5))
+    before, after = (turn_view(tx, turn, [by.namespace]).items[Kind.WORKING] for turn in turns)
+    assert ([each.text for each in before], after) == (["x"], [])
