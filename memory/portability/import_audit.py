@@ -38,8 +38,12 @@ class Past:
 
 
 def note(tx: Tx, source: str, origin: str, outcome: Outcome, now: datetime) -> None:
-    """Store the outcome of a record."""
+    """Store the outcome of a record; that it was left out, once for a file that is imported again."""
     values = {**_outcome.values(outcome), "record": outcome.record[:300], "source": source, "origin": origin}
+    sql = """SELECT 1 FROM import_audit WHERE source = :source AND record = :record AND origin = :origin
+             AND outcome = :outcome AND reason = :reason"""
+    if outcome.outcome == "refused" and tx.one(sql, values) is not None:
+        return
     tx.insert("import_audit", {**values, "id": snowflakes.next(), "audience": OWNER, "at": now})
 
 

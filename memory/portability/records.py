@@ -70,6 +70,7 @@ class OldAgent:
     name: str
     prompt: str
     blocks: tuple[OldBlock, ...]
+    changes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -305,9 +306,8 @@ def version_1(path: Path) -> Iterator[Record]:
         found_here = _linked(agent, found, seen, _is_memory)
         memories = [(_key(f"memory {each['label']!s:.60} {of}", own), each) for own, each in found_here]
         made = tuple(_old_blocks(memories))
-        yield OldAgent(
-            _key(f"agent {name:.60}", cid), name, prompt, tuple(each for each in made if not _is_entry(each))
-        )
+        own_blocks = tuple(each for each in made if not _is_entry(each))
+        yield OldAgent(_key(f"agent {name:.60}", cid), name, prompt, own_blocks, _not_imported(agent, found))
         for old, (_known, memory) in zip(made, memories, strict=True):
             if _is_entry(old):
                 left = [each for each in ("description", "permission", "read_only") if memory.get(each)]
@@ -320,6 +320,17 @@ def version_1(path: Path) -> Iterator[Record]:
         named = str(each.get("name") or each.get("label") or "") if isinstance(each, dict) else ""
         if cid not in seen or (named and cid != root and not any(known(each) for known in _KNOWN)):
             yield Left(_key(f"{named:.60}" or "record", cid), _("it is not an agent, a memory or a message"))
+
+
+def _not_imported(agent: Mapping[str, Any], found: Mapping[bytes, Any]) -> tuple[str, ...]:
+    """What an agent of version 1 has besides its name, prompt, memories and messages."""
+    taken = ("id", "name", "system_prompt", "base_instructions")
+    left = [
+        str(name)[:60]
+        for name, value in agent.items()
+        if value and name not in taken and not any(any(_linked({"": value}, found, set(), each)) for each in _KNOWN)
+    ]
+    return (_("left out {settings}, which Carina does not import", settings=", ".join(left)),) if left else ()
 
 
 def _key(said: str, cid: bytes) -> str:

@@ -280,7 +280,7 @@ def _known(rows: Rows, each: Record, target: _Target) -> list[Outcome] | None:
     if len(said) > _LONGEST:
         return _refused(each, _("it is longer than {most} characters", most=number_text(_LONGEST)))
     if isinstance(each, OldAgent) and agents.agent_named(rows, each.name) is not None:
-        return _refused(each, _("There is already an agent {name}.", name=each.name[:60]))
+        return _refused(each, _("there is already an agent {name}", name=each.name[:60]))
     return None
 
 
@@ -294,8 +294,9 @@ def _outcomes(each: Record, became: str) -> list[Outcome]:
     match each:
         case Left(key=key, why=why):
             return [Outcome(key, "refused", why)]
-        case OldAgent(key=key, blocks=blocks):
-            return [Outcome(key, "carried", "", became), *(_outcome(block.key, block.changes) for block in blocks)]
+        case OldAgent():
+            blocks = [_outcome(block.key, block.changes) for block in each.blocks]
+            return [_outcome(each.key, each.changes, became), *blocks]
         case _:
             return [_outcome(each.key, each.changes, became)]
 
