@@ -244,9 +244,9 @@ class ConstellationRuntime:
         def store() -> Awaitable[tuple[list[Accepted | None], bool]]:
             """Idle conversations begin their turns in the same commit; the others are woken after it.
 
-            After an edit or deletion all are woken later, so that no turn reads what is still to be erased. So they are
-            for messages from before this process: a turn that ends it must not take the arrival with it, which would
-            be fetched again and again.
+            After an edit or deletion all are woken later, so that no turn reads what is still to be erased. The same
+            goes for messages from before this process: a turn that ends the process must not take the arrival with it,
+            since that would be fetched again and again.
             """
             stored = self.database.write(_ACCEPT, take, durable=True)
             for place, group in begun:
