@@ -655,6 +655,11 @@ async def test_the_schedule_shows_tasks_as_a_tree(tmp_path: Path) -> None:
         assert found == [("0", "move house"), ("1", "pack books"), ("0", "water the plants")]
         assert "<bdi>room: hall</bdi>" in page
         assert "in progress" in page
+        assert 'href="/commands/tasks.template.use"' in page
+        change = re.findall(r'<span class="text">pack books<.*?href="(/commands/tasks.change[^"]*)"', page, re.DOTALL)
+        ((task,),) = [re.findall(r'name="task" value="(\d+)"', (await s.get(each)).text) for each in change[:1]]
+        await s.call("tasks.change", task=task, under="none")
+        assert re.findall(r'<li class="step(\d)">.{30,60}pack books', (await s.get("/schedule")).text) == ["0"]
         await s.call("remind.me", text="call the bank", when="in 30 minutes")
         page = (await s.get("/schedule")).text
         drawn = re.search(
