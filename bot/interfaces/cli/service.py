@@ -305,7 +305,7 @@ class Removal:
         if not left:
             folder.path.rmdir()
         kept = _(" Carina left files that it did not create: {names}.", names=", ".join(left)) if left else ""
-        files = ", ".join(str(path) for path in self._files() if path.exists())
+        files = _(" and ").join(str(path) for path in self._files() if path.exists())
         more = _("\nDelete {files} yourself if you no longer need them.", files=files) if files else ""
         return _(
             "Deleted the data in {path}.{kept}{more}\n{program}",
@@ -328,5 +328,5 @@ class Removal:
 def _program() -> str:
     return _(
         "`carina service uninstall` stops Carina from starting automatically; `uv tool uninstall "
-        "carina` or `pipx uninstall carina` removes the program."
+        "carina` or `pipx uninstall carina` removes the program. If it runs from a clone, delete the clone."
     )

@@ -135,7 +135,7 @@ _STATES = {
     "good": (
         gettext_noop("done"), gettext_noop("sent"), gettext_noop("ready"), gettext_noop("healthy"),
         gettext_noop("active"), gettext_noop("ok"), gettext_noop("allow"), gettext_noop("approved"),
-        gettext_noop("used"), gettext_noop("good"), gettext_noop("succeeded"),
+        gettext_noop("used"), gettext_noop("good"), gettext_noop("succeeded"), "working",
     ),
     "accent": ("claimed", gettext_noop("running"), gettext_noop("waiting"), gettext_noop("pending"), "received"),
     "warn": (
@@ -144,7 +144,7 @@ _STATES = {
     ),
     "bad": (
         "dead", gettext_noop("failed"), gettext_noop("denied"), gettext_noop("deny"), gettext_noop("error"),
-        gettext_noop("problem"), gettext_noop("broken"),
+        gettext_noop("problem"), gettext_noop("broken"), "refused", "unreachable", "failing", "cannot be used",
     ),
 }  # fmt: skip
 _COLORS = {state: color for color, states in _STATES.items() for state in states}

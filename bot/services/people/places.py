@@ -421,8 +421,8 @@ def _level(where: Location, reach: Reach) -> str:
 
 
 def _fed_row(source: DataSource) -> SourceRow:
-    read = _("read") if source.synced_at is not None else _("not read yet")
-    state = _("could not be read: {error}", error=source.error) if source.error else read
+    unread = "" if source.synced_at is not None else _("not read yet")
+    state = _("could not be read: {error}", error=source.error) if source.error else unread
     state = "" if source.type == "webhook" else state
     return SourceRow(source=source.name, paused=not source.enabled, state=state if source.enabled else _("paused"))
 
