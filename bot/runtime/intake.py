@@ -47,8 +47,9 @@ class AudienceResolver:
 class Gate:
     """The guards of the intake.
 
-    `with_audiences` adds to a place what its readers may know; `ignored`: nothing that a person says, or said at that
-    time, is stored or answered (edits and deletions are still applied); `paused`: nothing of that source is.
+    `with_audiences` adds to a place the audiences of its reader's linked accounts; `ignored`: nothing that a person
+    says, or said at that time, is stored or answered (edits and deletions are still applied); `paused`: nothing of that
+    source is.
     """
 
     halt: HaltState
