@@ -1,5 +1,6 @@
 """Creating, loading, archiving, pinning, sharing and deleting blocks."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -200,7 +201,9 @@ def _joined(reasons: Sequence[str]) -> str:
 def _called_by_label(rows: Rows, block: Block) -> list[str]:
     """What refers to a block by its label and would find nothing, or create an empty block, without it."""
     label, subject = block.label, f"{block.owner}/{block.label}"
-    asked = rows.all("SELECT id FROM permission_requests WHERE status = 'waiting' AND subject = ?", (subject,))
+    sql = "SELECT audience, within FROM permission_requests WHERE status = 'waiting' AND subject = ?"
+    asking = [Scope(row["audience"], frozenset(json.loads(row["within"]))) for row in rows.all(sql, (subject,))]
+    asked = [each for each in asking if each.may_use(block.audience)]  # others mean a block of theirs
     sql = """SELECT name FROM agent_groups g WHERE EXISTS (SELECT 1 FROM json_tree(g.pattern_config)
              WHERE key = 'block' AND atom = :label) OR EXISTS (SELECT 1 FROM json_tree(g.states)
              WHERE key = 'block' AND atom = :label) ORDER BY name"""

@@ -131,8 +131,9 @@ async def test_what_still_needs_a_block_keeps_it(settings: BlockSettings, databa
     await database.write(_SEED, lambda tx: tx.run(
         """INSERT INTO permission_requests (id, scope, subject, agent_id, group_id, turn_id, call_id, tool, arguments,
              digest, covers, pattern, reason, place_id, audience, trust, approvers, status, created_at, expires_at)
-           VALUES (1, 'memory_edit', 'agt_1/plans', 'agt_1', 'grp_1', 1, 'c', 'context', '{}', x'00', '[]', '{}', 'why',
-             'terminal:local', 'owner', 4, '[]', 'waiting', 'x', 'x')"""
+           SELECT value + 1, 'memory_edit', 'agt_1/plans', 'agt_1', 'grp_1', value, 'c', 'context', '{}', x'00', '[]',
+             '{}', 'why', 'terminal:local', iif(value, 'person:discord:2', 'owner'), 4, '[]', 'waiting', 'x', 'x'
+           FROM json_each('[0, 1]')"""  # the second means a block of the person's own direct messages
     ))  # fmt: skip
     with pytest.raises(Refused, match=r"shared with Bea.*1 waiting request to change it.*configuration of Night"):
         await settings.delete(replace(OLGA, sure=True), label="plans")
