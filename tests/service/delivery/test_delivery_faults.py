@@ -48,7 +48,7 @@ async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_
     await scripted.ana.say(channel, "<@bot> a question")
     await scripted.model.wait_for(1)
     channel.deny(scripted.server.bot, "send_messages")
-    notice = await scripted.olga.direct.wait_for_bot(lambda m: str(channel.id) in m.text)
+    notice = await scripted.olga.direct.wait_for_bot(lambda m: "#closing in Home" in m.text)
     assert "was not delivered: the bot has no permission to do that there" in notice.text
     assert "universe" not in notice.text
     channel.allow(scripted.server.bot, "send_messages")
@@ -56,7 +56,7 @@ async def test_a_channel_closed_before_the_answer_is_told_to_the_owner_once_and_
     shown = str(scripted.model.requests[1].messages)
     assert "[this answer did not reach them: failed: the bot has no permission" in shown
     assert [message.text for message in channel.from_bot] == ["again"]
-    assert len([m for m in scripted.olga.direct.from_bot if str(channel.id) in m.text]) == 1
+    assert len([m for m in scripted.olga.direct.from_bot if "#closing in Home" in m.text]) == 1
 
 
 # ---------------------------------------------------------------------- outages
@@ -160,7 +160,7 @@ async def test_one_that_stays_so_is_given_up_and_the_next_start_goes_on(tmp_path
         assert (await t.ask(t.ana, other, "<@bot> hello")).text
         await t.service.kill()  # while it is tried again: the next start takes the row up first
         await t.service.start()
-        notice = await t.olga.direct.wait_for_bot(lambda m: str(odd.id) in m.text)
+        notice = await t.olga.direct.wait_for_bot(lambda m: "#odd in Home" in m.text)
         assert "KeyError" in notice.text
         assert (await t.ask(t.ana, other, "<@bot> and now?")).text
         await t.service.stop()
