@@ -329,7 +329,14 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     opened = open_block(tx, block.id, writer, now)
     empty = BlockDocument()
     empty.change(partial(containers.declare, schema=block.schema))
-    if opened.document.look(containers.parts_of) != empty.look(containers.parts_of):  # names of fields are no content
+    before, after = opened.document.look(containers.parts_of).values, empty.look(containers.parts_of).values
+    if filled := [name for name, value in before.items() if value != after.get(name)]:  # names of fields are no content
+        if lost := ", ".join(name for name in filled if name.strip(".")):
+            raise Refused(
+                "block {label} is not empty: {names} would be lost; create another and copy the content",
+                label=block.label,
+                names=lost,
+            )
         raise Refused(
             "block {label} is not empty: only an empty block changes its type; create another and copy the content",
             label=block.label,

@@ -95,6 +95,9 @@ async def test_an_empty_block_is_given_another_form(settings: BlockSettings, blo
         await settings.change(OLGA, ChangeBlock(label="plans", content="fields", fields="two words"))
     shown = await blocks.show_history(OLGA, label="plans")
     assert [each.did.startswith("change of type") for each in shown.changes] == [True, True]
+    await blocks.append(OLGA, label="plans", text="Paint the shed.")
+    with pytest.raises(Refused, match="block plans is not empty: plan would be lost; create another"):
+        await settings.change(OLGA, ChangeBlock(label="plans", content="list"))
 
 
 async def test_names_are_given_once(settings: BlockSettings) -> None:
