@@ -75,10 +75,13 @@ async def test_an_address_that_no_resolver_takes_is_told_to_the_agent(tmp_path: 
 async def test_a_page_in_view_keeps_later_turns_from_being_trusted_more(tmp_path: Path) -> None:
     async with small_web() as there, running(tmp_path, Setting(tools=tools(there.base, "never"))) as service:
         await asked(service, call("web_fetch", url=f"{there.base}/page"))
-        service.model.replies.append(says("You are welcome."))
+        keep = call("recall", "2", operation="insert", content="The sea is warm.")
+        service.model.replies.extend([says("", keep), says("You are welcome.")])
         await service.heard(said("thanks", 50, HALL, OLGA))
         assert await service.column("SELECT trust FROM turns ORDER BY id") == [Trust.WEB, Trust.WEB]
-        assert await service.column("SELECT trust FROM messages WHERE role = 'tool'") == [Trust.WEB]
+        found = "SELECT trust FROM messages WHERE role = 'tool' AND tool_name = 'web_fetch'"
+        assert await service.column(found) == [Trust.WEB]
+        assert await service.column("SELECT trust FROM archival_entries") == [Trust.WEB]
 
 
 async def test_by_default_somebody_is_asked_first(tmp_path: Path) -> None:
