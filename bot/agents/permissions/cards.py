@@ -15,7 +15,7 @@ from memory.requests import Given, Permit, Request, Status, Verdict
 from memory.store.ids import BlockId, PersonId, PlaceId, code
 from sources.discord.markup import times_of
 from sources.text import one_line, place_title
-from texts import _, gettext_noop, ngettext
+from texts import _, gettext_noop, in_utc, ngettext
 
 _INLINE = 1_000  # longer arguments are also attached as a file
 _LISTED, _REASON = 5, 100  # questions told apart at once, and characters of each one's reason
@@ -154,8 +154,8 @@ def closed(request: Request, words: str) -> str:
 
 
 def ruling(request: Request, who: str, verdict: Verdict | None, at: datetime, source: str = "") -> str:
-    """The decision in one line; `who` is the person's name there."""
-    when = times_of(source)(at)
+    """The decision in one line; `who` is the person's name there. Without a source it is for an agent."""
+    when = (times_of(source) if source else in_utc)(at)
     match request.status:
         case Status.DENIED:
             return _("Denied by {who}, {when}", who=who, when=when)

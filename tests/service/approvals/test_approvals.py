@@ -1,6 +1,7 @@
 """A call that needs a yes, over real sockets: asked, pressed, run once; and presses that must do nothing."""
 
 import asyncio
+import re
 
 import pytest
 
@@ -55,6 +56,8 @@ async def test_the_whole_way_from_the_question_to_the_answer(asking: Live) -> No
     assert [message.text for message in channel.from_bot] == [WAITS, DONE]
     assert leaked(t, "quagga") == []
     assert f"waits for approval {request}" in t.model.requests[-2].results[-1]
+    told = rf"Request {request} .*: Allowed once by the owner, \d{{4}}-\d\d-\d\d \d\d:\d\d UTC\. The call is made now"
+    assert re.search(told, t.model.requests[-1].last_user), "agents cannot read Discord's times"
     assert t.model.requests[-1].results[-1].startswith("stored")
 
 
