@@ -10,6 +10,7 @@ import regex
 from memory.store.patterns import Pattern, UnicodePattern
 from texts import _, gettext_noop
 
+_TERMINAL = gettext_noop("the terminal")
 _PLACES = {
     "the dashboard with ": gettext_noop("the dashboard with {name}"),
     "direct messages with ": gettext_noop("direct messages with {name}"),
@@ -116,6 +117,8 @@ def flatten(name: str, limit: int = MAX_NAME) -> str:
 
 def place_title(name: str) -> str:
     """A place in the language of whoever is being answered: sources and the store name places in English."""
+    if name == _TERMINAL:
+        return _(name)
     for beginning, form in _PLACES.items():
         if name.startswith(beginning):
             return _(form, name=name.removeprefix(beginning))

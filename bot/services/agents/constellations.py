@@ -25,7 +25,7 @@ from memory.store.errors import StoreError
 from memory.store.ids import ConstellationId
 from memory.store.logs import Log
 from sources.terminal import PERSON
-from texts import _, error_text, ngettext, ngettext_noop
+from texts import _, error_text, gettext_noop, ngettext, ngettext_noop
 
 _SHAPE = re.compile(r"[^\W_][\w .'-]*")
 _log = Log("bot.services.agents.constellations")
@@ -46,7 +46,7 @@ class ConstellationRow(Row):
 
     def line(self, ink: Ink) -> str:
         places = f": {', '.join(map(ink.text, self.places))}" if self.places else ""
-        return f"{ink.text(self.constellation)} ({self.state}){places}"
+        return f"{ink.text(self.constellation)} ({_(self.state)}){places}"
 
 
 class ConstellationStatus(Result):
@@ -63,6 +63,7 @@ class ConstellationStatus(Result):
 
     def lines(self, ink: Ink) -> list[str]:
         shown = {key: ", ".join(value) if isinstance(value, list) else value for key, value in self.data().items()}
+        shown["state"] = _(self.state)
         return [ink.text(f"{_(key)}: {value}") for key, value in shown.items() if value != ""]
 
 
@@ -185,7 +186,8 @@ class ConstellationCommands:
         return self.registry.of(named(self.registry, name))
 
     def _about(self, found: Constellation) -> dict[str, Any]:
-        state = "configured" if found.id == self.configured else "open" if self.is_open(found.id) else "idle"
+        unused = gettext_noop("open") if self.is_open(found.id) else gettext_noop("idle")
+        state = gettext_noop("configured") if found.id == self.configured else unused
         places = [each.place for each in self.registry.assigned(found.id)]
         return {"constellation": found.name, "id": found.id, "state": state, "places": places}
 
