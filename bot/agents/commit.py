@@ -38,7 +38,7 @@ def end_turn(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, text: str, now
         end_part(tx, material, material.part, text, now)
         return
     place = heard_at(turn_deps, turn)
-    if turn.trust > Trust.WEB:  # words from the web stay apart from the owner's conversation
+    if patrol and turn.trust > Trust.WEB:  # words from the web stay apart from the owner's conversation
         place = inbox.conversation_place(tx, place)
     heard = all(isinstance(each.payload, Brought) for each in material.asked)  # an observer hears only of events
     silent = (not heard and is_observer(tx, turn)) or (patrol and is_silence(text))
