@@ -188,9 +188,13 @@ class ConstellationRuntime:
 
     async def source_reachable(self, source: str) -> None:
         """All places of a source are reachable again."""
-        for held, place in await self.database.read(outbox.open_places):
-            if held == source:
-                await self.reachable(place)
+
+        async def release() -> None:
+            for held, place in await self.database.read(outbox.open_places):
+                if held == source:
+                    await self.reachable(place)
+
+        await until_stored(f"deliveries to {source}", release, self._workers.unstored)
 
     async def reachable(self, place: PlaceId) -> None:
         """An unreachable place is reachable again: send what waits for it."""

@@ -67,7 +67,11 @@ async def test_messages_of_a_place_are_stored_in_the_order_of_arrival_and_the_cu
         service.crash()
 
 
-async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(tmp_path: Path) -> None:
+async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memory.store.sqlite._BUSY_MS", 20)
+    monkeypatch.setattr("bot.storage_retry.RETRY_SECONDS", 0.02)
     async with running(tmp_path) as service:
         down = DeliveryFailed("not connected", retry_after=120.0, reached=False)
         service.platform.refuses |= {HALL.id: down, ATTIC.id: down}
@@ -83,7 +87,12 @@ async def test_what_waits_for_a_platform_is_sent_as_soon_as_that_can_be_reached(
         service.router.reachable("bluesky")
         await service.read(lambda _rows: None)
         assert len(service.platform.sends) == 2, "that is another platform"
+        other = connect(service.constellations.all()[0].path)
+        other.execute("BEGIN IMMEDIATE")
         service.router.reachable("discord")
+        await until(lambda: _true(lambda: any(log["event"] == "waiting_for_database" for log in service.logs)))
+        other.execute("ROLLBACK")
+        other.close()
         await until(lambda: _true(lambda: len(service.platform.posts) == 2))
         assert {post.place for post in service.platform.posts} == {HALL.id, ATTIC.id}
         await service.settled()
