@@ -221,7 +221,10 @@ class Chat:
     def _before(self, rows: Rows, history: int, typed: int) -> list[dict[str, Any]]:
         """From the database, so that no other file has what is forgotten or erased."""
         found = messages.conversation(rows, PLACE.id, Scope(OWNER), 4 * max(history, typed))
-        spoken = [row for row in found if row.text and row.role in ("user", "assistant")]
+        unsent, _shown = outbox.for_delivery(rows, PLACE.id)
+        waiting = {row.turn for row in unsent if row.turn}  # their answers are shown next
+        said = [row for row in found if row.text and not (row.role == "assistant" and row.batch in waiting)]
+        spoken = [row for row in said if row.role in ("user", "assistant")]
         entered = [{"kind": "Typed", "text": row.text} for row in spoken if row.role == "user"]
         shown = [{"kind": "History", "speaker": row.speaker, "text": row.text} for row in spoken]
         return [*entered[max(len(entered) - typed, 0) :], *shown[max(len(shown) - 2 * history, 0) :]]

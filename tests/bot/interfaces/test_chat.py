@@ -15,6 +15,7 @@ from bot.config import load_config
 from bot.errors import UserError
 from bot.interfaces.chat import Chat
 from bot.services.caller import owner_at_terminal
+from memory.queue import outbox
 from memory.store.sqlite import connect
 from sources.terminal import ONCE
 
@@ -71,6 +72,21 @@ async def test_the_same_line_passed_on_twice_is_said_once(tmp_path: Path) -> Non
                 kinds.append((await anext(chat))["kind"])
         assert kinds.count("Said") == 1
         assert len((await told(app, history=5))[0]) == 3
+
+
+async def test_an_answer_that_nobody_has_seen_yet_is_shown_once(tmp_path: Path) -> None:
+    async with service(tmp_path) as app:
+        await told(app, "remember that my cat is called Bolt")
+        await chat_of(app).say("what is my cat called?", "terminal-7")
+        async with asyncio.timeout(10):
+            while await app.services.database.read(outbox.open_places) == []:
+                await asyncio.sleep(0.01)
+        async with aclosing(chat_of(app).chat(10)) as chat, asyncio.timeout(10):
+            shown = [await anext(chat)]
+            while shown[-1]["kind"] != "Said":
+                shown.append(await anext(chat))
+    assert [each["text"] for each in shown if each["kind"] == "History"][2:] == ["what is my cat called?"]
+    assert "Bolt" in shown[-1]["text"]
 
 
 async def test_while_everything_is_halted_a_line_is_kept_and_says_so(tmp_path: Path) -> None:
