@@ -87,10 +87,17 @@ class Terminal:
                 self._read(0.01)
 
     def ended(self) -> int:
-        """Wait for its end; gives the exit code."""
-        code = self._process.wait(START_SECONDS)
-        self._read(0)
-        return code
+        """Wait for its end, reading what it writes as a terminal does; gives the exit code."""
+        end = time.monotonic() + START_SECONDS
+        while True:
+            self._read(0)
+            try:
+                code = self._process.wait(0.02)
+            except TimeoutError:
+                assert time.monotonic() < end, f"it still runs:\n{self.screen}"
+            else:
+                self._read(0)
+                return code
 
     def close(self) -> None:
         """End it if it still runs."""
