@@ -1,5 +1,6 @@
 """A data folder with jobs, a clock that is moved by hand, and kinds that note what they did."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -59,6 +60,15 @@ class Ground:
         async with self.constellations.use(self.home) as database:
             await database.write(PUT, lambda tx: jobs.put(tx, new, self.clock()))
         self.runner.changed(self.home)
+
+    async def run_until_fired(self) -> None:
+        """Run the jobs as a service does, until one was done."""
+        task = asyncio.create_task(self.runner.run())
+        async with asyncio.timeout(20):
+            while not self.fired:
+                await asyncio.sleep(0.01)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     async def job(self, identifier: str) -> Job:
         async with self.constellations.use(self.home) as database:

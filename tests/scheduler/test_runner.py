@@ -222,12 +222,7 @@ async def test_at_a_start_the_index_is_as_the_files_are(tmp_path: Path) -> None:
         await one.put("soon", At(NOON + HOUR))  # and nobody lives to index it
     clock.now += 2 * HOUR
     async with ground(tmp_path, clock) as other:
-        task = asyncio.create_task(other.runner.run())
-        async with asyncio.timeout(20):
-            while not other.fired:
-                await asyncio.sleep(0.01)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await other.run_until_fired()
     assert other.fired[0].late == HOUR
 
 
@@ -243,12 +238,7 @@ async def test_a_file_that_cannot_be_read_at_a_start_is_opened_instead(
     clock.now += 2 * HOUR
     monkeypatch.setattr("scheduler.runner.connect", refuse)
     async with ground(tmp_path, clock) as other:
-        task = asyncio.create_task(other.runner.run())
-        async with asyncio.timeout(20):
-            while not other.fired:
-                await asyncio.sleep(0.01)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        await other.run_until_fired()
     assert [each.job.id for each in other.fired] == ["soon"]
 
 

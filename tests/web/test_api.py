@@ -119,6 +119,7 @@ async def test_what_would_be_ignored_is_refused(tmp_path: Path) -> None:
             body = {"model": "carina/Carina", "messages": [{"role": "user", "content": "hi"}], **given}
             answer = await program.post("/v1/chat/completions", json=body)
             assert (answer.status_code, answer.json()["error"]["param"]) == (400, parameter)
+            assert "pattern" not in answer.json()["error"]["message"]
         assert await s.call("inbox.list") == []
 
 

@@ -44,6 +44,13 @@ _WHY = {
     "functions": "an agent has tools of its own; functions of a client are not supported",
 }
 
+_EXPECTED = {
+    "messages": "expected a list with what you say last",
+    "model": 'expected a name such as "carina/Carina"',
+    "n": "can only be 1: an agent answers once",
+    "user": "expected 1 to 64 letters, digits and . @ + - _",
+}
+
 
 class Unusable(Refusal):
     """A request that cannot be served; `parameter` is what is wrong with it."""
@@ -181,7 +188,7 @@ def _asked(given: dict[str, Any]) -> Asked:
     except ValidationError as error:
         first, *_rest = error.errors()
         name = str(first["loc"][0])
-        raise Unusable(f"{name}: {first['msg']}.", name) from None
+        raise Unusable(f"{name}: {_EXPECTED.get(name, first['msg'])}.", name) from None
     for name, value in (asked.model_extra or {}).items():
         if value is not None and (name not in _USUAL or value != _USUAL[name]):
             raise Unusable(f"{name} cannot be given: {_WHY.get(name, 'it would change nothing here')}.", name)
