@@ -15,6 +15,7 @@ import platform
 import tempfile
 import threading
 import unicodedata
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
@@ -125,8 +126,11 @@ class _Model:
         options.enable_mem_pattern = False
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # the other cores are for the service
         # The table of words stays in the installed file: it is half of the model, and a text needs few of its rows.
-        self._file = _located(_MODEL, _FILES[_MODEL])
-        installed = self._file.read_bytes()
+        file = _located(_MODEL, _FILES[_MODEL])
+        # Kept open, so that an upgrade cannot put another file in its place while the service runs.
+        self._file = os.open(file, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        weakref.finalize(self, os.close, self._file)
+        installed = file.read_bytes()
         model, self._input, table, scales = rewritten(installed)
         self._begins, self._scales = installed.index(table), self._numpy.frombuffer(scales, "<f4").copy()
         with tempfile.TemporaryDirectory(prefix="carina-") as folder:
@@ -157,10 +161,9 @@ class _Model:
         """The rows of the table of words, scaled."""
         different, places = self._numpy.unique(numbers, return_inverse=True)
         read = bytearray()
-        with self._file.open("rb", buffering=0) as file:
-            for number in different.tolist():
-                file.seek(self._begins + number * DIMENSION)
-                read += file.read(DIMENSION)
+        for number in different.tolist():
+            os.lseek(self._file, self._begins + number * DIMENSION, os.SEEK_SET)
+            read += os.read(self._file, DIMENSION)
         rows = self._numpy.frombuffer(read, self._numpy.int8).reshape(-1, DIMENSION).astype(self._numpy.float32)
         return (rows * self._scales[different, None])[places.reshape(numbers.shape)]
 

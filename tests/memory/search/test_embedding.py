@@ -163,6 +163,23 @@ def test_what_loading_takes_is_given_back_and_nothing_is_told_to_others(tmp_path
 
 
 @installed
+def test_a_loaded_model_keeps_its_file_when_another_is_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "model.onnx"
+    own.write_bytes(packaged._located(packaged._MODEL, "model.onnx").read_bytes())
+    real = packaged._located
+    monkeypatch.setattr(packaged, "_located", lambda name, file: own if name == packaged._MODEL else real(name, file))
+    model = packaged._Model()
+    encoded = model.words.encode("the boat", packaged.MAX_TOKENS)
+    before = model.run([encoded])
+    other = tmp_path / "other.onnx"
+    other.write_bytes(b"\x01" * own.stat().st_size)
+    other.replace(own)
+    assert model.run([encoded]) == before
+
+
+@installed
 async def test_weights_that_stay_int8_give_nearly_the_same_vectors() -> None:
     model = packaged._Model()
     onnx = importlib.import_module("onnxruntime")
