@@ -4,15 +4,21 @@ What a turn gets is a chain: the model, its fallbacks, and at the end the offlin
 Each link leaves a failing provider alone for a while, asks for less where it must, and tries again.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import aclosing, suppress
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from dataclasses import dataclass, replace
 
+from bot.config import Config
 from bot.config.values import KEY_OF_PROVIDER, OFFLINE
 from bot.errors import ConfigError
 from bot.models.base import Access, Limits, Model, ModelError, Request
 from bot.models.chain import BreakerModel, FallbackModel, LazyModel, LenientModel, RetryingModel
 from bot.models.health import ModelHealth
-from texts import reason_of
+from bot.models.offline import OfflineModel
+from bot.secrets import Redactor
+from memory.agents import Agent
+from memory.store.clock import Clock
+from texts import _, reason_of
 
 
 class ModelCatalog:
@@ -104,3 +110,45 @@ class ModelCatalog:
         if not key.isascii() or not key.isprintable() or " " in key:
             raise ConfigError("{name}_API_KEY: expected plain characters without spaces", name=provider.upper())
         return Access(name, self._limits, key, base_url, self._images)
+
+
+@dataclass(frozen=True)
+class ModelSelection:
+    config: Config
+    catalog: ModelCatalog
+
+    async def choose(self, agent: Agent) -> Model:
+        return await self.catalog.get(agent.model or self.config.model.default)
+
+    async def load(self, names: Iterable[str]) -> None:
+        """Load what these models need, in a thread, so that the first answer is as quick as the next."""
+        for name in dict.fromkeys((self.config.model.default, *filter(None, names))):
+            with suppress(ConfigError):  # said where it is asked
+                await self.catalog.get(name)
+
+    def health(self, names: Iterable[str] = ()) -> tuple[ModelHealth, ...]:
+        """How the models of these names and the fallbacks stand, in words without secrets."""
+        redact = Redactor(self.config.secrets()).text
+        return tuple(replace(found, reason=redact(_(found.reason))) for found in self.catalog.health(names))
+
+
+@asynccontextmanager
+async def open_models(config: Config, clock: Clock) -> AsyncIterator[ModelSelection]:
+    """Make the models of a configuration; providers are loaded when they are first asked. Raises ConfigError."""
+    catalog = ModelCatalog(
+        fallback=config.model.fallback,
+        keys={provider: key.get_secret_value() for provider, key in config.keys.items()},
+        base_urls={"openai": config.openai_base_url} if config.openai_base_url else {},
+        images=config.model.base_url_images,
+        offline=OfflineModel(clock, zone=config.schedule.zone_name()),
+        limits=Limits(
+            attempt=config.model.timeout_seconds,
+            silence=config.model.stall_seconds,
+            chain=config.limits.turn_seconds * 0.9,
+            tries=1 + config.model.retries,
+        ),
+    )
+    try:
+        yield ModelSelection(config, catalog)
+    finally:
+        await catalog.aclose()

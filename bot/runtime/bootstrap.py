@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from bot.agents.groups.addressing import Selves, addressed, group_for, mentioned_words, signed
 from bot.agents.groups.settings import with_agents
+from bot.agents.groups.speaker import Selves, addressed, group_for, mentioned_words, signed
 from bot.agents.seeds import new_agent_id, seed_agent, seed_common
 from bot.config import Config
 from bot.config.agent_files import read_agent, read_group, require_sound

@@ -26,7 +26,7 @@ from bot.agents.tools import make_tools, web_tools
 from bot.agents.tools.halt import EmergencyHaltTool
 from bot.agents.tools.recall import RecallTool
 from bot.config import Config
-from bot.models.selection import ModelSelection
+from bot.models.catalog import ModelSelection
 from bot.runtime.bootstrap import RoutingTable, known_routing, seeded_routing
 from bot.runtime.constellation import Answering, ConstellationRuntime, SharedParts
 from bot.runtime.halt import HaltState
@@ -73,10 +73,9 @@ from bot.services.system.data_sources import SourceSettings
 from bot.services.system.front_ends import FrontEnds, FrontEndStates, Gaps, Talking
 from bot.services.system.halt import Halt, Restart
 from bot.services.system.inbox import Inbox, Unanswered
-from bot.services.system.jobs import Schedule
+from bot.services.system.jobs import Schedule, built_in_jobs
+from bot.services.system.jobs import Upkeep as UpkeepJobs
 from bot.services.system.outbox import Outbox
-from bot.services.system.upkeep_jobs import Upkeep as UpkeepJobs
-from bot.services.system.upkeep_jobs import built_in_jobs
 from bot.upkeep import expansion
 from bot.upkeep.background_calls import Background, Means
 from bot.upkeep.compaction import Compactor

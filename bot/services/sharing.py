@@ -10,7 +10,7 @@ from bot.agents.mcp import Servers, open_servers
 from bot.agents.permissions.broker import Broker
 from bot.config import Config
 from bot.errors import ConfigError, UserError
-from bot.models.selection import open_models
+from bot.models.catalog import open_models
 from bot.runtime.bootstrap import configured_constellation
 from bot.runtime.constellation import SharedParts
 from bot.runtime.conversation import Patience

@@ -10,13 +10,13 @@ from functools import partial
 from itertools import count
 from typing import TypeVar
 
-from bot.upkeep.background_calls import RunCalls
-from bot.upkeep.model_answers import (
+from bot.upkeep.background_calls import (
     Consolidation,
     Contradictions,
     MergeWish,
     Relation,
     Relations,
+    RunCalls,
     T,
     UnusableAnswer,
     each_fitting,

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from bot.upkeep.background_calls import NO_MODEL, Means, RunCalls
+from bot.upkeep.background_calls import NO_MODEL, Judgement, Means, RunCalls, UnusableAnswer, known, read_answer
 from bot.upkeep.consolidation import numbered
-from bot.upkeep.model_answers import Judgement, UnusableAnswer, known, read_answer
 from bot.upkeep.prompts import SESSIONS, system, talk_text
 from memory import agents
 from memory.agents import Agent

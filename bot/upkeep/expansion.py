@@ -13,8 +13,19 @@ from typing import NamedTuple
 
 from bot.agents.budgets import OFFLINE, Budgets
 from bot.config.tables import Dreams as Settings
-from bot.upkeep.background_calls import CAPPED, NO_MODEL, Means, RunCalls, chosen, people_first
-from bot.upkeep.model_answers import Focused, UnusableAnswer, WrittenOut, each_fitting, read_answer
+from bot.upkeep.background_calls import (
+    CAPPED,
+    NO_MODEL,
+    Focused,
+    Means,
+    RunCalls,
+    UnusableAnswer,
+    WrittenOut,
+    chosen,
+    each_fitting,
+    people_first,
+    read_answer,
+)
 from bot.upkeep.prompts import MEMORY_RULES, note_text, system
 from memory import agents, jobs
 from memory.agents import Agent

@@ -21,7 +21,7 @@ from bot.agents.context.quotes import (
     quotation,
     say,
 )
-from bot.upkeep.model_answers import Did, Happened
+from bot.upkeep.background_calls import Did, Happened
 from memory.knowledge.archival import Entry
 from memory.knowledge.consolidation import Pass
 from memory.knowledge.consolidation.candidates import Saying

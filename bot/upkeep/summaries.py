@@ -14,8 +14,16 @@ from bot.agents.context.quotes import Quoted
 from bot.config.values import OFFLINE
 from bot.models.base import AssistantMessage, Request, UserMessage
 from bot.upkeep import prompts
-from bot.upkeep.background_calls import Background, NoAnswer, people_first
-from bot.upkeep.model_answers import Did, Happened, UnusableAnswer, read_answer, schema_of
+from bot.upkeep.background_calls import (
+    Background,
+    Did,
+    Happened,
+    NoAnswer,
+    UnusableAnswer,
+    people_first,
+    read_answer,
+    schema_of,
+)
 from memory import agents
 from memory.agents import Agent
 from memory.blocks.records import CONSTELLATION_OWNER

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.models.base import Answer, Request, Usage, UserMessage
-from bot.services.system.jobs import Schedule
-from bot.services.system.upkeep_jobs import Upkeep, built_in_jobs
+from bot.services.system.jobs import Schedule, Upkeep, built_in_jobs
 from bot.upkeep.background_calls import Background
 from bot.upkeep.idle import IdleMonitor
 from bot.upkeep.summaries import OF_AGENTS, OF_DAYS, SummaryJob

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bot.config import load_config
 from bot.models.base import Event, Model, Request
-from bot.models.selection import open_models
+from bot.models.catalog import open_models
 from sources.base import Notification
 from tests.bot.parts import MovableClock, ScriptedModel
 from tests.bot.stage import Setting, running

@@ -12,8 +12,8 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from bot.agents.context.quotes import display_name
-from bot.agents.groups.addressing import mentioned_words
 from bot.agents.groups.settings import Sleeptime, Trigger
+from bot.agents.groups.speaker import mentioned_words
 from bot.agents.groups.team import Team, team
 from memory import agents, blocks, groups
 from memory.blocks import BlockType

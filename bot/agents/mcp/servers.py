@@ -18,9 +18,8 @@ from pydantic import model_validator as validate_model
 
 from bot.agents.context.quotes import quotation, say
 from bot.agents.mcp import Servers
-from bot.agents.mcp.connection import Address, Given, MCPError, Session, open_session, why_failed
+from bot.agents.mcp.connection import CLOSING, Address, Command, Given, MCPError, Session, open_session, why_failed
 from bot.agents.mcp.offers import Listed, Offer, offers
-from bot.agents.mcp.stdio import CLOSING, Command
 from bot.agents.permissions.policy import Asks, Caution
 from bot.agents.tools import RESERVED
 from bot.agents.tools.base import Arguments, Outcome, OutsideTool, ToolContext

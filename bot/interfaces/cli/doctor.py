@@ -9,12 +9,14 @@ from bot.agents.permissions.policy import Action
 from bot.config import Config
 from bot.errors import UserError
 from bot.interfaces.cli.database_files import File, examine
-from bot.interfaces.diagnostics.checks import examine_approvals, examine_outside, examine_service
-from bot.interfaces.diagnostics.host_checks import (
+from bot.interfaces.diagnostics import (
+    examine_approvals,
     examine_backups,
     examine_databases,
     examine_directives,
     examine_folder,
+    examine_outside,
+    examine_service,
 )
 from bot.interfaces.service_client import Holder, holder_of
 from bot.services.caller import TERMINAL_ONLY, Caller

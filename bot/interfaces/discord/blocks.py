@@ -14,7 +14,7 @@ from discord import app_commands
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
-from bot.interfaces.discord.forms import LONGEST, Entry, Opening, hear_form, modal
+from bot.interfaces.discord.components import LONGEST_FIELD, Entry, Opening, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, answer, cleaned, defer
 from bot.services.memory.block_results import Writable
 from bot.services.registry import Registry
@@ -30,7 +30,7 @@ def block_form(registry: Registry, settings: DiscordSettings) -> Opening:
 
     async def opened(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
         found = cast("Writable", await registry.call("memory.form", await caller_of(interaction, settings), given))
-        if len(found.text) > LONGEST:
+        if len(found.text) > LONGEST_FIELD:
             raise UserError(_too_long(len(found.text), found.field))
         return _form(interaction, found)
 
@@ -63,7 +63,7 @@ def _too_long(size: int, field: str) -> str:
     return _(
         "A form can hold {longest:,} characters, but this has {size:,}: {ways}ask the agent for "
         "the change, or use a terminal, which takes any length (`carina memory edit`).",
-        longest=LONGEST,
+        longest=LONGEST_FIELD,
         size=size,
         ways=ways,
     )
@@ -72,7 +72,7 @@ def _too_long(size: int, field: str) -> str:
 def _form(interaction: Interaction, found: Writable) -> discord.ui.Modal:
     what = f"f:{found.mark}:{found.field}" if found.field else str(found.version)
     title = _("Edit a field of a block") if found.field else _("Edit a block")
-    longest = min(LONGEST, max(found.limit, len(found.text)))
+    longest = min(LONGEST_FIELD, max(found.limit, len(found.text)))
     entry = Entry("text", _("What it should say"), longest, cleaned(interaction, found.text), lines=True)
     return modal(title, f"carina:memory:edit:{what}:{found.id}", entry)
 

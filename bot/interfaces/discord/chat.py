@@ -11,7 +11,7 @@ import discord
 from discord import app_commands
 
 from bot.errors import UserError
-from bot.interfaces.discord.forms import hear_choice
+from bot.interfaces.discord.components import hear_choice
 from bot.interfaces.discord.responses import Interaction, answer_now, shown, suggests
 from bot.services.composition import ServedConstellations
 from bot.services.system.front_ends import Addressee

@@ -13,8 +13,7 @@ from discord import app_commands
 
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
-from bot.interfaces.discord.forms import Opening, hear_button, hear_choice
-from bot.interfaces.discord.questions import Asked, Questions
+from bot.interfaces.discord.components import Asked, Opening, Questions, hear_button, hear_choice
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, suggests, tell, text_file
 from bot.interfaces.discord.responses import shown as shown_text
 from bot.interfaces.discord.steps import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons

@@ -11,11 +11,10 @@ from bot import logs
 from bot.agents.notices import owner_notices
 from bot.config import Config
 from bot.interfaces.discord.blocks import block_form, entry_form, hear_block_forms, hear_entry_form
-from bot.interfaces.discord.buttons import install_approvals, operation_buttons
 from bot.interfaces.discord.callers import barred
 from bot.interfaces.discord.chat import Tree, install, install_talking
 from bot.interfaces.discord.commands import Commands, keeping
-from bot.interfaces.discord.forms import Opening
+from bot.interfaces.discord.components import Opening, install_approvals, operation_buttons
 from bot.interfaces.discord.settings_pages import install_settings
 from bot.interfaces.discord.why import ITEMS, install_why
 from bot.secrets import Redactor

@@ -15,7 +15,7 @@ from discord import app_commands
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.forms import Entry, Opening, hear_button, hear_choice, hear_form, modal
+from bot.interfaces.discord.components import Entry, Opening, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, defer, shown, tell
 from bot.interfaces.discord.steps import menu
 from bot.services.caller import Caller

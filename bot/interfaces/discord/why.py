@@ -15,7 +15,7 @@ from bot.agents.permissions.policy import Change
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
-from bot.interfaces.discord.forms import LONGEST, Entry, Opening, hear_button, hear_choice, hear_form, modal
+from bot.interfaces.discord.components import LONGEST_FIELD, Entry, Opening, hear_button, hear_choice, hear_form, modal
 from bot.interfaces.discord.responses import Interaction, cleaned, defer, tell
 from bot.services.memory.why import Correctable, Explained, MemoryRow, OneExplained
 from sources.text import one_line
@@ -103,11 +103,11 @@ def _form(commands: Commands) -> Opening:
     async def made(interaction: Interaction, given: Mapping[str, Any]) -> discord.ui.Modal:
         caller = await caller_of(interaction, commands.settings, "button")
         found = cast("Correctable", await commands.registry.call("why.form", caller, given))
-        if len(found.text) > LONGEST:
+        if len(found.text) > LONGEST_FIELD:
             size = _(
                 "{text_count} characters; a form can hold {LONGEST}",
                 text_count=number_text(len(found.text)),
-                LONGEST=number_text(LONGEST),
+                LONGEST=number_text(LONGEST_FIELD),
             )
             raise UserError(
                 "It has {size}. Tell me in words what to change, or have me forget it and tell me again.", size=size

@@ -7,8 +7,8 @@ from click import BadParameter
 
 from bot.config import load_config
 from bot.errors import CallError
+from bot.interfaces.cli.chat.chat import Clear, Help, Quit, Refused, Say, own_help, understood
 from bot.interfaces.cli.chat.chat_commands import CommandLine, split
-from bot.interfaces.cli.chat.prompt import Clear, Help, Quit, Refused, Say, own_help, understood
 from bot.interfaces.cli.commands import Commands, manifest
 from bot.interfaces.cli.connection import Line
 from bot.interfaces.control import replies_of

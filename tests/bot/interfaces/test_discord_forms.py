@@ -7,8 +7,8 @@ from typing import Any, cast
 import pytest
 
 from bot.errors import UserError
-from bot.interfaces.discord import forms, questions, responses
-from bot.interfaces.discord.questions import Asked, Questions
+from bot.interfaces.discord import components, responses
+from bot.interfaces.discord.components import Asked, Questions
 from bot.interfaces.discord.responses import Interaction
 from sources.discord.client import BROKEN
 from tests.captured_logs import capture_logs
@@ -41,7 +41,7 @@ async def _broken() -> None:
 async def test_who_sent_a_form_that_breaks_is_told_and_the_log_has_why(deferred: bool, way: str) -> None:
     asked = Deferred(deferred=deferred)
     with capture_logs() as logged:
-        await forms._stored(cast("Interaction", asked), _broken())
+        await components._stored(cast("Interaction", asked), _broken())
     assert asked.said == [(way, BROKEN)]
     assert [(each["event"], each["log_level"], type(each["exc_info"])) for each in logged] == [
         ("interaction_failed", "error", TypeError)
@@ -58,7 +58,7 @@ def test_a_question_is_answered_once_in_time_by_who_asked_for_it_and_the_oldest_
         first, _ = asked.ask(Asked(1, "files.remove", {"file": file}, "Sure?"))
         return str(first.custom_id).rpartition(":")[2]
 
-    monkeypatch.setattr(questions, "_MOST", 2)
+    monkeypatch.setattr(components, "_MOST", 2)
     first, second = token("a"), token("b")
     assert asked.take(first, 2) is None
     third = token("c")

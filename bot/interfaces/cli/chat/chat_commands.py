@@ -12,7 +12,7 @@ from prompt_toolkit.document import Document
 
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
-from bot.interfaces.cli.chat.prompt import ALONE, SERVED
+from bot.interfaces.cli.chat.chat import ALONE, SERVED
 from bot.interfaces.cli.commands import Commands, manifest, operation_entry, place
 from bot.interfaces.cli.connection import Line
 from texts import _

@@ -21,8 +21,8 @@ from bot.config import OFFLINE, Config
 from bot.config.mcp import missing_programs
 from bot.errors import CallError, UserError
 from bot.interfaces.cli import streams
+from bot.interfaces.cli.chat.chat import Clear, Command, Help, Quit, Refused, Say, help_text, understood
 from bot.interfaces.cli.chat.chat_commands import CommandLine, Completions, offered
-from bot.interfaces.cli.chat.prompt import Clear, Command, Help, Quit, Refused, Say, help_text, understood
 from bot.interfaces.cli.connection import Line
 from bot.services.people.web_access import sign_in_words
 from memory.store.errors import StoreError

@@ -20,8 +20,7 @@ from bot.errors import ConfigError, UserError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.service import no_manager
 from bot.interfaces.cli.wizard.init import WriteFile, require_new, tried
-from bot.interfaces.diagnostics.checks import examine_bluesky, examine_discord
-from bot.interfaces.diagnostics.model_checks import examine_models
+from bot.interfaces.diagnostics import examine_bluesky, examine_discord, examine_models
 from bot.services.status_results import finding_text
 from memory.store.clock import utc_now
 from sources.diagnostics import Finding, State

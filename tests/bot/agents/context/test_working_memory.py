@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from bot.models.base import Answer, UserMessage
-from bot.services.system.jobs import Schedule
-from bot.services.system.upkeep_jobs import Upkeep, built_in_jobs
+from bot.services.system.jobs import Schedule, Upkeep, built_in_jobs
 from memory.knowledge import working
 from memory.knowledge.working import By, Entry, NewEntry
 from memory.people.audience import Audience, Scope, Trust
@@ -237,7 +236,7 @@ async def test_a_member_at_its_task_keeps_things_apart_and_its_index_is_listed_t
 
 
 async def test_what_expired_is_deleted_hourly_in_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bot.services.system.upkeep_jobs._SWEPT", 5)
+    monkeypatch.setattr("bot.services.system.jobs._SWEPT", 5)
     async with running(tmp_path) as service:
         kinds = Kinds()
         runner = Runner(

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from bot.agents.groups.addressing import holds
 from bot.agents.groups.settings import State
+from bot.agents.groups.speaker import holds
 from bot.errors import UserError
 from bot.services.people.people import States
 from memory import agents, blocks
