@@ -1,4 +1,4 @@
-"""Time zones, and conversion from local to absolute time.
+"""Time zones, conversion from local to absolute time, and quiet hours.
 
 Local time skips an hour in spring and repeats one in autumn. A skipped time is read with the old offset (02:30 becomes
 03:30), and of a repeated one the first is taken: the rule of RFC 5545, 3.3.5.
@@ -6,7 +6,8 @@ Local time skips an hour in spring and repeats one in autumn. A skipped time is 
 
 import difflib
 import functools
-from datetime import UTC, datetime, tzinfo
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from tzlocal import get_localzone_name
@@ -47,3 +48,28 @@ def local_zone() -> str:
 def instant(wall: datetime, zone: tzinfo) -> datetime:
     """The UTC time of a naive local time in the zone."""
     return wall.replace(tzinfo=zone, fold=0).astimezone(UTC)
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """Daily hours in a time zone in which somebody is not disturbed; they may pass midnight."""
+
+    begin: time
+    end: time
+    zone: str
+
+    def until(self, moment: datetime) -> datetime | None:
+        """The end of the quiet hours that contain this time; None if it is not quiet."""
+        zone = zone_of(self.zone)
+        local = moment.astimezone(zone)
+        clock = local.time()
+        if self.begin == self.end:
+            return None
+        over_midnight = self.begin > self.end
+        within = clock >= self.begin or clock < self.end if over_midnight else self.begin <= clock < self.end
+        if not within:
+            return None
+        tomorrow = over_midnight and clock >= self.begin
+        day = local.date() + timedelta(days=1) if tomorrow else local.date()
+        end = instant(datetime.combine(day, self.end), zone)
+        return end if end > moment else moment + timedelta(minutes=1)  # clocks repeat this hour: try the next minute

@@ -27,7 +27,7 @@ from memory.store.ids import PersonId, PlaceId
 from scheduler import triggers
 from scheduler.jobs import Done, Firing, Kinds, Working
 from scheduler.triggers import Every
-from sources.feeds import Item, SourceUnreadable
+from sources.feeds import Item, SourceUnreadable, read_folder
 from sources.text import one_line
 from sources.web.fetch import Reader, WebRefused
 from texts import _, ngettext
@@ -129,15 +129,15 @@ class DataSources:
     async def _read(self, source: DataSource, now: datetime) -> list[Item]:
         """The items of a source. Raises SourceUnreadable, WebRefused."""
         if source.type == "folder":
-            return await asyncio.to_thread(_reader("folder", "read_folder"), Path(source.address))
+            return await asyncio.to_thread(read_folder, Path(source.address))
         page = await self.reader.fetch(source.address, _ACCEPT)
         if page.status != 200:
             raise SourceUnreadable("the server answered {status}", status=page.status)
         if source.type == "feed":
-            return await asyncio.to_thread(_reader("rss", "read_feed"), page.body)
+            return await asyncio.to_thread(_reader("read_feed"), page.body)
         if not page.whole:
             raise SourceUnreadable("the calendar is too large to read")
-        return await asyncio.to_thread(_reader("ics", "read_calendar"), page.body, now, _AHEAD)
+        return await asyncio.to_thread(_reader("read_calendar"), page.body, now, _AHEAD)
 
     def _tell(self, tx: Tx, source: DataSource, changed: News, said: str, now: datetime) -> int:
         """Queue an event for every subscribed agent that is active; returns how many they are.
@@ -191,9 +191,9 @@ def _digest(source: DataSource, changed: News) -> str:
     return hashlib.sha256("\0".join(said).encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def _reader(module: str, name: str) -> Callable[..., list[Item]]:
-    """The function that reads a kind of source; its library is imported on first use."""
-    found: Callable[..., list[Item]] = getattr(importlib.import_module(f"sources.feeds.{module}"), name)
+def _reader(name: str) -> Callable[..., list[Item]]:
+    """The function that reads feeds or calendars; its libraries are imported on first use."""
+    found: Callable[..., list[Item]] = getattr(importlib.import_module("sources.feeds.formats"), name)
     return found
 
 

@@ -47,7 +47,7 @@ from memory.budgets import Spent, record
 from memory.groups import Status
 from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
-from memory.queue import attempts, messages, outbox, turns
+from memory.queue import messages, outbox, turns
 from memory.queue.payloads import SourceNews
 from memory.queue.steps import Answered, MissingCalls, Note, Step, StepBody, ToolCall
 from memory.queue.turns import Turn, TurnMoved
@@ -152,7 +152,7 @@ class TurnRunner:
             return
         self._control.ran = True
         run, now = material.turn.id if material.part is None else material.part.run, self._deps.clock()
-        await self._db.write(_RAN, lambda tx: attempts.note_ran(tx, run, now))
+        await self._db.write(_RAN, lambda tx: turns.note_ran(tx, run, now))
 
     def _look(self, rows: Rows) -> TurnState:
         return load_state(rows, self._turn, self._deps.limits.max_steps)
@@ -288,7 +288,7 @@ class TurnRunner:
                 self._tell_owner(tx, trouble, body.text, now)
             seen = self._finished_or_state(tx, lowered, step, now)
             if seen is not None and self._control.first:
-                attempts.note_ran(tx, turn.id, now)
+                turns.note_ran(tx, turn.id, now)
             return seen
 
         stored = self._db.write(_ANSWER, work)

@@ -26,7 +26,6 @@ from bot.runtime.turn_start import Begun, begin_turn, unattended
 from memory import agents, groups
 from memory.people.audience import OWNER, PUBLIC, Scope
 from memory.people.identities import place_named
-from memory.queue import attempts as tries
 from memory.queue import inbox, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.outbox import PressButtons, TextDetail
@@ -273,11 +272,11 @@ class ConversationWorker:
         turn = head.turn
         try:
             if turn is None:
-                if head.starts >= tries.MOST_STARTS:
+                if head.starts >= turns.MOST_STARTS:
                     await self._not_begun(head, _ENDED)
                     return None
                 if self._careful(head):
-                    await self._db.write(_ATTEMPT, lambda tx: tries.count_start(tx, head.id, self._deps.clock()))
+                    await self._db.write(_ATTEMPT, lambda tx: turns.count_start(tx, head.id, self._deps.clock()))
                     self._risked = head.id
                 near = await likeness(self._db, head, self._deps.meaning) if compare else {}
                 begun = await self._db.write(
@@ -298,7 +297,7 @@ class ConversationWorker:
             raise
         except Exception as error:
             _log.exception("turn_not_taken_up", turn=turn, place=self._place)
-            await self._db.write(_ATTEMPT, lambda tx: tries.count_attempt(tx, turn))
+            await self._db.write(_ATTEMPT, lambda tx: turns.count_attempt(tx, turn))
             await self._failed(turn, self._words(error))
             return None
 
@@ -312,12 +311,12 @@ class ConversationWorker:
         error_text = head.last_error or _ENDED
         counted = self._counted == turn
         spent = head.attempts - self._patience.attempts  # so far every attempt ended with the process
-        if spent >= 0 and not counted and head.ran and spent < len(tries.HEALTHY):
+        if spent >= 0 and not counted and head.ran and spent < len(turns.HEALTHY):
             # Others are answered during the pause.
-            due = self._deps.clock() + tries.HEALTHY[spent]
+            due = self._deps.clock() + turns.HEALTHY[spent]
             await self._db.write(_POSTPONE, lambda tx: self._take_apart(tx, turn, _ENDED, due))
             return None
-        if not counted and (spent >= 0 if head.ran else head.starts + 1 >= tries.MOST_STARTS):
+        if not counted and (spent >= 0 if head.ran else head.starts + 1 >= turns.MOST_STARTS):
             await self._db.write(_BURY, lambda tx: self._bury(tx, turn, error_text, self._deps.clock()))
             self._deps.watch(events.Failed(turn, self._place, again=False))
             return None
@@ -334,12 +333,12 @@ class ConversationWorker:
         False if its rows were separated instead, as after any two failures or half of the starts.
         """
         now = self._deps.clock()
-        apart = head.attempts >= _APART_AFTER or head.starts >= tries.MOST_STARTS // 2
+        apart = head.attempts >= _APART_AFTER or head.starts >= turns.MOST_STARTS // 2
         if error and apart and len(inbox.of_turn(tx, turn)) > 1:
             self._take_apart(tx, turn, error)
             return False
         if error:
-            tries.count_again(tx, turn, now, ran=head.ran)
+            turns.count_again(tx, turn, now, ran=head.ran)
         recovery.take_up(tx, turn, now)
         return True
 
@@ -348,10 +347,10 @@ class ConversationWorker:
         if not waiting:
             return None  # deleted since the look, or its person erased
         now, head = self._deps.clock(), waiting[0]
-        alone = head.starts >= tries.MOST_STARTS // 2
+        alone = head.starts >= turns.MOST_STARTS // 2
         rows = [row for row in waiting if row.id == head.id or not (alone or isinstance(row.payload, Unreadable))]
         if head.id == self._risked:
-            tries.uncount_start(tx, head.id)
+            turns.uncount_start(tx, head.id)
         if (until := waits_until(tx, head, self._deps.owner.quiet, now)) is not None:
             inbox.put_off(tx, head.id, until)
             return None
@@ -370,7 +369,7 @@ class ConversationWorker:
         due = now + timedelta(seconds=self._wait(head.attempts + 1))
 
         def work(tx: Tx) -> None:
-            tries.not_begun(tx, head.id, error, due, dead=dead, now=now)
+            turns.not_begun(tx, head.id, error, due, dead=dead, now=now)
             if dead:
                 self._tell_asker(tx, [head], now)
                 self._tell_owner(tx, f"dead/{head.id}/inbox", head, count, error, now)
@@ -419,7 +418,7 @@ class ConversationWorker:
 
     async def _spare(self, turn: TurnId) -> None:
         """Do not count an attempt that a halt or the end of the service stopped."""
-        await self._db.write(_SPARE, lambda tx: tries.uncount_attempt(tx, turn))
+        await self._db.write(_SPARE, lambda tx: turns.uncount_attempt(tx, turn))
 
     async def _failed(self, turn: TurnId, error: str) -> None:
         now = self._deps.clock()
@@ -430,7 +429,7 @@ class ConversationWorker:
             due = now + timedelta(seconds=self._wait(attempts))
 
             def postpone(tx: Tx) -> None:
-                tries.postpone(tx, turn, error, due)
+                turns.postpone(tx, turn, error, due)
                 if len(rows) > 1 and attempts >= _APART_AFTER:
                     self._take_apart(tx, turn, error)
 
@@ -443,7 +442,7 @@ class ConversationWorker:
         """End a turn and give each of its rows its own, so that one bad row fails alone; from `again` on, if given."""
         now = self._deps.clock()
         recovery.keep(tx, turn, "failed", now)
-        tries.separate(tx, turn, again=again)
+        turns.separate(tx, turn, again=again)
         turns.end(tx, turn, "failed", now, error)
         outbox.withdraw_pending(tx, turn)
         self._deps.broker.withdraw(tx, turn, now)
@@ -451,10 +450,10 @@ class ConversationWorker:
     def _bury(self, tx: Tx, turn: TurnId, error: str, now: datetime) -> None:
         """Give up the rows of a turn with no attempts left; rows that joined it later have more."""
         recovery.keep(tx, turn, "failed", now)
-        tries.separate(tx, turn, self._patience.attempts)
+        turns.separate(tx, turn, self._patience.attempts)
         rows = inbox.of_turn(tx, turn)
         self._tell_asker(tx, rows, now)
-        tries.bury(tx, turn, error, now)
+        turns.bury(tx, turn, error, now)
         turns.end(tx, turn, "failed", now, error)
         self._deps.broker.withdraw(tx, turn, now)
         if rows:

@@ -23,7 +23,7 @@ from memory.agents import Group
 from memory.blocks import CONSTELLATION_OWNER, NewBlock, Permission
 from memory.people.audience import OWNER, PUBLIC, Scope, Trust
 from memory.people.identities import place_named
-from memory.queue import agent_messages, attempts, inbox, messages, outbox, place_settings, turns
+from memory.queue import agent_messages, inbox, messages, outbox, place_settings, turns
 from memory.queue.inbox import InRow, Status
 from memory.queue.payloads import PAYLOAD, Brought, PatrolDue
 from memory.queue.steps import Joined, Step
@@ -82,7 +82,7 @@ def begin_turn(
     joined = Joined(tuple((message.id, message.revision) for message in heard))
     turns.begin(tx, turn)
     turns.add_step(tx, turn, joined, now)
-    attempts.begin(tx, rows, turn.id, first=first)
+    turns.claim(tx, rows, turn.id, first=first)
     if request is not None:
         broker.resume(tx, turn, request, now)
     else:

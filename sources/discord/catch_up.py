@@ -26,8 +26,7 @@ from sources.discord.outcomes import REFUSED, WORDS
 from sources.discord.payloads import heard_of, said_by_a_person
 from sources.discord.places import channel_info, channel_number, direct_place, history_readable, place_id, user_number
 from sources.discord.settings import Mode
-from sources.discord.shared_state import SharedState
-from sources.discord.wiring import Known
+from sources.discord.wiring import Known, SharedState
 from texts import gettext_lazy
 
 log = Log(__name__)

@@ -18,12 +18,11 @@ from memory.store.recent import Pace, Recent
 from sources.base import Activity, Buttons, Delivery, DeliveryFailed, Endpoint, HistoryUnreadable
 from sources.discord import outcomes
 from sources.discord.cards import card, words_of
-from sources.discord.markup import units
+from sources.discord.markup import tables_as_code, units
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import channel_number, history_readable, user_number
-from sources.discord.shared_state import SharedState
-from sources.discord.tables import tables_as_code
 from sources.discord.webhooks import SUPPRESS_EMBEDS, Webhooks, shown_name
+from sources.discord.wiring import SharedState
 from sources.outgoing import outgoing, seen
 from sources.text import flatten, split_text, visible
 from texts import gettext_lazy

@@ -17,13 +17,13 @@ import discord
 from memory.store.logs import Log
 from memory.store.recent import Recent
 from sources.base import Deliver, Notification, PlaceKind, UnknownPerson, deletion
-from sources.discord import attachments, notifications
+from sources.discord import notifications, payloads
 from sources.discord.channel_lookup import UNREAD_LINES, ChannelLookup
 from sources.discord.notifications import Author, Heard, MessageContext, Reaction
 from sources.discord.payloads import author_of, heard_of, offered_of, said_by_a_person
 from sources.discord.places import NAME, ChannelInfo, channel_info, direct_place, person_id, place_of
 from sources.discord.settings import Mode
-from sources.discord.shared_state import SharedState
+from sources.discord.wiring import SharedState
 from sources.text import flatten
 
 Job: TypeAlias = Callable[[], Awaitable[None]]
@@ -212,7 +212,7 @@ class GatewayListener:
         for line in earlier or ():
             await self._overhear(line, info, where)
         notification = notifications.to_notification(heard, around, answer=answer)
-        self._give(replace(notification, background=lines, attachments=await attachments.fetched(offered)))
+        self._give(replace(notification, background=lines, attachments=await payloads.fetched(offered)))
 
     def _pass_over(self, message: int, info: ChannelInfo, shared: tuple[int, ...]) -> None:
         """Skip a message: it is read later if the bot is addressed. In a channel that is off, never."""

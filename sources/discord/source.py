@@ -20,12 +20,16 @@ from memory.store.logs import Log
 from sources.base import Deliver, Notification, Readiness, SourceRefused, raise_if_cancelled
 from sources.discord.catch_up import CatchUp
 from sources.discord.channel_lookup import ChannelLookup
-from sources.discord.client import Hear, OwnTree, PlainClient, make_client, sync
-from sources.discord.connection import (
+from sources.discord.client import (
     Connection,
     Ending,
+    Hear,
+    OwnTree,
+    PlainClient,
+    make_client,
     reason_of,
     starts_used_up,
+    sync,
     waits,
 )
 from sources.discord.endpoint import DiscordEndpoint
@@ -33,8 +37,7 @@ from sources.discord.listener import ChannelQueues, GatewayListener
 from sources.discord.outcomes import REFUSED
 from sources.discord.places import person_id, place_id
 from sources.discord.settings import DiscordSettings
-from sources.discord.shared_state import SharedState
-from sources.discord.wiring import Wiring
+from sources.discord.wiring import SharedState, Wiring
 from texts import _, gettext_lazy
 
 log = Log(__name__)

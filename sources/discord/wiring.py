@@ -1,15 +1,20 @@
-"""What composition passes to the Discord source: state that is stored elsewhere."""
+"""What composition passes to the Discord source, and what receiving and sending share about the one connection."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
+
+import discord
 
 from memory.queue.gaps import Gap, Span
 from memory.store.clock import Clock, utc_now
 from memory.store.ids import PersonId, PlaceId
+from memory.store.recent import Recent
 from sources.base import UnknownPerson
 from sources.discord.client import Commands
+from sources.discord.settings import DiscordSettings
 
 
 @dataclass(frozen=True)
@@ -83,3 +88,51 @@ class Wiring:
     clock: Clock = utc_now
     paused: Callable[[], bool] = field(kw_only=True)
     """Whether receiving is paused; `read_back` is called when the pause ends."""
+
+
+class SharedState:
+    """The current client, and what was seen through it.
+
+    `newest` is the last message of others per channel, `sent` the channel of each message of ours by its id,
+    `withdrawn` those that we deleted, `hooks` our webhooks.
+    """
+
+    def __init__(self, settings: DiscordSettings, wiring: Wiring) -> None:
+        self.settings = settings
+        self.wiring = wiring
+        self.client: discord.Client | None = None
+        self.usable = asyncio.Event()
+        """Logged in: requests can be made."""
+        self.spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]] | None = None
+        self.newest: Recent[int, int] = Recent(5_000)
+        self.sent: Recent[int, int] = Recent(5_000)
+        self.withdrawn: Recent[int, None] = Recent(1_000)
+        self.hooks: Recent[int, None] = Recent(1_000)
+
+    def saw(self, channel: int, message: int) -> None:
+        self.newest.put(channel, max(message, self.newest.get(channel) or 0))
+
+    def open(self, client: discord.Client, spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]) -> None:
+        self.client, self.spawn = client, spawn
+        self.usable.set()
+
+    def shut(self) -> None:
+        self.usable.clear()
+        self.client, self.spawn = None, None
+
+    @property
+    def me(self) -> int:
+        """The bot's own id; 0 while it is unknown."""
+        return self.client.user.id if self.client and self.client.user else 0
+
+    @property
+    def application(self) -> int:
+        return (self.client.application_id or 0) if self.client else 0
+
+    def ours(self, message: discord.Message) -> bool:
+        """Whether we sent it: by the account, or by a webhook of the application."""
+        if message.author.id == self.me or message.id in self.sent:
+            return True
+        if message.webhook_id is None:
+            return False
+        return message.webhook_id in self.hooks or message.application_id == self.application != 0

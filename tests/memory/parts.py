@@ -10,7 +10,7 @@ from memory.erasure import retraction, stores
 from memory.knowledge import items, projects
 from memory.knowledge.projects import Learned
 from memory.people.audience import Audience, Scope, Trust
-from memory.queue import attempts, follow_ups, inbox, turns
+from memory.queue import follow_ups, inbox, turns
 from memory.queue.inbox import Arrival, Heard, InRow
 from memory.queue.payloads import Brought, Quotation
 from memory.queue.turns import Turn
@@ -112,6 +112,6 @@ def begun(tx: Tx, *rows: InRow, **change: Any) -> Turn:
     turn = a_turn(**change)
     turns.begin(tx, turn)
     inbox.claim(tx, list(rows), turn.id)
-    attempts.count_attempt(tx, turn.id)
+    turns.count_attempt(tx, turn.id)
     turns.add_joined(tx, turn, [row.message for row in rows if row.message is not None], NOON)
     return turn

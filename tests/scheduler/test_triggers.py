@@ -6,7 +6,6 @@ import pytest
 
 from memory.store.errors import Refused
 from scheduler import zones
-from scheduler.quiet_hours import Quiet
 from scheduler.triggers import (
     At,
     Cron,
@@ -20,6 +19,7 @@ from scheduler.triggers import (
     next_run,
     require,
 )
+from scheduler.zones import Quiet
 
 VIENNA = "Europe/Vienna"
 NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)  # a Monday

@@ -16,7 +16,6 @@ from memory.people.audience import OWNER, Audience, Trust, channel_audience, gui
 from memory.store.ids import OutboxId
 from sources.attachments import decode
 from sources.base import Delivery, OutFile, PlaceKind, Quoted
-from sources.discord.attachments import from_discord
 from sources.discord.endpoint import Said, allowed_mentions, matched, prefixed
 from sources.discord.notifications import (
     Author,
@@ -28,7 +27,7 @@ from sources.discord.notifications import (
     to_notification,
     trust_of,
 )
-from sources.discord.payloads import forwarded_lines
+from sources.discord.payloads import forwarded_lines, from_discord
 from sources.discord.places import (
     ChannelInfo,
     channel_number,

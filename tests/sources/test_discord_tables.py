@@ -2,7 +2,7 @@
 
 import pytest
 
-from sources.discord.tables import tables_as_code
+from sources.discord.markup import tables_as_code
 
 
 def test_a_table_is_aligned_in_code() -> None:

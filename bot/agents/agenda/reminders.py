@@ -31,9 +31,8 @@ from scheduler import triggers
 from scheduler.dates import find_when, read_when, shown
 from scheduler.descriptions import clock_words, rule_words
 from scheduler.jobs import Done, Firing, Kinds, Queueing
-from scheduler.quiet_hours import Quiet
 from scheduler.triggers import At, Recurring
-from scheduler.zones import instant, zone_of
+from scheduler.zones import Quiet, instant, zone_of
 from sources.bluesky.keys import NAME as BLUESKY
 from sources.bluesky.keys import user_of
 from sources.terminal import PLACE

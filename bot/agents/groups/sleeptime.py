@@ -26,7 +26,7 @@ from memory.store.database import Rows, Tx
 from memory.store.ids import GroupId, PlaceId, place_person, place_source
 from memory.store.logs import Log
 from memory.store.plurals import many
-from scheduler.quiet_hours import Quiet
+from scheduler.zones import Quiet
 
 PAUSE = timedelta(minutes=15)
 """A longer silence ends a stretch of talk."""

@@ -14,7 +14,6 @@ from bot.interfaces.web.context import Context
 from bot.services.system.inbox import StageRow, turn_stages
 from memory.people.audience import PUBLIC, Scope
 from memory.queue import metrics as stored
-from memory.queue import traces
 from memory.store.clock import from_text, to_text
 from memory.store.database import Database, Row, Rows
 from memory.store.ids import TurnId
@@ -63,7 +62,7 @@ class Durations:
         since, self.since = max(self.since, now - _KEPT), until
 
         def found(rows: Rows) -> list[tuple[float, list[StageRow]]]:
-            ended = [row for row in traces.ended(rows, since, now) if from_text(row["ended_at"]) < until]
+            ended = [row for row in stored.ended(rows, since, now) if from_text(row["ended_at"]) < until]
             return [(_waited(row), turn_stages(rows, TurnId(row["id"]), now, Scope(PUBLIC))) for row in ended]
 
         for waited, stages in await database.read(found):

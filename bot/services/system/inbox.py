@@ -18,7 +18,7 @@ from bot.services.results import Entry, Ink, Listing, Result, Row, relative
 from bot.services.transactions import Announcing, MemoryService, commit, reads, writes
 from memory.people.audience import Audience, Scope
 from memory.people.identities import place_named
-from memory.queue import inbox, messages, metrics, outbox, traces
+from memory.queue import inbox, messages, metrics, outbox
 from memory.queue.inbox import InRow, Status
 from memory.queue.outbox import TextDetail
 from memory.store.clock import Clock, from_text, to_text
@@ -296,7 +296,7 @@ class Trace(Result):
 def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
     held = messages.by_ids(rows, [row.message] if row.message else [], scope)
     stages, answer, agent, state = [], "", "", str(row.status)
-    turn = next(iter(traces.with_parts(rows, row.turn)), None) if row.turn else None
+    turn = next(iter(metrics.with_parts(rows, row.turn)), None) if row.turn else None
     if turn is None:
         stages.append(StageRow(kind="queue", name=_("Waits"), at=row.received_at, ended=now))
     else:
@@ -313,7 +313,7 @@ def _trace(rows: Rows, row: InRow, scope: Scope, now: datetime) -> Trace:
 
 def turn_stages(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
     """What was done in a turn and its members' turns, in order, and how the answers were delivered."""
-    whole, *parts = traces.with_parts(rows, turn)
+    whole, *parts = metrics.with_parts(rows, turn)
     found = [stage for each in (whole, *parts) for stage in _steps(rows, each, now, scope)]
     found.sort(key=lambda stage: stage.ended)
     ended = from_text(whole["ended_at"]) if whole["ended_at"] else now
@@ -326,7 +326,7 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
     """Model calls, approvals and tool calls in order; a call lasts from the step before it until it was stored."""
     batch, thoughts = messages.of_batch(rows, turn["id"], scope), messages.thoughts(rows, turn["id"], scope)
     found = list[StageRow]()
-    for row in traces.model_calls(rows, turn["id"]):
+    for row in metrics.model_calls(rows, turn["id"]):
         at = from_text(row["at"])
         more = {"tokens_in": row["input_tokens"], "tokens_out": row["output_tokens"], "cost_usd": row["cost_usd"]}
         read = row["cache_read_tokens"]
@@ -334,11 +334,11 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
         if (thought := thoughts.get(row["at"])) is not None:
             more |= {"reasoning": thought.reasoning, "context": sections(thought.sizes, row["input_tokens"])}
         found.append(StageRow(kind="model", name=row["model"], at=at, ended=at, detail=cached, **more))
-    for row in traces.approvals(rows, turn["id"]):
+    for row in metrics.approvals(rows, turn["id"]):
         until = row["decided_at"] or (to_text(now) if row["status"] == "waiting" else row["expires_at"])
         name = _("Approval: {state}", state=_(row["status"]))
         found.append(StageRow(kind="approval", name=name, at=from_text(row["created_at"]), ended=from_text(until)))
-    for row in traces.tool_calls(rows, turn["id"]):
+    for row in metrics.tool_calls(rows, turn["id"]):
         at = from_text(row["at"])
         details = json.loads(row["details"])
         held = [each.tool_args or each.text for each in batch if details.get("call", "") == each.tool_call_id]
@@ -354,7 +354,7 @@ def _steps(rows: Rows, turn: StoredRow, now: datetime, scope: Scope) -> list[Sta
 
 def _deliveries(rows: Rows, turn: TurnId, now: datetime, scope: Scope) -> list[StageRow]:
     found = []
-    for row in traces.deliveries(rows, turn):
+    for row in metrics.deliveries(rows, turn):
         ended = from_text(row["sent_at"]) if row["sent_at"] else now if row["status"] == "pending" else None
         at = from_text(row["created_at"])
         status = _(_DELIVERIES.get(row["status"], row["status"]))

@@ -4,30 +4,30 @@ An entry records the people and messages that its words came from, so that it ca
 returns the other rows that hold its words. Nothing is merged across audiences.
 """
 
+from memory.knowledge.archival.entries import ANY as ANY
 from memory.knowledge.archival.entries import MAX_CONTENT as MAX_CONTENT
 from memory.knowledge.archival.entries import Entry as Entry
 from memory.knowledge.archival.entries import NewEntry as NewEntry
 from memory.knowledge.archival.entries import Origin as Origin
+from memory.knowledge.archival.entries import by_ids as by_ids
+from memory.knowledge.archival.entries import categories as categories
 from memory.knowledge.archival.entries import checked_content as checked_content
+from memory.knowledge.archival.entries import derived_messages as derived_messages
+from memory.knowledge.archival.entries import family_of as family_of
+from memory.knowledge.archival.entries import in_use as in_use
 from memory.knowledge.archival.entries import is_category as is_category
+from memory.knowledge.archival.entries import is_of_upkeep as is_of_upkeep
 from memory.knowledge.archival.entries import is_tag as is_tag
+from memory.knowledge.archival.entries import latest as latest
+from memory.knowledge.archival.entries import made_of as made_of
+from memory.knowledge.archival.entries import noted_by as noted_by
+from memory.knowledge.archival.entries import read as read
+from memory.knowledge.archival.entries import seen_of_others as seen_of_others
 from memory.knowledge.archival.entries import shown_name as shown_name
+from memory.knowledge.archival.entries import stands as stands
 from memory.knowledge.archival.entries import to_entry as to_entry
+from memory.knowledge.archival.entries import turns_that_wrote as turns_that_wrote
 from memory.knowledge.archival.journal import By as By
-from memory.knowledge.archival.reads import ANY as ANY
-from memory.knowledge.archival.reads import by_ids as by_ids
-from memory.knowledge.archival.reads import categories as categories
-from memory.knowledge.archival.reads import derived_messages as derived_messages
-from memory.knowledge.archival.reads import family_of as family_of
-from memory.knowledge.archival.reads import in_use as in_use
-from memory.knowledge.archival.reads import is_of_upkeep as is_of_upkeep
-from memory.knowledge.archival.reads import latest as latest
-from memory.knowledge.archival.reads import made_of as made_of
-from memory.knowledge.archival.reads import noted_by as noted_by
-from memory.knowledge.archival.reads import read as read
-from memory.knowledge.archival.reads import seen_of_others as seen_of_others
-from memory.knowledge.archival.reads import stands as stands
-from memory.knowledge.archival.reads import turns_that_wrote as turns_that_wrote
 from memory.knowledge.archival.writes import any_to_purge as any_to_purge
 from memory.knowledge.archival.writes import append as append
 from memory.knowledge.archival.writes import delete as delete

@@ -8,6 +8,7 @@ from typing import Any
 
 from memory.knowledge.archival import journal
 from memory.knowledge.archival.entries import (
+    LIVING,
     MAX_TAGS,
     Deleted,
     Entry,
@@ -16,11 +17,13 @@ from memory.knowledge.archival.entries import (
     checked,
     checked_content,
     columns_of,
+    derived_messages,
+    family_of,
     passages_of,
+    read,
     to_entry,
     with_origin,
 )
-from memory.knowledge.archival.reads import LIVING, derived_messages, family_of, read
 from memory.people.audience import Audience, Scope, may_write_down
 from memory.queue import turns
 from memory.store.database import Rows, Tx, Value

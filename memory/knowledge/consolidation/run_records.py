@@ -8,7 +8,7 @@ from typing import Any
 
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry, to_entry
-from memory.knowledge.archival.reads import WHOLE
+from memory.knowledge.archival.entries import WHOLE
 from memory.knowledge.consolidation.plan import Mark, Part, Pass
 from memory.people.audience import Audience, Scope
 from memory.store.database import Rows, Tx, Value

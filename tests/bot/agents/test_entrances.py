@@ -33,10 +33,8 @@ from memory.portability.car import cid_of, encoded, write_block, write_header
 from memory.store.database import Tx
 from sources.api import ApiSource, place_of
 from sources.base import Notification
-from sources.feeds import Item
-from sources.feeds.folder import read_folder
-from sources.feeds.ics import read_calendar
-from sources.feeds.rss import read_feed
+from sources.feeds import Item, read_folder
+from sources.feeds.formats import read_calendar, read_feed
 from sources.terminal import PERSON
 from tests.bot.agents.test_forgery import FORGERIES, READS, calls, heads, require_nested, require_sound, require_told
 from tests.bot.parts import ANN, BOB, HALL, NOON, SOURCE, ScriptedModel, said, says

@@ -11,7 +11,7 @@ import pytest
 from bot.agents.turn import TurnRunner
 from bot.models.base import Answer, Request
 from bot.runtime.conversation import _BEGIN, GIVEN_UP, ConversationWorker, Patience
-from memory.queue import attempts as tries
+from memory.queue import turns
 from memory.store.database import Database, Tx
 from sources.base import Notification
 from tests.bot.parts import BOB, NOON, HeldReply, Platform, ScriptedModel, said, says, texts
@@ -54,7 +54,7 @@ def echo(request: Request) -> Answer:
 async def test_lives_that_end_before_a_model_was_asked_are_no_tries(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS - 1, said("hello", 1))
+    platform = await lives(tmp_path, monkeypatch, turns.MOST_STARTS - 1, said("hello", 1))
     async with running(tmp_path, Setting(ScriptedModel(says("At last.")), platform=platform)) as service:
         await service.settled()
         assert service.platform.texts() == ["At last."]
@@ -64,7 +64,7 @@ async def test_lives_that_end_before_a_model_was_asked_are_no_tries(
 async def test_what_ends_every_life_before_a_model_was_asked_is_given_up_and_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS, said("hello", 1))
+    platform = await lives(tmp_path, monkeypatch, turns.MOST_STARTS, said("hello", 1))
     with speaking("de"):  # as the owner does
         async with running(tmp_path, Setting(ScriptedModel(says("Hello, Bob.")), platform=platform)) as service:
             await service.heard(said("hello", 2, speaker=BOB))
@@ -81,7 +81,7 @@ async def test_of_what_ends_lives_together_one_bad_row_is_given_up_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     platform = await died(tmp_path, 0, 0)
-    platform = await lives(tmp_path, monkeypatch, tries.MOST_STARTS // 2 + 1, platform=platform)
+    platform = await lives(tmp_path, monkeypatch, turns.MOST_STARTS // 2 + 1, platform=platform)
     async with running(tmp_path, Setting(ScriptedModel(otherwise=echo), platform=platform)) as service:
         await service.settled()
         assert service.platform.texts() == ["You said: number 1", "You said: number 2"]
@@ -102,7 +102,7 @@ async def lives(
         await never.wait()
 
     with monkeypatch.context() as patched:
-        patched.setattr(tries, "PAUSES", (0.0,))
+        patched.setattr(turns, "PAUSES", (0.0,))
         patched.setattr(TurnRunner, "_note_ran", stuck)
         for life in range(count):
             reached = asyncio.Event()
@@ -120,7 +120,7 @@ async def test_what_ends_every_life_while_its_turn_begins_is_given_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole, never, platform = Database.write, asyncio.Event(), None
-    monkeypatch.setattr(tries, "PAUSES", (0.0,))
+    monkeypatch.setattr(turns, "PAUSES", (0.0,))
 
     async def ending(database: Database, point: Any, work: Any, **more: Any) -> Any:
         if point is _BEGIN and "_begin." in work.__qualname__:
@@ -128,7 +128,7 @@ async def test_what_ends_every_life_while_its_turn_begins_is_given_up(
             await never.wait()
         return await whole(database, point, work, **more)
 
-    for life in range(tries.MOST_STARTS):
+    for life in range(turns.MOST_STARTS):
         reached = asyncio.Event()
         with monkeypatch.context() as patched:
             patched.setattr(Database, "write", ending)

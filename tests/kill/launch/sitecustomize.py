@@ -160,7 +160,7 @@ _CHANGES = {
     "asyncio.base_events": _raise_in_tasks,
     "bot.agents.context.prompt": _stumble_once,
     "bot.agents.rate_limits": _shorten_window,
-    "memory.queue.attempts": _hurry_tries,
+    "memory.queue.turns": _hurry_tries,
     "memory.store.faults": _note_points,
     "sources.discord.endpoint": _forget_nonces,
     "bot.runtime.watchers": _hurry_previews,

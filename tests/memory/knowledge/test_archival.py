@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from memory.knowledge import archival
 from memory.knowledge.archival import Entry, NewEntry, Origin
-from memory.knowledge.archival import reads as reading
+from memory.knowledge.archival import entries as reading
 from memory.knowledge.archival.entries import passages_of
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, may_write_down
 from memory.queue import messages

@@ -13,7 +13,7 @@ from memory.knowledge import archival
 from memory.knowledge.archival import NewEntry, Origin
 from memory.people import identities
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
-from memory.queue import attempts, inbox, messages
+from memory.queue import inbox, messages, turns
 from memory.queue.inbox import Heard, InRow, Status
 from memory.queue.payloads import (
     PAYLOAD,
@@ -216,7 +216,7 @@ def test_words_for_other_ears_do_not_join(tx: Tx) -> None:
 
 def test_what_is_tried_alone_joins_nothing(tx: Tx) -> None:
     first, second = taken(tx, 1), taken(tx, 2)
-    attempts.separate(tx, begun(tx, first, second).id)
+    turns.separate(tx, begun(tx, first, second).id)
     found = [row_of(tx, row.id) for row in (first, second)]
     assert [(row.alone, row.status, row.turn) for row in found] == [(True, Status.RECEIVED, None)] * 2
     assert inbox.joinable(tx, found[0]) == []
@@ -225,8 +225,8 @@ def test_what_is_tried_alone_joins_nothing(tx: Tx) -> None:
 def test_tries_are_counted_for_every_row_of_a_turn(tx: Tx) -> None:
     rows = taken(tx, 1), taken(tx, 2)
     turn = begun(tx, *rows)
-    assert attempts.count_attempt(tx, turn.id) == 2
-    attempts.postpone(tx, turn.id, "it rained", LATER)
+    assert turns.count_attempt(tx, turn.id) == 2
+    turns.postpone(tx, turn.id, "it rained", LATER)
     found = inbox.of_turn(tx, turn.id)
     assert [(row.attempts, row.last_error, row.next_attempt_at) for row in found] == [(2, "it rained", LATER)] * 2
 
@@ -235,7 +235,7 @@ def test_a_dead_row_can_be_brought_back_once(tx: Tx) -> None:
     row = taken(tx, 1)
     assert inbox.revive(tx, row.id) is None
     turn = begun(tx, row)
-    attempts.bury(tx, turn.id, "no use", NOON)
+    turns.bury(tx, turn.id, "no use", NOON)
     assert (status(tx, row), inbox.counts(tx)) == (Status.DEAD, {"waiting": 0, "dead": 1})
     revived = inbox.revive(tx, row.id)
     assert revived is not None
@@ -247,16 +247,16 @@ def test_a_dead_row_can_be_brought_back_once(tx: Tx) -> None:
 
 def test_a_row_of_which_no_turn_could_be_made_waits_and_is_given_up_in_the_end(tx: Tx) -> None:
     row = taken(tx, 1)
-    attempts.not_begun(tx, row.id, "no group", LATER, dead=False, now=NOON)
+    turns.not_begun(tx, row.id, "no group", LATER, dead=False, now=NOON)
     found = row_of(tx, row.id)
     assert (found.status, found.attempts, found.next_attempt_at) == (Status.RECEIVED, 1, LATER)
-    attempts.not_begun(tx, row.id, "no group", LATER, dead=True, now=NOON)
+    turns.not_begun(tx, row.id, "no group", LATER, dead=True, now=NOON)
     assert (status(tx, row), row_of(tx, row.id).last_error) == (Status.DEAD, "no group")
 
 
 def test_the_listing_is_newest_first_and_can_be_of_one_state(tx: Tx) -> None:
     rows = [taken(tx, number) for number in range(4)]
-    attempts.bury(tx, begun(tx, rows[1]).id, "x", NOON)
+    turns.bury(tx, begun(tx, rows[1]).id, "x", NOON)
     assert [row.id for row in inbox.listing(tx, None, 3)] == [rows[3].id, rows[2].id, rows[1].id]
     assert [row.id for row in inbox.listing(tx, Status.DEAD, 3)] == [rows[1].id]
 

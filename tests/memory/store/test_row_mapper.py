@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memory.people.audience import Audience, Scope, Trust
-from memory.store.database import as_dict
+from memory.store.columns import many
+from memory.store.database import Tx, as_dict
 from memory.store.ids import AgentId, PersonId
 from memory.store.row_mapper import RowMapper
 from memory.store.sqlite import connect
@@ -73,3 +74,26 @@ def test_a_row_becomes_a_record(tmp_path: Path) -> None:
             "pairs": '[["x", 1]]',
             "rules": '[{"b": 2}]',
         }
+
+
+ODD = [
+    "",
+    "plain",
+    'quoted "twice" and \\ once',
+    "line\nline\ttab",
+    "nul \x00 and bell \x07",
+    "日本語 👩‍👩‍👧",
+    "\u2028 \ufeff",
+    "{}",
+]
+
+
+def test_texts_numbers_and_nothing_come_back_as_they_are(tx: Tx) -> None:
+    tx.run("CREATE TABLE odd (id INTEGER PRIMARY KEY, words TEXT, number INTEGER) STRICT")
+    kept: list[list[Any]] = [[number, words, 2**62 + number] for number, words in enumerate(ODD)]
+    kept += [[90, None, None], [91, "x" * 100_000, -(2**63)]]
+    for each in kept:
+        tx.run("INSERT INTO odd VALUES (?, ?, ?)", each)
+    found = many(tx, "id, words, number", "SELECT * FROM odd WHERE id >= ?", (0,))
+    assert sorted(found) == kept
+    assert many(tx, "id", "SELECT id FROM odd WHERE id < 0") == []
