@@ -6,10 +6,14 @@ transaction of its own: a unit may run twice, and must change nothing but the da
 commit: a canceled caller would leave a transaction that the next task joins. Units run in the order of the `write`
 calls, which keeps the events of one place in order.
 
+A commit survives the death of the process at once. If one of its units is durable, the log is written to the disk next,
+and only the callers of durable units wait for that.
+
 This is the only module that imports aiosqlite; `memory.store.sqlite` opens the connections.
 """
 
 import asyncio
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -33,6 +37,7 @@ Value: TypeAlias = str | int | float | bytes | datetime | None
 Parameters: TypeAlias = Sequence[Value] | Mapping[str, Value]
 
 _HURRIED_MS = 500
+_to_disk: Callable[[int], None] = getattr(os, "fdatasync", os.fsync)  # macOS has only the slower one
 _READERS = 2
 """A third was no faster on two cores: besides SQLite's own work, reading is Python, one thread at a time."""
 
@@ -98,6 +103,10 @@ class _Unit(Generic[T]):
     work: Callable[[Tx], T]
     durable: bool
     done: "asyncio.Future[T]"
+
+
+class _NotSynced(DatabaseFull):
+    """The disk did not take what is committed: it must not be done again, and may not survive a power cut."""
 
 
 class _Connection(aiosqlite.Connection):
@@ -198,8 +207,7 @@ class Database:
         self._waiting: list[_Unit[Any]] = []
         self._arrived = asyncio.Event()
         self._closing = False
-        self._durable: bool | None = None
-        """Whether the writer's connection syncs each commit; None before the first one."""
+        self._loop = asyncio.get_running_loop()
         self.committed = asyncio.Event()
         """Set after every commit; to wait for the next one, clear it first."""
         self.commits, self.commit_seconds = 0, 0.0
@@ -212,7 +220,7 @@ class Database:
             database = cls(path)
             for thread in (database._writer, *database._readers):
                 stack.push_async_callback(thread.close)
-            await database.maintain(lambda _raw: None)  # says now whether it can be opened
+            await database.maintain(lambda raw: raw.execute("PRAGMA synchronous=NORMAL"))
             flusher = asyncio.create_task(database._flush(), name=f"writer of {path.name}")
             try:
                 yield database
@@ -224,12 +232,12 @@ class Database:
     def write(self, point: Point, work: Callable[[Tx], T], *, durable: bool = False) -> "asyncio.Future[T]":
         """Queue a unit of work now, in order. When the result is there, it is committed; canceling does not undo it.
 
-        `durable` makes the commit survive a power cut (one fsync, about 4 ms on a laptop's disk, shared by the whole
-        group); without it, the commit survives the death of the process.
+        If it is `durable`, the commit also survives a power cut when the result is there (one fsync, about 4 ms on a
+        laptop's disk), and so do all earlier ones.
         """
         if self._closing:
             raise RuntimeError(f"{self.path.name} is closing")
-        done: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+        done: asyncio.Future[T] = self._loop.create_future()
         self._waiting.append(_Unit(point, carried(work), durable, done))
         self._arrived.set()
         return done
@@ -270,7 +278,8 @@ class Database:
         except asyncio.CancelledError:
             raise  # the thread continues and may commit them all: a retry could do it twice
         except BaseException as why:
-            if len(units) == 1 or isinstance(why, DatabaseBusy):  # each alone would only wait as long again
+            # Alone, each would only wait as long for others again, or be done twice.
+            if len(units) == 1 or isinstance(why, DatabaseBusy | _NotSynced):
                 for unit in units:
                     if not unit.done.done():
                         unit.done.set_exception(why)
@@ -279,20 +288,35 @@ class Database:
                 await self._commit_group([unit])
             return
         self.commits, self.commit_seconds = self.commits + 1, self.commit_seconds + time.perf_counter() - begun
-        for unit, result in zip(units, results, strict=True):
-            if not unit.done.done():
-                unit.done.set_result(result)
+        _give(units, results)
 
     def _commit(self, raw: Connection, units: Sequence[_Unit[Any]]) -> list[Any]:
-        durable = any(map(attrgetter("durable"), units))
-        if durable is not self._durable:
-            raw.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
-            self._durable = durable
         with transaction(raw):
             results = _run_units(raw, units)
             faults.reach("before", *map(attrgetter("point"), units))
         faults.reach("after", *map(attrgetter("point"), units))
+        durable = [unit.durable for unit in units]
+        if any(durable):
+            if not all(durable):
+                self._loop.call_soon_threadsafe(_give, units, results, False)
+            _sync(self.path)
         return results
+
+
+def _give(units: Sequence[_Unit[Any]], results: Sequence[Any], durable: bool = True) -> None:
+    """Give the callers their results; those of durable units only if it is `durable`."""
+    for unit, result in zip(units, results, strict=True):
+        if not unit.done.done() and (durable or not unit.durable):
+            unit.done.set_result(result)
+
+
+def _sync(path: Path) -> None:
+    """Have everything that is committed survive a power cut, as SQLite does if `synchronous` is FULL."""
+    try:
+        with suppress(FileNotFoundError), Path(f"{path}-wal").open("rb") as log:  # without one, SQLite has synced
+            _to_disk(log.fileno())
+    except OSError as error:
+        raise _NotSynced("the disk did not accept the write: {error}", error=error) from error
 
 
 async def _ended(task: asyncio.Future[Any]) -> None:

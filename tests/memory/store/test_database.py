@@ -1,6 +1,7 @@
 """The writer of one file: group commits, units that fail alone, callers that go away, and disks that refuse."""
 
 import asyncio
+import errno
 import threading
 import time
 from collections.abc import AsyncIterator, Callable
@@ -146,14 +147,42 @@ async def test_units_run_in_the_order_in_which_they_were_given(database: Databas
     assert await database.read(words) == [f"{number:03}" for number in range(200)]
 
 
-async def test_a_durable_group_is_synchronised_and_the_next_is_not(database: Database) -> None:
-    def level(tx: Tx) -> int:
-        row = tx.one("PRAGMA synchronous")
-        assert row is not None
-        return int(row[0])
+async def test_only_a_durable_unit_waits_until_the_disk_has_it(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced, syncing = threading.Event(), threading.Event()
 
-    assert await database.write(NOTE, level, durable=True) == 2
-    assert await database.write(NOTE, level) == 1
+    def sync(descriptor: int) -> None:
+        assert Path(f"/dev/fd/{descriptor}").read_bytes().count(b"safe")
+        syncing.set()
+        assert synced.wait(10)
+
+    monkeypatch.setattr("memory.store.database._to_disk", sync)
+    safe, quick = database.write(NOTE, put("safe"), durable=True), database.write(NOTE, put("quick"))
+    assert await quick == "quick"
+    assert stored(database.path) == ["safe", "quick"]
+    assert await asyncio.to_thread(syncing.wait, 10)
+    assert not safe.done()
+    synced.set()
+    assert await safe == "safe"
+    syncing.clear()
+    await database.write(NOTE, put("next"))
+    assert not syncing.is_set()
+
+
+async def test_what_the_disk_may_not_keep_is_reported_and_not_done_again(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_descriptor: int) -> None:
+        raise OSError(errno.EIO, "the disk is broken")
+
+    monkeypatch.setattr("memory.store.database._to_disk", fail)
+    safe = [database.write(NOTE, put(word), durable=True) for word in ("one", "two")]
+    assert await database.write(NOTE, put("three")) == "three"
+    for each in safe:
+        with pytest.raises(DatabaseFull, match="the disk is broken"):
+            await each
+    assert stored(database.path) == ["one", "two", "three"]
 
 
 @settings(max_examples=25)
