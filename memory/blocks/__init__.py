@@ -28,6 +28,7 @@ from memory.blocks.lifecycle import restore_block as restore_block
 from memory.blocks.lifecycle import set_viewport as set_viewport
 from memory.blocks.lifecycle import swap_blocks as swap_blocks
 from memory.blocks.lookup import away_blocks as away_blocks
+from memory.blocks.lookup import changed_at as changed_at
 from memory.blocks.lookup import find_block as find_block
 from memory.blocks.lookup import visible_blocks as visible_blocks
 from memory.blocks.records import CONSTELLATION_OWNER as CONSTELLATION_OWNER

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Collection, Iterable
 from dataclasses import replace
+from datetime import datetime
 from functools import lru_cache
 from typing import Any
 
@@ -54,6 +55,13 @@ def visible_blocks(
         parameters += (*referred, *referred)
     where += f" ORDER BY {_BY_TYPE}, b.label, b.agent_id <> ?, b.agent_id, b.audience"
     return _select(rows, agent, where, (*parameters, agent))
+
+
+def changed_at(rows: Rows, block: Block, version: int) -> datetime:
+    """When an earlier version was made; when the block was made if that is no longer known."""
+    sql = "SELECT created_at FROM memory_block_updates WHERE block_id = ? AND seq = ?"
+    found = rows.one(sql, (block.id, version))
+    return block.created_at if found is None else from_text(found["created_at"])
 
 
 def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[list[str], list[str]]:

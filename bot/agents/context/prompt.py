@@ -5,16 +5,15 @@ conversation, then what changes each turn or changed lately, above the newest me
 the turn's scope, so a model cannot repeat what its hearers may not know.
 """
 
-import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import assert_never
 
 from bot.agents.context import recovery
 from bot.agents.context.auto_recall import Recalled, recalled, recalled_lines
+from bot.agents.context.block_views import Placed, placed, readers, render_block
 from bot.agents.context.history import answered, beginning, carried, conversation, earlier, heard, in_view
 from bot.agents.context.known_facts import Knowledge, knowledge, knowledge_parts
 from bot.agents.context.quotes import (
@@ -27,7 +26,6 @@ from bot.agents.context.quotes import (
     quotation,
     say,
     stored_result,
-    within_block,
 )
 from bot.agents.context.situation import ROSTER, Situation, load_situation, situation_parts
 from bot.agents.context.working_memory import TOOL, Inventory, inventory, inventory_parts, namespaces
@@ -69,8 +67,6 @@ from sources.text import flatten
 
 HISTORY_ROWS = 200
 """Rows of the conversation that are read; the budget decides how many are shown."""
-_LATELY = timedelta(hours=1)  # how long a provider caches a prompt
-_SHORT = 2_000  # characters
 _AWAY = 20  # blocks outside the context that are named
 
 
@@ -104,10 +100,8 @@ class PromptInputs:
     place_name: str = ""
     zone: str = ""
     """The person's time zone, if they set one."""
-    stable: tuple[Block, ...] = ()
-    changing: tuple[Block, ...] = ()
-    logs: tuple[Block, ...] = ()
-    """Logs of the turn's own audience."""
+    placed: Placed = field(default_factory=Placed)
+    """The blocks that are shown."""
     spots: Mapping[Audience, str] = field(default_factory=dict)
     """Names of the servers and channels whose blocks are shown, if there are several."""
     away: tuple[str, ...] = ()
@@ -205,10 +199,6 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
     types = (*blocks.IN_CONTEXT, BlockType.LOG)
     known = blocks.visible_blocks(rows, material.agent.id, turn.scope, types, turn.blocks)
     own_away, shared_away = blocks.away_blocks(rows, material.agent.id, turn.scope, _AWAY)
-    logs = [each for each in known if each.type is BlockType.LOG]
-    stable, changing = list[Block](), list[Block]()
-    for each in known[: len(known) - len(logs)]:  # logs come last
-        (changing if _may_change(each, turn) else stable).append(each)
     named = namespaces(rows, turn, material.agent)
     view, alone = turn_view(rows, turn, named), is_patrol(turn.place)
     history = [] if alone else in_view(material.agent, _history(rows, material, view))
@@ -219,9 +209,7 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         place_name=view.place_name,
         zone=view.zone,
         remembers=view.remembers,
-        stable=tuple(stable),
-        changing=tuple(changing),
-        logs=tuple([each for each in logs if each.audience == turn.scope.audience]),
+        placed=placed(rows, turn, known, history, material.steps),
         spots=_spots(rows, turn, known),
         away=tuple(own_away),
         shared_away=tuple(shared_away),
@@ -234,15 +222,6 @@ def gather(rows: Rows, material: PromptInputs) -> PromptInputs:
         gathered=True,
     )
     return found if reminders(found) else remind(rows, found)
-
-
-def _may_change(block: Block, turn: Turn) -> bool:
-    """Whether the next prompt may have another: above the conversation, each change would invalidate the cache. So do
-    notes on whoever of several people speaks, and what changed lately; a long one stays, as below it is never cached.
-    """
-    if block.id in turn.blocks and block.about is not None and not turn.scope.audience.startswith("person:"):
-        return True
-    return block.updated_at > max(block.created_at, turn.started_at - _LATELY) and len(block.shown) <= _SHORT
 
 
 def _with_what_came(rows: Rows, turn: Turn, asked: Asked, shown: Iterable[messages.Message]) -> Asked:
@@ -355,7 +334,7 @@ def _instructions(material: PromptInputs) -> str:
 
 def _memory(material: PromptInputs) -> str:
     labels = _labels(material)
-    shown = [render_block(block, labels, material.spots) for block in material.stable]
+    shown = [render_block(block, labels, material.spots) for block in material.placed.above]
     if material.away:
         shown.append(
             f"Blocks of yours that are not shown (info says more of each): {', '.join(map(line, material.away))}"
@@ -368,50 +347,15 @@ def _memory(material: PromptInputs) -> str:
 
 def shown_blocks(material: PromptInputs) -> list[BlockId]:
     """The blocks in the prompt that are not empty."""
-    return [block.id for block in (*material.stable, *material.changing) if block.content or block.profile]
+    return [block.id for block in material.placed.blocks if block.content or block.profile]
 
 
 def shown_versions(material: PromptInputs) -> dict[BlockId, int]:
-    return {block.id: block.version for block in (*material.stable, *material.changing, *material.logs)}
+    return {block.id: block.version for block in (*material.placed.blocks, *material.placed.logs)}
 
 
 def _labels(material: PromptInputs) -> Counter[str]:
-    return Counter([block.label for block in (*material.stable, *material.changing, *material.logs)])
-
-
-def render_block(
-    block: Block,
-    labels: Mapping[str, int] = MappingProxyType({}),
-    spots: Mapping[Audience, str] = MappingProxyType({}),
-) -> str:
-    """A block as the model sees it: name, rights, readers, purpose, content.
-
-    The name is one that tools find: another agent's block by its address, and so a constellation block if an own block
-    with the same label is shown.
-    """
-    alone = not block.shared_from and labels.get(block.label, 0) <= 1
-    heard, called = spots.get(block.audience) or readers(block.audience), block.label if alone else block.address
-    head = called, block.access, heard, block.shared_from
-    return _rendered(head, block.description, block.profile, block.shown)
-
-
-@functools.lru_cache(maxsize=1_000)
-def _rendered(head: tuple[str, str, str, str], description: str, profile: str, shown: str) -> str:
-    """Cached: most blocks are the same in the next prompt."""
-    called, access, heard, shared_from = attribute(head[0]), head[1], attribute(head[2]), head[3]
-    shared = f' shared_from="{attribute(shared_from)}"' if shared_from else ""
-    about = f"{within_block(profile)}\n" if profile else ""
-    opened = f'<block:{called} permission="{access}" readers="{heard}"{shared}>'
-    return f"{opened}\n({line(description)})\n{about}{within_block(shown)}\n</block:{called}>"
-
-
-def readers(audience: Audience) -> str:
-    if audience == PUBLIC:
-        return "everybody"
-    if audience == OWNER:
-        return "the owner"
-    kind = audience.partition(":")[0]
-    return {"guild": "this server", "channel": "this channel", "person": "this person"}[kind]
+    return Counter([block.label for block in (*material.placed.blocks, *material.placed.logs)])
 
 
 def _render_asked(material: PromptInputs, asked: Asked) -> UserMessage:
@@ -454,10 +398,11 @@ def _around_turn(material: PromptInputs) -> str:
     """What changes each turn. It stands before the message: small models continue what they read last."""
     where = place_name(material.place_name) or place_name(material.turn.place)
     heard_by = readers(material.turn.scope.audience)
-    parts: list[str] = [say("[now in {where}; your answer is heard by: {heard_by}]", where=where, heard_by=heard_by)]
-    if changing := (*material.changing, *material.logs):
+    here = say("[now in {where}; your answer is heard by: {heard_by}]", where=where, heard_by=heard_by)
+    parts: list[str] = [here, *material.placed.lacking]
+    if below := (*material.placed.below, *material.placed.logs):
         labels = _labels(material)
-        parts += [render_block(block, labels, material.spots) for block in changing]
+        parts += [render_block(block, labels, material.spots) for block in below]
     if material.recalled:
         parts.append(quotation("your long-term memory", recalled_lines(material.recalled)))
     parts += [quotation(origin, lines) for origin, lines in _around(material)]

@@ -72,7 +72,7 @@ def _events(rows: Rows, turn: Turn) -> list[Event]:
 
 def _worth_telling(event: Event, turn: Turn) -> bool:
     """Whether an own event says anything that is not in the prompt anyway."""
-    if event.kind in (Kind.ACTIVATED, Kind.DEACTIVATED) or (event.kind is Kind.BLOCK and event.place == turn.place):
+    if event.kind in (Kind.ACTIVATED, Kind.DEACTIVATED, Kind.BLOCK):
         return False
     return not (event.kind is Kind.TOOL and event.audience == turn.scope.audience)
 

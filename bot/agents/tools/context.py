@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field, model_validator
 
-from bot.agents.context.prompt import readers
+from bot.agents.context.block_views import CHANGED, readers
 from bot.agents.context.quotes import NOTHING, Quoted, as_written, line, passage, say, within_block
 from bot.agents.permissions.policy import Caution
 from bot.agents.seeds import new_block
@@ -313,7 +313,7 @@ def _move(tx: Tx, author: Author, arguments: ContextArguments) -> Outcome:
 
 def _edited(author: Author, block: Block, more: Quoted = NOTHING) -> Outcome:
     """What came of an edit; with the content where the model was shown it and the next prompt does not show it."""
-    done = say("block {label} is now at {size}{more}", label=block.label, size=size_of(block), more=more)
+    done = say(f"block {{label}}{CHANGED}{{size}}{{more}}", label=block.label, size=size_of(block), more=more)
     if block.id not in author.shown or block.type is BlockType.CORE or block.pinned:
         return _used(block, done)
     text = say("{done}; you see of it:\n{shown}", done=done, shown=within_block(block.shown))

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from bot.agents.context.prompt import render_block
+from bot.agents.context.block_views import render_block
 from bot.agents.context.quotes import estimate_tokens
 from bot.agents.permissions import policy
 from bot.agents.permissions.policy import Action, Change, MemoryRights

@@ -115,13 +115,13 @@ class ContextPreview:
         material = self._material(rows, answering, scope, newest)
         if block:
             changed = find_named(rows, caller.scope, block).block.id
-            if all(each.id != changed for each in (*material.stable, *material.changing)):
+            if all(each.id != changed for each in material.placed.blocks):
                 raise UserError("{agent} would not see the block {block} there.", agent=answering.name, block=block)
             one = [
                 tuple(each._replace(content=arguments.text) if each.id == changed else each for each in shown)
-                for shown in (material.stable, material.changing)
+                for shown in (material.placed.above, material.placed.below)
             ]
-            material = replace(material, stable=one[0], changing=one[1])
+            material = replace(material, placed=replace(material.placed, above=one[0], below=one[1]))
         elif arguments.text:
             raise UserError("Name the block in which to try the text.")
         request = prompt.render(material, ())
@@ -144,7 +144,7 @@ class ContextPreview:
 
 def _reasons(material: PromptInputs, written: str) -> Iterator[Reason]:
     """Why each block, recalled entry and fact is in the prompt."""
-    for block in (*material.stable, *material.changing, *material.logs):
+    for block in (*material.placed.blocks, *material.placed.logs):
         yield Reason(memory=block.label, why=_(_SHOWN_BECAUSE.get(block.type, _ALWAYS)))
     for each in material.recalled:
         name = shown_name(each.entry.label, "") or one_line(each.entry.content, _NAMED)

@@ -1,6 +1,7 @@
 """What a model is shown: stable parts first, the conversation as it was, and everything else quoted as such."""
 
 import itertools
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -9,8 +10,11 @@ from hypothesis import strategies as st
 
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import Request, UserMessage
+from memory import blocks
 from memory.store.ids import snowflakes
 from sources.base import BlockSpec, Quoted
+from tests.bot.agents.tools.test_block_tools import by_owner
+from tests.bot.agents.tools.test_tools import append
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -73,19 +77,46 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
         assert after.messages[: len(before.messages) - 1] == before.messages[:-1]
 
 
-async def test_a_block_that_changes_stands_below_the_conversation_until_it_was_left_alone_for_an_hour(
-    tmp_path: Path,
-) -> None:
+LACKS = "[block human above lacks your last {} in this conversation]"
+
+
+async def test_what_an_agent_appends_stands_in_the_conversation_and_not_above_it(tmp_path: Path) -> None:
     """So that a provider's cache keeps the conversation, although an agent writes down what it learns."""
-    note = [says("", call("context", operation="append", label="human", content=f"Line {n}.")) for n in range(3)]
+    note = [says("", append("human", f"Line {n}.")) for n in range(2)]
     model = ScriptedModel(says("Hello."), *(reply for each in note for reply in (each, says("Noted."))))
     async with running(tmp_path, Setting(model)) as service:
-        for number in range(5):
-            service.clock.forward(1)
+        for number in range(4):
             await service.heard(said(f"line {number}", number))
+            service.clock.forward(3_601)
+        first, (_, noted, _, again, last) = model.requests[0], model.requests[1:]
+        assert [each.system for each in (noted, again, last)] == [first.system] * 3
+        assert "Line 0." not in first.system
+        assert again.messages[:2] == noted.messages[:2]
+        assert "lacks" not in newest(noted)
+        assert LACKS.format("append") in newest(again)
+        assert LACKS.format("2 appends") in newest(last)
+        assert str(last.messages).count("Line 0.") == str(last.messages).count("Line 1.") == 1
+
+        await by_owner(service, lambda tx, owner: blocks.replace_in_block(tx, owner, "human", "Line 0", "Row 0"))
+        await service.heard(said("what do you know?", 8))
+        changed = model.requests[-1]
+        assert LACKS.format("append") in newest(changed), "Line 1 alone"
+        assert "Row 0." in changed.system
+
+
+async def test_a_block_that_changes_in_other_ways_stands_below_the_conversation_until_it_was_left_alone_for_an_hour(
+    tmp_path: Path,
+) -> None:
+    async with running(tmp_path) as service:
+        for number in range(3):
+            await service.heard(said(f"line {number}", number))
+            service.clock.forward(1)
+            await by_owner(service, partial(blocks.write_block, label="human", text=f"Line {number}."))
+        await service.heard(said("line", 8))
+        second, third, fourth = service.model.requests[1:]
         service.clock.forward(3_601)
         await service.heard(said("later", 9))
-    second, third, fourth, later = (model.requests[at] for at in (3, 5, 7, 8))
+        later = service.model.requests[-1]
     assert second.system == third.system == fourth.system
     assert "Line 0." in newest(second)
     assert fourth.messages[: len(third.messages) - 1] == third.messages[:-1]

@@ -6,14 +6,14 @@ from memory.blocks.logs import EVENTS, Logged, append_log
 from memory.search.hybrid import search
 from memory.search.query import Query
 from tests.bot.agents.tools.test_tools import Scene, append, insert, only
-from tests.bot.parts import ANN, call, direct, said
+from tests.bot.parts import ANN, call, channel, direct, said, whole
 from tests.bot.stage import running
 from tests.memory.blocks.block_parts import ADA, GUILD, IN_GUILD, NOW, blocks_store
 
 LOG = "SELECT content FROM memory_blocks WHERE label = 'tool_execution_log' ORDER BY n"
 
 
-async def test_the_tools_of_a_turn_are_logged_when_it_ends_and_shown_in_the_next(tmp_path: Path) -> None:
+async def test_the_tools_of_a_turn_are_logged_when_it_ends_and_shown_where_they_are_not_in_view(tmp_path: Path) -> None:
     async with running(tmp_path) as service:
         scene = Scene(service)
         await scene.do(append("human", "Ann likes tea."), append("nowhere", "x"), call("the secret is tuba", "2"))
@@ -23,7 +23,9 @@ async def test_the_tools_of_a_turn_are_logged_when_it_ends_and_shown_in_the_next
             "- [2026-11-22 12:00] tool: unknown tool; worked: no\n"
         )
         assert await service.column(LOG) == [expected]
-        await service.heard(said("and now?", 50))
+        await service.heard(said("and here?", 50))
+        assert "- [2026-11-22 12:00] tool: context" not in whole(service.model.requests[-1])
+        await service.heard(said("and now?", 51, channel("elsewhere")))
         (newest,) = [m.text for m in service.model.requests[-1].messages if "and now?" in m.text]
         assert '<block:tool_execution_log permission="read_only" readers="this server">' in newest
         assert expected in newest
@@ -38,7 +40,7 @@ async def test_each_audience_has_its_own_log_and_turns_without_tools_none(tmp_pa
         scene = Scene(service)
         await service.heard(said("hello", 90))
         assert await service.column(LOG) == []
-        await scene.do(insert("a secret"), place=direct(ANN, "guild"))
+        await scene.do(insert("a secret"), call("none"), place=direct(ANN, "guild"))
         await scene.do(insert("no secret"))
         assert len(await service.column(LOG)) == 2
         await service.heard(said("what did you do?", 91, direct(ANN, "guild")))

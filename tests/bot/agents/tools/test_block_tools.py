@@ -237,7 +237,7 @@ async def by_owner(service: Service, change: Callable[[Tx, Author], object]) -> 
     """The owner writes by hand, while the agent thinks."""
 
     def work(tx: Tx) -> None:
-        (row,) = tx.all("SELECT id FROM agents WHERE name = 'Ada'")
+        row = tx.all("SELECT id FROM agents WHERE name IN ('Ada', 'Carina')")[0]
         change(tx, Author(row["id"], HEARD, person_writer(OLGA.id), Trust.OWNER, service.clock()))
 
     await service.write(work)

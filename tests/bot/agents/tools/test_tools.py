@@ -94,7 +94,7 @@ async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(
     await service.heard(said("and me?", 99, speaker=BOB))
     assert "<block:discord_user:ann" not in str(service.model.requests[-1])
     await service.heard(said("still me", 100, blocks=(spec,)))
-    assert "Plays the tuba.\n\n</block:discord_user:ann>" in service.model.requests[-1].messages[-1].text
+    assert "Plays the tuba.\n</block:discord_user:ann>" in service.model.requests[-1].messages[-1].text
 
 
 # ------------------------------------------------------------------------------------------------ recall and search

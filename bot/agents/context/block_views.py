@@ -1,0 +1,153 @@
+"""Memory blocks in a prompt: where each stands, and as what text.
+
+Blocks stand above the conversation, where any change makes the provider read the conversation anew. So what the agent
+appends is not added there while its call is in view, and what changes otherwise stands below for an hour. A block that
+stands above is always the current text, less the newest appended lines in view.
+"""
+
+import functools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from types import MappingProxyType
+
+from bot.agents.context.quotes import Quoted, as_written, attribute, line, say, within_block
+from bot.models.base import parsed
+from memory import blocks
+from memory.blocks import Block, BlockType
+from memory.people.audience import OWNER, PUBLIC, Audience
+from memory.queue import messages
+from memory.queue.steps import Answered, CallDone, Step
+from memory.queue.turns import Turn
+from memory.store.database import Rows
+
+CHANGED = " is now at "
+"""Stands in the result of an edit."""
+_LATELY = timedelta(hours=1)  # how long a provider caches a prompt
+_SHORT = 2_000  # characters
+
+
+@dataclass(frozen=True)
+class Placed:
+    above: tuple[Block, ...] = ()
+    below: tuple[Block, ...] = ()
+    logs: tuple[Block, ...] = ()
+    """Logs of the turn's own audience, without calls in view."""
+    lacking: tuple[Quoted, ...] = ()
+    """What the blocks above lack of earlier turns, in words."""
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        return (*self.above, *self.below)
+
+
+def placed(
+    rows: Rows, turn: Turn, known: Iterable[Block], history: Sequence[messages.Message], steps: Sequence[Step]
+) -> Placed:
+    """Where the known blocks stand in the prompt of a turn with that conversation in view."""
+    own = [row for row in history if row.tool_call_id is not None and row.agent in (None, turn.agent)]
+    before, now = _appended(own, ()), _appended((), steps)
+    labels = Counter([each.label for each in known])
+    above, below, logs, lacking = list[Block](), list[Block](), list[Block](), list[Quoted]()
+    for each in known:
+        if each.type is BlockType.LOG:
+            logs += [each] if each.audience == turn.scope.audience else []
+            continue
+        latest, older = list[str](), list[str]()
+        if (before or now) and labels[each.label] == 1:
+            latest, older = now[each.address], before[each.address]
+        shown, lacks = _above(rows, each, [*latest, *older], turn)
+        (below if shown is None else above).append(shown or each)
+        if (count := lacks - len(latest)) > 0:
+            last = "append" if count == 1 else f"{count} appends"
+            lacking.append(
+                say("[block {label} above lacks your last {last} in this conversation]", label=each.address, last=last)
+            )
+    return Placed(tuple(above), tuple(below), tuple(_unseen(logs, own)), tuple(lacking))
+
+
+def _appended(calls: Iterable[messages.Message], steps: Iterable[Step]) -> defaultdict[str, list[str]]:
+    """What was appended in these calls and steps, the newest first, by the label that the agent gave."""
+    given, done = dict[str, str](), list[str]()
+    for row in calls:
+        if row.role == "assistant":
+            given[row.tool_call_id or ""] = row.tool_args or ""
+        elif row.tool_name == "context" and CHANGED in row.text:
+            done.append(given.get(row.tool_call_id or "", ""))
+    for step in steps:
+        if isinstance(step.body, Answered):
+            given.update({call.id: call.arguments for call in step.body.calls})
+        elif isinstance(step.body, CallDone) and step.body.name == "context" and step.body.ok:
+            done.append(given.get(step.body.call, ""))
+    found = defaultdict[str, list[str]](list)
+    for arguments in map(parsed, reversed(done)):
+        if arguments.get("operation") == "append" and not arguments.get("field"):
+            text = as_written(str(arguments.get("content"))).rstrip()
+            found[str(arguments.get("label"))].append(f"{text}\n")
+    return found
+
+
+def _above(rows: Rows, block: Block, added: Sequence[str], turn: Turn) -> tuple[Block | None, int]:
+    """The block as it stands above the conversation, and how many of the texts `added` in view, newest first, it lacks.
+
+    None if it stands below: notes on whoever of several people speaks, and what changed lately in other ways. A long
+    block does not, as nothing there is ever cached.
+    """
+    if block.id in turn.blocks and block.about is not None and not turn.scope.audience.startswith("person:"):
+        return None, 0
+    text, lacks = block.content, 0
+    for each in added:
+        if not text.endswith(each) or block.shown != block.content:
+            break
+        text, lacks = text.removesuffix(each), lacks + 1
+    changed = blocks.changed_at(rows, block, block.version - lacks) if lacks else block.updated_at
+    if changed > max(block.created_at, turn.started_at - _LATELY) and len(block.shown) <= _SHORT:
+        return None, 0
+    return block._replace(content=text) if lacks else block, lacks
+
+
+def _unseen(logs: Iterable[Block], calls: Iterable[messages.Message]) -> Iterator[Block]:
+    seen = Counter(
+        [f"- [{row.created_at:%Y-%m-%d %H:%M}] tool: {row.tool_name}" for row in calls if row.role == "tool"]
+    )
+    for log in logs:
+        heads = [(each.partition(";")[0], each) for each in log.content.splitlines(keepends=True)]
+        left = [each for head, each in heads if not seen[head] or seen.subtract([head])]
+        if left:
+            yield log._replace(content="".join(left))
+
+
+def render_block(
+    block: Block,
+    labels: Mapping[str, int] = MappingProxyType({}),
+    spots: Mapping[Audience, str] = MappingProxyType({}),
+) -> str:
+    """A block as the model sees it: name, rights, readers, purpose, content.
+
+    The name is one that tools find: another agent's block by its address, and so a constellation block if an own block
+    with the same label is shown.
+    """
+    alone = not block.shared_from and labels.get(block.label, 0) <= 1
+    heard, called = spots.get(block.audience) or readers(block.audience), block.label if alone else block.address
+    head = called, block.access, heard, block.shared_from
+    return _rendered(head, block.description, block.profile, block.shown)
+
+
+@functools.lru_cache(maxsize=1_000)
+def _rendered(head: tuple[str, str, str, str], description: str, profile: str, shown: str) -> str:
+    """Cached: most blocks are the same in the next prompt."""
+    called, access, heard, shared_from = attribute(head[0]), head[1], attribute(head[2]), head[3]
+    shared = f' shared_from="{attribute(shared_from)}"' if shared_from else ""
+    about = f"{within_block(profile)}\n" if profile else ""
+    opened = f'<block:{called} permission="{access}" readers="{heard}"{shared}>'
+    return f"{opened}\n({line(description)})\n{about}{within_block(shown).rstrip()}\n</block:{called}>"
+
+
+def readers(audience: Audience) -> str:
+    if audience == PUBLIC:
+        return "everybody"
+    if audience == OWNER:
+        return "the owner"
+    kind = audience.partition(":")[0]
+    return {"guild": "this server", "channel": "this channel", "person": "this person"}[kind]
