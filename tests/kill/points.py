@@ -35,7 +35,7 @@ EXEMPT = {
     "follow_up.failed": "a part failed and is tried again",
     "follow_up.take_up": "what was given up is tried once more at a start",
     # A stranger's message is told a code and no more, which costs no turn; `tests/service/test_access.py` kills there.
-    # Beside everything, after the start; what is lost is still a gap: `service/discord/test_missed_messages.py`.
+    # Beside everything, after the start; what is lost is still a gap: `service/discord/test_discord_main.py`.
     "discord.open_unread": "opens the direct messages of somebody who never wrote",
     "gaps.note": "remembers what is to be read; in each place the inbox knows what it has",
     "gaps.try": "a place could not be read once more",
@@ -79,7 +79,7 @@ EXEMPT = {
     "activity.idle": "once a minute: who is not active any more",
     "session.end": "half an hour after the last turn: what a session was about; it is done again when it was cut off",
     "activity.forget": "once a minute: what is too old",
-    # Only with budgets; `tests/service/test_budgets.py` kills the service with one.
+    # Only with budgets; `tests/service/test_costs_and_grants.py` kills the service with one.
     "budget.reserve": "sets aside what a call will cost",
     "budget.release": "after a call that came to nothing",
     "budget.sweep": "at a start, what a dead process had reserved",

@@ -1,4 +1,4 @@
-"""The process itself: its configuration, its data folder, its signals, and the exit code of each end."""
+"""The process itself: its configuration, data folder, signals, the exit code of each end, and work after a kill."""
 
 import asyncio
 import sqlite3
@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.agents.context.quotes import estimate_tokens
+from bot.agents.context.recovery import HEAD, TOKENS
 from tests.processes import START_SECONDS
 from tests.service.approvals.approvals import started
 from tests.service.live_service import Live, answered_within, live_service, until
@@ -206,3 +208,25 @@ async def test_many_messages_in_many_channels_are_all_answered_in_order(tmp_path
 
 def databases(t: Live) -> list[Path]:
     return [t.service.home / "global.db", *t.service.home.glob("constellations/*/carina.db")]
+
+
+async def test_a_process_killed_in_its_very_first_task_recovers_it_in_few_words(tmp_path: Path) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        t.model.script(Hang(), Answer("The fence is drawn."))
+        await t.service.start()
+        said = await t.ana.say(t.general, "<@bot> Draw the garden fence anew.")
+        await t.model.wait_for(1)
+        await t.service.kill()
+        await t.service.start()
+        answer = await t.general.wait_for_bot(after=said)
+        await t.service.stop()
+        assert answer.text == "The fence is drawn."
+        first, again = (request.last_user for request in t.model.requests)
+    assert HEAD not in first
+    _, _, rest = again.partition(f'<quoted from="{HEAD}">\n')
+    text = rest.partition("\n</quoted>")[0]
+    assert "Your work here was interrupted" in text
+    assert "- Task:" in text
+    assert "Draw the garden fence anew." in text
+    assert text.endswith("ask when you are unsure of a detail.")
+    assert estimate_tokens(text) <= TOKENS

@@ -1,23 +1,35 @@
-"""A chat at the terminal, in the process of a whole service with the offline model."""
+"""A chat at the terminal, in the process of a whole service with the offline model: lines, commands, signals."""
 
 import asyncio
+import json
+import os
 import re
-from collections.abc import AsyncIterator
-from contextlib import aclosing, asynccontextmanager
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import aclosing, asynccontextmanager, closing
 from pathlib import Path
 from typing import Any
 from unittest.mock import AsyncMock
 
 import pytest
+from click import BadParameter
 
 from bot.app import App, build
 from bot.config import load_config
-from bot.errors import UserError
+from bot.errors import CallError, UserError
 from bot.interfaces.chat import Chat
+from bot.interfaces.cli.chat.chat import Clear, Help, Quit, Refused, Say, own_help, understood
+from bot.interfaces.cli.chat.chat_commands import CommandLine, split
+from bot.interfaces.cli.commands import Commands, manifest
+from bot.interfaces.cli.connection import Line
+from bot.interfaces.control import replies_of
 from bot.services.caller import owner_at_terminal
 from memory.queue import outbox
 from memory.store.sqlite import connect
 from sources.terminal import ONCE
+from tests.bot.terminals import Terminal, carina, environment, serving
+from tests.processes import START_SECONDS, Process, start
+from tests.wire.model import Answer, Hang, ModelServer, Slow
 
 
 def chat_of(app: App) -> Chat:
@@ -130,3 +142,186 @@ async def test_a_line_that_the_database_does_not_take_says_so_and_is_answered_la
         other.execute("ROLLBACK")
         other.close()
         assert "Rex" in answers((await told(app, "what is my dog called?"))[1])[-1]
+
+
+@pytest.mark.parametrize("line", ["/quit", "/exit", "/QUIT", "/quit  "])
+def test_quit_and_exit_end_the_chat(line: str) -> None:
+    assert isinstance(understood(line), Quit)
+
+
+@pytest.mark.parametrize("line", ["clear", " Clear ", "cls"])
+def test_a_person_clears_the_screen_as_in_a_shell(line: str) -> None:
+    assert isinstance(understood(line, ["tasks"]), Clear)
+    assert understood(line) == Say(line), "in a pipe there is no screen"
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("memory", "Usage: /memory [OPTIONS] COMMAND"),
+        ("memory nothing", "Usage: /memory [OPTIONS] COMMAND"),
+        ("tasks done", "Usage: /tasks done [OPTIONS] TASK"),
+    ],
+)
+async def test_how_a_command_is_used_is_shown_once_and_with_its_slash(tmp_path: Path, typed: str, shown: str) -> None:
+    async def nobody(_asked: str) -> str:
+        raise AssertionError
+
+    line = Line(load_config({}, tmp_path), lambda asked: replies_of(nobody(asked)), "", own=True)
+    try:
+        said = await CommandLine(line, nobody).run(typed)
+    except CallError as error:
+        said = str(error)
+    assert said.count("Usage:") == said.count(shown) == 1
+
+
+def test_a_path_in_the_chat_may_begin_with_the_home_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    called: list[tuple[object, ...]] = []
+    commands = Commands(manifest(), lambda *given: called.append(given))
+    commands.main(split("folder create notes --path ~/notes"), "", standalone_mode=False)
+    assert "/home/somebody/notes" in str(called)
+    with pytest.raises(BadParameter, match="~nobody-here"):
+        commands.main(split("folder create notes --path ~nobody-here/notes"), "", standalone_mode=False)
+
+
+def test_help_is_known_and_names_every_command() -> None:
+    assert isinstance(understood("/help"), Help)
+    for word in ("/help", "/why", "/approve", "/deny", "/quit", "/exit"):
+        assert word in own_help()
+
+
+@pytest.mark.parametrize(
+    ("line", "passed"),
+    [
+        ("/why", "/why"),
+        ("/Why ", "/why"),
+        ("/why\nnot", "/why\nnot"),
+        ("/approve 12 hour", "/approve 12 hour"),
+        ("/APPROVE 12", "/approve 12"),
+        ("/approve", "/approve"),
+        ("/deny 12", "/deny 12"),
+    ],
+)
+def test_what_the_service_understands_is_passed_on_as_it_spells_it(line: str, passed: str) -> None:
+    assert understood(line) == Say(passed)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("/home", "There is no /home in this chat. /help lists the commands"),
+        ("/home is full", "put a space before it"),
+        ("/qiut", "Did you mean /quit? /help"),
+        ("/aprove 12", "Did you mean /approve?"),
+        ("/привет", "There is no /привет"),
+        ("/quit now", "/quit takes no arguments"),
+    ],
+)
+def test_a_command_that_is_none_is_not_said_and_the_way_to_say_it_is_told(line: str, words: str) -> None:
+    found = understood(line)
+    assert isinstance(found, Refused)
+    assert words in found.words
+
+
+START = r"Ctrl-D ends the chat(?s:.)*\n>"
+BOTH = pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "SIGINT"])
+
+
+def assert_restored(terminal: Terminal) -> None:
+    """A cursor that is seen, and an empty line for the shell's sign."""
+    written = terminal.everything
+    assert written.rfind("\x1b[?25h") >= written.rfind("\x1b[?25l"), "the cursor is hidden"
+    assert terminal.column == 0, "the shell's sign would not stand on a line of its own"
+    for trouble in ("Traceback", "Fatal", "Aborted", "exception"):
+        assert trouble not in written
+
+
+@pytest.fixture
+def lingering_service(tmp_path: Path) -> Iterator[Process]:
+    with serving(tmp_path) as running:
+        yield running
+
+
+@BOTH
+def test_at_its_sign_it_ends_cleanly(tmp_path: Path, number: signal.Signals) -> None:
+    with closing(Terminal(tmp_path, "chat")) as terminal:
+        terminal.shows(START)
+        terminal.type("half a line")
+        terminal.shows("> half a line")  # what reaches a terminal after the chat has left it is echoed by the terminal
+        terminal.send_signal(number)
+        assert terminal.ended() == 0
+        assert_restored(terminal)
+        assert terminal.modes() == terminal.at_first
+
+
+@BOTH
+def test_beside_a_running_service_it_ends_alone(
+    tmp_path: Path, lingering_service: Process, number: signal.Signals
+) -> None:
+    with closing(Terminal(tmp_path, "chat")) as terminal:
+        terminal.shows(START)
+        terminal.type("remember that my safe is under the stairs\n")
+        terminal.shows("I'll remember")
+        terminal.send_signal(number)
+        assert terminal.ended() == 0
+        assert_restored(terminal)
+    os.kill(lingering_service.pid, 0)
+    assert "under the stairs" in carina(tmp_path, "chat", "--once", "where is my safe?").stdout
+    lingering_service.send_signal(signal.SIGTERM)
+    assert lingering_service.wait(START_SECONDS) == 0
+
+
+@BOTH
+def test_before_it_has_begun_it_is_called_off(tmp_path: Path, number: signal.Signals) -> None:
+    home = tmp_path / "data"
+    with closing(Terminal(tmp_path, "chat")) as terminal:
+        while not home.is_dir():  # it opens its folder: the handlers stand, the sign does not yet
+            terminal.wait(0.01)
+        terminal.send_signal(number)
+        assert terminal.ended() == 0
+        assert "Traceback" not in terminal.everything
+        assert "Aborted" not in terminal.everything
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+
+
+async def test_what_runs_comes_to_its_end_and_is_there_at_the_next_start(tmp_path: Path) -> None:
+    async with ModelServer.start() as model:
+        more = {**model.environment(), "CARINA_MODEL": "openai:scripted"}
+        model.script(Slow(1.5, Answer("In good time.")))
+        with closing(Terminal(tmp_path, "chat", **more)) as terminal:
+            await asyncio.to_thread(terminal.shows, START)
+            terminal.type("hello\n")
+            await model.wait_for(1)
+            await asyncio.to_thread(terminal.shows, "thinking")
+            terminal.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(terminal.ended) == 0
+            assert_restored(terminal)
+        with closing(Terminal(tmp_path, "chat", **more)) as terminal:
+            await asyncio.to_thread(terminal.shows, r"In good time\.\n")
+        assert len(model.requests) == 1
+
+
+async def test_a_piped_chat_does_not_go_on_with_the_lines_it_has_read(tmp_path: Path) -> None:
+    async with ModelServer.start() as model:
+        model.script(Hang())
+        more = {**model.environment(), "CARINA_MODEL": "openai:scripted"}
+        process = await start(("chat",), environment(tmp_path, **more), tmp_path, "one\ntwo\nthree\n")
+        await model.wait_for(1, START_SECONDS)
+        process.terminate()
+        assert await asyncio.wait_for(process.ended(), START_SECONDS) == 0
+    listed = json.loads(carina(tmp_path, "inbox", "list", "--json").stdout)
+    assert len(listed) == 1
+
+
+async def test_a_single_question_says_that_it_was_stopped(tmp_path: Path) -> None:
+    async with ModelServer.start() as model:
+        model.script(Hang())
+        more = {**model.environment(), "CARINA_MODEL": "openai:scripted"}
+        with closing(Terminal(tmp_path, "chat", "--once", "hello", **more)) as terminal:
+            await model.wait_for(1, START_SECONDS)
+            terminal.send_signal(signal.SIGTERM)
+            assert await asyncio.to_thread(terminal.ended) == 1
+            assert_restored(terminal)
+            plain = re.sub(r"\s+", " ", terminal.everything)
+            assert "carina: Stopped before an answer arrived. `carina inbox list` shows" in plain

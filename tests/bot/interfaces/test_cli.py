@@ -1,10 +1,15 @@
-"""The command line from outside: exit codes, what stands on which stream, and a chat on a real terminal."""
+"""The command line: exit codes, what stands on which stream, a chat on a real terminal, `init`, `why` and `demo`."""
 
+import asyncio
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 
@@ -12,8 +17,18 @@ import pytest
 
 import carina as carina_program
 from bot.interfaces.cli import main
+from bot.interfaces.cli.connection import new_id
+from bot.interfaces.cli.serve import show_demo
+from bot.interfaces.cli.wizard.init import Starter, starter_text
+from bot.services.caller import owner_at_terminal
+from bot.services.results import Plain
+from bot.services.status import Doctor
+from memory.store.clock import utc_now
+from memory.store.ids import snowflakes
+from sources.terminal import ONCE
 from tests.bot.terminals import Terminal, carina, environment
 from tests.processes import ROOT, START_SECONDS
+from texts import speaking
 
 # ----------------------------------------------------------------------------------------------------- exit codes
 
@@ -268,3 +283,90 @@ def test_a_single_answer_on_a_terminal_is_drawn_and_without_colour_where_that_is
     assert "**" not in answer
     assert not re.search(r"\x1b\[3\d", answer)
     assert "> " not in answer
+
+
+AGENTS = ["Anchor", "Archive", "Entropy", "Flux", "Momentum", "Pattern"]
+
+
+@pytest.mark.parametrize(("starter", "agents"), [("plain", ["Carina"]), ("adhd", AGENTS)])
+def test_a_starter_is_written_once_loads_and_answers(tmp_path: Path, starter: Starter, agents: list[str]) -> None:
+    done = carina(tmp_path, "init", "--starter", starter)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert f"(starter: {starter})" in done.stdout
+    assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
+    assert (
+        "your dentist is on Elm Street"
+        in carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").stdout
+    )
+    found = json.loads(carina(tmp_path, "agent", "list", "--json").stdout)
+    assert [(row["agent"], row["file"]) for row in found] == [(name, "as in carina.toml") for name in agents]
+    again = carina(tmp_path, "init", "--starter", "plain")
+    assert (again.returncode, "was not changed" in again.stderr) == (1, True)
+    assert (tmp_path / "carina.toml").read_text("utf-8") == starter_text(starter)
+
+
+def test_commands_of_the_same_millisecond_say_two_things(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(snowflakes, "next", lambda: 7)  # as two processes may
+    assert len({new_id(ONCE) for _ in range(2)}) == 2
+
+
+def test_commands_at_the_same_time_each_print_their_own_answer(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", "--once", "hello").returncode == 0
+    with ThreadPoolExecutor(4) as threads:
+        kept = threads.map(
+            lambda number: carina(tmp_path, "chat", "--once", f"remember that my key {number} is V{number}"), range(4)
+        )
+    for number, done in enumerate(kept):
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f"V{number}" in done.stdout
+        assert done.stdout.count("I'll remember") == 1
+    after = carina(tmp_path, "chat", "--once", "what is my key 3?")
+    assert "V3" in after.stdout
+    assert "I'll remember" not in after.stdout
+
+
+def test_a_reminder_is_promised_for_as_long_as_something_runs(tmp_path: Path) -> None:
+    done = carina(tmp_path, "chat", "--once", "remind me in 2 minutes to drink water")
+    assert "drink water" in done.stdout
+    assert (
+        done.stderr == "No service is running. This will be sent only while Carina runs: start it with `carina run`.\n"
+    )
+    assert carina(tmp_path, "chat", "--once", "hello").stderr == ""
+
+
+def test_it_says_what_the_last_answer_was_made_from(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", "--once", "remember that my dentist is on Elm Street").returncode == 0
+    assert "Elm Street" in carina(tmp_path, "chat", "--once", "where is my dentist?").stdout
+    done = carina(tmp_path, "why")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "my dentist is on Elm Street" in done.stdout
+    found = json.loads(carina(tmp_path, "why", "--json").stdout)
+    assert any("Elm Street" in memory["text"] for memory in found["memories"] if memory["kind"] == "entry")
+    assert {memory["label"] for memory in found["memories"] if memory["kind"] == "block"} >= {"persona"}
+
+
+def test_before_the_first_answer_there_is_none(tmp_path: Path) -> None:
+    assert carina(tmp_path, "chat", "--once", "/help").returncode == 0
+    done = carina(tmp_path, "why")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Traceback" not in done.stderr
+
+
+async def test_a_demo_that_is_hung_up_on_while_it_begins_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    with tempfile.TemporaryDirectory() as name:  # short enough for a socket
+        monkeypatch.setattr(tempfile, "tempdir", name)
+        demo = asyncio.create_task(show_demo())
+        while not list(Path(name).iterdir()):
+            await asyncio.sleep(0.001)
+        os.kill(os.getpid(), signal.SIGHUP)
+        await demo
+        assert list(Path(name).iterdir()) == []
+
+
+async def test_the_doctor_looks_where_the_configuration_is_and_speaks_as_who_asks(tmp_path: Path) -> None:
+    with speaking("de"):
+        found = await Doctor(tmp_path).examine(owner_at_terminal())
+    [folder] = [each for each in found.rows if each.about == "data folder"]
+    with speaking("de"):
+        assert "Datenordner" in folder.line(Plain("UTC", utc_now()))
+    assert str(tmp_path / "data") in folder.words

@@ -1,4 +1,4 @@
-"""What Discord refused for good, sent again by command: once, over a restart and a kill as well."""
+"""What Discord refused for good, sent again by command: once, over a restart and a kill; and what was given up."""
 
 import json
 from collections.abc import AsyncIterator
@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from bot.runtime.conversation import GIVEN_UP
+from tests.kill.lives import changed
 from tests.service.approvals.approvals import refused
-from tests.service.live_service import Live, live_service
+from tests.service.live_service import NO_MERGING, Live, live_service
 from tests.wire.discord import GuildChannel
 from tests.wire.model import Answer, Slow
 
@@ -109,3 +111,29 @@ async def test_killed_while_it_is_sent_again_it_is_said_once(t: Live) -> None:
     del t.service.environment["CARINA_FAULT"]
     await t.service.start()
     await said_once(t, channel)
+
+
+async def test_a_message_that_was_given_up_is_answered_at_the_press_of_a_button_after_a_restart(tmp_path: Path) -> None:
+    async with live_service(tmp_path, scripted=True) as t:
+        t.configure(NO_MERGING, "[limits]\nattempts = 1")
+        usual = t.service.environment
+        t.service.environment = changed(usual, tmp_path / "trace", KILL_TEST_STUMBLE="1")
+        t.service.expected_errors.add("turn_failed")
+        t.model.default = lambda _: Answer("It is noon.")
+        await t.service.start()
+        said = await t.ask(t.ana, t.general, "<@bot> what time is it?")
+        assert said.text == GIVEN_UP
+        assert [button["label"] for button in said.buttons] == ["Try again"]
+        told = await t.olga.direct.wait_for_bot(lambda m: "I could not answer a message" in m.text)
+        assert [button["label"] for button in told.buttons] == ["Try again"]
+
+        await t.service.kill()
+        t.service.environment = usual
+        await t.service.start()
+        bob = t.member("Bob")
+        assert "You have no failed message" in (await bob.press(said, "Try again")).text
+        assert t.model.requests == []
+        assert (await t.ana.press(said, "Try again")).text == "I am trying again now."
+        await t.general.wait_for_bot(lambda m: m.text == "It is noon.", after=said)
+        await t.server.until(lambda: said.buttons == told.buttons == [], what="nothing to be pressed any more")
+        await t.service.stop()

@@ -1,7 +1,10 @@
-"""`/memory archival`, `/memory context` and their twins at the terminal: each shows and changes what the asker may."""
+"""`/memory archival`, `/memory context`, `/facts`, `/search` and their twins: each shows and changes what one may."""
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from tests.service.approvals.approvals import keep, refused, rows, started
 from tests.service.live_service import Live, live_service
@@ -111,3 +114,114 @@ async def test_in_direct_messages_commands_use_what_a_message_there_may_and_noth
         text = (await t.ana.command("search", {"text": "stork"})).text
         assert ("back home" in text, "back abroad" in text) == (True, False)
         await t.service.stop()
+
+
+CAKE, QUETZAL = "loves apple cake", "loves the Quetzalcoatl"
+
+
+def number(t: Live, text: str) -> str:
+    found = {fact: identifier for identifier, fact in rows(t, "SELECT id, fact FROM facts WHERE superseded_by IS NULL")}
+    return str(found[text])
+
+
+async def test_everybody_sees_what_they_may_know_and_changes_what_is_theirs(tmp_path: Path) -> None:
+    async with started(tmp_path) as t:
+        for _ in range(2):
+            t.model.script(Answer("Noted."))
+        await t.ask(t.ana, t.general, "<@bot> I love apple cake.", within=45)
+        await t.ask(t.ana, t.ana.direct, "I love the Quetzalcoatl.")
+        shown = await t.ana.command("facts list", None, t.general)
+        assert shown.ephemeral
+        assert CAKE in shown.text
+        assert QUETZAL in (await t.ana.command("facts list")).text
+        assert QUETZAL not in (await t.olga.command("facts list")).text
+        assert CAKE in (await t.olga.command("facts list", None, t.general)).text
+        cake, secret = number(t, CAKE), number(t, QUETZAL)
+        offered = await t.ana.autocomplete("facts forget", "fact", "apple", t.general)
+        assert [choice.value for choice in offered] == [cake]
+        other = t.member("Bob")
+        refused(await other.command("facts forget", {"fact": cake}, t.general), "You cannot have this forgotten")
+        refused(await t.olga.command("facts forget", {"fact": secret}), "There is no fact")
+        refused(await t.ana.command("facts confirm", {"fact": "cake"}), "There is no fact cake")
+        assert "Confirmed" in (await t.ana.command("facts confirm", {"fact": f"#{cake[-6:]}"}, t.general)).text
+        now = {"fact": cake, "text": "loves cherry pie"}
+        assert "Now: Preference: loves cherry pie" in (await t.ana.command("facts correct", now, t.general)).text
+        assert CAKE not in (await t.ana.command("facts list", None, t.general)).text
+        gone = await t.ana.command("facts forget", {"fact": number(t, "loves cherry pie")}, t.general)
+        assert gone.text == "Forgotten: loves cherry pie. The message it was learned from stays."
+        assert "Kept" in (await t.ana.command("facts add", {"fact": "prefers tea with milk"}, t.general)).text
+        assert rows(t, "SELECT audience FROM facts WHERE fact = 'prefers tea with milk'") == [
+            (f"person:discord:{t.ana.id}",)
+        ]
+        refused(await t.ana.command("facts add", {"fact": "tea", "agent": "Moon"}, t.general), "no agent 'Moon'")
+
+
+@asynccontextmanager
+async def birds(folder: Path) -> AsyncIterator[Live]:
+    """Storks are spoken of in two channels and in direct messages, and the owner keeps something of them."""
+    async with live_service(folder, scripted=True) as t:
+        await t.service.start()
+        pond = t.guild.text_channel("pond")
+        for person, place, text in (
+            (t.ana, t.general, "the stork of general"),
+            (t.member("Bea"), pond, "the stork of the pond"),
+            (t.ana, t.ana.direct, "the stork of a direct message"),
+        ):
+            t.model.script(Answer("I see."))
+            await t.ask(person, place, text if place is t.ana.direct else f"<@bot> {text}")
+        t.model.script(Calls(keep("The stork nests.", category="birds/nests", tags=["roof", "nest"])), Answer("Kept."))
+        await t.ask(t.ana, t.general, "<@bot> keep that")
+        yield t
+        await t.service.stop()
+
+
+async def searched(t: Live, *words: str) -> list[str]:
+    """What the terminal finds, by its words."""
+    code, out, error = await t.service.run("search", *words, "--json")
+    assert code == 0, error
+    return [hit["text"].removeprefix("<@bot> ") for hit in json.loads(out)["hits"]]
+
+
+async def offered(person: Person, option: str, typed: str, channel: Channel) -> list[str]:
+    return [choice.name for choice in await person.autocomplete("search", option, typed, channel)]
+
+
+async def test_discord_finds_suggests_and_says_only_what_the_asker_may_know(tmp_path: Path) -> None:
+    async with birds(tmp_path) as t:
+        secret = t.guild.text_channel("den", private=True, members=[t.ana])
+        kept = keep("The stork is ill.", category="secrets", tags=["hush"])
+        t.model.script(Calls(kept), Answer("Kept."))
+        await t.ask(t.ana, secret, "<@bot> keep this")
+        cid = t.member("Cid")
+
+        async def found(person: Person, channel: Channel, **options: Any) -> str:
+            shown = await person.command("search", options, channel)
+            assert (shown.ephemeral, shown.deferred) == (True, True)
+            return shown.text
+
+        (place,) = [each.value for each in await cid.autocomplete("search", "place", "pond", t.general)]
+        text = await found(cid, t.general, place=place, role="user")
+        assert ("the stork of the pond" in text, "general" in text) == (True, False)
+        assert "The stork nests." in await found(cid, t.general, tag="nest, roof", domain="archival_memory")
+        assert "the stork of general" in await found(cid, t.general, text="stork", author="annie", since="1h")
+        assert "direct message" in await found(t.ana, t.ana.direct, author="me", domain="conversations", limit=20)
+        assert "direct message" not in await found(cid, t.general, author="annie", limit=20)
+        assert await offered(cid, "category", "", t.general) == ["birds/nests"]
+        assert await offered(t.ana, "category", "", secret) == ["birds/nests", "secrets"]
+        assert await offered(cid, "tag", "", t.general) == ["nest", "roof"]
+        t.model.script(Calls(keep("The heron stands.", tags=["pond, lake"])), Answer("Kept."))
+        await t.ask(t.ana, t.general, "<@bot> keep that too")
+        (together,) = await offered(cid, "tag", "pond", t.general)
+        assert (together, "The heron stands." in await found(cid, t.general, tag=together)) == ("pond, lake", True)
+        assert "hush" in await offered(t.ana, "tag", "", secret)
+        assert {"me", "Carina"} <= set(await offered(cid, "author", "", t.general))
+        assert not [name for name in await offered(cid, "place", "", t.general) if "den" in name]
+        assert [name for name in await offered(t.ana, "place", "", secret) if "den" in name]
+        for options, told in (
+            ({"place": "den"}, "No place 'den' is known that may be spoken of here."),
+            ({"category": "secrets"}, "There is no category 'secrets' that you may know here; there are: birds/nests."),
+            ({"tag": "hush"}, "There is no tag 'hush' that you may know here; there are: nest, pond, lake, roof."),
+            ({"since": "soon"}, "'soon' is not a time. Use a day such as 2026-11-22"),
+            ({"tag": "nest", "role": "user"}, "Nothing was searched: role is of messages alone, tags are of entries"),
+        ):
+            assert told in await found(cid, t.general, **options)
