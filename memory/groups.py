@@ -74,16 +74,19 @@ def latest(rows: Rows, group: GroupId) -> Run | None:
     return _run.first(rows, sql, (group,))
 
 
-def end(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -> None:
-    """Record a run's outcome; in the transaction that ends the turn.
+def end_run(tx: Tx, identifier: TurnId, outcome: Mapping[str, Any], now: datetime) -> bool:
+    """Record a run's outcome, in the transaction that ends the turn; False if the turn has no run."""
+    return (
+        tx.run("UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?", (_json(outcome), now, identifier))
+        > 0
+    )
 
-    What members said to each other is no longer needed and is erased; what people read is in the transcript.
-    """
-    sql = "UPDATE group_runs SET outcome = ?, ended_at = ? WHERE turn_id = ?"
-    served = """UPDATE group_parts SET task = '', output = iif(status = 'done', '', output),
-                detail = json_remove(detail, '$.reason') WHERE run_id = ? AND kind <> 'observe'"""
-    tx.run(sql, (_json(outcome), now, identifier))
-    tx.run(served, (identifier,))  # what goes on after a yes has no run of its own, and may have given tasks
+
+def forget_parts(tx: Tx, run_id: TurnId) -> None:
+    """Erase what members said to each other in a run that is over; what people read is in the transcript."""
+    sql = """UPDATE group_parts SET task = '', output = iif(status = 'done', '', output),
+             detail = json_remove(detail, '$.reason') WHERE run_id = ? AND kind <> 'observe'"""
+    tx.run(sql, (run_id,))
 
 
 def add_part(tx: Tx, part: Part, turn: Turn, now: datetime) -> None:

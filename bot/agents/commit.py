@@ -14,11 +14,12 @@ from bot.agents.patrols import is_patrol, is_silence
 from bot.agents.permissions.broker import Broker
 from bot.agents.steps import wordings
 from memory import groups
+from memory.knowledge import work
 from memory.people.audience import Trust
 from memory.queue import agent_messages, inbox, outbox, turns
 from memory.queue.inbox import InRow
 from memory.queue.payloads import Brought
-from memory.queue.steps import Joined
+from memory.queue.steps import CallEnded, Joined
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
 from memory.store.ids import PlaceId, TurnId, place_source
@@ -54,8 +55,11 @@ def finish(tx: Tx, turn_deps: TurnDeps, material: PromptInputs, outcome: Mapping
     """End a turn whose answer is queued; `outcome` is for its group's run."""
     turn = material.turn
     learning.learn(tx, material, turn_deps.tools, now)
-    recovery.over(tx, turn)
-    groups.end(tx, turn.id, outcome, now)
+    if material.recovery != "":
+        work.clear(tx, turn)
+    # What goes on after a yes has no run of its own, and may have given tasks.
+    if groups.end_run(tx, turn.id, outcome, now) or any(isinstance(step.body, CallEnded) for step in material.steps):
+        groups.forget_parts(tx, turn.id)
     inbox.finish(tx, turn.id, now)
     turns.end(tx, turn.id, "done", now)
 
@@ -67,7 +71,8 @@ def abandon(tx: Tx, broker: Broker, turn: TurnId, now: datetime) -> None:
     agent_messages.withdraw(tx, turn, now)
     groups.drop_parts(tx, turn)
     groups.end_part(tx, turn, "failed", "", now)
-    groups.end(tx, turn, {}, now)
+    groups.end_run(tx, turn, {}, now)
+    groups.forget_parts(tx, turn)
     inbox.finish(tx, turn, now)
     turns.end(tx, turn, "cancelled", now)
 

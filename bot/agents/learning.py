@@ -19,9 +19,9 @@ from memory.knowledge.feedback import NewSignal, Signal
 from memory.people.audience import Trust
 from memory.queue import messages, outbox, turns
 from memory.queue.inbox import Accepted, Arrival
-from memory.queue.steps import forgets
+from memory.queue.steps import CallEnded, forgets
 from memory.queue.turns import Turn
-from memory.store.database import Row, Rows, Tx
+from memory.store.database import Rows, Tx
 from memory.store.ids import AgentId, MessageId, SessionId
 from sources.base import Kind
 
@@ -30,16 +30,11 @@ _WORKED = ("answer", "stage", "task")
 
 def learn(tx: Tx, material: PromptInputs, tools: Callable[[Agent], Toolset], now: datetime) -> None:
     """Learn from a turn whose messages are stored, and extend its session."""
-    turn = material.turn
-    found = tx.all("SELECT id, role, tool_name, trust FROM messages WHERE batch_id = ? ORDER BY id", (turn.id,))
-    if not found:
-        return
-    span = MessageId(found[0]["id"]), MessageId(found[-1]["id"])
-    session = sessions.go_on(tx, turn, span, now)
+    session = sessions.go_on(tx, material.turn, now)
     if forgets(material.steps):
         return  # somebody asked to forget: their message would teach it again
     heard = list(_from_people(material, session))
-    for said, source in (*heard, *_from_tools(tx, material, session, tools, found)):
+    for said, source in (*heard, *_from_tools(tx, material, session, tools)):
         facts.learn(tx, said, source, now)
     for member in _members(tx, material) if heard else ():  # in the same session, so that it counts once
         for said, source in heard:
@@ -62,19 +57,17 @@ def _from_people(material: PromptInputs, session: SessionId) -> Iterator[tuple[l
 
 
 def _from_tools(
-    tx: Tx, material: PromptInputs, session: SessionId, tools: Callable[[Agent], Toolset], found: list[Row]
+    tx: Tx, material: PromptInputs, session: SessionId, tools: Callable[[Agent], Toolset]
 ) -> Iterator[tuple[list[Statement], Source]]:
     """Statements from outside the process; their trust is at most the turn's."""
-    turn = material.turn
-    given = [row for row in found if row["role"] == "tool"]
-    if not given:
+    if not any(isinstance(step.body, CallEnded) for step in material.steps):
         return
-    known = tools(material.agent).tools
-    for row in given:
-        if not isinstance(known.get(row["tool_name"]), OutsideTool):
-            continue
-        text = tx.one("SELECT substr(content, 1, ?) AS text FROM messages WHERE id = ?", (facts.READ, row["id"]))
-        if text is not None and (said := facts.statements(text["text"], own=False)):
+    turn, known = material.turn, tools(material.agent).tools
+    sql = """SELECT id, tool_name, trust, substr(content, 1, ?) AS text FROM messages
+             WHERE batch_id = ? AND role = 'tool' ORDER BY id"""
+    for row in tx.all(sql, (facts.READ, turn.id)):
+        outside = isinstance(known.get(row["tool_name"]), OutsideTool)
+        if outside and (said := facts.statements(row["text"], own=False)):
             trust = Trust(min(row["trust"], int(turn.trust)))
             who = turn.person, turn.scope.audience, trust
             yield said, Source("tool", turn.agent, session, MessageId(row["id"]), *who)

@@ -47,7 +47,7 @@ from memory.budgets import Spent, record
 from memory.groups import Status
 from memory.knowledge import facts, items
 from memory.people.audience import OWNER, PUBLIC, Trust
-from memory.queue import messages, outbox, turns
+from memory.queue import outbox, turns
 from memory.queue.payloads import SourceNews
 from memory.queue.steps import Answered, MissingCalls, Note, Step, StepBody, ToolCall
 from memory.queue.turns import Turn, TurnMoved
@@ -85,14 +85,15 @@ def load_state(rows: Rows, identifier: TurnId, max_steps: int, agent: Agent | No
     turn = turns.get(rows, identifier)
     if turn is None:
         raise KeyError(identifier)
-    return _decided(rows, prompt.look(rows, turn, agent or acting(rows, turn)), max_steps)
+    material = prompt.look(rows, turn, agent or acting(rows, turn))
+    more = material.part is None and bool(arrivals(rows, material.claimed))
+    return material, _move(rows, material, max_steps), more
 
 
-def _decided(rows: Rows, material: PromptInputs, max_steps: int) -> TurnState:
+def _move(rows: Rows, material: PromptInputs, max_steps: int) -> NextStep:
     untouched = not changed(material) and any(asked.message.deleted_at is None for asked in material.asked)
     said = not untouched and outbox.anything_said(rows, material.turn.id)  # only matters if the messages changed
-    move = next_step(material, said=said, max_steps=max_steps)
-    return material, move, material.part is None and bool(arrivals(rows, material.claimed))
+    return next_step(material, said=said, max_steps=max_steps)
 
 
 class TurnRunner:
@@ -272,7 +273,6 @@ class TurnRunner:
         def work(tx: Tx) -> TurnState | None:
             if web:
                 turns.lower_trust(tx, turn, Trust.WEB)
-            step = Step(turns.add_step(tx, turn, body, now), body, now)
             recalled = [each.entry.id for each in material.recalled]
             turns.note_shown(tx, turn, prompt.shown_blocks(material), recalled)
             facts.note_shown(tx, turn, material.known.ids)
@@ -286,7 +286,7 @@ class TurnRunner:
                 budgets.release(tx, allowed.reservation)
             if trouble:
                 self._tell_owner(tx, trouble, body.text, now)
-            seen = self._finished_or_state(tx, lowered, step, now)
+            seen = self._finished_or_state(tx, lowered, body, now)
             if seen is not None and self._control.first:
                 turns.note_ran(tx, turn.id, now)
             return seen
@@ -324,21 +324,28 @@ class TurnRunner:
             text = f"{_(told, said=apology, trouble=why)} {more}"
         notices.tell_owner(tx, f"trouble/{kind}/{now:%Y-%m-%dT%H}", self._deps.redact(text), now)
 
-    def _finished_or_state(self, tx: Tx, material: PromptInputs, step: Step, now: datetime) -> TurnState | None:
-        """None if the stored answer ended the turn in the same unit; else the turn's new state."""
+    def _finished_or_state(self, tx: Tx, material: PromptInputs, body: Answered, now: datetime) -> TurnState | None:
+        """None if the answer ended the turn in this unit; else the turn's new state, with the answer as a step."""
         most, turn = self._deps.limits.max_steps, material.turn
-        if messages.wordings(tx, [asked.message.id for asked in material.asked], turn.scope) == wordings(material):
-            # Not gathered: the next call is shown the data of that time.
-            seen = _decided(tx, replace(material, gathered=False, steps=(*material.steps, step)), most)
-        else:
-            seen = load_state(tx, turn.id, most, material.agent)
-        material, move, more = seen
-        if more or not isinstance(move, Finish) or self._to_shorten(move.text, material):
-            return seen
-        end_turn(tx, self._deps, material, move.text, now)
-        if material.part is None:
-            self._control.over(tx)
-        return None
+        step = Step(max((each.seq for each in material.steps), default=0) + 1, body, now)
+        # Not gathered: the next call is shown the data of that time.
+        material = replace(material, gathered=False, steps=(*material.steps, step))
+        undisturbed = self._undisturbed(tx, material)
+        move = _move(tx, material, most)
+        if undisturbed and isinstance(move, Finish) and not self._to_shorten(move.text, material):
+            end_turn(tx, self._deps, material, move.text, now)
+            if material.part is None:
+                self._control.over(tx)
+            return None
+        turns.add_step(tx, turn, body, now)
+        return (material, move, False) if undisturbed else load_state(tx, turn.id, most, material.agent)
+
+    def _undisturbed(self, tx: Tx, material: PromptInputs) -> bool:
+        """Whether its messages say what they said and, before the last step, none joined them. Raises TurnMoved."""
+        answers = sum(isinstance(step.body, Answered) for step in material.steps)
+        joins = material.part is None and answers < self._deps.limits.max_steps
+        last = material.claimed[-1].id if joins and material.claimed and not material.claimed[0].alone else None
+        return turns.undisturbed(tx, material.turn, wordings(material), last)
 
     # ------------------------------------------------------------------ ending
 
@@ -355,15 +362,9 @@ class TurnRunner:
             return False
 
         def work(tx: Tx) -> Ending:
-            turns.require_current(tx, turn)
-            fresh = prompt.look(tx, turn, material.agent)
-            if wordings(fresh) != wordings(material):
-                return False  # changed in the last moment: the next read decides
-            answers = sum(isinstance(step.body, Answered) for step in material.steps)
-            if answers < self._deps.limits.max_steps and join_arrivals(tx, turn, now):
-                return False
-            end_turn(tx, self._deps, material, text, now)
-            return True
+            if undisturbed := self._undisturbed(tx, material):  # else the next read decides
+                end_turn(tx, self._deps, material, text, now)
+            return undisturbed
 
         return await self._db.write(_FINISH, work)
 

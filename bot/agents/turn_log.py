@@ -32,7 +32,6 @@ def write(
     logged = Logged(material.agent.id, turn.scope.audience, turn.id, policy)
     append_log(tx, TOOLS, logged, _used(material, tools), now)
     append_log(tx, EVENTS, logged, _met(material), now)
-    activity.stayed(tx, turn, now)
 
 
 def note_asked(tx: Tx, turn: Turn, rows: Iterable[InRow], now: datetime) -> None:

@@ -14,7 +14,7 @@ from memory.people.audience import Audience, Scope, Trust
 from memory.people.unshown import shown
 from memory.queue.turns import Turn
 from memory.store.database import Row, Rows, Tx, Value, as_dict
-from memory.store.ids import AgentId, MessageId, PlaceId, SessionId
+from memory.store.ids import AgentId, PlaceId, SessionId
 from memory.store.row_mapper import RowMapper
 
 GAP = timedelta(minutes=30)
@@ -23,13 +23,16 @@ KEPT = 30
 """Summarized sessions kept per agent and audience."""
 
 
-def go_on(tx: Tx, turn: Turn, span: tuple[MessageId, MessageId], now: datetime) -> SessionId:
-    """Add a finished turn to the current session, or begin one. `span`: its first and last message."""
-    first, last = span
-    sql = f"""UPDATE sessions SET last_at = ?, end_position = max(end_position, ?), trust = min(trust, ?)
+def go_on(tx: Tx, turn: Turn, now: datetime) -> SessionId:
+    """Add a finished turn to the current session, or begin one, from its stored messages."""
+    sql = f"""UPDATE sessions SET last_at = ?, trust = min(trust, ?), end_position =
+                (SELECT max(ifnull(max(id), 0), end_position) FROM messages WHERE batch_id = ?)
               WHERE id = ({_OPEN}) RETURNING id"""
-    if (found := tx.value(sql, (now, last, int(turn.trust), *_place(turn)), SessionId)) is not None:
+    if (found := tx.value(sql, (now, int(turn.trust), turn.id, *_place(turn)), SessionId)) is not None:
         return found
+    ((first, last),) = tx.all("SELECT min(id), max(id) FROM messages WHERE batch_id = ?", (turn.id,))
+    if first is None:
+        return SessionId(turn.id)
     values: dict[str, Value] = {
         "id": turn.id,
         "agent_id": turn.agent,

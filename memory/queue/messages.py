@@ -279,14 +279,6 @@ def by_ids(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> list[Mess
     return list(_read(rows, which, json.dumps(list(messages)), *parameters))
 
 
-def wordings(rows: Rows, messages: Iterable[MessageId], scope: Scope) -> tuple[tuple[MessageId, int], ...]:
-    """Those of the messages that the scope may see, in order, each with the number of its current revision."""
-    condition, parameters = scope.sql("audience")
-    sql = f"SELECT id, revision FROM messages WHERE id IN (SELECT value FROM json_each(?)) AND {condition} ORDER BY id"
-    found = rows.all(sql, (json.dumps(list(messages)), *parameters))
-    return tuple((MessageId(row["id"]), row["revision"]) for row in found)
-
-
 def by_external(rows: Rows, source: str, external_id: str) -> Message | None:
     """The message with that id on the platform.
 

@@ -19,7 +19,7 @@ from typing import Literal, TypeAlias
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import steps as step_bodies
 from memory.queue.inbox import NOBODY, OVER_LIMIT, InRow
-from memory.queue.steps import Joined, Step, StepBody
+from memory.queue.steps import Joined, Step, StepBody, Wordings
 from memory.store.clock import from_text, to_text
 from memory.store.database import Rows, Tx, Value
 from memory.store.ids import (
@@ -117,6 +117,23 @@ def require_current(rows: Rows, turn: Turn) -> None:
     """
     if rows.one(f"SELECT 1 FROM turns WHERE {_CURRENT}", {"turn": turn.id, "restarts": turn.restarts}) is None:
         raise TurnMoved(f"turn {turn.id} has been ended or restarted since")
+
+
+def undisturbed(rows: Rows, turn: Turn, wordings: Wordings, last: InboxId | None) -> bool:
+    """Whether a turn's messages have these wordings, and none arrived to join it since its row `last`; without that,
+    none can. Raises TurnMoved."""
+    sql = f"""SELECT (SELECT json_group_array(json_array(id, revision, audience)) FROM (SELECT * FROM messages
+                WHERE id IN (SELECT value FROM json_each(:said)) ORDER BY id)) AS said,
+              EXISTS (SELECT 1 FROM inbox i WHERE i.place_id = t.place_id AND i.group_id = t.group_id
+                AND i.person_id IS t.person_id AND i.audience = t.audience AND i.alone = 0 AND i.id > :last
+                AND i.status = 'received' AND i.status IN ('received', 'claimed')) AS more
+              FROM turns t WHERE {_CURRENT}"""
+    said = json.dumps([message for message, _ in wordings])
+    row = rows.one(sql, {"said": said, "last": last, "turn": turn.id, "restarts": turn.restarts})
+    if row is None:
+        raise TurnMoved(f"turn {turn.id} has been ended or restarted since")
+    usable = [(each, revision) for each, revision, audience in json.loads(row["said"]) if turn.scope.may_use(audience)]
+    return usable == list(wordings) and not row["more"]
 
 
 _CURRENT = "id = :turn AND status = 'running' AND restarts = :restarts"

@@ -313,8 +313,13 @@ def _give(units: Sequence[_Unit[Any]], results: Sequence[Any], durable: bool = T
 def _sync(path: Path) -> None:
     """Have everything that is committed survive a power cut, as SQLite does if `synchronous` is FULL."""
     try:
-        with suppress(FileNotFoundError), Path(f"{path}-wal").open("rb") as log:  # without one, SQLite has synced
-            _to_disk(log.fileno())
+        log = os.open(f"{path}-wal", os.O_RDONLY)
+        try:
+            _to_disk(log)
+        finally:
+            os.close(log)
+    except FileNotFoundError:
+        return  # on drives that cannot have a log, SQLite has synced
     except OSError as error:
         raise _NotSynced("the disk did not accept the write: {error}", error=error) from error
 

@@ -120,8 +120,8 @@ class PromptInputs:
     """Learned facts."""
     stopped: WorkState | None = None
     """The turn's progress before it was resumed after a crash or failure."""
-    recovery: str = ""
-    """A note about that, or about earlier unfinished work in this place."""
+    recovery: str | None = None
+    """A note about that, or about earlier unfinished work in this place; None before `gather`."""
     used: Mapping[str, datetime] = field(default_factory=dict)
     """The last calls, in earlier turns, of tools whose rules need that."""
     remembers: bool = True

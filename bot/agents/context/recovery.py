@@ -168,11 +168,6 @@ def told(rows: Rows, turn: Turn, state: WorkState | None, left: Sequence[Item]) 
     return recovery_text(found, last[0] if last else None)
 
 
-def over(tx: Tx, turn: Turn) -> None:
-    """A turn ended normally: delete the record of earlier unfinished work."""
-    work.clear(tx, turn)
-
-
 def keep(tx: Tx, identifier: TurnId, status: CutOff, now: datetime) -> None:
     """Store a turn's progress before its steps are deleted. Retracted text is not kept."""
     turn = turns.get(tx, identifier)

@@ -255,7 +255,7 @@ def lived(tx: Tx) -> None:
     projects.finish(tx, By(Scope(person_audience(ANN)), Trust.APPROVED, NOON, person=ANN), SECRET, SECRET)
     state = WorkState("failed", SECRET, SECRET, (SECRET,), (SECRET,), (SECRET,), (SECRET,), (SECRET,), "", NOON)
     work.keep(tx, running, state, [direct.message or MessageId(0)])
-    sessions.go_on(tx, running, (direct.message or MessageId(0), hall.message or MessageId(0)), NOON)
+    sessions.go_on(tx, running, NOON)
     jobs.put(tx, NewJob("reminder:1", "reminder", "{}", NOON, person=ANN, audience=person_audience(ANN)), NOON)
     budgets.put(tx, budgets.Limit(f"person:{ANN}", "day", 1.0), BOB, NOON)
     budgets.reserve(tx, budgets.Spender(running.id, STAR, ANN, None), 0.1, 100, NOON)
