@@ -15,6 +15,7 @@ from texts import _
 _SPOKEN = r"\[[^\n]{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n]{0,60}\]"
 _AROUND = (
     r"\[(?:now in [^\n]{1,200}; your answer is heard by: [^\n]{1,60}"
+    r"|block [^\n]{1,200} above lacks your last [^\n]{1,20} in view"
     r"|the message below answers (?:what you said|that of)[^\n]{1,200})\]"
 )
 _END = r"[ \t]*(?:\n|\Z)"
@@ -40,7 +41,7 @@ class Piece:
 
 def without_our_lines(text: str) -> str:
     """A model's text without lines that only the platform writes: small models repeat those of their prompt."""
-    if " UTC" not in text and "heard by: " not in text and "message below answers" not in text:
+    if not any(each in text for each in (" UTC", "heard by: ", "above lacks", "message below answers")):
         return text
     return _OURS.sub("", text).strip() if _OURS.search(text) is not None else text
 

@@ -20,7 +20,7 @@ _CACHED_FROM, _CACHED_BY = 1_024, 128  # tokens from which, and in steps of whic
 
 
 class _Writer(EchoModel):
-    """Writes something into a memory block in every fourth turn."""
+    """Appends something to a memory block in every fourth turn."""
 
     def __init__(self, every: int) -> None:
         super().__init__()
@@ -97,7 +97,7 @@ def _cached(tokens: int) -> int:
 
 def run(options: Options) -> Report:
     report = Report(f"Fixed overhead of a prompt and prompt cache, {TURNS} turns, default agent (tokens estimated)")
-    for every, title in ((0, "talk only"), (4, "every 4th turn writes a block")):
+    for every, title in ((0, "talk only"), (4, "every 4th turn appends to a block")):
         with TemporaryDirectory() as folder:
             prompts = asyncio.run(_talk(Path(folder), every))
         if not every:

@@ -61,9 +61,8 @@ def placed(
         (below if shown is None else above).append(shown or each)
         if (count := lacks - len(latest)) > 0:
             last = "append" if count == 1 else f"{count} appends"
-            lacking.append(
-                say("[block {label} above lacks your last {last} in this conversation]", label=each.address, last=last)
-            )
+            called = attribute(each.address)
+            lacking.append(say("[block {called} above lacks your last {last} in view]", called=called, last=last))
     return Placed(tuple(above), tuple(below), tuple(_unseen(logs, own)), tuple(lacking))
 
 

@@ -101,18 +101,17 @@ _INSTEAD = {
 
 class ContextArguments(Arguments):
     operation: Operation = Field(
-        description="append: add to the end; replace: new text for old; write: new text for all of it; edit_range: "
-        "new text for some lines; undo: take back your own last change, whatever others wrote since; redo: make it "
-        "again; archive: take a working block out of your context; load: bring an archived one back; swap: archive one "
-        "and load another; pin, unpin: keep a working block in context, or not; info: all about a block; viewport: "
-        "which lines of a long text you see; set_field, add_item, set_item, remove_item: where a block has fields or "
-        "lists; share, unshare: with another agent; create: a block of your own; change: its label, description, "
-        "limit or type, or what it is made of; delete, restore: one of your own with the permission admin"
+        description="append: add to the end; replace: new text for old; write: all of it anew; edit_range: some lines "
+        "anew; undo, redo: your own last change; archive: take a working block out of your context; load: bring one "
+        "back; swap: archive one and load another; pin, unpin: keep a working block in context, or not; info: all "
+        "about a block; viewport: which lines of a long text you see; set_field, add_item, set_item, remove_item: in "
+        "fields and lists; create: a block of your own; change: its settings; delete, restore: one of your own with "
+        "the permission admin"
     )
-    label: str = Field(description="the block's label, as in <block:label>")
-    content: str = Field(default="", description="append: the text to add; write, edit_range: what to put there")
-    old_content: str = Field(default="", description="replace: text that stands in the block, exactly as it stands")
-    new_content: str = Field(default="", description="replace: what to put there instead; empty removes it")
+    label: str = Field(description="as in <block:label>")
+    content: str = Field(default="", description="append, write, edit_range: the text")
+    old_content: str = Field(default="", description="replace: a part of the block, word for word")
+    new_content: str = Field(default="", description="replace: what takes its place; empty removes it")
     first_line: int | None = Field(default=None, description="edit_range, viewport: counted from 1")
     last_line: int | None = Field(default=None, description="edit_range: the last that goes; viewport: else to the end")
     field: str = Field(default="", description='a field, section or "section.field"; none for a block that is a list')
@@ -171,11 +170,9 @@ class ContextTool(StoreTool[ContextArguments]):
     description = (
         "Edit your memory blocks: short texts that you see at every turn. Keep them current: what you learn about "
         "people, what you are working on, how you should behave. Write in full sentences that still make sense in "
-        "a month. A block has a character limit; nothing is cut, a write that is too long is refused with the "
-        "numbers: shorten the block by replace, or keep details with recall. Lines and items go by the numbers that "
-        "they had when you were shown them before your answer, in all its calls; what others changed meanwhile stays. "
-        "Who can read a block stands in its `readers`; what was said in a narrower place than that cannot be written "
-        "there."
+        "a month. A write that is too long is refused: shorten the block by replace, or keep details with recall. "
+        "Lines and items keep the numbers that you were shown until your answer ends. What was said to fewer people "
+        "than a block's `readers` cannot be written there."
     )
     caution = Caution(
         bound=("operation", "label", "field", "load_label", "agent", "permission", "new_label", "made_of")

@@ -87,12 +87,10 @@ class RecallTool(StoreTool[RecallArguments]):
     name = "recall"
     description = (
         "Keep things for the long term, outside your context: facts about people, decisions, plans, preferences. "
-        "insert stores a new entry (the same words twice only strengthen it, words that go on extend it), save stores "
-        "one that holds several matters, which is written out later as one entry for each, append adds a line to one, "
-        "read shows one or lists the newest, delete forgets one, query finds entries and what was said, "
-        "categories lists where entries are kept, observations what the others of your group stored in the last 24 "
-        "hours, with the owner's leave. Store one matter per entry, in words that will make sense in a year, "
-        "naming who it is about."
+        "insert stores an entry about one matter, save one about several, which become an entry each later; append "
+        "adds a line to one, read shows one or lists the newest, delete forgets one, query finds entries and what was "
+        "said, categories lists where entries are kept, observations what others of your group stored in the last 24 "
+        "hours. Use words that will make sense in a year, and name who it is about."
     )
     caution = Caution(bound=("operation",))
 

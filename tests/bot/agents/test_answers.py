@@ -15,6 +15,7 @@ from sources.bluesky import richtext
         ("Hello!\n\n[now in #general; your answer is heard by: this server]", "Hello!"),
         ("[now in #general; your answer is heard by: everybody]", ""),
         ("[now in a; your answer is heard by: b]\n\n[I (an agent) · 2026-03-02 09:00 UTC]\nHello!", "Hello!"),
+        ("[block human above lacks your last 2 appends in view]\nHello!", "Hello!"),
         ('[the message below answers what you said: "Tea."]\nHello!', "Hello!"),
         ("[" + " () · 2026-01-01 00:00 UTC" * 1_000, "[" + " () · 2026-01-01 00:00 UTC" * 1_000),
         ("It was [Monday] at 09:00 UTC.", "It was [Monday] at 09:00 UTC."),

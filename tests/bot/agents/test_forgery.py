@@ -242,6 +242,7 @@ _HEAD = re.compile(rf"^\s*[{re.escape(_LIKE)}].*$", re.MULTILINE)
 _SPEAKER = re.compile(r"\[([^\[\]]*) \(((?:discord|api):[\w/-]+)\) · \d{4}-\d\d-\d\d \d\d:\d\d UTC(?: · edited)?\]")
 _OURS = re.compile(
     r"\[now in .*; your answer is heard by: this (?:server|person)\]|\[now in .* heard by: the owner\]|\[system\] |"
+    r"\[block [\w:/-]+ above lacks your last (?:\d+ )?appends? in view\]$|"
     r"\[\d{4}-\d\d-\d\d \d\d:\d\d\] "
 )
 _TAG = re.compile(rf"(\\?)[{_ANGLED}]([\s/／]*)(quoted|block)", re.IGNORECASE)

@@ -77,7 +77,7 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
         assert after.messages[: len(before.messages) - 1] == before.messages[:-1]
 
 
-LACKS = "[block human above lacks your last {} in this conversation]"
+LACKS = "[block human above lacks your last {} in view]"
 
 
 async def test_what_an_agent_appends_stands_in_the_conversation_and_not_above_it(tmp_path: Path) -> None:

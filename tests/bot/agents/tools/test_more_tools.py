@@ -9,7 +9,7 @@ from tests.bot.parts import ANN, HALL, OLGA, call, direct, results, said, says, 
 from tests.bot.stage import OFFERED, offered, running
 
 PRIVATE = direct(OLGA)
-MOST = 12_000
+MOST = 11_500
 
 
 def shown(request: Request) -> list[str]:
