@@ -38,7 +38,7 @@ class Memory:
     audience: Audience
     people: tuple[PersonId, ...]
     speaker: str = ""
-    place: inbox.Heard | None = None
+    place: inbox.Place | None = None
     external_id: str = ""
     label: str = ""
     said: bool = True

@@ -12,7 +12,10 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol, TypeAlias
 
-from memory.people.audience import Audience, Scope, Trust
+from memory.people.audience import Trust
+from memory.queue.inbox import Place as Place
+from memory.queue.message_files import File
+from memory.queue.payloads import BlockNote, Quotation
 from memory.store.ids import AgentId, EntryId, InboxId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
 from texts import TextError
 
@@ -34,27 +37,6 @@ class PlaceKind(StrEnum):
     TERMINAL = "terminal"
     API = "api"
     DASHBOARD = "dashboard"
-
-
-@dataclass(frozen=True)
-class Place:
-    """Where something was said, and who hears what is said there.
-
-    `id` carries its source ("discord:1234"). `audience` is stamped on everything said there; `within` names
-    wider audiences that every hearer belongs to at this moment (checked by the source, never assumed).
-    `bindings` are the ids by which global.db maps the place to a constellation, narrowest first.
-    """
-
-    id: PlaceId
-    kind: PlaceKind
-    audience: Audience
-    name: str = ""
-    within: tuple[Audience, ...] = ()
-    bindings: tuple[str, ...] = ()
-
-    @property
-    def scope(self) -> Scope:
-        return Scope(self.audience, frozenset(self.within))
 
 
 @dataclass(frozen=True)
@@ -100,28 +82,6 @@ class Attachment:
 
 
 @dataclass(frozen=True)
-class Quoted:
-    external_id: str
-    speaker: str
-    text: str
-    by_us: bool = False
-
-
-@dataclass(frozen=True)
-class BlockSpec:
-    """An ephemeral working block that comes with a notification: in context only for that turn.
-
-    `label` contains the id ("discord_user:1234"), so that it survives a rename. `profile` is the read-only part,
-    replaced by every notification; the block's document holds agents' notes.
-    """
-
-    label: str
-    description: str
-    profile: str
-    about: PersonId | None = None
-
-
-@dataclass(frozen=True)
 class Notification:
     """Something that happened outside, addressed to agents.
 
@@ -140,11 +100,11 @@ class Notification:
     text: str = ""
     answer: bool = True
     position: str = ""
-    quoted: Quoted | None = None
+    quoted: Quotation | None = None
     attachments: tuple[Attachment, ...] = ()
     background: tuple[str, ...] = ()
     """Recent earlier lines of the place, if the conversation was idle; quoted text of strangers."""
-    blocks: tuple[BlockSpec, ...] = ()
+    blocks: tuple[BlockNote, ...] = ()
     mentioned: Mapping[PersonId, str] = field(default_factory=dict)
     to: str = ""
     """The id of the group that is addressed by name; empty for the place's group."""
@@ -181,12 +141,6 @@ class Source(Protocol):
     name: str
 
     async def run(self, deliver: Deliver) -> None: ...
-
-
-@dataclass(frozen=True)
-class OutFile:
-    name: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -251,7 +205,7 @@ class Delivery:
     again: bool = False
     """Whether an earlier attempt was begun."""
     may_mention: tuple[PersonId, ...] = ()
-    files: tuple[OutFile, ...] = ()
+    files: tuple[File, ...] = ()
     images: tuple[OutImage, ...] = ()
     buttons: Buttons | None = None
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.people.audience import Audience, Scope
-from memory.queue.inbox import Heard
+from memory.queue.inbox import Place
 from memory.search.hybrid import search
 from memory.search.query import Query
 from tests.bot.parts import HALL
@@ -89,7 +89,7 @@ def test_the_order_of_what_is_found_does_not_tell_what_is_said_elsewhere(secret:
     tx = store()
     for number, words in enumerate(["dentist", "lantern", "dentist"]):
         taken(tx, number, f"the {words} of {number}")
-    alone = Heard(ANNS.id, "direct", "", ANNS.audience, ())
+    alone = Place(ANNS.id, "direct", ANNS.audience)
     for number in range(10, 30):
         taken(tx, number, f"the {secret}", place=alone)
     found = search(tx, Query("dentist lantern", STAR), Scope(GUILD))

@@ -7,9 +7,9 @@ from datetime import datetime
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox, messages, outbox
 from memory.queue.follow_ups import FollowUp
-from memory.queue.inbox import Arrival, Heard
+from memory.queue.inbox import Arrival
 from memory.queue.message_files import MessageFile
-from memory.queue.payloads import Attachment, BlockNote, Brought, Edited, Quotation
+from memory.queue.payloads import Attachment, Brought, Edited
 from memory.store.columns import Unreadable
 from memory.store.database import Rows, Tx
 from memory.store.errors import RowUnreadable
@@ -23,13 +23,14 @@ _EXCERPT = 80  # characters of our message that a reaction quotes
 def to_arrival(notification: Notification, group: GroupId) -> Arrival:
     """A notification as the inbox stores it: its text is stored once, apart from the rest, for edits."""
     place, speaker = notification.place, notification.speaker
-    bindings = () if place.kind == "direct" else place.bindings  # those of direct messages identify the person
+    if place.kind == "direct":
+        place = replace(place, bindings=())  # they identify the person
     answerable = notification.answer and notification.kind in (Kind.MESSAGE, Kind.REACTION)
     return Arrival(
         source=notification.source,
         external_id=notification.external_id,
         kind=notification.kind,
-        place=Heard(place.id, place.kind, place.name, place.audience, place.within, bindings),
+        place=place,
         person=speaker.id if speaker else None,
         speaker=speaker.name if speaker else "",
         trust=speaker.trust if speaker else Trust.STRANGER,
@@ -51,11 +52,11 @@ def to_arrival(notification: Notification, group: GroupId) -> Arrival:
 
 
 def _payload(notification: Notification) -> Brought:
-    told, attachments = notification.quoted, notification.attachments
+    attachments = notification.attachments
     return Brought(
-        blocks=tuple(BlockNote(each.label, each.description, each.profile, each.about) for each in notification.blocks),
+        blocks=notification.blocks,
         background=notification.background,
-        quoted=None if told is None else Quotation(told.speaker, told.text, told.by_us, told.external_id),
+        quoted=notification.quoted,
         attachments=tuple(Attachment(a.name, a.content_type, a.size, a.text, a.skipped) for a in attachments),
         images=tuple(a.url for a in attachments if a.content_type.startswith("image/") and a.url),
         mentioned=notification.mentioned,

@@ -36,7 +36,6 @@ from sources.base import (
     DeliveryUnclear,
     Endpoint,
     HistoryUnreadable,
-    OutFile,
     OutImage,
 )
 from sources.text import place_title
@@ -415,11 +414,11 @@ def to_delivery(row: OutRow, origin: str = "") -> Delivery:
                 reply_to=said.reply_to,
                 later=bool(said.after),
                 may_mention=said.mentions,
-                files=tuple(OutFile(*file) for file in said.files),
+                files=said.files,
                 buttons=_buttons(said.press, origin),
             )
         case CardDetail(card, _, files):
-            return replace(plain, files=tuple(OutFile(*file) for file in files), buttons=_buttons(card, origin))
+            return replace(plain, files=files, buttons=_buttons(card, origin))
         case ActDetail(act, target, images, earlier):
             found = (OutImage(kind, alt, base64.b64decode(content)) for kind, alt, content in images)
             return replace(plain, act=act, target=target, images=tuple(found), earlier=earlier)

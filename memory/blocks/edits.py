@@ -30,7 +30,6 @@ from memory.people.audience import Trust
 from memory.store.clock import from_text, to_text
 from memory.store.database import Tx
 from memory.store.errors import BlockChanged, BlockRefused, Refused
-from memory.store.ids import TurnId
 from texts import ngettext_lazy
 
 
@@ -44,9 +43,9 @@ class KnownVersion:
     """Whether anybody else has changed it since."""
 
 
-def known_to(document: BlockDocument, shown: int | None, writer: Writer, turn: TurnId | None) -> KnownVersion | None:
-    """What a writer knows of a block that was shown to them at `shown`; None: its current content."""
-    if shown is None or shown >= document.version:
+def known_version(author: Author, block: Block, document: BlockDocument) -> KnownVersion | None:
+    """What the author knows of a block; None: its current content."""
+    if (shown := author.shown.get(block.id)) is None or shown >= document.version:
         return None
     since = [change for change in document.changes() if change.seq > shown]
     if any(change.note.deed is Deed.RETYPE for change in since):
@@ -55,7 +54,9 @@ def known_to(document: BlockDocument, shown: int | None, writer: Writer, turn: T
             now=document.text() or "(nothing)",
         )
     own = frozenset(
-        change.seq for change in since if turn is not None and (change.writer, change.turn) == (writer, turn)
+        change.seq
+        for change in since
+        if author.turn is not None and (change.writer, change.turn) == (author.writer, author.turn)
     )
     return KnownVersion(shown, own, others=len(own) < len(since) or shown < document.base.version)
 
@@ -256,11 +257,6 @@ def _spliced(shown: str, now: str, first: int, last: int, text: str) -> str:
     end = start + last - first + 1
     ends = "\n" if text and not text.endswith("\n") and lines[end - 1].endswith("\n") else ""
     return "".join([*lines[:start], text + ends, *lines[end:]])
-
-
-def known_version(author: Author, block: Block, document: BlockDocument) -> KnownVersion | None:
-    """What the author knows of a block; None: its current content."""
-    return known_to(document, author.shown.get(block.id), author.writer, author.turn)
 
 
 def _require_text(block: Block) -> None:

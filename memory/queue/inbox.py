@@ -16,6 +16,7 @@ from memory.people import unshown
 from memory.people.audience import Audience, Scope, Trust
 from memory.queue import follow_ups, message_files, messages, payloads
 from memory.queue.message_files import MessageFile
+from memory.queue.messages import Message
 from memory.queue.payloads import PAYLOAD, Brought, Payload, about
 from memory.store.clock import from_text
 from memory.store.columns import Unreadable, many
@@ -40,15 +41,24 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True)
-class Heard:
-    """Where an event happened: the columns of `places`."""
+class Place:
+    """Where something is said, and who hears what is said there: the columns of `places`.
+
+    `id` carries its source ("discord:1234"). `audience` is stamped on everything said there; `within` names
+    wider audiences that every hearer belongs to at this moment (checked by the source, never assumed).
+    `bindings` are the ids by which global.db maps the place to a constellation, narrowest first.
+    """
 
     id: PlaceId
     kind: str
-    name: str
     audience: Audience
-    within: tuple[Audience, ...]
+    name: str = ""
+    within: tuple[Audience, ...] = ()
     bindings: tuple[str, ...] = ()
+
+    @property
+    def scope(self) -> Scope:
+        return Scope(self.audience, frozenset(self.within))
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class Arrival:
     source: str
     external_id: str
     kind: str
-    place: Heard
+    place: Place
     person: PersonId | None
     speaker: str
     trust: Trust
@@ -130,7 +140,8 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
     The commit of this must be durable.
     """
     about_other = arrival.kind in ("edit", "delete")
-    if about_other and messages.by_external(tx, arrival.source, arrival.subject) is None:
+    old = messages.by_external(tx, arrival.source, arrival.subject) if about_other else None
+    if about_other and old is None:
         return None
     if not about_other:  # a deletion may carry less about its place than the message did
         note_place(tx, arrival, now)
@@ -154,66 +165,60 @@ def accept(tx: Tx, arrival: Arrival, now: datetime) -> Accepted | None:
     }
     if not tx.insert("inbox", values, ignore=True):
         return None
-    turn = _apply(tx, arrival, (identifier, message), now)
+    turn = None
+    if old is None:
+        _apply(tx, arrival, (identifier, message), now)
+    elif arrival.kind == "edit":
+        turn = _apply_edit(tx, arrival, old)
+    else:
+        turn = _apply_delete(tx, arrival, old, now)
     return Accepted(identifier, arrival.place.id, arrival.group if waiting else None, turn)
 
 
-def _apply_edit(tx: Tx, arrival: Arrival) -> TurnId | None:
+def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: datetime) -> None:
+    if arrival.person is not None and arrival.unshown is not None:
+        unshown.note(tx, arrival.person, unshown.Why.LABEL, now, holds=arrival.unshown)
+    identifier, new = stored
+    message = messages.add_heard(
+        tx,
+        messages.Heard(
+            place=arrival.place.id,
+            person=arrival.person,
+            speaker=arrival.speaker,
+            text=arrival.text,
+            source=arrival.source,
+            external_id=arrival.external_id,
+            audience=arrival.place.audience,
+            trust=arrival.trust,
+            at=arrival.at,
+        ),
+        new,
+    )
+    message_files.add(tx, message, arrival.files, arrival.place.audience)
+    if message != new:  # otherwise it was known already
+        tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
+
+
+def _apply_edit(tx: Tx, arrival: Arrival, old: Message) -> TurnId | None:
     """Edit the message itself; returns the running turn whose input it changed. The rest follows later."""
-    old = messages.by_external(tx, arrival.source, arrival.subject)
-    learners = [] if old is None else follow_ups.learners(tx, old.id)
-    changed = messages.edit_heard(tx, arrival.source, arrival.subject, arrival.text, arrival.at)
-    if old is None or changed is None:
+    learners = follow_ups.learners(tx, old.id)
+    if not messages.edit(tx, old, arrival.text, arrival.at):
         return None
-    running = _running_turn(tx, changed.id)
+    running = _running_turn(tx, old.id)
     ask = None
     if running is None and arrival.asks is not None:  # a running turn sees the edit itself
-        within = arrival.place.within if arrival.place.audience == changed.audience else ()
-        event = f"{arrival.source}/{arrival.external_id}"
-        ask = follow_ups.Ask(arrival.asks, event, within)
+        within = arrival.place.within if arrival.place.audience == old.audience else ()
+        ask = follow_ups.Ask(arrival.asks, f"{arrival.source}/{arrival.external_id}", within)
     follow_ups.queue(tx, old, arrival.at, learners, ask)
     return running
 
 
-def _apply(tx: Tx, arrival: Arrival, stored: tuple[InboxId, MessageId], now: datetime) -> TurnId | None:
-    match arrival.kind:
-        case "edit":
-            return _apply_edit(tx, arrival)
-        case "delete":
-            return _apply_delete(tx, arrival, now)
-        case _:
-            if arrival.person is not None and arrival.unshown is not None:
-                unshown.note(tx, arrival.person, unshown.Why.LABEL, now, holds=arrival.unshown)
-            identifier, new = stored
-            message = messages.add_heard(
-                tx,
-                messages.Heard(
-                    place=arrival.place.id,
-                    person=arrival.person,
-                    speaker=arrival.speaker,
-                    text=arrival.text,
-                    source=arrival.source,
-                    external_id=arrival.external_id,
-                    audience=arrival.place.audience,
-                    trust=arrival.trust,
-                    at=arrival.at,
-                ),
-                new,
-            )
-            message_files.add(tx, message, arrival.files, arrival.place.audience)
-            if message != new:  # otherwise it was known already
-                tx.run("UPDATE inbox SET message_id = ? WHERE id = ?", (message, identifier))
-            return None
-
-
-def _apply_delete(tx: Tx, arrival: Arrival, now: datetime) -> TurnId | None:
-    old = messages.by_external(tx, arrival.source, arrival.subject)
-    changed = messages.delete_heard(tx, arrival.source, arrival.subject, arrival.at)
-    if old is None or changed is None:
+def _apply_delete(tx: Tx, arrival: Arrival, old: Message, now: datetime) -> TurnId | None:
+    if not messages.redact(tx, [old.id], arrival.at):
         return None
-    forget_payload(tx, changed.id, now)
+    forget_payload(tx, old.id, now)
     follow_ups.queue(tx, old, arrival.at)
-    return _running_turn(tx, changed.id)
+    return _running_turn(tx, old.id)
 
 
 def forget_payload(tx: Tx, message: MessageId, now: datetime) -> None:
@@ -250,7 +255,7 @@ def cursors(rows: Rows, source: str) -> dict[PlaceId, str]:
     return {PlaceId(row["id"]): row["cursor"] for row in rows.all(sql, (source,))}
 
 
-def place(rows: Rows, identifier: PlaceId) -> Heard | None:
+def place(rows: Rows, identifier: PlaceId) -> Place | None:
     return _place.first(rows, "SELECT * FROM places WHERE id = ?", (identifier,))
 
 
@@ -262,7 +267,7 @@ def conversation_place(rows: Rows, place: PlaceId) -> PlaceId:
     return PlaceId((rows.value(sql, (person,), str) if person else None) or place)
 
 
-def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Heard]:
+def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Place]:
     """The places that the scope may know, the most recently active first."""
     condition, parameters = scope.sql("audience")
     sql = f"SELECT * FROM places WHERE {condition} ORDER BY heard_at DESC LIMIT ?"
@@ -415,7 +420,7 @@ def counts(rows: Rows) -> dict[str, int]:
     return {"waiting": waiting, "dead": rows.number("SELECT count(*) FROM inbox WHERE status = 'dead'")}
 
 
-_place = RowMapper(Heard)
+_place = RowMapper(Place)
 _row = RowMapper(InRow, payload=lambda row: PAYLOAD.read(row["payload"]))
 
 

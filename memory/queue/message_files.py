@@ -6,11 +6,19 @@ A file belongs to its message: it has the same audience and is deleted with its 
 import base64
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from memory.people.audience import Audience, Scope
 from memory.store.database import Rows, Tx
 from memory.store.ids import MessageId, PlaceId, TurnId
 from memory.store.row_mapper import RowMapper
+
+
+class File(NamedTuple):
+    """A text file that is sent with a message of ours."""
+
+    name: str
+    text: str
 
 
 @dataclass(frozen=True)

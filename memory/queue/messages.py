@@ -162,30 +162,15 @@ def add_said(tx: Tx, said: Said) -> MessageId:
     return message
 
 
-def edit_heard(tx: Tx, source: str, external_id: str, text: str, at: datetime) -> Message | None:
-    """Apply an edit made at `at`; returns the edited message.
-
-    None, without a change, if the message is unknown, was deleted, or already has this edit or a later one.
-    """
-    old = by_external(tx, source, external_id)
+def edit(tx: Tx, old: Message, text: str, at: datetime) -> bool:
+    """Apply an edit; False, without a change, if the message was deleted, or has this edit or a later one."""
     text = storable(text)
-    if old is None or old.deleted_at is not None:
-        return None
     moment = from_text(to_text(at))  # in the stored precision, to compare with the last edit
-    if old.edited_at is not None and (moment < old.edited_at or (moment == old.edited_at and text == old.text)):
-        return None
+    last = old.edited_at or moment
+    if old.deleted_at is not None or moment < last or (old.edited_at == moment and text == old.text):
+        return False
     sql = "UPDATE messages SET content = ?, edited_at = ?, revision = revision + 1, search_text = ? WHERE id = ?"
-    tx.run(sql, (text, at, _search_text(old.created_at, old.speaker, text), old.id))
-    return by_external(tx, source, external_id)
-
-
-def delete_heard(tx: Tx, source: str, external_id: str, at: datetime) -> Message | None:
-    """Erase the text of a message that was deleted at `at`; returns the emptied message.
-
-    None if it is unknown or was deleted before.
-    """
-    old = by_external(tx, source, external_id)
-    return None if old is None or redact(tx, [old.id], at) == 0 else by_external(tx, source, external_id)
+    return tx.run(sql, (text, at, _search_text(old.created_at, old.speaker, text), old.id)) == 1
 
 
 def redact(tx: Tx, messages: Iterable[MessageId], at: datetime) -> int:

@@ -18,6 +18,7 @@ from pydantic import ConfigDict, Field
 
 from memory.people.audience import Audience
 from memory.queue import messages
+from memory.queue.message_files import File as File
 from memory.queue.turns import Turn
 from memory.store.columns import Codec, Unreadable, many, one_of
 from memory.store.database import Rows, Tx
@@ -45,11 +46,6 @@ class Status(StrEnum):
     FAILED = "failed"
     UNKNOWN = "unknown"
     WITHDRAWN = "withdrawn"
-
-
-class File(NamedTuple):
-    name: str
-    text: str
 
 
 class Image(NamedTuple):

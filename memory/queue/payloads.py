@@ -15,7 +15,11 @@ from memory.store.ids import AgentId, MessageId, PersonId, RequestId
 
 @dataclass(frozen=True)
 class BlockNote:
-    """A block about the speaker, or about the place."""
+    """A working block that comes with a message, about the speaker or the place: in context only for that turn.
+
+    `label` contains the id ("discord_user:1234"), so that it survives a rename. `profile` is the read-only part,
+    replaced by every message; the block's document holds agents' notes.
+    """
 
     label: str
     description: str

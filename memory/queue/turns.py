@@ -283,7 +283,7 @@ def count_of(rows: Rows, person: PersonId, since: datetime, most: int) -> int:
 
 
 def claim(tx: Tx, rows: Iterable[InRow], turn: TurnId, *, first: bool) -> None:
-    """Assign rows to a new turn and claim an attempt; `first`: none of the rows was tried before."""
+    """Assign rows to a new turn and begin an attempt; `first`: none of the rows was tried before."""
     sql = """UPDATE inbox SET status = 'claimed', turn_id = :turn, attempts = attempts + 1,
                ran = iif(:first, 0, ran),
                next_attempt_at = iif(:first OR last_error IN (:over, :nobody), NULL, next_attempt_at),
@@ -329,7 +329,7 @@ def count_again(tx: Tx, turn: TurnId, now: datetime, *, ran: bool) -> None:
 
 
 def count_start(tx: Tx, row: InboxId, now: datetime) -> None:
-    """A turn is about to claim for a row, which may end the process: then the next one waits before it tries."""
+    """A turn is about to begin for a row, which may end the process: then the next one waits before it tries."""
     starts = tx.number("UPDATE inbox SET starts = starts + 1 WHERE id = ? RETURNING starts", (row,))
     tx.run("UPDATE inbox SET next_attempt_at = ? WHERE id = ?", (_after(starts, now), row))
 

@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import partial
 
 from memory.people.audience import PUBLIC, Trust
-from sources.base import Attachment, BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker
+from memory.queue.payloads import BlockNote, Quotation
+from sources.base import Attachment, Kind, Notification, Place, PlaceKind, Speaker
 from sources.bluesky.filters import Us, answers, excluded_word
 from sources.bluesky.keys import NAME, person_id, thread_place
 from sources.bluesky.records import Account, Post
@@ -128,11 +129,11 @@ def _text(post: Post, us: Us) -> str:
     return sendable("\n".join(line for line in (words, *post.extras) if line))
 
 
-def _quoted(post: Post, by_uri: dict[str, Post], us: Us, hidden: Callable[[Post], bool]) -> Quoted | None:
+def _quoted(post: Post, by_uri: dict[str, Post], us: Us, hidden: Callable[[Post], bool]) -> Quotation | None:
     parent = by_uri.get(post.parent.uri) if post.parent is not None else None
     if parent is None or hidden(parent):
         return None
-    return Quoted(parent.id, parent.author.shown, parent.words, by_us=parent.author.did == us.did)
+    return Quotation(parent.author.shown, parent.words, by_us=parent.author.did == us.did, external_id=parent.id)
 
 
 def _pictures(post: Post) -> tuple[Attachment, ...]:
@@ -152,15 +153,15 @@ def _label(kind: str, identifier: str) -> str:
     return f"{kind}:{hashlib.sha256(identifier.encode()).hexdigest()[:32]}"
 
 
-def _blocks(post: Post, view: Post, thread: Thread, us: Us, hidden: Callable[[Post], bool]) -> tuple[BlockSpec, ...]:
+def _blocks(post: Post, view: Post, thread: Thread, us: Us, hidden: Callable[[Post], bool]) -> tuple[BlockNote, ...]:
     """The blocks of the thread and of the person, by record and DID, so that they survive a rename."""
     return (
-        BlockSpec(
+        BlockNote(
             label=_label("bluesky_thread", thread.post.root.uri),
             description="Notes on this Bluesky thread; everybody may know them.",
             profile=thread_profile(thread, us.did, hidden),
         ),
-        BlockSpec(
+        BlockNote(
             label=_label("bluesky_user", post.author.did),
             description="Notes on the person who is speaking; everybody may know them.",
             profile=person_profile(view.author, f"{post.at:%Y-%m-%d %H:%M} UTC"),

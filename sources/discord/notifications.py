@@ -1,6 +1,5 @@
 """Converts messages, as plain values, to notifications: pure, so that every rule is a table in a test."""
 
-import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -8,8 +7,9 @@ from datetime import datetime
 
 from memory.people.access import Rule
 from memory.people.audience import Trust
+from memory.queue.payloads import BlockNote, Quotation
 from memory.store.ids import PersonId
-from sources.base import BlockSpec, Kind, Notification, Place, PlaceKind, Quoted, Speaker, deletion
+from sources.base import Kind, Notification, Place, PlaceKind, Speaker, deletion
 from sources.discord.places import NAME, ChannelInfo, person_id
 from sources.discord.settings import Direct, DiscordSettings, Mode
 from sources.text import flatten, one_line, without_call_behind
@@ -43,7 +43,7 @@ class Heard:
     mentioned_roles: Mapping[int, str] = field(default_factory=dict)
     mentioned_channels: Mapping[int, str] = field(default_factory=dict)
     extras: tuple[str, ...] = ()
-    quoted: Quoted | None = None
+    quoted: Quotation | None = None
     calls_us: bool = False
     """Whether it mentions the bot, or the bot's own role."""
     own_roles: frozenset[int] = frozenset()
@@ -150,11 +150,6 @@ def readable(message: Heard, me: int) -> str:
     return "\n".join(line for line in lines if line)
 
 
-def text_mark(text: str) -> str:
-    """A short digest of a text, to see after an absence whether a message was edited."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
 @dataclass(frozen=True)
 class MessageContext:
     """Known data about a message's place and people."""
@@ -242,7 +237,7 @@ def _more(author: Author) -> str:
     return f" and {left} more" if left > 0 else ""
 
 
-def blocks(author: Author, around: MessageContext) -> tuple[BlockSpec, ...]:
+def blocks(author: Author, around: MessageContext) -> tuple[BlockNote, ...]:
     """The ephemeral blocks of the place and of the person, by id, so that they survive a rename."""
     info = around.info
     thread = info.kind is PlaceKind.THREAD
@@ -260,12 +255,12 @@ def blocks(author: Author, around: MessageContext) -> tuple[BlockSpec, ...]:
     ]
     about: PersonId = person_id(author.id)
     return (
-        BlockSpec(
+        BlockNote(
             label=f"discord_{'thread' if thread else 'channel'}:{info.id}",
             description="Notes on this Discord thread." if thread else "Notes on this Discord channel.",
             profile=_profile(lines),
         ),
-        BlockSpec(
+        BlockNote(
             label=f"discord_user:{author.id}",
             description="Notes on the person who is speaking, made in this place.",
             profile=_profile(user),

@@ -7,9 +7,10 @@ from urllib.parse import urlsplit
 import aiohttp
 import discord
 
+from memory.queue.payloads import Quotation
 from memory.store.faults import call_point, outside
 from sources.attachments import MAX_TEXT, Offered, consider, may_be_text, with_text
-from sources.base import Attachment, Quoted
+from sources.base import Attachment
 from sources.discord.cards import words_of
 from sources.discord.notifications import Author, Heard
 from sources.discord.places import person_id, shortened
@@ -73,14 +74,14 @@ def forwarded_lines(part: discord.MessageSnapshot) -> list[str]:
     return lines or ([] if part.attachments else ["[forwarded: a message without words]"])
 
 
-def _quoted(message: discord.Message, state: SharedState) -> Quoted | None:
+def _quoted(message: discord.Message, state: SharedState) -> Quotation | None:
     if message.type is not discord.MessageType.reply or message.reference is None:
         return None
     answered = message.reference.resolved
     if not isinstance(answered, discord.Message) or state.wiring.ignored(person_id(answered.author.id)):
         return None
     name = flatten(answered.author.display_name) or str(answered.author.id)
-    return Quoted(str(answered.id), name, shortened(words_of(answered)), by_us=state.ours(answered))
+    return Quotation(name, shortened(words_of(answered)), by_us=state.ours(answered), external_id=str(answered.id))
 
 
 def offered_of(message: discord.Message) -> list[Offered]:

@@ -15,10 +15,11 @@ import aiohttp
 import discord
 from discord.http import Route
 
+from memory.queue.message_files import File
 from memory.store.faults import call_point, outside
 from memory.store.logs import Log
 from memory.store.recent import Recent
-from sources.base import DeliveryFailed, DeliveryUnclear, OutFile
+from sources.base import DeliveryFailed, DeliveryUnclear
 from sources.discord import outcomes
 from sources.discord.outcomes import REFUSED
 from sources.discord.wiring import SharedState
@@ -90,7 +91,7 @@ class Webhooks:
         self._state.hooks.put(hook.id, None)
         return Hook(hook.id, hook.token, channel.id) if hook.token else None
 
-    async def say(self, hook: Hook, payload: Mapping[str, Any], files: Sequence[OutFile]) -> int | None:
+    async def say(self, hook: Hook, payload: Mapping[str, Any], files: Sequence[File]) -> int | None:
         """Send once; returns the message id, None if the webhook is not permitted to. Never repeats anything."""
         status, body = await self._post(hook, payload, files)
         match status:
@@ -123,9 +124,7 @@ class Webhooks:
     def _partial(self, hook: Hook) -> discord.Webhook:
         return discord.Webhook.partial(hook.id, hook.token, client=self._state.client or discord.utils.MISSING)
 
-    async def _post(
-        self, hook: Hook, payload: Mapping[str, Any], files: Sequence[OutFile]
-    ) -> tuple[int, dict[str, Any]]:
+    async def _post(self, hook: Hook, payload: Mapping[str, Any], files: Sequence[File]) -> tuple[int, dict[str, Any]]:
         began = time.monotonic()
         try:
             return await outside(EXECUTE, self._answer(hook, payload, files), SECONDS)
@@ -133,7 +132,7 @@ class Webhooks:
             raise outcomes.verdict(why, time.monotonic() - began) from why
 
     async def _answer(
-        self, hook: Hook, payload: Mapping[str, Any], files: Sequence[OutFile]
+        self, hook: Hook, payload: Mapping[str, Any], files: Sequence[File]
     ) -> tuple[int, dict[str, Any]]:
         form = aiohttp.FormData(quote_fields=False, default_to_multipart=True)
         form.add_field("payload_json", json.dumps(payload), content_type="application/json")

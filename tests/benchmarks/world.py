@@ -35,22 +35,12 @@ from memory import agents
 from memory.agents import Agent
 from memory.blocks.store import CheckpointPolicy
 from memory.people.audience import Audience, Trust
+from memory.queue.payloads import BlockNote
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
 from memory.store.database import Database
 from memory.store.ids import AgentId, ConstellationId, GroupId, OutboxId, PersonId, PlaceId
-from sources.base import (
-    Activity,
-    BlockSpec,
-    Buttons,
-    Delivery,
-    Endpoint,
-    Kind,
-    Notification,
-    Place,
-    PlaceKind,
-    Speaker,
-)
+from sources.base import Activity, Buttons, Delivery, Endpoint, Kind, Notification, Place, PlaceKind, Speaker
 from tests.bot.plain import none_of_folders, words_alone
 from tests.bot.seeding import seeded
 
@@ -241,7 +231,7 @@ def said(channel: int, person: int, text: str, serial: int) -> Notification:
         text=text,
         position=f"{serial:020d}",
         blocks=(
-            BlockSpec(f"channel:c{channel}", "Notes on this channel.", f"Channel: channel-{channel}\nServer: Bench"),
-            BlockSpec(f"user:p{person}", "Notes on the person who is speaking.", f"Name here: {name}", speaker),
+            BlockNote(f"channel:c{channel}", "Notes on this channel.", f"Channel: channel-{channel}\nServer: Bench"),
+            BlockNote(f"user:p{person}", "Notes on the person who is speaking.", f"Name here: {name}", speaker),
         ),
     )

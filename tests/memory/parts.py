@@ -10,8 +10,8 @@ from memory.erasure import retraction, stores
 from memory.knowledge import items, projects
 from memory.knowledge.projects import Learned
 from memory.people.audience import Audience, Scope, Trust
-from memory.queue import follow_ups, inbox, turns
-from memory.queue.inbox import Arrival, Heard, InRow
+from memory.queue import follow_ups, inbox, messages, turns
+from memory.queue.inbox import Arrival, InRow, Place
 from memory.queue.payloads import Brought, Quotation
 from memory.queue.turns import Turn
 from memory.store.database import Tx
@@ -23,7 +23,7 @@ SCHEMA = "\n".join(path.read_text("utf-8") for path in sorted(Path("migrations/c
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 ANN, BOB = PersonId("discord:ann"), PersonId("discord:bob")
 GUILD = Audience("guild:discord:1")
-HALL = Heard(PlaceId("discord:10"), "guild", "hall", GUILD, ())
+HALL = Place(PlaceId("discord:10"), "guild", GUILD, "hall")
 MAIN = GroupId("grp_main")
 STAR = AgentId("agt_star")
 
@@ -52,6 +52,16 @@ def store(**others: str) -> Tx:
     for agent in {STAR: "Star", **others}.items():
         raw.execute(f"{_AGENT} VALUES (?, ?, '', '', '[]', '', '')", agent)
     return Tx(raw)
+
+
+def edit_message(tx: Tx, external_id: str, text: str, at: datetime) -> None:
+    if (old := messages.by_external(tx, "discord", external_id)) is not None:
+        messages.edit(tx, old, text, at)
+
+
+def delete_message(tx: Tx, external_id: str, at: datetime) -> None:
+    if (old := messages.by_external(tx, "discord", external_id)) is not None:
+        messages.redact(tx, [old.id], at)
 
 
 def arrival(number: int, text: str = "hello", **change: Any) -> Arrival:

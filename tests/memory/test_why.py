@@ -22,7 +22,7 @@ from memory.store.database import Tx
 from memory.store.ids import MessageId, PersonId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, taken
+from tests.memory.parts import ANN, BOB, GUILD, HALL, NOON, STAR, begun, delete_message, taken
 
 HERE, ANNS = Scope(GUILD), person_audience(ANN)
 ELSEWHERE = Audience("guild:discord:2")
@@ -73,7 +73,7 @@ def test_an_account_shows_what_may_be_known_and_counts_the_rest(tx: Tx) -> None:
     for said in (heard, deleted):
         turns.note_use(tx, turn, "message", str(said.message))
     archival.remove(tx, [forgotten.id])
-    messages.delete_heard(tx, "discord", "3", NOON)
+    delete_message(tx, "3", NOON)
     say(tx, turn, "stored", "c1", "tool")
 
     found = why.account(tx, turn.id, HERE)

@@ -10,17 +10,9 @@ from typing import Any
 import discord
 import pytest
 
+from memory.queue.message_files import File
 from memory.store.ids import OutboxId, PersonId, PlaceId, RequestId, TurnId, snowflakes
-from sources.base import (
-    ANSWERED,
-    Activity,
-    Buttons,
-    Delivery,
-    DeliveryFailed,
-    DeliveryUnclear,
-    HistoryUnreadable,
-    OutFile,
-)
+from sources.base import ANSWERED, Activity, Buttons, Delivery, DeliveryFailed, DeliveryUnclear, HistoryUnreadable
 from sources.discord.cards import items_of
 from sources.discord.endpoint import EDIT_EVERY
 from sources.discord.places import direct_place, person_id, place_id
@@ -177,7 +169,7 @@ async def test_a_long_answer_is_split_and_a_file_goes_out(server: DiscordServer,
     async with connected(server) as running:
         for piece in running.endpoint.split(text):
             await running.endpoint.send(delivery(place, piece))
-        await running.endpoint.send(delivery(place, "see https://example.org", files=(OutFile("all.md", text),)))
+        await running.endpoint.send(delivery(place, "see https://example.org", files=(File("all.md", text),)))
     *pieces, last = general.from_bot
     assert len(pieces) > 1
     assert " ".join(" ".join(one.content for one in pieces).split()) == " ".join(text.split())
@@ -213,7 +205,7 @@ async def test_what_is_said_edited_attached_and_found_again_hides_nothing(
         plain = delivery(place_id(general.id), f"a\u202eb [good.example]({EVIL})")
         named = delivery(place_id(general.id), f"c\x07d [good.example]({EVIL})", speaker="Vega")
         sent = [await running.endpoint.send(each) for each in (plain, named)]
-        filed = delivery(place_id(general.id), "see", files=(OutFile("answer.md", "e\x1bf\u202e"),))
+        filed = delivery(place_id(general.id), "see", files=(File("answer.md", "e\x1bf\u202e"),))
         await running.endpoint.send(filed)
         shown = [message.content for message in general.from_bot]
         attached = general.from_bot[2].attachments[0].data
@@ -230,7 +222,7 @@ async def test_a_card_shows_exactly_what_will_run(server: DiscordServer, general
     asked = f'This is exactly what will run:\n```json\n{{"text": "[good.example]({EVIL})"}}\n```'
     async with connected(server) as running:
         buttons = Buttons(RequestId(1), ("once", "deny"))
-        said = delivery(place_id(general.id), asked, buttons=buttons, files=(OutFile("all.json", "{}"),))
+        said = delivery(place_id(general.id), asked, buttons=buttons, files=(File("all.json", "{}"),))
         sent = await running.endpoint.send(said)
         shown, card = parts(general.from_bot[0].components), copy.copy(general.from_bot[0])
         await running.endpoint.edit(place_id(general.id), sent, f"{asked}\n**Ana agreed**", buttons)

@@ -13,9 +13,11 @@ from pydantic import SecretStr
 
 from memory.people.access import Rule
 from memory.people.audience import OWNER, Audience, Trust, channel_audience, guild_audience, person_audience
+from memory.queue.message_files import File
+from memory.queue.payloads import Quotation
 from memory.store.ids import OutboxId
 from sources.attachments import decode
-from sources.base import Delivery, OutFile, PlaceKind, Quoted
+from sources.base import Delivery, PlaceKind
 from sources.discord.endpoint import Said, allowed_mentions, matched, prefixed
 from sources.discord.notifications import (
     Author,
@@ -103,8 +105,8 @@ def message(content: str = "hello", **changes: Any) -> Heard:
 
 
 CALLED = message(calls_us=True)
-REPLIED = message(quoted=Quoted("7", "Carina", "before", by_us=True))
-OTHER_REPLY = message(quoted=Quoted("7", "Bo", "before"))
+REPLIED = message(quoted=Quotation("Carina", "before", by_us=True, external_id="7"))
+OTHER_REPLY = message(quoted=Quotation("Bo", "before", external_id="7"))
 
 
 @pytest.mark.parametrize(
@@ -315,8 +317,8 @@ def test_identical_messages_are_matched_in_order() -> None:
         (delivery(1, "a", reply_to="5"), Said(9, NOW, "a", reply_to="6"), False),
         (delivery(1, "a", speaker="Nova"), Said(9, NOW, "**Nova**: a"), True),
         (delivery(1, "a", speaker="Nova"), Said(9, NOW, "a"), True),
-        (delivery(1, "", files=(OutFile("a.txt", "x"),)), Said(9, NOW, "", files=1), True),
-        (delivery(1, "", files=(OutFile("a.txt", "x"),)), Said(9, NOW, ""), False),
+        (delivery(1, "", files=(File("a.txt", "x"),)), Said(9, NOW, "", files=1), True),
+        (delivery(1, "", files=(File("a.txt", "x"),)), Said(9, NOW, ""), False),
         (delivery(1, "a\ud800"), Said(9, NOW, "a\ufffd"), True),
     ],
 )

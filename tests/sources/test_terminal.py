@@ -10,16 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from memory.queue.message_files import File
 from memory.store.ids import OutboxId, PlaceId
 from sources import terminal
-from sources.base import (
-    Activity,
-    Delivery,
-    DeliveryFailed,
-    DeliveryUnclear,
-    Endpoint,
-    OutFile,
-)
+from sources.base import Activity, Delivery, DeliveryFailed, DeliveryUnclear, Endpoint
 from sources.terminal import (
     Busy,
     Changed,
@@ -39,7 +33,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PLACE = PlaceId("terminal:local")
 
 
-def delivery(number: int, text: str = "hello", *, speaker: str = "", files: tuple[OutFile, ...] = ()) -> Delivery:
+def delivery(number: int, text: str = "hello", *, speaker: str = "", files: tuple[File, ...] = ()) -> Delivery:
     return Delivery(OutboxId(number), PLACE, text, NOON, speaker=speaker, files=files)
 
 
@@ -214,12 +208,12 @@ def test_a_text_is_not_split_and_nothing_is_not_sent(endpoint: TerminalEndpoint)
 async def test_files_are_shown_below_the_text(endpoint: TerminalEndpoint) -> None:
     shown = list[Shown]()
     with endpoint.attach(shown.append):
-        await endpoint.send(delivery(7, "see", files=(OutFile("a.txt", "content"),)))
+        await endpoint.send(delivery(7, "see", files=(File("a.txt", "content"),)))
     assert shown == [Said("terminal-7", "see\n\na.txt:\ncontent")]
 
 
 def test_what_nobody_sees_is_not_shown() -> None:
-    said = replace(delivery(7, "a\u202eb\x1b[2J\u200bc"), files=(OutFile("a.txt", "d\x07e"),))
+    said = replace(delivery(7, "a\u202eb\x1b[2J\u200bc"), files=(File("a.txt", "d\x07e"),))
     assert shown_as(said).text == "abc\n\na.txt:\nde"
 
 

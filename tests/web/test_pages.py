@@ -19,7 +19,7 @@ from bot.services.system.demo import CONFIGURATION, write_demo
 from memory import agents
 from memory.people.audience import PUBLIC, Audience, Trust
 from memory.queue import inbox
-from memory.queue.inbox import Arrival, Heard
+from memory.queue.inbox import Arrival, Place
 from memory.queue.payloads import Brought
 from memory.store.clock import utc_now
 from memory.store.database import Tx
@@ -110,7 +110,7 @@ async def test_what_people_wrote_and_hostile_names_are_only_text(tmp_path: Path)
     async with site(tmp_path, TOML.replace('group = "Main"', f"group = {json.dumps('g' + HOSTILE)}") + toml) as s:
         await s.sign_in()
         now = utc_now()
-        place = Heard(PlaceId("discord:7"), "guild", HOSTILE, Audience("guild:7"), (PUBLIC,))
+        place = Place(PlaceId("discord:7"), "guild", Audience("guild:7"), HOSTILE, (PUBLIC,))
         group = (await s.app.database.read(agents.groups))[0]
 
         def arrive(tx: Tx) -> None:
@@ -160,7 +160,7 @@ async def test_a_message_of_a_hundred_thousand_characters_is_refused_or_shown(tm
         assert (await program.post("/v1/chat/completions", json=body)).status_code == 400
         assert await s.call("inbox.list") == []
         to, now = await s.app.web.talk.conversation("dashboard", "Carina"), utc_now()
-        place = Heard(to.place.id, to.place.kind, to.place.name, to.place.audience, to.place.within)
+        place = Place(to.place.id, to.place.kind, to.place.audience, to.place.name, to.place.within)
 
         def arrive(tx: Tx) -> None:
             text = "word " * 20_000
@@ -216,7 +216,7 @@ async def test_channel_modes_and_sources_are_changed_in_the_settings(tmp_path: P
         now = utc_now()
         for number, audience, within in ((7, "guild:discord:5", ()), (8, "channel:discord:8", ("guild:discord:5",))):
             there, around = PlaceId(f"discord:{number}"), tuple(map(Audience, within))
-            place = Heard(there, "guild", f"#{number}", Audience(audience), around)
+            place = Place(there, "guild", Audience(audience), f"#{number}", around)
             arrival = Arrival(
                 "discord", there, "message", place, PersonId("discord:7"), "Ann", Trust.APPROVED, there, "hi", now,
                 Brought(), None,

@@ -10,7 +10,7 @@ from memory import agents
 from memory.knowledge.archival import Entry
 from memory.people.audience import Scope
 from memory.queue import inbox, messages
-from memory.queue.inbox import Heard
+from memory.queue.inbox import Place
 from memory.queue.messages import Message
 from memory.queue.turns import Turn
 from memory.search import query
@@ -152,7 +152,7 @@ def _said(said: Mapping[str, str]) -> Quoted:
     return say("{by}: {text}", by=display_name(said["by"]), text=text) if said["by"] else text
 
 
-def place_meant(known: list[Heard], target: str) -> Heard:
+def place_meant(known: list[Place], target: str) -> Place:
     """The place that is meant; raises ToolError with the names of those that could be."""
     wanted = _bare(target)
     found = [each for each in known if wanted in _names(each)]
@@ -164,7 +164,7 @@ def place_meant(known: list[Heard], target: str) -> Heard:
     raise ToolError(f"No place {target!r} is known that may be spoken of here. There are: {listed or 'none'}.")
 
 
-def _names(place: Heard) -> set[str]:
+def _names(place: Place) -> set[str]:
     """What a place may be called: its whole name, the part before the server's, and its id with or without source."""
     return {_bare(place.name), _bare(place.name.partition(" in ")[0]), place.id, place.id.partition(":")[2]} - {""}
 

@@ -24,11 +24,11 @@ from bot.services.registry import Operation
 from bot.services.sharing import ServedRegistry
 from memory.people.access import Rule
 from memory.store.clock import Clock
+from memory.store.digests import text_mark
 from memory.store.faults import commit_point
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Front
 from sources.discord.client import Commands as Offered
-from sources.discord.notifications import text_mark
 from sources.discord.settings import Decided, Direct, DiscordSettings, Mode, People
 from sources.discord.source import DiscordSource
 from sources.discord.wiring import Known, Wiring

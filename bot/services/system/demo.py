@@ -20,7 +20,7 @@ from memory.knowledge.consolidation.run_records import begin_run
 from memory.knowledge.graph import Entity, Triple
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust
 from memory.queue import inbox, messages, outbox, turns
-from memory.queue.inbox import Arrival, Heard
+from memory.queue.inbox import Arrival, Place
 from memory.queue.outbox import NewRow
 from memory.queue.payloads import Brought
 from memory.queue.turns import Turn
@@ -77,7 +77,7 @@ usd = 1.5
 tokens = 800000
 """
 _MODELS = ("openai:gpt-5-mini", "openai:gpt-5")
-_CHANNEL = Heard(PlaceId("discord:1001"), "guild", "#general", Audience("guild:1000"), (PUBLIC,))
+_CHANNEL = Place(PlaceId("discord:1001"), "guild", Audience("guild:1000"), "#general", (PUBLIC,))
 _PEOPLE = {"Robin": PERSON, "Mika": PersonId("discord:2001"), "Jonas": PersonId("discord:2002")}
 _UPKEEP_DAYS = 30
 
@@ -135,7 +135,7 @@ def _say(writing: _Writing, number: int, told: Mapping[str, Any]) -> None:
     agent = writing.agent(told.get("to", "Carina"))
     group = writing.group("Workshop" if agent.name == "Anchor" else "Home")
     own = place_of("dashboard", group.id, group.name)
-    place = _CHANNEL if "where" in told else Heard(own.id, own.kind, own.name, own.audience, own.within)
+    place = _CHANNEL if "where" in told else Place(own.id, own.kind, own.audience, own.name, own.within)
     source = "discord" if "where" in told else SOURCE
     person, trust = _PEOPLE[told["who"]], Trust.OWNER if told["who"] == "Robin" else Trust.APPROVED
     external = f"demo-{number}"

@@ -35,12 +35,11 @@ from memory.data_sources import SourceType
 from memory.people import audience
 from memory.people.audience import Scope, Trust
 from memory.queue import inbox
-from memory.queue.payloads import SourceNews
+from memory.queue.payloads import BlockNote, Quotation, SourceNews
 from memory.store.database import Rows
 from memory.store.ids import AgentId, GroupId
 from sources.api import ApiSource, place_of, user_of
-from sources.base import Attachment, BlockSpec
-from sources.base import Quoted as Reply
+from sources.base import Attachment
 from sources.feeds import Item
 from sources.web.fetch import Found, PageText, Searching
 from tests.bot.parts import ANN, BOB, HALL, NOON, OLGA, SOURCE, MovableClock, Platform, ScriptedModel, call, said, says
@@ -340,13 +339,13 @@ async def requests_of(folder: Path, text: str) -> list[Request]:
     evil = replace(ANN, name=text)
     place = replace(HALL, name=text)
     more: dict[str, Any] = {
-        "quoted": Reply("0", text, text),
+        "quoted": Quotation(text, text, external_id="0"),
         "background": (text, f"Bob: {text}"),
         "attachments": (
             Attachment(text, "text/plain", 10, text=text),
             Attachment(text, text, 10, skipped=text),
         ),
-        "blocks": (BlockSpec("discord_user", "Somebody on Discord", profile=text),),
+        "blocks": (BlockNote("discord_user", "Somebody on Discord", profile=text),),
     }
     model = ScriptedModel(
         says("", *calls(STORES, text)),

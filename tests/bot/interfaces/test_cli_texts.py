@@ -14,7 +14,7 @@ from bot.interfaces.cli import streams
 from bot.runtime.bootstrap import RoutingTable
 from memory.people.audience import OWNER, Trust
 from memory.queue import inbox
-from memory.queue.inbox import Arrival, Heard
+from memory.queue.inbox import Arrival, Place
 from memory.queue.payloads import Brought
 from memory.store.clock import utc_now
 from memory.store.constellation import Constellations
@@ -53,7 +53,7 @@ def dead(tmp_path: Path) -> None:
     """A row of the inbox that was given up."""
 
     def work(tx: Tx, answering: RoutingTable) -> None:
-        heard = Heard(PLACE.id, "terminal", "the terminal", OWNER, ())
+        heard = Place(PLACE.id, "terminal", OWNER, "the terminal")
         arrival = Arrival(
             source="terminal",
             external_id="terminal-1",

@@ -13,7 +13,7 @@ from memory.queue import inbox, payloads
 from memory.queue.payloads import BlockNote, Brought, Quotation
 from memory.store.ids import GroupId, PersonId
 from memory.store.sqlite import connect
-from sources.base import Attachment, BlockSpec, DeliveryFailed, Kind, Place, Quoted
+from sources.base import Attachment, DeliveryFailed, Kind, Place
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -204,13 +204,13 @@ def test_a_notification_becomes_an_arrival_with_its_words_apart() -> None:
     heard = said(
         "look",
         1,
-        quoted=Quoted("0", "Bob", "before", by_us=True),
+        quoted=Quotation("Bob", "before", by_us=True, external_id="0"),
         background=("Bob: earlier",),
         attachments=(
             Attachment("a.txt", "text/plain", 5, text="words"),
             Attachment("b.png", "image/png", 9, url="https://files.example/b.png"),
         ),
-        blocks=(BlockSpec("discord_user:ann", "About Ann", "Ann", ANN.id),),
+        blocks=(BlockNote("discord_user:ann", "About Ann", "Ann", ANN.id),),
         mentioned={PersonId("discord:bob"): "Bob"},
     )
     arrival = to_arrival(heard, GroupId("g"))

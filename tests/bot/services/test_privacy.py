@@ -27,12 +27,13 @@ from memory.people import privacy
 from memory.people.audience import OWNER
 from memory.people.privacy import Choice
 from memory.queue import inbox, outbox
+from memory.queue.payloads import BlockNote, Quotation
 from memory.queue.turns import TurnMoved
 from memory.store.constellation import Constellations
 from memory.store.database import Tx
 from memory.store.ids import ConstellationId, ErasureId, PersonId
 from memory.store.sqlite import connect
-from sources.base import BlockSpec, Kind, Notification, Quoted
+from sources.base import Kind, Notification
 from tests.bot.parts import ANN, BOB, HALL, OLGA, HeldReply, call, channel, deleted, direct, edited, said, says, texts
 from tests.bot.services.calling import NOW, registry, somebody
 from tests.bot.stage import SETUP, Service, Setting, running
@@ -337,7 +338,7 @@ async def test_an_answer_to_somebody_else_is_made_anew_without_the_words(service
     held = HeldReply(says(f"Ann said {WORD}"))
     await service.heard(said(f"my llama is called {WORD}", 1))
     service.model.replies.append(held)
-    quoted = Quoted("1", "Ann", f"my llama is called {WORD}")
+    quoted = Quotation("Ann", f"my llama is called {WORD}", external_id="1")
     service.hear(said("what did she say?", 2, speaker=BOB, quoted=quoted))
     await held.begun.wait()
     await asked(service, "erase")
@@ -352,7 +353,7 @@ async def test_an_answer_to_somebody_else_is_made_anew_without_the_words(service
 async def test_a_message_whose_burst_is_awaited_begins_no_turn_once_it_is_erased(tmp_path: Path) -> None:
     setting = Setting(patience=Patience(waits=(0.0,), merge=0.02))
     async with running(tmp_path, setting) as service:
-        block = BlockSpec("discord_user:ann", "Notes", f"Name here: {WORD}", ANN.id)
+        block = BlockNote("discord_user:ann", "Notes", f"Name here: {WORD}", ANN.id)
         service.hear(said(f"my llama is called {WORD}", 1, blocks=(block,)))
         while not await service.rows("SELECT 1 FROM inbox WHERE status = 'received'"):
             await asyncio.sleep(0.001)

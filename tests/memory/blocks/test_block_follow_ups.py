@@ -20,7 +20,7 @@ from memory.blocks.store import CheckpointPolicy, Limits
 from memory.erasure.retraction import narrow_message
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns
-from memory.queue.inbox import Heard, InRow
+from memory.queue.inbox import InRow, Place
 from memory.queue.messages import Message, Said
 from memory.queue.turns import Turn
 from memory.store.database import Rows, Tx
@@ -562,7 +562,7 @@ def test_erasing_takes_what_the_person_wrote_by_hand(tx: Tx, long: bool) -> None
 
 def test_erasing_takes_what_the_person_let_more_people_know(tx: Tx) -> None:
     dm = person_audience(ANN)
-    talk = Heard(PlaceId("discord:11"), "dm", "dm", dm, ())
+    talk = Place(PlaceId("discord:11"), "dm", dm, "dm")
     block(tx, "codes", dm, content="")
     turn = begun(tx, taken(tx, 1, "my code is 4711", place=talk), scope=Scope(dm))
     taken(tx, 2, "hello", person=BOB)  # so that the hall is known

@@ -9,11 +9,10 @@ from memory.knowledge import working
 from memory.knowledge.items import sweep
 from memory.knowledge.working import By, NewEntry, delete, get, listing, ranked, save
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.queue import messages
 from memory.store.database import Tx
 from memory.store.errors import Refused
 from memory.store.ids import PlaceId, TurnId
-from tests.memory.parts import ANN, GUILD, NOON, begun, store, taken
+from tests.memory.parts import ANN, GUILD, NOON, begun, delete_message, store, taken
 
 ABROAD = Audience("guild:discord:2")
 HERE = "session/discord:10"
@@ -147,7 +146,7 @@ def test_it_goes_with_the_words_it_came_from(tx: Tx) -> None:
     made = By.in_turn(tx, turn, row.message, NOON)
     save(tx, made, NewEntry("code", "1234"))
     save(tx, BY, NewEntry("other", "stays"))
-    messages.delete_heard(tx, "discord", "1", NOON)
+    delete_message(tx, "1", NOON)
     assert [each.key for each in listing(tx, HERE, BY.scope, NOON)] == [f"{HERE}/other"]
 
 

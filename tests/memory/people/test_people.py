@@ -37,7 +37,7 @@ from memory.people import access, quiet_hours, states, unshown
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import follow_ups, gaps, inbox, message_files, messages, outbox, place_settings, turns
 from memory.queue.gaps import Span
-from memory.queue.inbox import Heard, InRow
+from memory.queue.inbox import InRow, Place
 from memory.queue.messages import Said
 from memory.queue.outbox import NewRow
 from memory.queue.payloads import Brought, Quotation
@@ -51,7 +51,7 @@ from memory.store.ids import GroupId, MessageId, PersonId, PlaceId, SessionId
 from tests.memory.parts import ANN, BOB, GUILD, HALL, MAIN, NOON, STAR, arrival, begun, row_of, taken
 from tests.memory.search.vector_parts import embed_all, pointing
 
-DIRECT = Heard(PlaceId("discord:user:ann"), "direct", "", person_audience(ANN), ())
+DIRECT = Place(PlaceId("discord:user:ann"), "direct", person_audience(ANN))
 SECRET = "quetzalcoatl"
 """A word that only Ann says."""
 

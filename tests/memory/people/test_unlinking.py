@@ -9,7 +9,7 @@ from memory import requests
 from memory.erasure.person import part
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
 from memory.queue import turns
-from memory.queue.inbox import Heard
+from memory.queue.inbox import Place
 from memory.queue.steps import Answered, CallStarted, Joined
 from memory.requests import Request
 from memory.store.database import Tx
@@ -17,8 +17,8 @@ from memory.store.ids import PersonId, PlaceId
 from tests.memory.parts import ANN, BOB, GUILD, MAIN, NOON, STAR, begun, taken
 
 ANNS, BOBS = person_audience(ANN), person_audience(BOB)
-DIRECT = Heard(PlaceId("discord:user:ann"), "direct", "", ANNS, (GUILD, BOBS))
-DEN = Heard(PlaceId("discord:den"), "direct", "", OWNER, (BOBS,))
+DIRECT = Place(PlaceId("discord:user:ann"), "direct", ANNS, "", (GUILD, BOBS))
+DEN = Place(PlaceId("discord:den"), "direct", OWNER, "", (BOBS,))
 SCOPE = Scope(ANNS, frozenset({GUILD, BOBS}))
 
 

@@ -7,7 +7,7 @@ import pytest
 from memory.people.audience import OWNER, PUBLIC, person_audience
 from memory.queue import gaps, inbox
 from memory.queue.gaps import Span
-from memory.queue.inbox import Heard
+from memory.queue.inbox import Place
 from memory.store.database import Tx
 from memory.store.ids import PersonId, PlaceId
 from tests.memory.parts import NOON, arrival, kept_of
@@ -104,10 +104,10 @@ def test_a_place_that_can_be_read_again_after_all_is_tried_again(tx: Tx) -> None
 @pytest.mark.parametrize(("person", "audience"), [(EVE, person_audience(EVE)), (PersonId("discord:8"), OWNER)])
 def test_who_wrote_directly_before_needs_not_be_looked_for(tx: Tx, person: PersonId, audience: str) -> None:
     assert gaps.never_wrote(tx, [person, person]) == [person]
-    elsewhere = Heard(PlaceId("discord:10"), "guild", "", PUBLIC, ())
+    elsewhere = Place(PlaceId("discord:10"), "guild", PUBLIC)
     inbox.accept(tx, arrival(1, place=elsewhere, person=person, position="1"), NOON)
     assert gaps.never_wrote(tx, [person]) == [person]
-    direct = Heard(PlaceId("discord:20"), "direct", "", type(PUBLIC)(audience), ())
+    direct = Place(PlaceId("discord:20"), "direct", type(PUBLIC)(audience))
     inbox.accept(tx, arrival(2, place=direct, person=person, position="2"), NOON)
     assert gaps.never_wrote(tx, [person]) == []
 

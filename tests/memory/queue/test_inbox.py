@@ -14,7 +14,7 @@ from memory.knowledge.archival import NewEntry, Origin
 from memory.people import identities
 from memory.people.audience import OWNER, PUBLIC, Audience, Scope, Trust, person_audience
 from memory.queue import inbox, messages, turns
-from memory.queue.inbox import Heard, InRow, Status
+from memory.queue.inbox import InRow, Place, Status
 from memory.queue.payloads import (
     PAYLOAD,
     Attachment,
@@ -123,14 +123,14 @@ def test_a_happening_without_a_position_leaves_the_cursor(tx: Tx) -> None:
 
 def test_a_place_is_known_as_it_was_last_heard_of(tx: Tx) -> None:
     taken(tx, 1)
-    private = Heard(HALL.id, "guild", "", Audience("channel:discord:10"), (GUILD,))
+    private = Place(HALL.id, "guild", Audience("channel:discord:10"), "", (GUILD,))
     taken(tx, 2, place=private)
     assert inbox.place(tx, HALL.id) == replace(private, name="hall")
     assert inbox.place(tx, PlaceId("discord:404")) is None
 
 
 def test_a_place_is_known_only_where_it_may_be_spoken_of(tx: Tx) -> None:
-    attic = Heard(PlaceId("discord:11"), "guild", "attic", Audience("channel:discord:11"), (GUILD,))
+    attic = Place(PlaceId("discord:11"), "guild", Audience("channel:discord:11"), "attic", (GUILD,))
     taken(tx, 1, place=attic)
     assert inbox.known_places(tx, Scope(GUILD)) == []
     assert inbox.known_places(tx, Scope(attic.audience, frozenset({GUILD}))) == [attic]
@@ -187,7 +187,7 @@ def test_what_was_learned_from_a_deleted_message_goes_with_it(tx: Tx) -> None:
 
 def test_a_deletion_knows_less_of_the_place_and_changes_nothing_about_it(tx: Tx) -> None:
     taken(tx, 1)
-    bare = Heard(HALL.id, "direct", "", PUBLIC, ())
+    bare = Place(HALL.id, "direct", PUBLIC)
     inbox.accept(tx, arrival(1, "", external_id="1!", kind="delete", place=bare, at=LATER), NOON)
     assert inbox.place(tx, HALL.id) == HALL
 
@@ -198,7 +198,7 @@ def test_a_deletion_knows_less_of_the_place_and_changes_nothing_about_it(tx: Tx)
 def test_what_the_same_person_said_since_joins_and_nobody_elses(tx: Tx) -> None:
     first, _other, second = taken(tx, 1), taken(tx, 2, person=BOB), taken(tx, 3)
     taken(tx, 4, group=GroupId("grp_other"))
-    taken(tx, 5, place=Heard(PlaceId("discord:11"), "guild", "attic", GUILD, ()))
+    taken(tx, 5, place=Place(PlaceId("discord:11"), "guild", GUILD, "attic"))
     assert inbox.joinable(tx, first) == [second]
     assert inbox.joinable(tx, second) == []
 
@@ -206,7 +206,7 @@ def test_what_the_same_person_said_since_joins_and_nobody_elses(tx: Tx) -> None:
 def test_words_for_other_ears_do_not_join(tx: Tx) -> None:
     """A channel that was made private in between: a turn sees only what its own audience may hear."""
     first = taken(tx, 1)
-    private = Heard(HALL.id, "guild", "hall", Audience("channel:discord:10"), (GUILD,))
+    private = Place(HALL.id, "guild", Audience("channel:discord:10"), "hall", (GUILD,))
     later = taken(tx, 2, place=private)
     assert inbox.joinable(tx, first) == []
     assert inbox.oldest(tx, HALL.id, MAIN, NOON)[0] == first
@@ -281,7 +281,7 @@ def test_what_came_with_a_message_is_not_kept_once_it_is_answered(tx: Tx) -> Non
 
 def test_forgetting_a_person_stops_what_waits_and_keeps_the_tombstone(tx: Tx) -> None:
     mine, other = taken(tx, 1), taken(tx, 2, person=BOB)
-    direct = Heard(PlaceId("discord:user:ann"), "direct", "", person_audience(ANN), ())
+    direct = Place(PlaceId("discord:user:ann"), "direct", person_audience(ANN))
     taken(tx, 3, place=direct)
     assert (kept_of("inbox").count(tx, ANN), len(kept_of("inbox").export(tx, ANN))) == (2, 2)
     assert kept_of("inbox").erase(tx, ANN) == 2

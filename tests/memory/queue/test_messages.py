@@ -13,7 +13,7 @@ from memory.queue.messages import Heard, Message, Said
 from memory.store.database import Rows, Tx
 from memory.store.fulltext import match_query
 from memory.store.ids import MessageId, PersonId, PlaceId, TurnId
-from tests.memory.parts import STAR, kept_of, store
+from tests.memory.parts import STAR, delete_message, edit_message, kept_of, store
 
 NOON = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)
 PLACE, ANN, BOB = PlaceId("discord:1"), PersonId("discord:ann"), PersonId("discord:bob")
@@ -159,8 +159,8 @@ def test_a_conversation_is_the_newest_messages_oldest_first(tx: Tx) -> None:
 
 def test_an_edit_replaces_the_text_and_its_words(tx: Tx) -> None:
     message = messages.add_heard(tx, HEARD)
-    edited = messages.edit_heard(tx, "discord", "900", "My tortoise is called Bolt", NOON + timedelta(seconds=5))
-    assert edited is not None
+    edit_message(tx, "900", "My tortoise is called Bolt", NOON + timedelta(seconds=5))
+    edited = by_id(tx, message)
     assert (edited.id, edited.text, edited.revision) == (message, "My tortoise is called Bolt", 1)
     assert edited.edited_at == NOON + timedelta(seconds=5)
     assert found(tx, "hamster") == []
@@ -170,8 +170,8 @@ def test_an_edit_replaces_the_text_and_its_words(tx: Tx) -> None:
 
 def test_a_deletion_removes_text_words_and_metadata_and_keeps_the_place(tx: Tx) -> None:
     message = messages.add_heard(tx, HEARD)
-    deleted = messages.delete_heard(tx, "discord", "900", NOON + timedelta(hours=1))
-    assert deleted is not None
+    delete_message(tx, "900", NOON + timedelta(hours=1))
+    deleted = by_id(tx, message)
     assert (deleted.id, deleted.text, deleted.delivery, deleted.revision) == (message, "", "", 1)
     assert deleted.deleted_at == NOON + timedelta(hours=1)
     assert found(tx, "hamster") == found(tx, "Ann") == []
@@ -217,11 +217,11 @@ def test_any_order_of_arrivals_edits_and_deletions_equals_the_model(
             messages.add_heard(tx, replace(HEARD, external_id=name, text=text))
             model.setdefault(name, (text, -1, False))
         elif what == "edit":
-            messages.edit_heard(tx, "discord", name, text, at)
+            edit_message(tx, name, text, at)
             if known and not known[2] and second >= known[1]:
                 model[name] = (text, second, False)
         else:
-            messages.delete_heard(tx, "discord", name, at)
+            delete_message(tx, name, at)
             if known:
                 model[name] = ("", known[1], True)
     stored = messages.conversation(tx, PLACE, Scope(GUILD), 10)

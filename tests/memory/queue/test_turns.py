@@ -9,7 +9,7 @@ import pytest
 from memory import budgets
 from memory.budgets import Spent
 from memory.people.audience import OWNER, Audience, Scope, Trust, person_audience
-from memory.queue import messages, steps, turns
+from memory.queue import steps, turns
 from memory.queue.steps import (
     Answered,
     Approved,
@@ -30,7 +30,7 @@ from memory.store.clock import to_text
 from memory.store.database import Tx
 from memory.store.errors import RowUnreadable
 from memory.store.ids import BlockId, MessageId, RequestId, TurnId
-from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, kept_of, row_of, taken
+from tests.memory.parts import ANN, BOB, GUILD, NOON, begun, edit_message, kept_of, row_of, taken
 
 
 def stored(tx: Tx, turn: Turn) -> Turn:
@@ -127,7 +127,7 @@ def test_a_turn_trusts_no_more_than_the_least_trusted_whose_words_it_answers(tx:
 
 def test_a_joined_step_remembers_the_wording_that_was_read(tx: Tx) -> None:
     row = taken(tx, 1)
-    messages.edit_heard(tx, "discord", "1", "better", NOON)
+    edit_message(tx, "1", "better", NOON)
     turn = begun(tx, row)
     assert row.message is not None
     assert turns.steps(tx, turn.id)[0].body == Joined(((row.message, 1),))

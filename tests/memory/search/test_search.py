@@ -14,6 +14,7 @@ from memory.search.hybrid import search
 from memory.search.query import DOMAINS, MAX_HITS, Domain, Hit, Query, Results
 from memory.store.fulltext import Term
 from memory.store.ids import MessageId, PersonId, PlaceId
+from tests.memory.parts import delete_message
 from tests.memory.search.search_world import ANN, ATTIC, BOB, GUILD, HERE, MOON, NOON, STAR, World, ids, look
 
 AUDIENCES = [
@@ -150,7 +151,7 @@ def test_deleted_archived_and_superseded_rows_are_not_found(world: World) -> Non
     message, ours = world.hear("hamster", external_id="x"), world.say("hamster")
     gone, superseded, old = world.keep("hamster one"), world.keep("hamster two"), world.keep("hamster three")
     block = world.block("hamster")
-    messages.delete_heard(world.tx, "discord", "x", NOON)
+    delete_message(world.tx, "x", NOON)
     messages.redact(world.tx, [MessageId(int(ours))], NOON)
     archival.delete(world.tx, STAR, gone, HERE)
     world.tx.run("UPDATE archival_entries SET superseded_by = 'x' WHERE id = ?", (superseded,))
@@ -203,7 +204,7 @@ def test_a_message_comes_with_what_was_said_before_and_after_it(world: World) ->
     world.hear("in the attic", place=ATTIC)
     after = world.say("just after")
     world.hear("far after")
-    messages.delete_heard(world.tx, "discord", "x", NOON)
+    delete_message(world.tx, "x", NOON)
     (hit,) = look(world, "hamster").hits
     assert (hit.id, hit.before and str(hit.before.id), hit.after and str(hit.after.id)) == (found, before, after)
 

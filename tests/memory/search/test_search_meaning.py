@@ -10,11 +10,11 @@ import pytest
 from memory.agenda import tasks
 from memory.agenda.tasks import NewTask, Task
 from memory.people.audience import OWNER, Audience, Scope, Trust
-from memory.queue import messages
 from memory.search.embedding import to_vector
 from memory.search.query import Among, Close, Near, Surroundings, Usual
 from memory.search.similarity import Meaning
 from memory.store.database import Rows
+from tests.memory.parts import delete_message
 from tests.memory.search.search_world import ANN, ATTIC, BOB, HERE, MODEL, MOON, NOON, World, embed, ids, look
 
 ABROAD = Audience("guild:2")
@@ -155,7 +155,7 @@ def test_a_row_that_may_not_be_used_is_not_found_whatever_the_vectors_say(world:
     hidden = world.hear("it rains", audience=ABROAD)
     bob = world.hear("it rains", person=BOB, speaker="Bob")
     gone = world.hear("it rains", external_id="gone")
-    messages.delete_heard(world.tx, "discord", "gone", NOON)
+    delete_message(world.tx, "gone", NOON)
     liar = Liar([int(number) for number in (allowed, hidden, bob, gone)])
     found = look(world, "hounds", meaning=liar, author="Ann", domains=frozenset({"messages"}))
     assert ids(found) == [allowed]

@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory.people.audience import Audience, Scope
-from memory.queue import messages
 from memory.search.hybrid import search
 from memory.search.query import Query
 from memory.store.database import Parameters, Row, Tx
 from memory.store.ids import PersonId
+from tests.memory.parts import delete_message, edit_message
 from tests.memory.search.search_world import ANN, ATTIC, BOB, GUILD, HERE, NOON, STAR, World, ids, look
 
 ASKED = "what is the name of your hamster?"
@@ -76,17 +76,17 @@ def test_the_answer_must_meet_the_conditions_itself(world: World) -> None:
 def test_a_deleted_row_neither_answers_nor_lends_its_words(world: World) -> None:
     asked = world.hear(ASKED, external_id="asked")
     world.hear("Bolt", external_id="answer")
-    messages.delete_heard(world.tx, "discord", "answer", NOON)
+    delete_message(world.tx, "answer", NOON)
     assert ids(look(world, QUESTION)) == [asked]
     world.hear("Flash", external_id="other")
-    messages.delete_heard(world.tx, "discord", "asked", NOON)
+    delete_message(world.tx, "asked", NOON)
     assert ids(look(world, QUESTION)) == []
 
 
 def test_an_edited_row_lends_the_words_that_it_has_now(world: World) -> None:
     world.hear(ASKED, external_id="asked")
     answer = world.hear("Bolt")
-    messages.edit_heard(world.tx, "discord", "asked", "is your tortoise well?", NOON)
+    edit_message(world.tx, "asked", "is your tortoise well?", NOON)
     assert ids(look(world, QUESTION)) == []
     assert answer in ids(look(world, "what about the tortoise?"))
 

@@ -24,7 +24,7 @@ from memory.store.errors import Refused
 from memory.store.ids import AgentId, GuildId, PlaceId
 from memory.store.migrations import Kind, prepare
 from memory.store.sqlite import connect
-from tests.memory.parts import ANN, GUILD, NOON, STAR, kept_of
+from tests.memory.parts import ANN, GUILD, NOON, STAR, delete_message, edit_message, kept_of
 from tests.memory.search.vector_parts import (
     DIMENSION,
     MODEL,
@@ -100,7 +100,7 @@ def test_a_row_of_another_audience_between_two_does_not_show(tx: Tx) -> None:
     assert ("message", fourth, "window") in held(tx)
     assert ("message", third, "window") not in held(tx)
     before = held(tx)
-    messages.edit_heard(tx, "discord", "2", "another secret", NOON)
+    edit_message(tx, "2", "another secret", NOON)
     assert {row for _kind, row, _view in before} - {row for _kind, row, _view in held(tx)} == {third}
 
 
@@ -137,7 +137,7 @@ def test_results_of_tools_and_empty_rows_are_not_embedded(tx: Tx) -> None:
 def test_an_edit_takes_the_vectors_and_queues_the_row_and_the_one_after_it(tx: Tx) -> None:
     first, second, third = say(tx, "one"), say(tx, "two"), say(tx, "three")
     embed_all(tx)
-    messages.edit_heard(tx, "discord", "0", "uno", NOON)
+    edit_message(tx, "0", "uno", NOON)
     assert {row for _kind, row, _view in held(tx)} == {third}
     assert [each.row for each in vectors.missing(tx, 8)] == [second, first]
     embed_all(tx)
@@ -148,7 +148,7 @@ def test_an_edit_takes_the_vectors_and_queues_the_row_and_the_one_after_it(tx: T
 def test_a_deletion_takes_the_vectors_for_good(tx: Tx) -> None:
     first, second = say(tx, "one"), say(tx, "two")
     embed_all(tx)
-    messages.delete_heard(tx, "discord", "0", NOON)
+    delete_message(tx, "0", NOON)
     assert held(tx) == []
     embed_all(tx)
     assert held(tx) == [("message", second, "own")]
@@ -197,11 +197,11 @@ def test_a_row_that_changes_while_it_is_embedded_gets_no_vector_of_what_it_was(t
     first = say(tx, "one")
     vectors.choose(tx, MODEL, DIMENSION)
     before = embed(vectors.missing(tx, 8))
-    messages.edit_heard(tx, "discord", "0", "uno", NOON)
+    edit_message(tx, "0", "uno", NOON)
     assert vectors.store(tx, MODEL, before) == 0
     assert (held(tx), [each.row for each in vectors.missing(tx, 8)]) == ([], [first])
     embed_all(tx)
-    messages.delete_heard(tx, "discord", "0", NOON)
+    delete_message(tx, "0", NOON)
     assert vectors.store(tx, MODEL, before) == 0
     assert held(tx) == []
 
@@ -407,5 +407,5 @@ def test_a_text_that_is_refused_three_times_is_left_alone_until_it_changes(tx: T
         vectors.refuse(tx, vectors.missing(tx, 8))
     assert vectors.missing(tx, 8) == []
     assert vectors.progress(tx) == vectors.Progress(waiting=0, refused=1)
-    messages.edit_heard(tx, "discord", "0", "hamster", NOON)
+    edit_message(tx, "0", "hamster", NOON)
     assert len(vectors.missing(tx, 8)) == 1

@@ -22,7 +22,7 @@ from memory.people import quiet_hours
 from memory.people.audience import OWNER, Audience, Scope, Trust, guild_audience, person_audience
 from memory.people.quiet_hours import Times
 from memory.queue import inbox
-from memory.queue.inbox import Arrival, Heard
+from memory.queue.inbox import Arrival, Place
 from memory.queue.payloads import Brought
 from memory.store.clock import to_text
 from memory.store.database import Tx
@@ -56,7 +56,7 @@ def tx(tmp_path: Path) -> Iterator[Tx]:
 
 
 def heard(tx: Tx, place: PlaceId, kind: str, audience: Audience) -> None:
-    at = Heard(place, kind, "", audience, ())
+    at = Place(place, kind, audience)
     arrival = Arrival("discord", "1", "message", at, ANN, "Ann", Trust.APPROVED, "1", "hi", NOW, Brought(), None)
     inbox.note_place(tx, arrival, NOW)
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from bot.agents.context.quotes import estimate_tokens
 from bot.models.base import Request, UserMessage
 from memory import blocks
+from memory.queue.payloads import BlockNote, Quotation
 from memory.store.ids import snowflakes
-from sources.base import BlockSpec, Quoted
 from tests.bot.agents.tools.test_block_tools import by_owner
 from tests.bot.agents.tools.test_tools import append
 from tests.bot.parts import (
@@ -63,8 +63,8 @@ async def test_the_beginning_of_the_prompt_stays_the_same_from_turn_to_turn(tmp_
             others = [said(f"between us {n}", n, speaker=BOB, answer=False) for n in (10 * number, 10 * number + 1)]
             who = ANN if number % 2 else BOB
             notes = (
-                BlockSpec("user", "About them.", f"Called {who.name}", who.id),
-                BlockSpec("room", "The room.", "Big."),
+                BlockNote("user", "About them.", f"Called {who.name}", who.id),
+                BlockNote("room", "The room.", "Big."),
             )
             await service.heard(*others, said(f"line {number}", number, speaker=who, blocks=notes))
         requests = service.model.requests
@@ -136,9 +136,9 @@ async def test_what_is_answered_is_quoted_only_where_it_is_not_in_view(tmp_path:
         mine = service.platform.posts[-1].external_id
         for number, quoted in enumerate(
             (
-                Quoted("2", "Bob", "and the fence"),
-                Quoted(mine, "Carina", "It is the moss.", by_us=True),
-                Quoted("x", "Bob", "elsewhere"),
+                Quotation("Bob", "and the fence", external_id="2"),
+                Quotation("Carina", "It is the moss.", by_us=True, external_id=mine),
+                Quotation("Bob", "elsewhere", external_id="x"),
             ),
             4,
         ):

@@ -10,8 +10,9 @@ from bot.agents.tools.base import Toolset
 from bot.config.tables import TOOLS
 from bot.models.base import Call
 from memory.agents import Agent
+from memory.queue.payloads import BlockNote
 from memory.store.ids import AgentId
-from sources.base import BlockSpec, Place, Speaker
+from sources.base import Place, Speaker
 from tests.bot.parts import (
     ANN,
     BOB,
@@ -84,7 +85,7 @@ async def test_a_block_that_would_be_too_long_is_refused_with_the_numbers(servic
 
 
 async def test_notes_about_a_person_are_shown_with_their_messages_and_not_after(service: Service) -> None:
-    spec = BlockSpec("discord_user:ann", "Notes about Ann", "Ann, she/her", ANN.id)
+    spec = BlockNote("discord_user:ann", "Notes about Ann", "Ann, she/her", ANN.id)
     scene = Scene(service)
     assert only(await scene.do(append("discord_user:ann", "Plays the tuba."), blocks=(spec,)))[1]
     last = service.model.requests[-1]
