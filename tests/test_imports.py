@@ -45,6 +45,12 @@ def test_a_module_brings_no_library_that_it_can_do_without(module: str, allowed:
     assert [name for name in HEAVY if name in found and name not in allowed] == []
 
 
+def test_the_price_of_a_model_is_found_without_a_client_of_its_own() -> None:
+    found = loaded("bot.models.prices; assert bot.models.prices.context_window('openai:gpt-4o')")
+    assert "genai_prices" in found
+    assert not {"httpx2", "genai_prices.data"} & found
+
+
 def test_patterns_are_compiled_when_they_are_used() -> None:
     begin = "from memory.knowledge.facts.rules import BEGINS, OF_SELF\n"
     show = "print('compiled' in vars(BEGINS), BEGINS.search('x'), "

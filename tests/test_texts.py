@@ -304,7 +304,9 @@ def test_numbers_have_the_separators_of_the_reader() -> None:
         assert ngettext("{count} call", "{count} calls", 2.5) == "2,5 Aufrufe"
 
 
-async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_names() -> None:
+async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_names(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     async def shown(_interaction: discord.Interaction, _message: discord.Message) -> None:
         """What the entry of the menu does."""
 
@@ -313,10 +315,14 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
         made = Commands(registry(), titles(), DiscordSettings(SecretStr("token"), None))
         command = made.command("approve", operations_of(services())["approve"])
         tree.add_command(command)
+        texts._catalog.cache_clear()
+        before = mark(tree)
+        assert texts._catalog.cache_info().currsize == 0, "a start has no use for the catalogs"
+        monkeypatch.setattr("sources.discord.client.FOLDER", tmp_path)
+        assert mark(tree) != before, "other translations are told, too"
         begun = time.process_time()
         told = await command.get_translated_payload(tree, CatalogTranslator())
         assert time.process_time() - begun < 1
-        before = await mark(tree)
         menu = app_commands.ContextMenu(name=MENU, callback=shown)
         named = (await menu.get_translated_payload(tree, CatalogTranslator()))["name_localizations"]
     assert named == {"de": "Warum hast du das gesagt?", "ja": "なぜこう言ったの？"}
@@ -325,4 +331,3 @@ async def test_discord_is_told_descriptions_in_german_and_japanese_and_english_n
     assert "name_localizations" not in told or not told["name_localizations"]
     option = told["options"][0]
     assert option["description_localizations"]["de"] == "Nummer laut Liste"
-    assert before

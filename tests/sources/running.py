@@ -2,18 +2,19 @@
 
 import asyncio
 import contextlib
-import hashlib
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+import discord
+from discord import app_commands
 from pydantic import SecretStr
 
 from memory.queue.gaps import Gap, Span
 from memory.store.ids import PersonId, PlaceId
 from sources.base import Notification
-from sources.discord.client import Commands
+from sources.discord.client import Commands, mark
 from sources.discord.endpoint import DiscordEndpoint
 from sources.discord.settings import DiscordSettings
 from sources.discord.source import DiscordSource
@@ -71,7 +72,7 @@ def no_commands() -> Commands:
     """None, and Discord has none."""
 
     async def synced() -> str:
-        return hashlib.sha256(b"[]").hexdigest()
+        return mark(app_commands.CommandTree(discord.Client(intents=discord.Intents.none())))
 
     async def note(_mark: str) -> None:
         raise AssertionError

