@@ -82,3 +82,10 @@ async def until_stored(
                 await asyncio.sleep(RETRY_SECONDS)
     finally:
         noted.over(what)
+
+
+async def repeat(what: str, look: Callable[[], Awaitable[None]], seconds: float) -> None:
+    """Look at once and at these intervals, until canceled; while the database refuses, as `until_stored` does."""
+    while True:
+        await until_stored(what, look)
+        await asyncio.sleep(seconds)

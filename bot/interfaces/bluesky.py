@@ -177,7 +177,7 @@ def _wiring(config: Config, services: Services, here: _Here, clock: Clock) -> Wi
         noted=functools.partial(_noted, here),
         heard=functools.partial(_heard, here),
         standing=functools.partial(_standing, here),
-        paused=lambda: services.places.is_paused(NAME),
+        paused=lambda: services.places.accounts.is_paused(NAME),
         on_ready=lambda name: logs.ready(NAME, name=name),
         clock=clock,
     )

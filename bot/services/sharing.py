@@ -70,7 +70,7 @@ async def open_shared(
         people, accounts = terms.people, AccountSettings(home, terms.people.selves)
         reached = web_address, config.web.server.public_url, accounts.language
         choices, audience = Choices(constellations, clock, people.selves), AudienceResolver(people)
-        gate = Gate(halt, audience.with_audiences, choices.ignored_at, accounts.paused.__contains__)
+        gate = Gate(halt, audience.with_audiences, choices.ignored_at, accounts.is_paused)
         served = ServedConstellations(
             Shared(
                 config=config,

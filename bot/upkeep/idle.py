@@ -1,13 +1,12 @@
 """Regular checks: idle agents and sessions, old activity, and damage in memory."""
 
-import asyncio
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from bot.agents.notices import Notices
-from bot.storage_retry import until_stored
+from bot.storage_retry import repeat
 from bot.upkeep.summaries import OF_AGENTS
 from memory import activity, jobs
 from memory.blocks.repair import Damage, damage_since
@@ -35,9 +34,7 @@ class IntegrityMonitor:
     resume: Callable[[], None]
 
     async def run(self) -> None:
-        while True:
-            await until_stored("words on damage", self.look)
-            await asyncio.sleep(_LOOK_SECONDS_INTEGRITY)
+        await repeat("words on damage", self.look, _LOOK_SECONDS_INTEGRITY)
 
     async def look(self) -> None:
         """Queue a notice for each damage that the owner does not know yet."""
@@ -83,9 +80,7 @@ class IdleMonitor:
     asked: Callable[[], None] = lambda: None
 
     async def run(self) -> None:
-        while True:
-            await until_stored("the activity of agents", self.look)
-            await asyncio.sleep(_LOOK_SECONDS)
+        await repeat("the activity of agents", self.look, _LOOK_SECONDS)
 
     async def look(self) -> None:
         """Record which agents are idle and what sessions were about, and delete what is too old."""

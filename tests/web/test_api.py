@@ -134,6 +134,19 @@ async def test_what_a_client_sets_for_its_answer_reaches_the_model_once(tmp_path
         assert sent == [(0.25, 77), (None, None)]
 
 
+async def test_who_reads_an_answer_slowly_gets_all_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("bot.interfaces.web.talk._LOOK_SECONDS", 0.02)
+    async with ModelServer.start() as model, site(tmp_path, more=scripted_by(model)) as s:
+        model.script(Scripted("It is on Elm Street.", chunks=5, pace=0.02))
+        talk = s.app.web.talk
+        to, found = await talk.conversation("chat", "Carina"), []
+        async for each in talk.follow(to.place.id, await talk.say(to, "where is my dentist?")):
+            found.append(each)
+            await asyncio.sleep(0.05)
+        assert len(found) > 2
+        assert [each.texts for each in found if isinstance(each, Answer)] == [("It is on Elm Street.",)]
+
+
 async def test_a_model_that_is_not_there_is_told(tmp_path: Path) -> None:
     async with site(tmp_path) as s, openai_client(s, await token(s)) as client:
         with pytest.raises(openai.NotFoundError, match="no model carina/nobody; there are: carina/Carina, carina/Main"):

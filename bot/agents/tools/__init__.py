@@ -12,11 +12,10 @@ from bot.agents.tools.bluesky import BlueskyReadTool, BlueskyTool
 from bot.agents.tools.calculator import CalculateTool
 from bot.agents.tools.context import ContextTool
 from bot.agents.tools.coord import CoordTool
-from bot.agents.tools.facts import FactsTool
+from bot.agents.tools.facts import FactsTool, ProjectsTool
 from bot.agents.tools.file import FileTool, FileWriteTool
 from bot.agents.tools.members import BallotTool, ChooseTool, DelegateTool
 from bot.agents.tools.more import ALIASES, NAMED_TOOLS, MoreToolsTool
-from bot.agents.tools.projects import ProjectsTool
 from bot.agents.tools.recall import RecallTool
 from bot.agents.tools.search import SearchTool
 from bot.agents.tools.send_message import SendMessageTool

@@ -14,7 +14,7 @@ from bot.interfaces import socket
 from bot.interfaces.cli.commands import operation_entry
 from bot.interfaces.cli.here import local_registry
 from bot.interfaces.cli.loading import loaded
-from bot.interfaces.cli.wizard.setup import in_constellation
+from bot.interfaces.cli.startup import in_constellation
 from bot.interfaces.control import replies_of
 from bot.interfaces.service_client import holder_of
 from memory.store.folder import DataFolder

@@ -140,7 +140,8 @@ def _reference() -> Iterator[str]:
         yield f"| {usage} | {declared.summary} | {where} | {declared.needs.least.value} |"
         for each in declared.parameters:
             about = "; ".join(filter(None, (each.help, ", ".join(each.choices))))
-            yield f"| &nbsp;&nbsp;`{each.called(via)}` | {about.replace('|', chr(92) + '|')} | | |"
+            name = each.called(via if via in each.via else Via.DISCORD)
+            yield f"| &nbsp;&nbsp;`{name}` | {about.replace('|', chr(92) + '|')} | | |"
 
 
 def _shown(declared: Operation, via: Via, slash: Mapping[str, str]) -> str:

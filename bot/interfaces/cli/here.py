@@ -10,7 +10,7 @@ from bot.config import Config
 from bot.errors import ConfigError, UserError
 from bot.interfaces import socket
 from bot.interfaces.cli.loading import loaded
-from bot.interfaces.cli.wizard.setup import NOT_RUNNING, configured, in_constellation, log_to
+from bot.interfaces.cli.startup import NOT_RUNNING, configured, in_constellation, log_to
 from bot.interfaces.exit_codes import exit_code
 from bot.secrets import Redactor
 from bot.services.registry import Clocks, Guard, Registry

@@ -19,7 +19,7 @@ from bot.errors import CallError
 from bot.interfaces.cli import streams
 from bot.interfaces.cli.home import data_folder, version
 from bot.interfaces.cli.loading import loaded
-from bot.interfaces.cli.wizard.setup import configured, log_to
+from bot.interfaces.cli.startup import configured, log_to
 from bot.interfaces.exit_codes import EXPECTED, UNEXPECTED, exit_code
 from bot.interfaces.service_client import holder_of
 from bot.secrets import Redactor

@@ -9,13 +9,12 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import discord
-from discord import app_commands
 
 from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands
 from bot.interfaces.discord.components import LONGEST_FIELD, Entry, Opening, hear_form, modal
-from bot.interfaces.discord.responses import Interaction, answer, cleaned, defer
+from bot.interfaces.discord.responses import Interaction, Tree, answer, cleaned, defer
 from bot.services.memory.block_results import Writable
 from bot.services.registry import Registry
 from bot.services.results import Markdown
@@ -37,12 +36,12 @@ def block_form(registry: Registry, settings: DiscordSettings) -> Opening:
     return Opening(opened, ("label", "field"))
 
 
-def hear_block_forms(tree: app_commands.CommandTree[Any], registry: Registry, settings: DiscordSettings) -> None:
+def hear_block_forms(tree: Tree, registry: Registry, settings: DiscordSettings) -> None:
     """Store what is sent; a refusal gives back what was written, since a form that was sent is gone."""
 
     async def written(interaction: Interaction, given: Mapping[str, Any]) -> str:
         try:
-            result = await registry.call("memory.write", await caller_of(interaction, settings, "form"), given)
+            result = await registry.call("memory.edit", await caller_of(interaction, settings, "form"), given)
         except UserError as refused:
             raise UserError(
                 "{refused}\n\nThis is what you wrote:\n{given}", refused=refused, given=given["text"]
@@ -88,7 +87,7 @@ async def entry_form(_interaction: Interaction, _given: Mapping[str, Any]) -> di
     )
 
 
-def hear_entry_form(tree: app_commands.CommandTree[Any], commands: Commands) -> None:
+def hear_entry_form(tree: Tree, commands: Commands) -> None:
     async def sent(interaction: Interaction, _named: re.Match[str], fields: dict[str, str]) -> None:
         if await defer(interaction):
             given = {name: fields.get(name, "") for name in ("text", "label")}

@@ -14,7 +14,7 @@ from discord import app_commands
 from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of, location_of
 from bot.interfaces.discord.components import Asked, Opening, Questions, hear_button, hear_choice
-from bot.interfaces.discord.responses import Interaction, cleaned, defer, suggests, tell, text_file
+from bot.interfaces.discord.responses import Interaction, Tree, cleaned, defer, suggests, tell, text_file
 from bot.interfaces.discord.responses import shown as shown_text
 from bot.interfaces.discord.steps import PAGE, PICK, STEP, menu, one_taken, page_buttons, step_buttons
 from bot.services.caller import Caller, Unconfirmed, Via
@@ -77,7 +77,7 @@ class Commands:
     """What can be pressed under a result, by the name of the operation."""
     questions: Questions = field(default_factory=Questions)
 
-    def install(self, tree: app_commands.CommandTree[Any]) -> None:
+    def install(self, tree: Tree) -> None:
         groups: dict[str, Group] = {}
         for words, shown in names_of(self.registry.operations.values()).items():
             declared = self.registry.operations[words.replace(" ", ".")]

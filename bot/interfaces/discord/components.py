@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias, cast
 
 import discord
-from discord import app_commands
 
 from bot.agents.permissions.policy import Approver
 from bot.errors import UserError
 from bot.interfaces.discord.callers import approver_of, caller_of
-from bot.interfaces.discord.responses import Interaction, answer, defer, tell, text_file
+from bot.interfaces.discord.responses import Interaction, Tree, answer, defer, tell, text_file
 from bot.services.composition import ServedConstellations
 from bot.services.people.approvals import Approvals
 from bot.services.registry import Registry
@@ -81,7 +80,7 @@ def modal(title: str, identifier: str, *entries: Entry) -> discord.ui.Modal:
     return form
 
 
-def hear_form(tree: app_commands.CommandTree[Any], pattern: re.Pattern[str], sent: Sent) -> None:
+def hear_form(tree: Tree, pattern: re.Pattern[str], sent: Sent) -> None:
     """Have every form with such an id heard; whoever is not answered otherwise is not answered here either."""
     before: Callable[[Interaction], Awaitable[None]] | None = getattr(tree.client, "on_interaction", None)
 
@@ -219,9 +218,6 @@ class Questions:
                 await confirmed(interaction, asked.name, asked.given, shown=asked.question)
 
         return hear_button(_ID, pressed)
-
-
-Tree: TypeAlias = app_commands.CommandTree[Any]
 
 
 def install_approvals(tree: Tree, served: ServedConstellations) -> None:

@@ -12,9 +12,11 @@ from bot.agents.notices import owner_notices
 from bot.config import Config
 from bot.interfaces.discord.blocks import block_form, entry_form, hear_block_forms, hear_entry_form
 from bot.interfaces.discord.callers import barred
-from bot.interfaces.discord.chat import Tree, install, install_talking
+from bot.interfaces.discord.chat import install_talking
 from bot.interfaces.discord.commands import Commands, keeping
 from bot.interfaces.discord.components import Opening, install_approvals, operation_buttons
+from bot.interfaces.discord.help import install_help
+from bot.interfaces.discord.responses import Tree
 from bot.interfaces.discord.settings_pages import install_settings
 from bot.interfaces.discord.why import ITEMS, install_why
 from bot.secrets import Redactor
@@ -85,9 +87,9 @@ def connect(config: Config, served: ServedConstellations, services: Services) ->
         ),
         gave_up=functools.partial(_gave_up, config, services, clock),
         ignored=ignored,
-        unknown_wrote=lambda unknown: None if places.is_paused("discord") else access.unknown_wrote(unknown),
+        unknown_wrote=lambda unknown: None if places.accounts.is_paused("discord") else access.unknown_wrote(unknown),
         clock=clock,
-        paused=functools.partial(places.is_paused, "discord"),
+        paused=functools.partial(places.accounts.is_paused, "discord"),
         types=front_ends.typing.types,
         spoke=front_ends.typing.spoke,
     )
@@ -119,7 +121,7 @@ async def _gave_up(config: Config, services: Services, clock: Clock, channel: in
 def _install(
     tree: Tree, served: ServedConstellations, operations: Mapping[str, Operation], settings: DiscordSettings
 ) -> None:
-    install(tree)
+    install_help(tree)
     install_approvals(tree, served)
     registry = ServedRegistry(served, operations)
     forms = {"archival.add": Opening(entry_form), "memory.edit": block_form(registry, settings)}

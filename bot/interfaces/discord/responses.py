@@ -16,6 +16,7 @@ from sources.outgoing import outgoing
 from texts import _, error_sentence
 
 Interaction: TypeAlias = discord.Interaction[Any]
+Tree: TypeAlias = app_commands.CommandTree[Any]
 
 Suggest: TypeAlias = Callable[[Interaction], Awaitable[Iterable[tuple[str, str]]]]
 """Finds what can be chosen: pairs of a value and the words that stand for it."""

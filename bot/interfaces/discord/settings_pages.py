@@ -16,7 +16,7 @@ from bot.errors import CallError, UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
 from bot.interfaces.discord.components import Entry, Opening, hear_button, hear_choice, hear_form, modal
-from bot.interfaces.discord.responses import Interaction, defer, shown, tell
+from bot.interfaces.discord.responses import Interaction, Tree, defer, shown, tell
 from bot.interfaces.discord.steps import menu
 from bot.services.caller import Caller
 from bot.services.registry import Operation
@@ -25,8 +25,6 @@ from bot.services.slash_names import HEADINGS
 from sources.discord.cards import DONE, LONGEST, NO, PLAIN, Looks, container
 from sources.discord.outcomes import REFUSED
 from texts import _, error_sentence, gettext_noop
-
-Tree = app_commands.CommandTree[Any]
 
 _OPTIONS, _LABEL = 25, 100  # of a menu, and characters of one
 _FORM = "carina:quiet"

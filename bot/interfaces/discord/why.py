@@ -6,7 +6,7 @@ as they are to be seen, restarts or not; whether somebody may do it is decided w
 
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 import discord
 from discord import app_commands
@@ -16,12 +16,10 @@ from bot.errors import UserError
 from bot.interfaces.discord.callers import caller_of
 from bot.interfaces.discord.commands import Commands, open_form
 from bot.interfaces.discord.components import LONGEST_FIELD, Entry, Opening, hear_button, hear_choice, hear_form, modal
-from bot.interfaces.discord.responses import Interaction, cleaned, defer, tell
+from bot.interfaces.discord.responses import Interaction, Tree, cleaned, defer, tell
 from bot.services.memory.why import Correctable, Explained, MemoryRow, OneExplained
 from sources.text import one_line
 from texts import _, gettext_noop, number_text
-
-Tree: TypeAlias = app_commands.CommandTree[Any]
 
 MENU = gettext_noop("Why did you say this?")
 PICK = "carina:why:pick"

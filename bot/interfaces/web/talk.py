@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -183,12 +184,9 @@ class Talk:
                 if row.over:
                     yield await self._answer(place, row)
                     return
-                try:
-                    async with asyncio.timeout(_LOOK_SECONDS):
-                        while (told := _told(await queue.get())) is not None:
-                            yield told
-                except TimeoutError:
-                    continue
+                with suppress(TimeoutError):  # it never limits who reads
+                    while (told := _told(await asyncio.wait_for(queue.get(), _LOOK_SECONDS))) is not None:
+                        yield told
 
     async def _answer(self, place: PlaceId, row: InRow) -> Answer:
         if row.status is Status.DEAD:

@@ -13,7 +13,7 @@ from pydantic import Field
 
 from bot.agents.permissions.policy import Action
 from bot.errors import CallError, UserError
-from bot.services.caller import TERMINAL_ONLY, Caller
+from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller
 from bot.services.memory.block_results import (
     Blame,
     BlockRow,
@@ -87,29 +87,13 @@ _Repair = Annotated[bool, Param("Repair damaged blocks")]
 class EditBlock(Arguments):
     label: WritableBlock
     field: _FieldName = ""
-    text: Annotated[str | None, Param("The new text", piped=True, via=TERMINAL_ONLY)] = None
-    seen: Annotated[int | None, Param("Version you edited; later changes by others are kept", via=TERMINAL_ONLY)] = None
+    text: Annotated[str | None, Param("The new text", piped=True)] = None
+    seen: Annotated[int | None, Param("Version you edited; later changes by others are kept")] = None
     only_at: Annotated[
         str, Param("Edit only if this is still its state: ID.VERSION, as `--json` shows it", via=TERMINAL_ONLY)
     ] = ""
-
-
-class WriteBlock(Arguments):
-    label: WritableBlock
-    text: Annotated[str, Param("The new text")] = ""
-    seen: Annotated[int | None, Param("The version that the form showed")] = None
-    field: Annotated[str, Param("The mark of the field's name")] = ""
-    mark: Annotated[str, Param("The mark of what the form showed")] = ""
-
-
-@dataclass(frozen=True)
-class Written:
-    """A new text of a block or a field, by a person who saw a certain version or digest of it."""
-
-    text: str
-    field: str = ""
-    mark: str = ""
-    seen: int | None = None
+    mark: Annotated[str, Param("Digest of the field as the form showed it", via=DISCORD_ONLY)] = ""
+    """With it, `field` is a digest, too: a form's id has no room for the path."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +163,14 @@ class Blocks(MemoryService):
         named = find_named(tx, caller.scope, arguments.label)
         if arguments.only_at not in ("", state_of(named.block.id, named.block.version)):
             raise BlockChanged("Block {block} was changed since, so it stays as it is.", block=named.block.label)
-        return self._edited(tx, caller, named, Written(arguments.text, arguments.field, seen=arguments.seen))
+        field, edit = arguments.field, revert.by_hand(tx, self._hand(caller), named.block)
+        if arguments.mark:
+            there = manual_edits.fields_by_hand(named.block)
+            if (field := next((each for each in there if field_mark(each) == arguments.field), "")) == "":
+                raise UserError("The block no longer has this field, so nothing was changed.")
+        block = manual_edits.write(edit, named.block, arguments.text, field, arguments.mark, arguments.seen)
+        merged = manual_edits.kept_more(tx, block, field, arguments.text)
+        return Edited(block=named.name, field=field, version=block.version, merged=merged, text=block.content)
 
     @operation("memory.append", "Add a line to a block, or an entry to a log", Action.EDIT_OWN, KEEPS)
     @writes
@@ -199,24 +190,6 @@ class Blocks(MemoryService):
         text, which = manual_edits.text_of(rows, block, field), field_mark(field) if field else ""
         version = version_of(rows, block.id)
         return Writable.from_record(block, field=which, version=version, text=text, mark=field_mark(text))
-
-    @operation("memory.write", "Store a form with a block", Action.EDIT_OWN, _FORM)
-    @writes
-    def write_block(self, tx: Tx, caller: Caller, arguments: WriteBlock) -> Edited:
-        named = find_named(tx, caller.scope, arguments.label)
-        if not arguments.field:
-            return self._edited(tx, caller, named, Written(arguments.text, seen=arguments.seen))
-        there = manual_edits.fields_by_hand(named.block)
-        found = next((each for each in there if field_mark(each) == arguments.field), None)
-        if found is None:
-            raise UserError("The block no longer has this field, so nothing was changed.")
-        return self._edited(tx, caller, named, Written(arguments.text, found, arguments.mark))
-
-    def _edited(self, tx: Tx, caller: Caller, named: Named, new: Written) -> Edited:
-        edit = revert.by_hand(tx, self._hand(caller), named.block)
-        block = manual_edits.write(edit, named.block, new.text, new.field, new.mark, new.seen)
-        merged = manual_edits.kept_more(tx, block, new.field, new.text)
-        return Edited(block=named.name, field=new.field, version=block.version, merged=merged, text=block.content)
 
     # ------------------------------------------------------------------ going back
 

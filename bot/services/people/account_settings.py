@@ -28,46 +28,30 @@ class AccountSettings:
     """The language with which the program was started."""
     held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
     modes: dict[str, str] = field(default_factory=dict, init=False)
-    """Modes by "discord:<channel, category or guild>"."""
-    paused: dict[str, Setting] = field(default_factory=dict, init=False)
-    """As in the store; the intake of messages uses the same object."""
-    languages: dict[PersonId, str] = field(default_factory=dict, init=False)
+    """Modes by "discord:<channel, category or guild>"; the source uses the same object."""
     resumed: dict[str, Callable[[], None]] = field(default_factory=dict, init=False)
     """Called when a source is resumed, to read what was missed; missing for a source that is not connected."""
 
     async def load(self) -> None:
-        """Read the settings; call this before accepting any message, and after an erasure."""
-        found = await self.database.read(place_settings.settings)
-        for kind, subject in [*self.held]:
-            self.forget(kind, subject)
-        for setting in found:
-            if setting.kind not in OF_CONSTELLATION:
-                self.hold(setting)
+        """Read the settings; call this before accepting any message, and after each change and erasure."""
+        self.held = await stored_settings(self.database)
+        self.modes.clear()
+        self.modes |= {subject: each.value for (kind, subject), each in self.held.items() if kind == "mode"}
+
+    def is_paused(self, source: str) -> bool:
+        """Whether a source is paused: nothing is stored or answered."""
+        return ("pause", source) in self.held
 
     def language(self, person: PersonId) -> str:
         """The language that a person chose with any of their accounts; empty without a choice."""
-        return next((self.languages[each] for each in self.selves(person) if each in self.languages), "")
+        chosen = (self.held.get(("language", each)) for each in self.selves(person))
+        return next((each.value for each in chosen if each is not None), "")
 
     def spoken(self, person: PersonId) -> str:
         """The language for messages to a person: their choice, else the owner's."""
         return self.language(person) or self.language(PERSON) or self.started
 
-    def hold(self, setting: Setting) -> None:
-        self.held[setting.kind, setting.subject] = setting
-        match setting.kind:
-            case "mode":
-                self.modes[setting.subject] = setting.value
-            case "language":
-                self.languages[PersonId(setting.subject)] = setting.value
-            case _:
-                self.paused[setting.subject] = setting
 
-    def forget(self, kind: Kind, subject: str) -> None:
-        del self.held[kind, subject]
-        match kind:
-            case "mode":
-                self.modes.pop(subject, None)
-            case "language":
-                self.languages.pop(PersonId(subject), None)
-            case _:
-                self.paused.pop(subject, None)
+async def stored_settings(database: Database) -> dict[tuple[Kind, str], Setting]:
+    found = await database.read(place_settings.settings)
+    return {(each.kind, each.subject): each for each in found}

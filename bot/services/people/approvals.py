@@ -1,6 +1,5 @@
 """Answers to permission requests, from all interfaces (buttons, commands, the terminal, the control socket)."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -13,7 +12,7 @@ from bot.config import Config
 from bot.errors import UserError
 from bot.services.names import LARGEST
 from bot.services.transactions import reads
-from bot.storage_retry import until_stored
+from bot.storage_retry import repeat
 from memory import requests
 from memory.people.audience import OWNER, Scope
 from memory.requests import Request, Status, Verdict
@@ -150,9 +149,7 @@ class Approvals:
 
     async def watch(self) -> None:
         """Close expired requests at intervals until canceled."""
-        while True:
-            await until_stored("expiry of requests", self.expire)
-            await asyncio.sleep(_LOOK_SECONDS)
+        await repeat("expiry of requests", self.expire, _LOOK_SECONDS)
 
 
 class UsesApprovals:

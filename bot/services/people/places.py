@@ -19,7 +19,7 @@ from bot.errors import UserError
 from bot.runtime.bootstrap import EVERYWHERE_ELSE, RoutingTable
 from bot.services.caller import DISCORD_ONLY, TERMINAL_ONLY, Caller, Location, Via
 from bot.services.names import NO_GROUP, find, named_place
-from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings
+from bot.services.people.account_settings import OF_CONSTELLATION, AccountSettings, stored_settings
 from bot.services.people.approvals import Approvals
 from bot.services.registry import CHANGES, Options, Param, Suggestions, operation, suggestions
 from bot.services.results import Ink, Listing, Result, Row
@@ -156,20 +156,15 @@ class Places:
     _held: dict[tuple[Kind, str], Setting] = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
-        """Read the settings; call this before accepting any message."""
-        self._held.clear()
+        """Read the settings; call this before accepting any message, and after each change."""
+        self._held = await stored_settings(self.database)
+        routed = {subject: GroupId(each.value) for (kind, subject), each in self._held.items() if kind == "group"}
         self.answering.decided.clear()
-        for setting in await self.database.read(place_settings.settings):
-            if setting.kind in OF_CONSTELLATION:
-                self._hold(setting)
-
-    def is_paused(self, source: str) -> bool:
-        """Whether a source is paused: nothing is stored or answered."""
-        return source in self.accounts.paused
+        self.answering.decided.update(routed)
 
     def state(self, source: str) -> str:
         """A remark about a paused source; empty if it is not paused."""
-        return _("paused; `source resume` ends that") if source in self.accounts.paused else ""
+        return _("paused; `source resume` ends that") if self.accounts.is_paused(source) else ""
 
     # ------------------------------------------------------------------ decisions
 
@@ -252,7 +247,7 @@ class Places:
             for each in selves:
                 if language != "auto":
                     await self._decide("language", each, language, caller.approver)
-                elif each in self.accounts.languages:
+                elif ("language", each) in self.accounts.held:
                     await self._decide("language", each, None, caller.approver)
         chosen = self.accounts.language(caller.person)
         speak(chosen or caller.locale or spoken())
@@ -268,7 +263,7 @@ class Places:
     @operation("source.list", "List sources and their status", Action.HELP)
     @reads
     def list_sources(self, rows: Rows, _caller: Caller) -> Listing[SourceRow]:
-        fronts = (_source_row(each, self.accounts.paused.get(each)) for each in (*self.sources, SOURCE))
+        fronts = (_source_row(each, self.accounts.held.get(("pause", each))) for each in (*self.sources, SOURCE))
         return Listing.of((*fronts, *map(_fed_row, data_sources.listing(rows))))
 
     @operation("source.pause", "Pause a source until you resume it", Action.SOURCES, CHANGES)
@@ -276,7 +271,7 @@ class Places:
         if await self._enabled(source, False):
             return _("Paused. Anything new is reported when you resume it; what is sent to a webhook is refused.")
         source = self._known(source)
-        if source in self.accounts.paused:
+        if self.accounts.is_paused(source):
             raise UserError("{source} is already paused.", source=source)
         await self._decide("pause", source, "", caller.approver)
         later = (
@@ -298,7 +293,7 @@ class Places:
         if await self._enabled(source, True):
             return _("Resumed. It will be read within a minute; what is sent to a webhook is taken at once.")
         source = self._known(source)
-        if source not in self.accounts.paused:
+        if not self.accounts.is_paused(source):
             raise UserError("{source} is not paused.", source=source)
         await self._decide("pause", source, None, caller.approver)
         self.resume()
@@ -377,28 +372,9 @@ class Places:
         done = await commit(database, work)
         if not done:
             raise UserError("No command has changed this; the configuration applies there.")
-        if value is None:
-            self._forget(kind, subject)
-        else:
-            self._hold(setting)
+        await (self.load() if kind in OF_CONSTELLATION else self.accounts.load())
         _log.info("setting_changed", kind=kind, subject=subject, value=value, by=who.person, door=who.door)
         return _("Done.") if value is not None else _("Undone. The configuration applies there again.")
-
-    def _hold(self, setting: Setting) -> None:
-        if setting.kind not in OF_CONSTELLATION:
-            self.accounts.hold(setting)
-            return
-        self._held[setting.kind, setting.subject] = setting
-        if setting.kind == "group":
-            self.answering.decided[setting.subject] = GroupId(setting.value)
-
-    def _forget(self, kind: Kind, subject: str) -> None:
-        if kind not in OF_CONSTELLATION:
-            self.accounts.forget(kind, subject)
-            return
-        del self._held[kind, subject]
-        if kind == "group":
-            self.answering.decided.pop(subject, None)
 
 
 def _where(caller: Caller, channel: Location | None) -> Location:

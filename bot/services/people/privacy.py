@@ -5,7 +5,7 @@ or answered until they resume, in any constellation.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, ClassVar
 
@@ -53,24 +53,22 @@ _Person = Annotated[
 _SOURCES = ("discord", "bluesky", "terminal", "api")
 
 
+@dataclass
 class Choices:
     """People's choices, cached from global.db."""
 
-    def __init__(
-        self, constellations: Constellations, clock: Clock, selves: Callable[[PersonId], tuple[PersonId, ...]]
-    ) -> None:
-        """`selves` returns every account of a person: a choice with one of them applies to all."""
-        self._constellations = constellations
-        self._registry = constellations.registry
-        self._clock = clock
-        self._held: dict[PersonId, tuple[Choice, str]] = {}
-        self._ended: dict[PersonId, list[tuple[str, str]]] = {}
-        self.selves = selves
-        """Every account of a person: a choice with one of them applies to all."""
+    constellations: Constellations
+    clock: Clock
+    selves: Callable[[PersonId], tuple[PersonId, ...]]
+    """Every account of a person: a choice with one of them applies to all."""
+    _held: dict[PersonId, tuple[Choice, str]] = field(default_factory=dict, init=False)
+    _ended: dict[PersonId, list[tuple[str, str]]] = field(default_factory=dict, init=False)
 
     async def load(self) -> None:
-        """Read the choices; call this before accepting any message."""
-        self._held, self._ended = await self._registry.read(lambda rows: (privacy.choices(rows), privacy.ended(rows)))
+        """Read the choices; call this before accepting any message, and after each change."""
+        self._held, self._ended = await self.constellations.registry.read(
+            lambda rows: (privacy.choices(rows), privacy.ended(rows))
+        )
 
     def ignored(self, person: PersonId | None) -> bool:
         """Whether nothing that this person says is stored or answered."""
@@ -93,24 +91,16 @@ class Choices:
 
     async def choose(self, person: PersonId, choice: Choice | None) -> None:
         """Store a choice durably for all accounts of a person; None ends it. An account that is unlinked keeps it."""
-        now, people = self._clock(), self.selves(person)
+        now, people = self.clock(), self.selves(person)
 
-        def work(tx: Tx) -> dict[PersonId, list[tuple[str, str]]]:
+        def work(tx: Tx) -> None:
             for each in people:
                 privacy.choose(tx, each, choice, now)
-            return privacy.ended(tx)
 
-        self._ended = await commit(self._registry, work)
-        for each in people:
-            if choice is None:
-                self._held.pop(each, None)
-            else:
-                self._held[each] = (choice, to_text(now))
-        await self._follow()
-
-    async def _follow(self) -> None:
-        for each in self._constellations.all():
-            async with self._constellations.use(each.id) as database:
+        await commit(self.constellations.registry, work)
+        await self.load()
+        for each in self.constellations.all():
+            async with self.constellations.use(each.id) as database:
                 await self.follow(database)
 
     async def follow(self, database: Database) -> None:

@@ -35,69 +35,61 @@ _AT_ONCE = 20
 _log = Log("bot.services.system.front_ends")
 
 
+@dataclass(frozen=True)
 class Gaps:
     """The gaps of one source's places in one constellation; `settle` waits until received messages are stored."""
 
-    def __init__(
-        self,
-        source: str,
-        database: Database,
-        clock: Clock,
-        settle: Callable[[], Awaitable[None]],
-    ) -> None:
-        self._source = source
-        self._database = database
-        self._clock = clock
-        self._settle = settle
+    source: str
+    database: Database
+    clock: Clock
+    settle: Callable[[], Awaitable[None]]
 
     async def note(self, spans: Sequence[Span], reason: str, *, at_once: bool = False) -> None:
         """Record what is still to be read; returns when that is durable, however long the database refuses."""
-        now = self._clock()
+        now = self.clock()
         first = now if at_once else now + gaps.FIRST_WAIT
         if not spans:
             return
 
         async def store() -> None:
-            await self._database.write(_NOTE, lambda tx: gaps.note(tx, spans, reason, now, first), durable=True)
+            await self.database.write(_NOTE, lambda tx: gaps.note(tx, spans, reason, now, first), durable=True)
 
         await until_stored("gaps", store)
         if not at_once:
             _log.warning("gap_noted", places=[span.place for span in spans], reason=reason)
 
-    async def due(self) -> list[Gap]:
-        now = self._clock()
-        return await self._database.read(lambda rows: gaps.due(rows, self._source, now, _AT_ONCE))
+    @reads
+    def due(self, rows: Rows) -> list[Gap]:
+        return gaps.due(rows, self.source, self.clock(), _AT_ONCE)
 
-    async def wait(self) -> float | None:
+    @reads
+    def wait(self, rows: Rows) -> float | None:
         """Seconds until the next gap is due; None if there is none."""
-        found = await self._database.read(lambda rows: gaps.next_try(rows, self._source))
-        return None if found is None else max((found - self._clock()).total_seconds(), 0)
+        found = gaps.next_try(rows, self.source)
+        return None if found is None else max((found - self.clock()).total_seconds(), 0)
 
     async def failed(self, span: Span, reason: str) -> None:
         """Reading the span failed again."""
-        now = self._clock()
-        await self._database.write(_TRY, lambda tx: gaps.failed(tx, span, reason, now))
+        now = self.clock()
+        await self.database.write(_TRY, lambda tx: gaps.failed(tx, span, reason, now))
 
     async def fill(self, span: Span) -> None:
         """The span was read; recorded once received messages are stored, else it is read again."""
-        await self._settle()
-        await self._database.write(_FILL, lambda tx: gaps.fill(tx, span))
+        await self.settle()
+        await self.database.write(_FILL, lambda tx: gaps.fill(tx, span))
 
     async def close(self, span: Span, reason: str) -> None:
         """The span can never be read: this is logged once, and shown for a while."""
-        now = self._clock()
-        new = await self._database.write(_CLOSE, lambda tx: gaps.close(tx, span, reason, now), durable=True)
+        now = self.clock()
+        new = await self.database.write(_CLOSE, lambda tx: gaps.close(tx, span, reason, now), durable=True)
         if new:
             _log.warning("gap_closed", place=span.place, reason=reason)
 
-    async def never_wrote(self, persons: Iterable[PersonId]) -> dict[PersonId, datetime | None]:
+    @reads
+    def never_wrote(self, rows: Rows, persons: Iterable[PersonId]) -> dict[PersonId, datetime | None]:
         """The persons whose direct messages were never heard, and since when they are let in."""
-
-        def read(rows: Rows) -> dict[PersonId, datetime | None]:
-            since = {each.subject: each.at for each in access.ruled(rows) if each.rule is access.Rule.ALLOW}
-            return {person: since.get(person) for person in gaps.never_wrote(rows, persons)}
-
-        return await self._database.read(read)
+        since = {each.subject: each.at for each in access.ruled(rows) if each.rule is access.Rule.ALLOW}
+        return {person: since.get(person) for person in gaps.never_wrote(rows, persons)}
 
 
 @dataclass(frozen=True)

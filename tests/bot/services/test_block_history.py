@@ -156,7 +156,7 @@ async def test_a_form_is_for_the_block_that_it_was_opened_for(tmp_path: Path) ->
         await memory.database.write(SETUP, another)
         with pytest.raises(UserError, match="Several blocks are called 'notes'"):
             await memory("edit", "notes", text="mine", seen=row["version"])
-        done = await memory("write", row["id"], text="mine", seen=row["version"])
+        done = await memory("edit", row["id"], text="mine", seen=row["version"])
         assert (done["text"], done["block"]) == ("mine", "notes in all places")
         with pytest.raises(UserError, match="There is no block 'blk_0'"):
             await memory("edit", "blk_0", text="mine")

@@ -22,7 +22,7 @@ from bot.interfaces.cli import streams
 from bot.interfaces.cli.client import NoService
 from bot.interfaces.cli.connection import Line, connect, new_id
 from bot.interfaces.cli.loading import loaded
-from bot.interfaces.cli.wizard.setup import NOT_RUNNING
+from bot.interfaces.cli.startup import NOT_RUNNING
 from bot.interfaces.service_client import ServiceEnded
 from memory.store.errors import FolderLocked
 from sources.screen import ChatView

@@ -1,0 +1,79 @@
+"""`/help`: what people can do with the bot, page by page.
+
+The help of a single command is written where the command is: the text of its `@operation`, in bot/services.
+"""
+
+import re
+from contextlib import suppress
+
+import discord
+from discord import app_commands
+
+from bot.interfaces.discord.components import hear_choice
+from bot.interfaces.discord.responses import Interaction, Tree, answer_now, shown
+from sources.discord.cards import Looks, container
+from sources.discord.outcomes import REFUSED
+from texts import _, gettext_noop
+
+_HELP_PAGE = re.compile(r"carina:help")
+_HELP = (
+    gettext_noop(
+        "**Talk to me** by mentioning me, replying to me, or sending me a direct message. I remember what you "
+        "tell me. What you say in a direct message stays there: I never use it where others can read."
+    ),
+    gettext_noop(
+        "**Your day**: `/remind me`, `/tasks add`, `/events add`, `/settings` for your time zone and quiet "
+        "hours, `/my state` to say how you are."
+    ),
+    gettext_noop(
+        "**What I know**: `/search` finds messages and memory. `/memory list`, `/memory archival list` and "
+        "`/facts list` show what I keep; you can edit, correct or forget what is yours. `/why` shows what my last "
+        "answer was based on, and so does *Apps > Why did you say this?* in the menu of a message."
+    ),
+    gettext_noop(
+        "**What agents use**: `/memory context` shows what they see when they answer here, `/memory project list` "
+        "what they learned from projects."
+    ),
+    gettext_noop("**What happened**: `/summary show`, `/memory activity`, `/memory dream report`."),
+    gettext_noop("**Talk to one of us by name**: `/chat agent` and `/chat group` suggest who is here."),
+    gettext_noop(
+        "**Your decisions**: `/permits list` shows requests that are waiting for you; `/permits approve` and "
+        "`/permits deny` answer them. `/memory dream waiting` lists what I inferred about you and use only if you "
+        "agree. `/my retry` retries a message that I could not answer."
+    ),
+    gettext_noop(
+        "**Your data**: `/privacy see`, `export`, `pause`, `optout` and `erase`. `/my link start` links your "
+        "other accounts."
+    ),
+    gettext_noop(
+        "**For the owner and admins**: everything under `/admin` and `/owner`, such as `/admin status`, "
+        "`/admin mode`, `/owner people` and `/admin halt`."
+    ),
+)
+
+
+def install_help(tree: Tree) -> None:
+
+    @app_commands.command(name="help", description=gettext_noop("Learn how to talk to me and what I keep"))
+    async def command(interaction: Interaction) -> None:
+        await answer_now(interaction, *_help(0))
+
+    tree.add_command(command)
+    tree.client.add_dynamic_items(hear_choice(_HELP_PAGE, _turn_help))
+
+
+def _help(page: int) -> tuple[str, Looks]:
+    """One page, with a menu of all; what is bold on a page is its title."""
+    told = [_(each) for each in _HELP]
+    options = [
+        discord.SelectOption(label=each.split("**")[1], value=str(at), default=at == page)
+        for at, each in enumerate(told)
+    ]
+    return told[page], Looks(items=[discord.ui.Select(custom_id="carina:help", options=options)])
+
+
+async def _turn_help(interaction: Interaction, _named: re.Match[str], chosen: str) -> None:
+    if chosen in map(str, range(len(_HELP))):
+        words, looks = _help(int(chosen))
+        with suppress(*REFUSED):
+            await interaction.response.edit_message(view=container(shown(interaction, words), looks))
