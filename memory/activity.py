@@ -165,13 +165,16 @@ class Wanted:
     """Only events with these ids."""
     passed: int | None = None
     """Search only this many of the newest events of `agent`."""
+    unlogged: Audience | None = None
+    """What its logs and blocks for that audience show is left out."""
+    most: int | None = None
 
 
 def recent(rows: Rows, scope: Scope, limit: int, *wanted: Wanted) -> list[Event]:
-    """The newest events that the scope may know, newest first: up to `limit` for each of `wanted`, at most `MOST`."""
-    chosen, parameters = list[str](), list[Value]()
+    """The newest events that the scope may know, newest first, at most `limit`, `MOST`, and `most` of each `wanted`."""
+    chosen, parameters, limit = list[str](), list[Value](), max(0, min(limit, MOST))
     for each in wanted:
-        sql, values = _newest(each, scope, max(0, min(limit, MOST)))
+        sql, values = _newest(each, scope, limit if each.most is None else each.most)
         chosen.append(f"SELECT * FROM ({sql})")
         parameters += values
     said, known = scope.sql("m.audience")
@@ -180,8 +183,8 @@ def recent(rows: Rows, scope: Scope, limit: int, *wanted: Wanted) -> list[Event]
               FROM activity_events e LEFT JOIN agents a ON a.id = e.agent_id LEFT JOIN places p ON p.id = e.place_id
               LEFT JOIN messages m ON m.id = e.message_id AND e.event_type IN ('message_received', 'message_sent')
               AND m.deleted_at IS NULL AND {said} AND {shown("m")}
-              WHERE e.id IN ({" UNION ALL ".join(chosen)}) ORDER BY e.at DESC, e.id DESC LIMIT ?"""
-    return _event.all(rows, sql, (*known, *parameters, max(0, min(limit, MOST)) * len(wanted)))
+              WHERE e.id IN ({" UNION ALL ".join(chosen)}) ORDER BY e.at DESC, e.id DESC LIMIT +?"""
+    return _event.all(rows, sql, (*known, *parameters, limit))
 
 
 def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[str, str]]:
@@ -201,7 +204,7 @@ def calls(rows: Rows, events: Sequence[Event], scope: Scope) -> dict[int, tuple[
 def _newest(wanted: Wanted, scope: Scope, limit: int) -> tuple[str, tuple[Value, ...]]:
     """A query for ids: of all events, or of each other agent's newest, so that an agent's own many do not hide them."""
     condition, parameters = _where(wanted, scope)
-    newest = f"WHERE {condition} ORDER BY e.at DESC, e.id DESC LIMIT ?"
+    newest = f"WHERE {condition} ORDER BY e.at DESC, e.id DESC LIMIT +?"
     if wanted.others_than is not None:
         each = f"SELECT e.id FROM activity_events e {newest.replace('WHERE', 'WHERE e.agent_id IS w.id AND', 1)}"
         others = "SELECT id FROM agents WHERE id <> ? UNION ALL SELECT NULL"
@@ -210,7 +213,7 @@ def _newest(wanted: Wanted, scope: Scope, limit: int) -> tuple[str, tuple[Value,
     if wanted.passed is None:
         return f"SELECT e.id FROM activity_events e {newest}", (*parameters, limit)
     held = "id, event_type, agent_id, person_id, place_id, audience, at"  # what conditions are about: others cost time
-    among = f"SELECT {held} FROM activity_events WHERE agent_id IS ? ORDER BY at DESC LIMIT ?"
+    among = f"SELECT {held} FROM activity_events WHERE agent_id IS ? ORDER BY at DESC LIMIT +?"
     return f"SELECT e.id FROM ({among}) e {newest}", (wanted.agent, wanted.passed, *parameters, limit)
 
 
@@ -230,6 +233,8 @@ def counted(rows: Rows, wanted: Wanted, scope: Scope) -> list[tuple[AgentId | No
 
 _ON_PATROL = "NOT (e.place_id GLOB 'patrol:*' AND e.event_type IN ('tool_executed', 'file_accessed'))"
 """Recent events in a prompt leave out what agents look at every half hour on patrol."""
+_UNLOGGED = f"""(e.event_type NOT IN ('{Kind.ACTIVATED}', '{Kind.DEACTIVATED}', '{Kind.BLOCK}')
+    AND NOT (e.event_type = '{Kind.TOOL}' AND e.audience = ?))"""
 
 
 def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
@@ -241,6 +246,7 @@ def _where(wanted: Wanted, scope: Scope) -> tuple[str, tuple[Value, ...]]:
         "e.agent_id = ?": wanted.agent,
         "e.agent_id IS NOT ?": wanted.others_than,
         f"e.id < ? AND {_ON_PATROL}": wanted.before,
+        _UNLOGGED: wanted.unlogged,
         "e.id IN (SELECT value FROM json_each(?))": None if wanted.among is None else json.dumps(wanted.among),
         "NOT (e.place_id IS ? AND e.event_type IN ('message_received', 'message_sent'))": wanted.unless_in,
     }
@@ -270,7 +276,7 @@ def any_before(rows: Rows, moment: datetime) -> bool:
 
 def forget_before(tx: Tx, moment: datetime, limit: int = 5_000) -> int:
     """Delete events from before then, oldest first; returns how many."""
-    sql = "DELETE FROM activity_events WHERE id IN (SELECT id FROM activity_events WHERE at < ? ORDER BY at LIMIT ?)"
+    sql = "DELETE FROM activity_events WHERE id IN (SELECT id FROM activity_events WHERE at < ? ORDER BY at LIMIT +?)"
     return tx.run(sql, (moment, limit))
 
 

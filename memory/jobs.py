@@ -83,7 +83,7 @@ def get(rows: Rows, identifier: str) -> Job | None:
 
 def due(rows: Rows, now: datetime, limit: int) -> list[Job]:
     """The jobs that must be checked, oldest first."""
-    sql = "SELECT * FROM jobs WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT ?"
+    sql = "SELECT * FROM jobs WHERE wake_at IS NOT NULL AND wake_at <= ? ORDER BY wake_at, id LIMIT +?"
     return _row.all(rows, sql, (now, limit))
 
 
@@ -99,7 +99,7 @@ def earliest(rows: Rows) -> datetime | None:
 def listing(rows: Rows, limit: int, *, done: bool = False) -> list[Job]:
     """The scheduled jobs, the next one first; `done` includes ended ones. No row holds people's words."""
     condition = "" if done else "WHERE status IN ('active', 'paused')"
-    sql = f"SELECT * FROM jobs {condition} ORDER BY wake_at IS NULL, wake_at, id LIMIT ?"
+    sql = f"SELECT * FROM jobs {condition} ORDER BY wake_at IS NULL, wake_at, id LIMIT +?"
     return _row.all(rows, sql, (limit,))
 
 

@@ -178,7 +178,7 @@ def is_asked(rows: Rows, identities: Iterable[str]) -> bool:
 def of_status(rows: Rows, status: Collection[Status], limit: int) -> list[Request]:
     """The newest requests with these statuses. For the broker, which decides who may see them."""
     sql = """SELECT * FROM permission_requests WHERE status IN (SELECT value FROM json_each(?))
-             ORDER BY id DESC LIMIT ?"""
+             ORDER BY id DESC LIMIT +?"""
     return _request.all(rows, sql, (json.dumps(list(status)), limit))
 
 
@@ -390,7 +390,7 @@ def note(tx: Tx, entry: Entry) -> None:
 def record(rows: Rows, limit: int) -> list[dict[str, Any]]:
     """The newest entries of the record, newest first, as plain data. For those who administer permissions."""
     sql = """SELECT a.*, coalesce(r.tool, '') AS tool FROM permission_audit a
-             LEFT JOIN permission_requests r ON r.id = a.request_id ORDER BY a.id DESC LIMIT ?"""
+             LEFT JOIN permission_requests r ON r.id = a.request_id ORDER BY a.id DESC LIMIT +?"""
     found = rows.all(sql, (limit,))
     return [{**as_dict(row), "digest": row["digest"].hex() if row["digest"] else None} for row in found]
 

@@ -307,6 +307,13 @@ def test_no_file_holds_two_versions_of_a_passage() -> None:
     assert [str(path) for path in ours if both.search(path.read_text("utf-8"))] == []
 
 
+def test_a_bound_limit_has_a_sign() -> None:
+    """Without one, SQLite prepares the statement again at each use, since it plans for the number."""
+    bound = re.compile(r"LIMIT [?:]")
+    searches = "memory/search/"
+    assert [each.path for each in modules() if bound.search(each.source) and not each.path.startswith(searches)] == []
+
+
 def test_nothing_is_printed_past_the_console() -> None:
     wrong = []
     for module in modules():

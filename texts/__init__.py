@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar, copy_context
+from contextvars import Context, ContextVar, copy_context
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
@@ -170,8 +170,7 @@ class _Lazy(str):
     values: dict[str, Any]
 
     def __new__(cls, forms: tuple[str, ...], values: dict[str, Any]) -> "_Lazy":
-        with speaking("en"), showing_times(in_utc):
-            made = super().__new__(cls, _told(forms, values))
+        made = super().__new__(cls, Context().run(_told, forms, values))  # where nothing is set: English, in UTC
         made.forms, made.values = forms, values
         return made
 

@@ -128,7 +128,7 @@ def shared(
 ) -> list[Task]:
     """The newest open tasks that agents share, newest first; with `agent`, its own and those for anyone."""
     where = f"""t.shared{"" if done else f" AND {_OPEN}"} AND (? IS NULL OR t.assignee_id IS NULL OR t.assignee_id = ?)
-                AND (? IS NULL OR t.created_at <= ?) ORDER BY t.id DESC LIMIT ?"""
+                AND (? IS NULL OR t.created_at <= ?) ORDER BY t.id DESC LIMIT +?"""
     until = before
     sql, parameters = _select(scope, where)
     return _task.all(rows, sql, (*parameters, agent, agent, until, until, limit))

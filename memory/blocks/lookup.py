@@ -78,7 +78,7 @@ def away_blocks(rows: Rows, agent: AgentId, scope: Scope, limit: int) -> tuple[l
         " AND b.id IN (SELECT block_id FROM shared_block_agents WHERE agent_id = ?))"
         " OR (b.agent_id = '_constellation_' AND b.label IN (SELECT label FROM constellation_blocks)))"
         f" AND (b.block_type = 'archival' OR (b.block_type = 'working' AND NOT b.pinned)) AND {where}"
-        " GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT ?",
+        " GROUP BY b.agent_id, b.label ORDER BY max(b.updated_at) DESC, b.label LIMIT +?",
         (agent, agent, agent, *parameters, limit),
     )
     own = sorted([row["label"] for row in found if row["own"]])

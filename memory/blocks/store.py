@@ -114,7 +114,7 @@ def _is_due(opened: OpenBlock, now: datetime, policy: CheckpointPolicy) -> bool:
 
 def _prune(tx: Tx, block: BlockId, keep: int) -> None:
     kept = tx.all(
-        "SELECT up_to_seq FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq DESC LIMIT ?",
+        "SELECT up_to_seq FROM memory_block_checkpoints WHERE block_id = ? ORDER BY up_to_seq DESC LIMIT +?",
         (block, keep),
     )
     if len(kept) < 2:  # the only checkpoint must be replaceable by the updates under it

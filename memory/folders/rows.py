@@ -287,7 +287,7 @@ _META = "id, folder_id, name, content_type, size_bytes, modified, digest, note, 
 
 def files(rows: Rows, folder: FolderId, scope: Scope, limit: int = _MOST_LISTED) -> list[File]:
     heard, hearers = scope.sql("audience")
-    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND {heard} ORDER BY name LIMIT ?"
+    sql = f"SELECT {_META} FROM folder_files WHERE folder_id = ? AND {heard} ORDER BY name LIMIT +?"
     return _file.all(rows, sql, (folder, *hearers, limit))
 
 

@@ -76,7 +76,7 @@ def unjudged(rows: Rows, now: datetime, limit: int) -> list[Talk]:
              AND EXISTS (SELECT 1 FROM messages m WHERE m.place_id = s.place_id AND m.audience = s.audience
                AND m.role = 'user' AND m.person_id IS NOT NULL AND m.deleted_at IS NULL
                AND m.id BETWEEN s.start_position AND s.end_position)
-             ORDER BY last_at, id LIMIT ?"""
+             ORDER BY last_at, id LIMIT +?"""
     return [_talk(rows, row) for row in rows.all(sql, (now - REACH, limit))]
 
 

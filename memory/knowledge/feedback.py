@@ -140,7 +140,7 @@ def corrections(rows: Rows, agent: AgentId, limit: int) -> list[Given]:
            LEFT JOIN dream_marks k ON k.pass = 'lessons' AND k.agent_id = f.agent_id AND k.audience = f.audience
              AND k.trust = f.trust
            WHERE f.agent_id = ? AND f.kind = 'signal' AND f.key = 'correction' AND f.id > coalesce(k.mark, 0)
-             AND m.deleted_at IS NULL AND m.audience = f.audience AND f.person_id IS NOT NULL ORDER BY f.id LIMIT ?""",
+             AND m.deleted_at IS NULL AND m.audience = f.audience AND f.person_id IS NOT NULL ORDER BY f.id LIMIT +?""",
         (agent, limit),
     )
 

@@ -136,13 +136,13 @@ def shown(rows: Rows, about: str, scope: Scope, limit: int) -> tuple[list[Row], 
         ends = "SELECT subject_key FROM graph_triples WHERE object_key = ?"
         ends += " UNION SELECT object_key FROM graph_triples WHERE subject_key = ? UNION SELECT ?"
         near, more = f"AND (t.subject_key IN ({ends}) OR t.object_key IN ({ends}))", [key] * 6
-    sql = f"SELECT t.*, e.content, a.name AS agent {joined} {near} ORDER BY t.id DESC LIMIT ?"
+    sql = f"SELECT t.*, e.content, a.name AS agent {joined} {near} ORDER BY t.id DESC LIMIT +?"
     return rows.all(sql, (*parameters, *more, limit)), total
 
 
 def _is_hub(rows: Rows, agent: AgentId, key: str) -> bool:
     sql = """SELECT count(*) FROM (SELECT 1 FROM graph_triples
-             WHERE agent_id = ? AND (subject_key = ? OR object_key = ?) LIMIT ?)"""
+             WHERE agent_id = ? AND (subject_key = ? OR object_key = ?) LIMIT +?)"""
     return rows.number(sql, (agent, key, key, _HUB + 1)) > _HUB
 
 

@@ -193,7 +193,7 @@ def forget_turn(tx: Tx, kind: Kind, turn: TurnId) -> None:
 def sweep(tx: Tx, now: datetime, most: int) -> int:
     """Delete expired items, at most so many, longest expired first; returns how many."""
     sql = """DELETE FROM items WHERE id IN (SELECT id FROM items WHERE valid_until <= ?
-             ORDER BY valid_until LIMIT ?)"""
+             ORDER BY valid_until LIMIT +?)"""
     return tx.run(sql, (now, most))
 
 
@@ -257,7 +257,7 @@ def known(
     """
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM items WHERE kind IN (SELECT value FROM json_each(?)) AND {condition} AND created_at <= ?
-              ORDER BY {order}, id DESC LIMIT ?"""
+              ORDER BY {order}, id DESC LIMIT +?"""
     moment = "~" if until is None else to_text(until)
     values: tuple[Value, ...] = (json.dumps(list(kinds)), *parameters, moment, limit)
     return _item.all(rows, sql, values)
@@ -269,7 +269,7 @@ def of_turn(rows: Rows, turn: Turn, paths: Sequence[str], kinds: Sequence[Kind],
     condition, known = turn.scope.sql("audience")
     here = "agent_id = ? AND place_id = ? AND audience = ? ORDER BY id DESC LIMIT 1"
     asked = [f"kind = 'conversation' AND {here}", f"kind = 'work' AND {here}"]
-    asked.append(f"kind IN ({', '.join('?' * len(kinds))}) AND {condition} ORDER BY updated_at DESC, id DESC LIMIT ?")
+    asked.append(f"kind IN ({', '.join('?' * len(kinds))}) AND {condition} ORDER BY updated_at DESC, id DESC LIMIT +?")
     values: list[Value] = [*(turn.agent, turn.place, turn.scope.audience) * 2, *kinds, *known, most]
     for path in paths:
         asked.append(f"kind = 'working' AND {_UNDER} AND {condition} AND (valid_until IS NULL OR valid_until > ?)")
@@ -310,7 +310,7 @@ def known_of(rows: Rows, scope: Scope, kind: Kind, place: PlaceId, limit: int) -
     """Items of a kind about a place that the scope may know and that have a text, newest first."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM items WHERE kind = ? AND place_id = ? AND text <> '' AND {condition}
-              ORDER BY id DESC LIMIT ?"""
+              ORDER BY id DESC LIMIT +?"""
     return _item.all(rows, sql, (kind, place, *parameters, limit))
 
 

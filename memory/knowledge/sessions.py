@@ -126,7 +126,7 @@ def recent(rows: Rows, scope: Scope, limit: int, agent: AgentId | None = None) -
     """Finished sessions that the scope may know, newest first; of one agent or all."""
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM sessions WHERE ended = 1 AND (? IS NULL OR agent_id = ?) AND {condition}
-              ORDER BY last_at DESC, id DESC LIMIT ?"""
+              ORDER BY last_at DESC, id DESC LIMIT +?"""
     return _session.all(rows, sql, (agent, agent, *parameters, limit))
 
 

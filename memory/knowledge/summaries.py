@@ -110,7 +110,7 @@ def of_place(rows: Rows, place: PlaceId, scope: Scope, limit: int) -> list[Compa
 def uncompacted(rows: Rows, place: PlaceId, audience: Audience, after: int, limit: int) -> list[Message]:
     """The oldest messages of one audience after a position, in the conversation's order, deleted ones too."""
     sql = f"""SELECT {COLUMNS} FROM messages WHERE place_id = ? AND audience = ? AND is_archived = 0
-              AND coalesce(batch_id, id) > ? AND id > ? - ? ORDER BY coalesce(batch_id, id), id LIMIT ?"""
+              AND coalesce(batch_id, id) > ? AND id > ? - ? ORDER BY coalesce(batch_id, id), id LIMIT +?"""
     return [to_message(row) for row in rows.all(sql, (place, audience, after, after, _BEHIND, limit))]
 
 
@@ -332,7 +332,7 @@ def of_agent(rows: Rows, agent: AgentId, audience: Audience, since: datetime, li
               AND role IN ('user', 'assistant') AND deleted_at IS NULL AND is_archived = 0 AND {shown("messages")}
               AND (agent_id = :agent OR agent_id IS NULL AND batch_id IN (
                 SELECT batch_id FROM messages WHERE agent_id = :agent AND audience = :audience AND created_at > :since))
-              ORDER BY id DESC LIMIT :limit"""
+              ORDER BY id DESC LIMIT +:limit"""
     values: dict[str, Value] = {"agent": agent, "audience": audience, "since": since, "limit": limit}
     return [to_message(row) for row in reversed(rows.all(sql, values))]
 
@@ -347,7 +347,7 @@ def talk_between(rows: Rows, start: datetime, end: datetime) -> list[Talk]:
 def said_between(rows: Rows, audience: Audience, start: datetime, end: datetime, limit: int) -> list[Message]:
     """Messages of people and agents in a time, heard by exactly this audience; the newest, oldest first."""
     sql = f"""SELECT {COLUMNS} FROM messages WHERE audience = ? AND created_at >= ? AND created_at < ? AND {_SAID}
-              ORDER BY id DESC LIMIT ?"""
+              ORDER BY id DESC LIMIT +?"""
     found = rows.all(sql, (audience, start, end, limit))
     return [to_message(row) for row in reversed(found)]
 

@@ -62,7 +62,7 @@ def past(rows: Rows) -> list[Past]:
 
 def outcomes(rows: Rows, origin: str, limit: int) -> Iterator[Outcome]:
     """The outcomes of one import, in order."""
-    sql = "SELECT record, outcome, reason, became FROM import_audit WHERE origin = ? ORDER BY id LIMIT ?"
+    sql = "SELECT record, outcome, reason, became FROM import_audit WHERE origin = ? ORDER BY id LIMIT +?"
     yield from _outcome.all(rows, sql, (origin, limit))
 
 

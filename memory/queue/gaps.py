@@ -95,7 +95,7 @@ def close(tx: Tx, span: Span, reason: str, now: datetime) -> bool:
 
 def due(rows: Rows, source: str, now: datetime, limit: int) -> list[Gap]:
     """The open gaps of a source that are due, oldest first."""
-    sql = f"{_OF_SOURCE} AND next_try_at <= :now ORDER BY noticed_at, place_id LIMIT :limit"
+    sql = f"{_OF_SOURCE} AND next_try_at <= :now ORDER BY noticed_at, place_id LIMIT +:limit"
     return _gap.all(rows, sql, {"prefix": f"{source}:", "now": now, "limit": limit})
 
 

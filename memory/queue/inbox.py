@@ -270,7 +270,7 @@ def conversation_place(rows: Rows, place: PlaceId) -> PlaceId:
 def known_places(rows: Rows, scope: Scope, limit: int = 500) -> list[Place]:
     """The places that the scope may know, the most recently active first."""
     condition, parameters = scope.sql("audience")
-    sql = f"SELECT * FROM places WHERE {condition} ORDER BY heard_at DESC LIMIT ?"
+    sql = f"SELECT * FROM places WHERE {condition} ORDER BY heard_at DESC LIMIT +?"
     return _place.all(rows, sql, (*parameters, limit))
 
 
@@ -336,7 +336,7 @@ def unclaimed(rows: Rows, first: InRow) -> list[InRow]:
 def _beside(rows: Rows, first: InRow, which: str, most: int) -> list[InRow]:
     sql = f"""SELECT * FROM inbox WHERE place_id = :place AND group_id = :group AND person_id IS :person
               AND audience = :audience AND status = 'received' AND status IN ('received', 'claimed') AND {which}
-              ORDER BY id LIMIT :most"""  # the partial index needs both conditions
+              ORDER BY id LIMIT +:most"""  # the partial index needs both conditions
     who = {"place": first.place, "group": first.group, "person": first.person, "audience": first.audience}
     return _row.all(rows, sql, {**who, "first": first.id, "most": most})
 
@@ -378,7 +378,7 @@ def revive(tx: Tx, identifier: InboxId) -> InRow | None:
 def given_up(rows: Rows, persons: Iterable[PersonId], limit: int) -> list[InRow]:
     """The given-up rows of a person's accounts, newest first."""
     sql = """SELECT * FROM inbox WHERE status = 'dead' AND person_id IN (SELECT value FROM json_each(?))
-             ORDER BY id DESC LIMIT ?"""
+             ORDER BY id DESC LIMIT +?"""
     return _row.all(rows, sql, (json.dumps(list(persons)), limit))
 
 
@@ -410,7 +410,7 @@ def by_external(rows: Rows, source: str, external_id: str) -> InRow | None:
 def listing(rows: Rows, status: Status | None, limit: int, before: int | None = None) -> list[InRow]:
     """The newest rows, or those before one, for the command `carina inbox list`; numbers and states, no text."""
     sql = """SELECT * FROM inbox WHERE (:status IS NULL OR status = :status) AND id < coalesce(:before, id + 1)
-             ORDER BY id DESC LIMIT :limit"""
+             ORDER BY id DESC LIMIT +:limit"""
     return _row.all(rows, sql, {"status": status, "limit": limit, "before": before})
 
 

@@ -216,7 +216,7 @@ def conversation(rows: Rows, place: PlaceId, scope: Scope, limit: int, *, finish
         rows,
         COLUMNS.replace("source_metadata ->> 'delivery' AS ", ""),
         f"SELECT {COLUMNS} FROM messages WHERE place_id = ? AND is_archived = 0 AND {condition} "
-        "ORDER BY id DESC LIMIT ?",
+        "ORDER BY id DESC LIMIT +?",
         (place, *parameters, max(limit, 0)),
         _of_json,
     )
@@ -243,7 +243,7 @@ def said_in(
                   ORDER BY m.content = '', m.id DESC LIMIT 1))
               AND instr(lower(content), lower(?)) AND {condition} AND (? IS NULL OR id <= ifnull((
                 SELECT id FROM messages WHERE place_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET {_AFTER}), id))
-              ORDER BY id DESC LIMIT ?"""
+              ORDER BY id DESC LIMIT +?"""
     given = place, words, *parameters, around, place, around, limit
     return [to_message(row) for row in reversed(rows.all(sql, given))]
 
@@ -288,7 +288,7 @@ def speakers(rows: Rows, scope: Scope, limit: int) -> list[Row]:
             ) AS speaker FROM (
                 SELECT person_id, count(*) AS n, max(created_at) AS last FROM messages
                 WHERE role = 'user' AND person_id IS NOT NULL AND deleted_at IS NULL AND {condition}
-                GROUP BY person_id ORDER BY last DESC LIMIT ?
+                GROUP BY person_id ORDER BY last DESC LIMIT +?
             ) counted ORDER BY last DESC""",
         (*parameters, *parameters, limit),
     )
@@ -305,7 +305,7 @@ def newest_heard(rows: Rows, place: PlaceId, limit: int) -> list[Message]:
 
     For the place's own source only, which compares them with its history: it reads without a scope.
     """
-    which = "role = 'user' AND external_id IS NOT NULL AND deleted_at IS NULL ORDER BY id DESC LIMIT ?"
+    which = "role = 'user' AND external_id IS NOT NULL AND deleted_at IS NULL ORDER BY id DESC LIMIT +?"
     return list(_read(rows, f"place_id = ? AND {which}", place, limit))[::-1]
 
 
@@ -315,7 +315,7 @@ def held_of(rows: Rows, source: str, limit: int) -> list[tuple[str, PlaceId, dat
     For the source itself only, which checks whether they were deleted there: it reads without a scope.
     """
     sql = """SELECT external_id, place_id, created_at FROM messages WHERE source = ? AND role = 'user'
-             AND external_id IS NOT NULL AND deleted_at IS NULL AND content <> '' ORDER BY id DESC LIMIT ?"""
+             AND external_id IS NOT NULL AND deleted_at IS NULL AND content <> '' ORDER BY id DESC LIMIT +?"""
     found = rows.all(sql, (source, limit))
     return [(row["external_id"], PlaceId(row["place_id"]), from_text(row["created_at"])) for row in found]
 
@@ -381,7 +381,7 @@ def spoken_since(rows: Rows, since: datetime, scope: Scope, limit: int) -> list[
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT created_at, content, person_id, speaker, trust FROM messages
               WHERE role = 'user' AND deleted_at IS NULL AND created_at > ? AND {condition} AND {shown("messages")}
-              ORDER BY created_at DESC, id DESC LIMIT ?"""
+              ORDER BY created_at DESC, id DESC LIMIT +?"""
     found = rows.all(sql, (since, *parameters, limit))
     return [
         Spoken(from_text(row["created_at"]), row["content"], row["person_id"], row["speaker"], Trust(row["trust"]))

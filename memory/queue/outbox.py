@@ -427,7 +427,7 @@ def count_undelivered(rows: Rows) -> dict[str, int]:
 
 def list_undelivered(rows: Rows, limit: int) -> list[Undelivered]:
     """The newest undelivered rows, newest first."""
-    sql = f"SELECT id FROM outbox WHERE {_LISTED} ORDER BY id DESC LIMIT ?"
+    sql = f"SELECT id FROM outbox WHERE {_LISTED} ORDER BY id DESC LIMIT +?"
     found = (undelivered(rows, OutboxId(row["id"])) for row in rows.all(sql, (limit,)))
     return [each for each in found if each is not None]
 

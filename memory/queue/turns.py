@@ -278,7 +278,7 @@ def answered_last(rows: Rows, person: PersonId) -> AgentId | None:
 
 def count_of(rows: Rows, person: PersonId, since: datetime, most: int) -> int:
     """How many turns for a person began since then, counted up to `most`."""
-    sql = "SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE person_id = ? AND started_at > ? LIMIT ?)"
+    sql = "SELECT count(*) AS n FROM (SELECT 1 FROM turns WHERE person_id = ? AND started_at > ? LIMIT +?)"
     return rows.number(sql, (person, since, most))
 
 

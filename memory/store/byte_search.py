@@ -59,7 +59,7 @@ class Searched:
 def samples(rows: Rows, person: PersonId) -> list[str]:
     """Words and phrases of a person that nobody else wrote in this file; at most `MOST_SAMPLES`."""
     sql = """SELECT content FROM messages WHERE person_id = ? AND role = 'user' AND content <> ''
-             ORDER BY id DESC LIMIT ?"""
+             ORDER BY id DESC LIMIT +?"""
     texts = [str(row["content"]) for row in rows.all(sql, (person, _LOOKED_AT))]
     candidates: dict[str, None] = {}
     for text in texts:

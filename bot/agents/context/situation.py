@@ -64,17 +64,8 @@ def _events(rows: Rows, turn: Turn) -> list[Event]:
     """
     elsewhere = Wanted(turn.started_at - SHOWN_FOR, before=turn.id, unless_in=turn.place)
     of_others = replace(elsewhere, others_than=turn.agent)
-    mine = replace(elsewhere, agent=turn.agent, passed=_PASSED)
-    found = activity.recent(rows, turn.scope, MOST_EVENTS, of_others, mine)
-    own = [each for each in found if each.agent == turn.agent and _worth_telling(each, turn)][:MOST_OWN]
-    return [each for each in found if each.agent != turn.agent or each in own][:MOST_EVENTS]
-
-
-def _worth_telling(event: Event, turn: Turn) -> bool:
-    """Whether an own event says anything that is not in the prompt anyway."""
-    if event.kind in (Kind.ACTIVATED, Kind.DEACTIVATED, Kind.BLOCK):
-        return False
-    return not (event.kind is Kind.TOOL and event.audience == turn.scope.audience)
+    mine = replace(elsewhere, agent=turn.agent, passed=_PASSED, unlogged=turn.scope.audience, most=MOST_OWN)
+    return activity.recent(rows, turn.scope, MOST_EVENTS, of_others, mine)
 
 
 # ----------------------------------------------------------------------------------------------------- as words

@@ -294,7 +294,7 @@ ANY = f"SELECT 1 FROM archival_entries WHERE agent_id = ? AND {LIVING}"
 def latest(rows: Rows, agent: AgentId, scope: Scope, limit: int = 20, before: datetime | None = None) -> list[Entry]:
     condition, parameters = scope.sql("audience")
     sql = f"""SELECT * FROM archival_entries WHERE agent_id = ? AND {WHOLE} AND {condition} AND created_at < ?
-              ORDER BY n DESC LIMIT ?"""
+              ORDER BY n DESC LIMIT +?"""
     return to_entry.all(rows, sql, (agent, *parameters, "~" if before is None else before, max(limit, 0)))
 
 
@@ -307,7 +307,7 @@ def noted_by(rows: Rows, agents: Iterable[AgentId], scope: Scope, since: datetim
     return to_entry.all(
         rows,
         f"SELECT * FROM archival_entries WHERE agent_id IN (SELECT value FROM json_each(?)) AND {WHOLE} "
-        f"AND {condition} AND created_at >= ? ORDER BY n DESC LIMIT ?",
+        f"AND {condition} AND created_at >= ? ORDER BY n DESC LIMIT +?",
         (json.dumps(list(agents)), *parameters, since, max(limit, 0)),
     )
 

@@ -88,7 +88,7 @@ def _since(rows: Rows, agent: AgentId, of: Pass) -> tuple[list[_New], dict[Part,
             LEFT JOIN dream_marks m ON m.pass = :pass AND m.agent_id = e.agent_id AND m.audience = e.audience
               AND m.trust = e.trust
             WHERE e.agent_id = :agent AND c.seq > coalesce(m.mark, 0) AND {_OPEN} AND {_UNDONE}
-            ORDER BY c.seq LIMIT :most""",
+            ORDER BY c.seq LIMIT +:most""",
         {"pass": of, "agent": agent, "most": MOST_NEW + 1},
     )
     taken = found[:MOST_NEW]
@@ -171,7 +171,7 @@ def _slices(rows: Rows, agent: AgentId, parts: Iterable[Part]) -> Iterator[tuple
     while wanted:
         found = rows.all(
             f"""SELECT n, id, content, audience, trust FROM archival_entries
-                WHERE agent_id = ? AND n > ? AND {_OPEN} ORDER BY n LIMIT ?""",
+                WHERE agent_id = ? AND n > ? AND {_OPEN} ORDER BY n LIMIT +?""",
             (agent, last, _SLICE),
         )
         for row in found:
@@ -244,7 +244,7 @@ def sayings(rows: Rows, agent: AgentId, now: datetime) -> Mapping[Part, Sequence
         """SELECT m.id, m.person_id, m.speaker, m.content, m.audience, m.trust
            FROM messages m JOIN turns t ON t.id = m.batch_id
            WHERE t.agent_id = ? AND m.role = 'user' AND m.person_id IS NOT NULL AND m.deleted_at IS NULL
-           AND m.created_at >= ? ORDER BY m.id DESC LIMIT ?""",
+           AND m.created_at >= ? ORDER BY m.id DESC LIMIT +?""",
         (agent, now - REACH, _MOST_READ),
     )
     parts: dict[Part, list[Saying]] = {}

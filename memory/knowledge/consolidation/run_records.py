@@ -116,7 +116,7 @@ _RUNS = """SELECT r.*, coalesce(sum(t.retired), 0) AS retired, coalesce(sum(t.ma
 
 
 def runs(rows: Rows, limit: int) -> list[Run]:
-    return _run.all(rows, f"{_RUNS} GROUP BY r.id ORDER BY r.at DESC, r.id DESC LIMIT ?", (limit,))
+    return _run.all(rows, f"{_RUNS} GROUP BY r.id ORDER BY r.at DESC, r.id DESC LIMIT +?", (limit,))
 
 
 def latest_run(rows: Rows) -> Run | None:
@@ -148,7 +148,7 @@ def items_of(rows: Rows, run: str) -> list[Item]:
 def reported(rows: Rows, run: str, scope: Scope, limit: int) -> tuple[list[Item], int]:
     """What a run did as far as the scope may know it, and the number of changes that it may not know."""
     condition, parameters = scope.sql("i.audience")
-    found = rows.all(f"{_ITEMS} WHERE i.run_id = ? AND {condition} ORDER BY i.n LIMIT ?", (run, *parameters, limit))
+    found = rows.all(f"{_ITEMS} WHERE i.run_id = ? AND {condition} ORDER BY i.n LIMIT +?", (run, *parameters, limit))
     sql = f"SELECT count(*) FROM dream_items i WHERE i.run_id = ? AND NOT {condition}"
     return [_item(row) for row in found], rows.number(sql, (run, *parameters))
 

@@ -143,9 +143,9 @@ def weightiest(
     condition, parameters = scope.sql("f.audience")
     usable = f"f.superseded_by IS NULL AND f.created_at <= ? AND {condition}"
     sql = f"""SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE f.agent_id = ? AND f.shared_at IS NULL AND {usable}
-                ORDER BY {_RANK}, f.person_id IS ? DESC, f.reinforcements DESC, f.last_seen DESC, f.id LIMIT ?) f
+                ORDER BY {_RANK}, f.person_id IS ? DESC, f.reinforcements DESC, f.last_seen DESC, f.id LIMIT +?) f
               UNION ALL SELECT {_COLUMNS} FROM (SELECT * FROM facts f WHERE f.shared_at IS NOT NULL AND {usable}
-                ORDER BY {_RANK}, {_BY_WORTH} LIMIT ?) f"""
+                ORDER BY {_RANK}, {_BY_WORTH} LIMIT +?) f"""
     given = ("~" if until is None else until, *parameters)
     found = to_fact.all(rows, sql, (agent, *given, person, most[0], *given, most[1]))
     return [fact for fact in found if not fact.shared], [fact for fact in found if fact.shared]
