@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from sources.base import Attachment
 from sources.text import flatten
@@ -23,19 +23,9 @@ TOO_MANY = gettext_noop("only the first 10 files of a message are looked at")
 NEITHER = gettext_noop("neither text up to 20 KB nor a PNG, JPEG, GIF or WebP image up to 3.5 MB")
 
 
-@dataclass(frozen=True)
-class Offered:
-    """A file as announced, or with its `content` if it came along."""
-
-    name: str
-    content_type: str
-    size: int
-    url: str = ""
-    content: bytes = field(default=b"", repr=False)
-
-
-def consider(one: Offered, number: int) -> Attachment:
-    """Decide what to do with a file, the `number`-th of its message; the content of a possible text is read later."""
+def consider(one: Attachment, number: int) -> Attachment:
+    """Decide what to do with a file as it was announced, the `number`-th of its message; the content of a possible text
+    is read later."""
     kind = one.content_type.partition(";")[0].strip().lower()
     named = Attachment(flatten(one.name, 100) or "unnamed file", flatten(kind), one.size)
     if number >= MAX_CONSIDERED:
@@ -49,12 +39,12 @@ def may_be_text(file: Attachment) -> bool:
     return not file.skipped and file.content_type not in PICTURES
 
 
-def received(files: Sequence[Offered]) -> tuple[Attachment, ...]:
+def received(files: Sequence[Attachment]) -> tuple[Attachment, ...]:
     """Files that came along, in the form that is stored with their message."""
     return tuple(replace(_received(one, number), kept=True) for number, one in enumerate(files))
 
 
-def _received(one: Offered, number: int) -> Attachment:
+def _received(one: Attachment, number: int) -> Attachment:
     found = consider(one, number)
     if found.skipped:
         return found

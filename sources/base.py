@@ -14,7 +14,7 @@ from typing import Any, Protocol, TypeAlias
 
 from memory.people.audience import Trust
 from memory.queue.inbox import Place as Place
-from memory.queue.message_files import File
+from memory.queue.message_files import File, Image
 from memory.queue.payloads import BlockNote, Quotation
 from memory.store.ids import AgentId, EntryId, InboxId, OutboxId, PersonId, PlaceId, ReminderId, RequestId, TurnId
 from texts import TextError
@@ -143,15 +143,6 @@ class Source(Protocol):
     async def run(self, deliver: Deliver) -> None: ...
 
 
-@dataclass(frozen=True)
-class OutImage:
-    """An image with a message; `alt` describes it."""
-
-    content_type: str
-    alt: str
-    content: bytes = field(repr=False)
-
-
 Pressed: TypeAlias = RequestId | ReminderId | EntryId | InboxId | PersonId
 """The id that a button refers to."""
 
@@ -206,7 +197,7 @@ class Delivery:
     """Whether an earlier attempt was begun."""
     may_mention: tuple[PersonId, ...] = ()
     files: tuple[File, ...] = ()
-    images: tuple[OutImage, ...] = ()
+    images: tuple[Image, ...] = ()
     buttons: Buttons | None = None
 
     @property

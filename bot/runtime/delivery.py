@@ -7,7 +7,6 @@ it is not sent again unless the owner asks for that.
 """
 
 import asyncio
-import base64
 import functools
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -36,7 +35,6 @@ from sources.base import (
     DeliveryUnclear,
     Endpoint,
     HistoryUnreadable,
-    OutImage,
 )
 from sources.text import place_title
 from texts import _, gettext_lazy
@@ -420,8 +418,7 @@ def to_delivery(row: OutRow, origin: str = "") -> Delivery:
         case CardDetail(card, _, files):
             return replace(plain, files=files, buttons=_buttons(card, origin))
         case ActDetail(act, target, images, earlier):
-            found = (OutImage(kind, alt, base64.b64decode(content)) for kind, alt, content in images)
-            return replace(plain, act=act, target=target, images=tuple(found), earlier=earlier)
+            return replace(plain, act=act, target=target, images=images, earlier=earlier)
         case EditDetail():
             return plain
         case Unreadable(why):

@@ -94,13 +94,14 @@ class Splice(Generic[Inserted]):
 
 
 @dataclass(frozen=True)
-class Stamp:
-    """What a commit records about itself. `seq` is the number of the update row that will hold it."""
+class Change:
+    """One commit. `seq` is the number of the update row that holds it; the document remembers `at` in whole seconds."""
 
     writer: Writer
     turn: TurnId | None
     seq: int
     at: datetime
+    note: Note = EDIT
 
     def message(self, note: Note = EDIT, shown: Sequence[Splice[str]] | None = None) -> str:
         """The commit's message. `shown` is how the change alters the rendered text of a structured block."""
@@ -110,17 +111,6 @@ class Stamp:
         if shown is not None:
             said["s"] = [[splice.place, splice.delete, splice.insert] for splice in shown]
         return _encode(said)
-
-
-@dataclass(frozen=True)
-class Change:
-    """One commit as the document remembers it; `at` is whole seconds."""
-
-    writer: Writer
-    turn: TurnId | None
-    seq: int
-    at: datetime
-    note: Note = EDIT
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from loro import ID, ChangeMeta, ExportMode, Frontiers, LoroDoc, Side, VersionRa
 from memory.blocks import containers
 from memory.blocks.changes import EDIT, Change, Content, Deed, Note, Splice, Step, change_of, difference, steps_of
 from memory.blocks.changes import SYSTEM as SYSTEM
-from memory.blocks.changes import Stamp as Stamp
 from memory.blocks.changes import Writer as Writer
 from memory.blocks.changes import agent_writer as agent_writer
 from memory.blocks.changes import person_writer as person_writer
@@ -262,15 +261,15 @@ class BlockDocument:
         told = self.structured or self._note.deed is Deed.RETYPE
         return difference(before, self.text()) if before is not None and told else None
 
-    def commit(self, stamp: Stamp) -> bytes:
+    def commit(self, change: Change) -> bytes:
         """Commit the edits as one change; returns the bytes of just that change, empty if nothing changed."""
-        message, self._note = stamp.message(self._note, self._what_became()), EDIT
+        message, self._note = change.message(self._note, self._what_became()), EDIT
         with _Guard("committing"):
-            self._loro.commit_with(origin=stamp.writer, timestamp=int(stamp.at.timestamp()), commit_msg=message)
+            self._loro.commit_with(origin=change.writer, timestamp=int(change.at.timestamp()), commit_msg=message)
             since, self._since = self._since, self._loro.oplog_vv
             if self._since == since:
                 return b""
-            self.version = stamp.seq
+            self.version = change.seq
             return self._loro.export(ExportMode.Updates(since))
 
     def snapshot(self) -> bytes:

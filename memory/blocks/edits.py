@@ -16,8 +16,8 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from memory.blocks import containers
-from memory.blocks.changes import Deed, differing
-from memory.blocks.document import SYSTEM, BlockDocument, Stamp, Writer
+from memory.blocks.changes import Change, Deed, differing
+from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.history import past_of
 from memory.blocks.lifecycle import create_block
 from memory.blocks.lookup import existing_block, own_block, require_fits, require_yes, tell_changed
@@ -282,14 +282,14 @@ def edit_block(
     change(block, opened.document)
     require_fits(block.address, block.char_limit, len(block.content), len(opened.document.text()))
     require_yes(tx, author, block, operation, decision)  # nobody is asked about an edit that would be refused anyway
-    stamp = Stamp(author.writer, author.turn, opened.next_seq, author.now)
+    stamp = Change(author.writer, author.turn, opened.next_seq, author.now)
     saved = save_edit(tx, block, opened, stamp, author.policy, author.trust)
     if saved is not block:
         tell_changed(tx, author, block, operation)
     return saved
 
 
-def save_edit(tx: Tx, block: Block, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolicy, trust: Trust) -> Block:
+def save_edit(tx: Tx, block: Block, opened: OpenBlock, stamp: Change, policy: CheckpointPolicy, trust: Trust) -> Block:
     """Store a change made at that trust level; returns the updated block, or the same one if nothing changed."""
     if not save_change(tx, opened, stamp, policy):
         return block

@@ -9,8 +9,8 @@ from functools import partial, reduce
 import regex
 
 from memory.blocks import containers
-from memory.blocks.changes import Deed, Note
-from memory.blocks.document import SYSTEM, BlockDocument, Stamp, Writer
+from memory.blocks.changes import Change, Deed, Note
+from memory.blocks.document import SYSTEM, BlockDocument, Writer
 from memory.blocks.lookup import (
     access_at,
     block_by_id,
@@ -65,7 +65,7 @@ def create_block(tx: Tx, new: NewBlock, writer: Writer, now: datetime) -> Block:
         else:
             opened.document.change(lambda loro: containers.begin(loro, new.schema, new.values))
         require_fits(new.label, new.limit, 0, len(opened.document.text()))
-        save_change(tx, opened, Stamp(writer, None, opened.next_seq, now))
+        save_change(tx, opened, Change(writer, None, opened.next_seq, now))
     return block_by_id(tx, new.owner, block)
 
 
@@ -344,7 +344,7 @@ def _retyped(tx: Tx, block: Block, schema: Schema, writer: Writer, now: datetime
     opened.document.change(lambda loro: containers.begin(loro, schema, {}))
     opened.document.note(Note(Deed.RETYPE))
     tx.run("UPDATE memory_blocks SET schema = ? WHERE id = ?", (dump_schema(schema), block.id))
-    save_change(tx, opened, Stamp(writer, None, opened.next_seq, now))
+    save_change(tx, opened, Change(writer, None, opened.next_seq, now))
     return block_by_id(tx, block.owner, block.id)
 
 

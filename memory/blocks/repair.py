@@ -7,7 +7,8 @@ from datetime import datetime
 from functools import partial
 
 from memory.blocks import containers
-from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, Stamp, blob_digest, salvage
+from memory.blocks.changes import Change
+from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, blob_digest, salvage
 from memory.blocks.history import Archive, open_archive
 from memory.blocks.rows import (
     OpenBlock,
@@ -169,7 +170,7 @@ def _quarantine(tx: Tx, head: Row, blob: Blob, reason: str, now: datetime) -> No
 
 def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
     """Restore what the rendered text still has, and start again from a new checkpoint."""
-    block, stamp = head["id"], Stamp(SYSTEM, None, head["next_seq"], now)
+    block, stamp = head["id"], Change(SYSTEM, None, head["next_seq"], now)
     document.act_as(peer_of(tx, block, SYSTEM))
     document.change(partial(containers.recover, text=head["content"]))
     data = document.commit(stamp)
@@ -178,7 +179,7 @@ def _restore(tx: Tx, head: Row, document: BlockDocument, now: datetime) -> None:
         text = document.text()  # a structured block stores lost text beside its fields
         tx.run("UPDATE memory_blocks SET next_seq = next_seq + 1, content = ? WHERE id = ?", (text, block))
     else:
-        stamp = Stamp(SYSTEM, None, head["next_seq"] - 1, now)
+        stamp = Change(SYSTEM, None, head["next_seq"] - 1, now)
     opened = OpenBlock(block, heading_of(head), head["audience"], stamp.seq + 1, document, 0, 0, now)
     insert_checkpoint(tx, opened, stamp, document.snapshot(), document.base)
 

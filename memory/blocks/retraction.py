@@ -13,7 +13,7 @@ from typing import Any
 
 from memory.activity import Kind
 from memory.blocks import Block, containers
-from memory.blocks.changes import SYSTEM, Change, Deed, Note, Splice, Stamp, person_writer, played
+from memory.blocks.changes import SYSTEM, Change, Deed, Note, Splice, person_writer, played
 from memory.blocks.document import WHOLE, Base, BlockDocument
 from memory.blocks.history import Past, past_of
 from memory.blocks.lookup import block_by_id
@@ -208,7 +208,7 @@ def _by_system(tx: Tx, block: BlockId, at: datetime) -> Edit:
     def make(change: Callable[[BlockDocument], None]) -> Block:
         opened = open_block(tx, block, SYSTEM, at)
         change(opened.document)
-        save_change(tx, opened, Stamp(SYSTEM, None, opened.next_seq, at))
+        save_change(tx, opened, Change(SYSTEM, None, opened.next_seq, at))
         owner = tx.value("SELECT agent_id FROM memory_blocks WHERE id = ?", (block,), AgentId)
         return block_by_id(tx, owner or AgentId(""), block)
 
@@ -244,7 +244,7 @@ def forget_past(tx: Tx, block: BlockId, at: datetime, gone: Collection[int] = ()
         _log.warning("block_authors_unknown", block=block)
         data, base = opened.document.shallow(past.version), Base(past.version, text)
     _drop(tx, block)
-    insert_checkpoint(tx, opened, Stamp(SYSTEM, None, past.version, at), data, base)
+    insert_checkpoint(tx, opened, Change(SYSTEM, None, past.version, at), data, base)
 
 
 def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
@@ -265,13 +265,13 @@ def _rebuilt(past: Past, gone: Set[int], at: datetime) -> BlockDocument:
         change = None if number in gone else changes.get(number)
         fresh.note(Note(Deed.KEPT))
         if change is None:
-            fresh.commit(Stamp(SYSTEM, None, number, min((each.at for each in changes.values()), default=at)))
+            fresh.commit(Change(SYSTEM, None, number, min((each.at for each in changes.values()), default=at)))
         else:
-            fresh.commit(Stamp(change.writer, change.turn, number, change.at))
+            fresh.commit(Change(change.writer, change.turn, number, change.at))
     if fresh.version < past.version:  # the current version has a change of its own, as always
         fresh.change(partial(containers.make, name=PLAIN.name, cuts=[Splice(0, 0, "."), Splice(0, 1, "")]))
         fresh.note(Note(Deed.KEPT))
-        fresh.commit(Stamp(SYSTEM, None, past.version, at))
+        fresh.commit(Change(SYSTEM, None, past.version, at))
     return fresh
 
 

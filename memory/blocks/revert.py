@@ -11,7 +11,7 @@ from datetime import datetime
 from memory import activity
 from memory.activity import Kind, NewEvent
 from memory.blocks import Author, Block, BlockType, Decision, Operation, Permission, decide, edit_block, find_block
-from memory.blocks.changes import Change, Deed, Note, Stamp, Writer, difference, person_writer
+from memory.blocks.changes import Change, Deed, Note, Writer, difference, person_writer
 from memory.blocks.containers import amend, put_back
 from memory.blocks.document import BlockDocument
 from memory.blocks.edits import save_edit
@@ -119,7 +119,7 @@ def by_hand(tx: Tx, hand: Hand, block: Block, operation: Operation = Operation.O
         before = len(opened.document.text())
         change(opened.document)
         require_fits(block.label, block.char_limit, before, len(opened.document.text()))
-        stamp = Stamp(writer, None, opened.next_seq, hand.now)
+        stamp = Change(writer, None, opened.next_seq, hand.now)
         saved = save_edit(tx, block, opened, stamp, hand.policy, hand.trust)
         if saved is not block:
             words = gettext_lazy("changed the block {label} by hand", label=block.label)

@@ -4,7 +4,8 @@ import secrets
 from dataclasses import dataclass
 from datetime import datetime
 
-from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, Stamp, UnsoundBlob, Writer, pack, seal
+from memory.blocks.changes import Change
+from memory.blocks.document import Base, Blob, BlobKind, BlockDocument, UnsoundBlob, Writer, pack, seal
 from memory.blocks.history import Archive
 from memory.store.clock import from_text
 from memory.store.database import Row, Rows, Tx, Value
@@ -135,18 +136,18 @@ def _new_peer(tx: Tx, block: BlockId, writer: Writer) -> int:
             return peer
 
 
-def insert_update(tx: Tx, block: BlockId, audience: str, stamp: Stamp, data: bytes) -> None:
-    blob = seal(BlobKind.UPDATE, stamp.seq, data)
+def insert_update(tx: Tx, block: BlockId, audience: str, change: Change, data: bytes) -> None:
+    blob = seal(BlobKind.UPDATE, change.seq, data)
     tx.run(
         "INSERT INTO memory_block_updates (block_id, seq, update_blob, digest, byte_size, source, audience, created_at)"
         " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-        (block, blob.seq, blob.data, blob.digest, len(data), stamp.writer, audience, stamp.at),
+        (block, blob.seq, blob.data, blob.digest, len(data), change.writer, audience, change.at),
     )
 
 
-def insert_checkpoint(tx: Tx, opened: OpenBlock, stamp: Stamp, data: bytes, base: Base) -> None:
+def insert_checkpoint(tx: Tx, opened: OpenBlock, change: Change, data: bytes, base: Base) -> None:
     """Store a snapshot whose history begins at `base`."""
-    blob = seal(BlobKind.CHECKPOINT, stamp.seq, pack(data), base)
+    blob = seal(BlobKind.CHECKPOINT, change.seq, pack(data), base)
     values: dict[str, Value] = {
         "block_id": opened.id,
         "up_to_seq": blob.seq,
@@ -156,7 +157,7 @@ def insert_checkpoint(tx: Tx, opened: OpenBlock, stamp: Stamp, data: bytes, base
         "base_seq": base.version,
         "base_text": base.text,
         "audience": opened.audience,
-        "created_at": stamp.at,
+        "created_at": change.at,
     }
     tx.insert("memory_block_checkpoints", values)
 

@@ -9,8 +9,8 @@ restored from the block's rendered text as one change by "system": only the reco
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memory.blocks.changes import played
-from memory.blocks.document import Base, Stamp, Writer, blob_digest
+from memory.blocks.changes import Change, played
+from memory.blocks.document import Base, Writer, blob_digest
 from memory.blocks.history import Archive, Past, archived, own_past
 from memory.blocks.repair import repair_block
 from memory.blocks.rows import (
@@ -83,23 +83,23 @@ def open_block(tx: Tx, block: BlockId, writer: Writer, now: datetime) -> OpenBlo
     return load_block(tx, block, peer_of(tx, block, writer))
 
 
-def save_change(tx: Tx, opened: OpenBlock, stamp: Stamp, policy: CheckpointPolicy = DEFAULT_POLICY) -> bool:
+def save_change(tx: Tx, opened: OpenBlock, change: Change, policy: CheckpointPolicy = DEFAULT_POLICY) -> bool:
     """Commit the edits and render the block's text into its row; False if nothing has changed."""
-    if not (data := opened.document.commit(stamp)):
+    if not (data := opened.document.commit(change)):
         return False
     text = opened.document.text()
-    insert_update(tx, opened.id, opened.audience, stamp, data)
+    insert_update(tx, opened.id, opened.audience, change, data)
     changed = tx.run(
         "UPDATE memory_blocks SET content = ?, next_seq = ?, updated_at = ?,"
         " search_text = CASE WHEN deleted_at IS NULL THEN ? ELSE '' END WHERE id = ? AND next_seq = ?",
-        (text, stamp.seq + 1, stamp.at, index_text(f"{opened.heading} {text}"), opened.id, stamp.seq),
+        (text, change.seq + 1, change.at, index_text(f"{opened.heading} {text}"), opened.id, change.seq),
     )
     if changed != 1:
         raise BlockCorrupt("block {id} was written by another connection at the same time", id=opened.id)
     opened.saved(len(data))
-    if _is_due(opened, stamp.at, policy):
-        data, base = shortened(tx, opened, stamp.at, policy.limits)
-        insert_checkpoint(tx, opened, stamp, data, base)
+    if _is_due(opened, change.at, policy):
+        data, base = shortened(tx, opened, change.at, policy.limits)
+        insert_checkpoint(tx, opened, change, data, base)
         _prune(tx, opened.id, policy.keep)
     return True
 

@@ -8,7 +8,7 @@ are removed at the end, when all others are up to date.
 import asyncio
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -21,7 +21,7 @@ from memory.folders.rows import (
     Folder,
     NewFile,
     files,
-    indexed,
+    new_file,
     put,
     remove_files,
     set_indexed,
@@ -94,9 +94,7 @@ def _read(root: Path, seen: Seen) -> NewFile:
             content = b"".join(_at_most(file.blocks(), MAX_INDEXED + 1))
     except Refused as error:
         return NewFile(seen.name, "", seen.size, "", note=str(error), modified=seen.modified)
-    made = indexed(content)
-    kind = type_of(now.name, is_binary=made.note == "binary")
-    return NewFile(now.name, kind, now.size, made.digest, made.passages, made.note, now.modified)
+    return replace(new_file(now.name, content), size=now.size, modified=now.modified)
 
 
 def _at_most(blocks: Iterator[bytes], size: int) -> Iterator[bytes]:
@@ -124,6 +122,4 @@ def _end(tx: Tx, folder: Folder, gone: list[str], now: datetime) -> int:
 
 def from_content(name: str, content: bytes) -> NewFile:
     """A file for a virtual folder, with its passages."""
-    made = indexed(content)
-    kind = type_of(name, is_binary=made.note == "binary")
-    return NewFile(name, kind, len(content), made.digest, made.passages, made.note, content=content)
+    return replace(new_file(name, content), content=content)

@@ -37,24 +37,6 @@ class Passage:
     content: str
 
 
-@dataclass(frozen=True)
-class Indexed:
-    """The result of indexing a file; `note` says why there are no passages."""
-
-    digest: str
-    passages: tuple[Passage, ...]
-    note: str = ""
-
-
-def indexed(content: bytes) -> Indexed:
-    digest = digest_of(blocks_of(content))
-    if binary(content):
-        return Indexed(digest, (), "binary")
-    if len(content) > MAX_INDEXED:
-        return Indexed(digest, (), "too large to be indexed")
-    return Indexed(digest, tuple(passages(content)), "")
-
-
 def passages(content: bytes) -> list[Passage]:
     """Split into whole lines, up to 40 or 1,200 characters; a longer line is split in parts. Without blank passages."""
     made: list[Passage] = []
@@ -144,7 +126,7 @@ class File:
 
 @dataclass(frozen=True)
 class NewFile:
-    """A file to store; with `content` only in virtual folders."""
+    """A file to store, with `content` only in virtual folders; `note` says why there are no passages."""
 
     name: str
     content_type: str
@@ -157,6 +139,14 @@ class NewFile:
     people: tuple[PersonId, ...] = ()
     trust: Trust = Trust.APPROVED
     """Nobody knows who wrote a file that was found or uploaded, but the owner gave it to agents."""
+
+
+def new_file(name: str, content: bytes) -> NewFile:
+    """A file with its passages, without its content."""
+    note = "binary" if binary(content) else "too large to be indexed" if len(content) > MAX_INDEXED else ""
+    kind = type_of(name, is_binary=note == "binary")
+    found = () if note else passages(content)
+    return NewFile(name, kind, len(content), digest_of(blocks_of(content)), found, note)
 
 
 @dataclass(frozen=True)

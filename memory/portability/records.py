@@ -9,7 +9,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -128,37 +128,21 @@ def chatgpt(found: Any) -> Iterator[Record]:
 
 def _of_chatgpt(conversation: str, message: Mapping[str, Any]) -> Record:
     key = f"{conversation}/{message.get('id')}"
-    role = (message.get("author") or {}).get("role")
+    role: Any = (message.get("author") or {}).get("role")
     parts = (message.get("content") or {}).get("parts") or ()
     words = [each for each in parts if isinstance(each, str)]
     text, changes = "\n".join(words), _not_text(len(parts) - len(words))
     speaker = "ChatGPT" if role == "assistant" else ""
-    return _said(Said(key, conversation, role, speaker, text, message.get("create_time"), changes=changes))
+    return _said(Talk(key, conversation, role, speaker, text, _moment(message.get("create_time")), changes=changes))
 
 
-@dataclass(frozen=True)
-class Said:
-    """A message as another program stored it."""
-
-    key: str
-    conversation: str
-    role: Any
-    speaker: str
-    text: str
-    at: Any
-    person: str = ""
-    changes: tuple[str, ...] = ()
-
-
-def _said(found: Said) -> Record:
+def _said(found: Talk) -> Record:
     """The message, or why it is not imported."""
     if found.role not in ("user", "assistant"):
         return Left(found.key, _("a message of the role {role!s:.20} is not part of what was said", role=found.role))
-    if not (text := found.text.strip()):
+    if not found.text.strip():
         return Left(found.key, _("it holds no text"))
-    if (at := _moment(found.at)) is None:
-        return Left(found.key, _("it has no time"))
-    return Talk(found.key, found.conversation, found.role, found.speaker, text, at, found.person, found.changes)
+    return Left(found.key, _("it has no time")) if found.at is _NEVER else replace(found, text=found.text.strip())
 
 
 def _not_text(count: int) -> tuple[str, ...]:
@@ -198,8 +182,8 @@ def _in_zip(package: zipfile.ZipFile, info: zipfile.ZipInfo) -> Any:
 def _of_discord(messages: Any, channel: str, person: str, name: str) -> Iterator[Record]:
     for each in messages if isinstance(messages, list) else ():
         files, text = len(str(each.get("Attachments") or "").split()), str(each.get("Contents") or "")
-        key, at = f"{channel}/{each.get('ID')}", each.get("Timestamp")
-        yield _said(Said(key, channel, "user", name, text, at, person, _not_text(files)))
+        key, at = f"{channel}/{each.get('ID')}", _moment(each.get("Timestamp"))
+        yield _said(Talk(key, channel, "user", name, text, at, person, _not_text(files)))
 
 
 def letta(found: Any) -> Iterator[Record]:
@@ -224,13 +208,14 @@ def letta(found: Any) -> Iterator[Record]:
 
 
 def _of_letta(key: str, conversation: str, name: str, message: Mapping[str, Any]) -> Record:
-    role, content = message.get("role"), message.get("content") or message.get("text") or ""
+    role: Any = message.get("role")
+    content = message.get("content") or message.get("text") or ""
     parts = content if isinstance(content, list) else [{"text": content}]
     text = "\n".join(str(each.get("text") or "") for each in parts if isinstance(each, dict))
     author = str(message.get("name") or message.get("author") or "user")
     left = _not_text(sum(not (isinstance(each, dict) and each.get("text")) for each in parts))
     speaker = name if role == "assistant" else author
-    return _said(Said(key, conversation, role, speaker, text, message.get("created_at"), changes=left))
+    return _said(Talk(key, conversation, role, speaker, text, _moment(message.get("created_at")), changes=left))
 
 
 def _old_blocks(found: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[OldBlock]:
@@ -430,12 +415,15 @@ def pieces(text: str) -> Iterator[str]:
         yield piece.strip()
 
 
-def _moment(given: Any) -> datetime | None:
-    """A time in these programs' formats: seconds since 1970, or ISO 8601; without a zone it is UTC."""
+_NEVER = datetime.min.replace(tzinfo=UTC)
+
+
+def _moment(given: Any) -> datetime:
+    """A time in these programs' formats: seconds since 1970, or ISO 8601; without a zone it is UTC. Else `_NEVER`."""
     try:
         if isinstance(given, int | float) and not isinstance(given, bool):
             return datetime.fromtimestamp(given, UTC)
         found = datetime.fromisoformat(str(given).strip().replace(" ", "T", 1))
         return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
     except (ValueError, OverflowError, OSError):
-        return None
+        return _NEVER

@@ -21,6 +21,14 @@ class File(NamedTuple):
     text: str
 
 
+class Image(NamedTuple):
+    """An image with a message of ours; `alt` describes it, and `content` is base64."""
+
+    content_type: str
+    alt: str
+    content: str
+
+
 @dataclass(frozen=True)
 class MessageFile:
     """`skipped` says why the content was not stored."""

@@ -12,13 +12,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Annotated, ClassVar, NamedTuple, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 from pydantic import ConfigDict, Field
 
 from memory.people.audience import Audience
 from memory.queue import messages
 from memory.queue.message_files import File as File
+from memory.queue.message_files import Image as Image
 from memory.queue.turns import Turn
 from memory.store.columns import Codec, Unreadable, many, one_of
 from memory.store.database import Rows, Tx
@@ -46,13 +47,6 @@ class Status(StrEnum):
     FAILED = "failed"
     UNKNOWN = "unknown"
     WITHDRAWN = "withdrawn"
-
-
-class Image(NamedTuple):
-    content_type: str
-    alt: str
-    content: str
-    """Base64."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Sends to Bluesky: each outbox row is one record with its own key, so it exists once or not at all."""
 
+import base64
 import hashlib
 import re
 from collections.abc import Callable, Collection, Mapping
@@ -306,7 +307,7 @@ class BlueskyEndpoint(Endpoint):
         images = []
         for each in delivery.images:
             try:
-                blob = await self._session.upload(each.content, each.content_type, _UPLOAD)
+                blob = await self._session.upload(base64.b64decode(each.content), each.content_type, _UPLOAD)
             except NoAnswer as why:  # nothing was posted yet
                 raise DeliveryFailed(why.reason, retry_after=SOON) from why
             images.append({"image": blob, "alt": each.alt})

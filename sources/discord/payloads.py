@@ -9,7 +9,7 @@ import discord
 
 from memory.queue.payloads import Quotation
 from memory.store.faults import call_point, outside
-from sources.attachments import MAX_TEXT, Offered, consider, may_be_text, with_text
+from sources.attachments import MAX_TEXT, consider, may_be_text, with_text
 from sources.base import Attachment
 from sources.discord.cards import words_of
 from sources.discord.notifications import Author, Heard
@@ -84,10 +84,10 @@ def _quoted(message: discord.Message, state: SharedState) -> Quotation | None:
     return Quotation(name, shortened(words_of(answered)), by_us=state.ours(answered), external_id=str(answered.id))
 
 
-def offered_of(message: discord.Message) -> list[Offered]:
+def offered_of(message: discord.Message) -> list[Attachment]:
     """The files of a message, including those of a forwarded one."""
     files = [*message.attachments, *(file for part in message.message_snapshots for file in part.attachments)]
-    return [Offered(file.filename, file.content_type or "", file.size, file.url) for file in files]
+    return [Attachment(file.filename, file.content_type or "", file.size, file.url) for file in files]
 
 
 class FetchFailed(Exception):
@@ -130,7 +130,7 @@ def from_discord(url: str) -> bool:
     return parts.scheme == "https" and parts.hostname in _HOSTS and parts.port in (None, 443)
 
 
-async def fetched(offered: list[Offered]) -> tuple[Attachment, ...]:
+async def fetched(offered: list[Attachment]) -> tuple[Attachment, ...]:
     """The attachments with their texts; one that cannot be downloaded says so."""
     return tuple(await asyncio.gather(*(_read(consider(one, number)) for number, one in enumerate(offered))))
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from memory.queue.message_files import Image
 from memory.store.ids import PersonId, PlaceId, TurnId
-from sources.base import DeliveryFailed, DeliveryUnclear, OutImage
+from sources.base import DeliveryFailed, DeliveryUnclear
 from tests.sources.bluesky_stage import Away, Ground, blocks, delivery, denies, mutes, opts_out
 from tests.wire.bluesky import Post, User
 
@@ -191,7 +192,7 @@ async def test_pictures_go_with_a_post_once_each_with_its_words(
     here: Ground, act: str, fault: int | str | None
 ) -> None:
     target = here.ana.post("look")
-    pictures = (OutImage("image/png", "a cat", b"cat"), OutImage("image/jpeg", "a dog", b"dog"))
+    pictures = (Image("image/png", "a cat", "Y2F0"), Image("image/jpeg", "a dog", "ZG9n"))
     row = replace(delivery(ACCOUNT, "mine", act=act, target=target.uri), images=pictures)
     if fault is not None:
         here.server.fail("com.atproto.repo.uploadBlob", fault)

@@ -11,7 +11,8 @@ import httpx
 import openai
 import pytest
 
-from sources.attachments import MAX_PICTURE, NEITHER, TOO_MANY, Offered, received
+from sources.attachments import MAX_PICTURE, NEITHER, TOO_MANY, received
+from sources.base import Attachment
 from tests.bot.stage import until
 from tests.web.site import TOML, Site, csrf_of, site
 from tests.web.test_api import openai_client, token
@@ -120,7 +121,9 @@ async def test_a_file_is_the_conversations_alone(tmp_path: Path) -> None:
         assert (await s.browser.get(link, headers={"Cookie": ""})).is_redirect
         for who in ("program", "dashboard"):
             theirs = await s.app.web.talk.conversation(who, "Carina", "ann")
-            await s.app.web.talk.say(theirs, "look", files=received([Offered("a.png", "image/png", 48, "", PNG)]))
+            await s.app.web.talk.say(
+                theirs, "look", files=received([Attachment("a.png", "image/png", 48, content=PNG)])
+            )
         sql = "SELECT message_id FROM message_files WHERE audience LIKE 'person:api:%'"
         hidden = [row["message_id"] for row in await s.app.services.database.read(lambda rows: rows.all(sql))]
         assert len(hidden) == 2

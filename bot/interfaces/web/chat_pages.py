@@ -17,7 +17,8 @@ from bot.interfaces.web.talk import Answer, Conversation, Doing, Line, Writing
 from bot.services.caller import Spoken
 from bot.services.results import Result
 from memory.people.audience import OWNER, Scope
-from sources.attachments import PICTURES, Offered, received
+from sources.attachments import PICTURES, received
+from sources.base import Attachment
 from texts import _, error_text
 
 WHO = "dashboard"
@@ -57,7 +58,7 @@ async def chat(ctx: Context) -> Response:
     )
 
 
-async def _composed(ctx: Context) -> tuple[dict[str, str], list[Offered]]:
+async def _composed(ctx: Context) -> tuple[dict[str, str], list[Attachment]]:
     """What was written, and the files that go with it."""
     if not ctx.request.headers.get("content-type", "").startswith("multipart/form-data"):
         return await ctx.form(), []
@@ -66,9 +67,9 @@ async def _composed(ctx: Context) -> tuple[dict[str, str], list[Offered]]:
         return fields, [await _offered(each) for each in form.getlist("file") if isinstance(each, UploadFile)]
 
 
-async def _offered(file: UploadFile) -> Offered:
+async def _offered(file: UploadFile) -> Attachment:
     content = await file.read()
-    return Offered(file.filename or "", file.content_type or "", len(content), content=content)
+    return Attachment(file.filename or "", file.content_type or "", len(content), content=content)
 
 
 async def file(ctx: Context) -> Response:

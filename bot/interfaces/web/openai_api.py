@@ -23,7 +23,7 @@ from bot.interfaces.web.context import Context
 from bot.interfaces.web.security import Refusal
 from bot.interfaces.web.talk import Answer, Conversation, Writing
 from memory.people.web_keys import WebKey
-from sources.attachments import Offered, received
+from sources.attachments import received
 from sources.base import Attachment
 
 PREFIX = "carina/"
@@ -204,7 +204,7 @@ def _asked(given: dict[str, Any]) -> Asked:
 
 def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:
     """The words of a message and the files with it. Raises Unusable."""
-    texts, files = list[str](), list[Offered]()
+    texts, files = list[str](), list[Attachment]()
     for part in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         match part:
             case {"type": "text", "text": str() as text}:
@@ -227,7 +227,7 @@ def _said(content: Any) -> tuple[str, tuple[Attachment, ...]]:
     return text, taken
 
 
-def _offered(data: str, name: object, more: Mapping[object, object]) -> Offered:
+def _offered(data: str, name: object, more: Mapping[object, object]) -> Attachment:
     """A file that a message holds as a data URL, or in base64 alone. Raises Unusable."""
     if ignored := [each for each, value in more.items() if value not in (None, "auto")]:
         raise Unusable(f"{ignored[0]} cannot be given: it would change nothing here.", "messages")
@@ -239,7 +239,7 @@ def _offered(data: str, name: object, more: Mapping[object, object]) -> Offered:
     except ValueError:
         raise Unusable(f"{name} is not valid base64.", "messages") from None
     kind = (found[1] or "") if found else mimetypes.guess_type(str(name))[0] or ""
-    return Offered(str(name), kind, len(content), content=content)
+    return Attachment(str(name), kind, len(content), content=content)
 
 
 async def _json(ctx: Context) -> dict[str, Any]:

@@ -67,6 +67,7 @@ IDS = {
     "external_id": "an id",
     "mentioned": "names that are looked up, and shown by `display_name`",
     "place.bindings": "ids",
+    "place.kind": "a word of ours",
     "position": "an id",
     "quoted.external_id": "an id",
     "source": "a name of ours",

@@ -1,5 +1,6 @@
 """Bluesky costs nothing where it is not configured, and is configured by two settings that belong together."""
 
+import base64
 import subprocess
 import sys
 from dataclasses import dataclass, field, replace
@@ -14,10 +15,11 @@ from bot.interfaces.bluesky import settings_of
 from bot.models.base import Answer
 from memory import folders
 from memory.people.audience import OWNER, PUBLIC, Audience, Trust
+from memory.queue.message_files import Image
 from memory.queue.outbox import ActDetail, Status
 from memory.store.database import Tx
 from memory.store.ids import AgentId
-from sources.base import OutImage, Place
+from sources.base import Place
 from sources.bluesky.failures import Refused
 from sources.bluesky.lookups import Found
 from tests.bot.parts import ANN, HALL, OLGA, Platform, ScriptedModel, act_of, call, direct, results, said, says
@@ -263,5 +265,5 @@ async def test_a_picture_of_a_folder_is_posted_with_its_words(tmp_path: Path, au
         if not asks:
             assert isinstance(service.platform, Looking)
             (sent,) = [each for each in service.platform.sends if each.place == PLACE]
-            assert sent.images == (OutImage("image/png", "a cat", content),)
+            assert sent.images == (Image("image/png", "a cat", base64.b64encode(content).decode()),)
             assert act_of(rows[0]).images == ()

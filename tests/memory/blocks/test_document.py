@@ -8,23 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory.blocks import containers
-from memory.blocks.document import (
-    SYSTEM,
-    Blob,
-    BlobKind,
-    BlockDocument,
-    Stamp,
-    UnsoundBlob,
-    seal,
-)
+from memory.blocks.changes import Change
+from memory.blocks.document import SYSTEM, Blob, BlobKind, BlockDocument, UnsoundBlob, seal
 from memory.blocks.targets import PLAIN
 from memory.store.errors import BlockCorrupt, Refused
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
 
-def stamp(seq: int) -> Stamp:
-    return Stamp(SYSTEM, None, seq, NOW)
+def stamp(seq: int) -> Change:
+    return Change(SYSTEM, None, seq, NOW)
 
 
 def append(document: BlockDocument, text: str) -> None:

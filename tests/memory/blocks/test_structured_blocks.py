@@ -20,7 +20,8 @@ from memory.blocks import (
     set_viewport,
     write_block,
 )
-from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Stamp, Writer, agent_writer, person_writer, seal
+from memory.blocks.changes import Change
+from memory.blocks.document import SYSTEM, BlobKind, BlockDocument, Writer, agent_writer, person_writer, seal
 from memory.blocks.repair import verify_block
 from memory.blocks.schemas import (
     CompositeSchema,
@@ -458,13 +459,13 @@ def apart_edit(document: BlockDocument, act: Act) -> None:
 def test_edits_made_apart_merge_to_the_same_in_any_order(acts: list[tuple[int, Act]], chance: Any) -> None:
     base = BlockDocument(peer=1)
     base.change(lambda loro: containers.begin(loro, MOOD, {}))
-    base.commit(Stamp(SYSTEM, None, 1, NOW))
+    base.commit(Change(SYSTEM, None, 1, NOW))
     start = seal(BlobKind.CHECKPOINT, 1, base.snapshot())
     apart = [BlockDocument.load(start, [], peer) for peer in (2, 3, 4)]
     deltas = []
     for number, (who, act) in enumerate(acts, 2):
         apart_edit(apart[who], act)
-        data = apart[who].commit(Stamp(WRITERS[who], None, number, NOW))
+        data = apart[who].commit(Change(WRITERS[who], None, number, NOW))
         if data:
             deltas.append((who, seal(BlobKind.UPDATE, number, data)))
     texts = set()

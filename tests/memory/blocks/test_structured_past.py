@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory.blocks import Block, add_item, append_block, find_block, remove_item, set_field, set_item
-from memory.blocks.changes import EDIT, Change, Stamp, Step, difference, played
+from memory.blocks.changes import EDIT, Change, Step, difference, played
 from memory.blocks.containers import remove_item as drop_item
 from memory.blocks.containers import set_value
 from memory.blocks.document import SYSTEM, BlockDocument, Writer, agent_writer, person_writer
@@ -140,7 +140,7 @@ def test_of_a_log_that_scrolls_only_what_comes_is_in_the_message() -> None:
         (0, gone, ""),
         (len(before) - gone, 0, new_entry),
     ]
-    assert len(Stamp(SYSTEM, None, 1, NOW).message(EDIT, splices)) < 150
+    assert len(Change(SYSTEM, None, 1, NOW).message(EDIT, splices)) < 150
 
 
 def test_what_came_back_after_damage_is_in_the_past() -> None:
