@@ -12,16 +12,32 @@ from memory.store.patterns import UnicodePattern
 from sources.base import MESSAGES, Form
 from texts import _
 
-_SPOKEN = r"\[[^\n]{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n]{0,60}\]"
+_SPOKEN = r"\[[^\n]{1,200} · \d{4}-\d\d-\d\d \d\d:\d\d UTC[^\n]{0,60}\]|\[system\] [^\n]*"
+_OPENED = r'<(?:block:[^\s<>]{1,200} permission|quoted from)="[^\n<>]{0,400}>'
+_CLOSED = r"</(?:block:[^\s<>]{1,200}|quoted)>"
 _AROUND = (
     r"\[(?:now in [^\n]{1,200}; your answer is heard by: [^\n]{1,60}"
     r"|block [^\n]{1,200} above lacks your last [^\n]{1,20} in view"
+    r"|this answer did not reach them: [^\n]{1,200}"
     r"|the message below answers (?:what you said|that of)[^\n]{1,200})\]"
+    rf"|{_OPENED}(?s:.*?){_CLOSED}"
 )
 _END = r"[ \t]*(?:\n|\Z)"
 _OURS = UnicodePattern(
-    rf"\A(?:\s*(?:{_SPOKEN}|{_AROUND}){_END})+|^[ \t]*{_AROUND}{_END}",
+    rf"\A(?:\s*(?:{_SPOKEN}|{_AROUND}){_END})+|^[ \t]*(?:{_AROUND}){_END}",
     regex.MULTILINE,
+)
+_TAGS = UnicodePattern(rf"^[ \t]*(?:{_OPENED}|{_CLOSED}){_END}", regex.MULTILINE)
+_SIGNS = (
+    " UTC",
+    "heard by: ",
+    "above lacks",
+    "[system]",
+    "message below",
+    "did not reach",
+    "<quoted",
+    "</quoted",
+    "block:",
 )
 _CLUSTER = regex.compile(r"\X")
 
@@ -39,11 +55,21 @@ class Piece:
         return (outbox.File(self.file_name, self.file_text),) if self.file_name else ()
 
 
-def without_our_lines(text: str) -> str:
-    """A model's text without lines that only the platform writes: small models repeat those of their prompt."""
-    if not any(each in text for each in (" UTC", "heard by: ", "above lacks", "message below answers")):
+def without_our_lines(text: str, *, whole: bool = True) -> str:
+    """A model's text without lines that only the platform writes: small models repeat those of their prompt.
+
+    Quoted text and blocks go with their tags if anything else is said. Unless the text is `whole`, the last lines that
+    may still become ours are left out.
+    """
+    if not ("[" in text or "<" in text):
         return text
-    return _OURS.sub("", text).strip() if _OURS.search(text) is not None else text
+    if any(sign in text for sign in _SIGNS):
+        if _OURS.search(text) is not None:
+            text = _OURS.sub("", text).strip() or _OURS.sub("", _TAGS.sub("", text)).strip() * whole
+        if (tag := _TAGS.search(text)) is not None:
+            text = _TAGS.sub("", text).strip() if whole else text[: tag.start()]
+    before, _, last = ("", "", "") if whole else text.rpartition("\n")
+    return before if last.lstrip()[:1] in ("[", "<") else text
 
 
 def package(text: str, split: Callable[[str], list[str]], form: Form = MESSAGES) -> list[Piece]:

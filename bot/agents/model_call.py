@@ -184,7 +184,7 @@ class ModelCall:
                     answer = replace(event, text=without_our_lines(event.text))
                     continue
             self._control.shown |= self._control.streams and bool(self._written)
-            text = self._deps.redact(without_our_lines(self._written))
+            text = self._deps.redact(without_our_lines(self._written, whole=False))
             self._deps.watch(events.TextChunk(self._turn.id, self._turn.place, text))
         if answer is None:
             raise AssertionError("a model ended without an answer")

@@ -29,6 +29,7 @@ BENCHMARKS = {
     "pages": "pages",
     "api": "api",
     "prompt": "prompts",
+    "tools": "tool_choice",
 }
 
 
@@ -38,7 +39,7 @@ class Benchmark(Protocol):
 
 def main() -> None:
     chosen = _parse()
-    options = Options(rounds=chosen.rounds, quick=chosen.quick, locomo=chosen.locomo)
+    options = Options(rounds=chosen.rounds, quick=chosen.quick, locomo=chosen.locomo, model=chosen.model)
     console = Console(stderr=chosen.json, width=None if sys.stdout.isatty() else 130)
     shape = machine()
     console.print(" · ".join(f"{name} {value}" for name, value in shape.items()), highlight=False)
@@ -62,6 +63,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, default=3, help="how often each is measured (3)")
     parser.add_argument("--quick", action="store_true", help="a tenth of everything, to try it out")
     parser.add_argument("--locomo", type=Path, help="path of locomo-dev.json, for the retrieval benchmark")
+    parser.add_argument("--model", default="", metavar="URL", help="a Chat Completions server, for the tools benchmark")
     parser.add_argument("--plots", type=Path, metavar="FOLDER", help="where plots are written, as SVG")
     return parser.parse_args()
 

@@ -11,6 +11,7 @@ class Options:
     rounds: int = 3
     quick: bool = False
     locomo: Path | None = None
+    model: str = ""
 
     def scaled(self, count: int) -> int:
         return max(count // 10, 2) if self.quick else count

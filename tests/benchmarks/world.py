@@ -172,7 +172,7 @@ def make_kit(model: Model, endpoint: Endpoint, watch: events.Watch = events.unwa
         package=lambda _source, text: package(text, endpoint.split),
         redact=Redactor(()).text,
         clock=utc_now,
-        limits=Limits(),
+        limits=Limits(model_seconds=900),
         broker=Broker(Terms(People(()), (), PlaceId), lambda _person: "en"),
         rates=NO_LIMITS,
         too_long=lambda _source, _text: "",

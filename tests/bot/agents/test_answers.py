@@ -7,6 +7,9 @@ from sources.base import Form
 from sources.bluesky import richtext
 
 
+BLOCK = '<block:human permission="read_write" readers="this server">\nLikes tea.\n</block:human>'
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -18,6 +21,14 @@ from sources.bluesky import richtext
         ("[block human above lacks your last 2 appends in view]\nHello!", "Hello!"),
         ('[the message below answers what you said: "Tea."]\nHello!', "Hello!"),
         ("[" + " () · 2026-01-01 00:00 UTC" * 1_000, "[" + " () · 2026-01-01 00:00 UTC" * 1_000),
+        ("Hello!\n[this answer did not reach them: Discord refuses it]", "Hello!"),
+        ("[system] This is the last step of this turn.\nHello!", "Hello!"),
+        (f"{BLOCK}\n\n[Ann (discord:1) · 2026-03-02 09:00 UTC]\nHello!", "Hello!"),
+        (f"Hello!\n{BLOCK}", "Hello!"),
+        (BLOCK, "Likes tea."),
+        ('<quoted from="your long-term memory">\nHello!', "Hello!"),
+        ("`</quoted>` ends it, and <block:x> begins one.", "`</quoted>` ends it, and <block:x> begins one."),
+        ("The log says:\n[system] booted", "The log says:\n[system] booted"),
         ("It was [Monday] at 09:00 UTC.", "It was [Monday] at 09:00 UTC."),
         (
             "See [the notes (draft) · 2026-03-02 09:00 UTC] for that.",
@@ -30,6 +41,22 @@ from sources.bluesky import richtext
 )
 def test_lines_that_only_the_platform_writes_are_no_part_of_an_answer(text: str, said: str) -> None:
     assert without_our_lines(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[now in #general; your ans", ""),
+        ("Hello!\n<blo", "Hello!"),
+        ("Hello!\n[now in #general; your answer is heard by: everybody]\nHow", "Hello!\nHow"),
+        (BLOCK.removesuffix(">"), ""),
+        (BLOCK, ""),
+        ("Hello [there", "Hello [there"),
+        ("[1] one\ntwo", "[1] one\ntwo"),
+    ],
+)
+def test_while_an_answer_is_written_no_line_is_shown_that_may_become_one_of_the_platforms(text: str, said: str) -> None:
+    assert without_our_lines(text, whole=False) == said
 
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
