@@ -6,7 +6,6 @@ from bot.agents.answers import package, without_our_lines
 from sources.base import Form
 from sources.bluesky import richtext
 
-
 BLOCK = '<block:human permission="read_write" readers="this server">\nLikes tea.\n</block:human>'
 
 
